@@ -1,1 +1,31 @@
-"""Both NDCG definitions, MAP, MRR and their kin while LightGBM and XGBoost train."""
+"""Both NDCG definitions, MAP, MRR and their kin while LightGBM and XGBoost train.
+
+`gainsay.lightgbm` and `gainsay.xgboost` hold the training adapters, `gainsay.data` readers and a generator.
+"""
+
+from __future__ import annotations
+
+from .evaluation import Evaluation, Evaluator, evaluate
+from .judgments import Judgments
+from .metrics import AP, CG, DCG, ERR, NDCG, RBP, RR, Hit, Metric, Precision, Recall, parse_metrics
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "AP",
+    "CG",
+    "DCG",
+    "ERR",
+    "NDCG",
+    "RBP",
+    "RR",
+    "Evaluation",
+    "Evaluator",
+    "Hit",
+    "Judgments",
+    "Metric",
+    "Precision",
+    "Recall",
+    "evaluate",
+    "parse_metrics",
+]

@@ -1,0 +1,66 @@
+"""Turning what callers pass into plain NumPy arrays, or saying clearly why it cannot be done."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from ._typing import Floats, Integers
+
+
+def vector(name: str, values: Any) -> np.ndarray[Any, Any]:
+    """Return `values` (array, list, Series of pandas, polars or pyarrow) as a 1-D array, or raise `ValueError`."""
+    array = np.asarray(values)
+    if array.ndim == 2 and 1 in array.shape:
+        raise ValueError(
+            f"{name} must be one-dimensional, got shape {array.shape}; pass {name}.ravel() if each entry is one document"
+        )
+    if array.ndim != 1:
+        raise ValueError(f"{name} must be one-dimensional, got {array.ndim} dimensions (shape {array.shape})")
+    return array
+
+
+def numbers(name: str, values: Any) -> np.ndarray[Any, Any]:
+    """Return `values` as a 1-D array of real numbers (float32 and float64 keep their type), or raise."""
+    array = vector(name, values)
+    if array.dtype.kind == "O":
+        array = _from_objects(name, array)
+    if array.dtype.kind not in "fiub":
+        raise TypeError(f"{name} must be numbers, got an array of {array.dtype}")
+    if array.dtype not in (np.dtype(np.float32), np.dtype(np.float64)):
+        array = array.astype(np.float64)
+    return array
+
+
+def _from_objects(name: str, array: np.ndarray[Any, Any]) -> Floats:
+    """Convert an object array (nullable pandas columns, decimals) where every entry is a number."""
+    try:
+        return np.array([np.nan if _is_missing(value) else value for value in array], dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"{name} must be numbers: {error}") from None
+
+
+def _is_missing(value: object) -> bool:
+    """Tell None and pandas.NA, which have no number, from everything else."""
+    return value is None or type(value).__name__ in ("NAType", "NaTType")
+
+
+def integers(name: str, values: Any) -> Integers:
+    """Return `values` as 1-D int64; floats are taken where they are whole."""
+    array = numbers(name, values)
+    whole = np.isfinite(array) & (array == np.floor(array))
+    if not whole.all():
+        at = int(np.argmin(whole))
+        raise ValueError(f"{name} must be whole numbers; entry {at} is {array[at]!s}")
+    return array.astype(np.int64)
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """Return `; did you mean 'x'?` for the known word nearest to `word`, or nothing."""
+    close = get_close_matches(word, list(known), n=1, cutoff=0.5)
+    return f"; did you mean {close[0]!r}?" if close else ""

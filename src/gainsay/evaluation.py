@@ -1,0 +1,266 @@
+"""From scores to the values of metrics: rank each query once, read every metric off the ranked rows."""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ._arrays import numbers
+from .judgments import Judgments
+from .metrics.names import MetricLike, parse_metrics
+from .ranking.rows import rank_block
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    import pandas as pd
+
+    from ._typing import Floats
+    from .metrics.base import Facts, Metric, Scores
+    from .ranking.layout import Block
+    from .ranking.rows import Ties
+
+CELLS_PER_THREAD = 150_000
+"""A thread more pays for itself from about this many documents on."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Family:
+    """Metrics that differ in their cutoff only, and the columns that their values go to."""
+
+    metric: Metric
+    facts: Facts
+    cutoffs: Sequence[int | None]
+    columns: Sequence[int]
+
+
+class Evaluator:
+    """Metrics bound to judgments: call it with scores, as often as there are scores to evaluate.
+
+    What depends on the judgments alone (ideals, gains by label, layout) is worked out here, once.
+
+    Parameters
+    ----------
+    metrics : str, Metric, or an iterable of them
+        See `parse_metrics`.
+    judgments : Judgments
+        The labels of the documents by query.
+    n_jobs : int, optional
+        Threads; by default the CPUs that the process may use.
+
+    Examples
+    --------
+    >>> import gainsay as gs
+    >>> evaluator = gs.Evaluator(["mrr", "map"], gs.Judgments([0, 1, 1, 0], group=[2, 2]))
+    >>> evaluator([1, 2, 1, 2]).mean
+    {'mrr': 0.75, 'map': 0.75}
+    """
+
+    def __init__(
+        self, metrics: MetricLike | Iterable[MetricLike], judgments: Judgments, n_jobs: int | None = None
+    ) -> None:
+        if not isinstance(judgments, Judgments):
+            raise TypeError(
+                f"judgments must be gainsay.Judgments, got {type(judgments).__name__}; "
+                "make one with gainsay.Judgments(labels, group=sizes)"
+            )
+        if n_jobs is not None and n_jobs < 1:
+            raise ValueError(f"n_jobs must be at least 1, got {n_jobs}")
+        self.judgments = judgments
+        self.metrics = parse_metrics(metrics)
+        self.names = tuple(str(metric) for metric in self.metrics)
+        self._threads = n_jobs if n_jobs is not None else _cpus()
+        self._families = _families(self.metrics, judgments)
+
+    def __call__(self, scores: Any) -> Evaluation:
+        """Evaluate one score per document, in the order of the labels.
+
+        A score of -inf says that the document was judged but not retrieved.
+
+        Raises
+        ------
+        ValueError
+            Where the number of scores differs from the number of labels, or a score is NaN; the message says how many,
+            in which row and of which query.
+        """
+        values, all_retrieved = self._checked(scores)
+        per_query = np.zeros((self.judgments.queries, len(self.metrics)))
+        for (ties, precision), families in self._families.items():
+            with np.errstate(over="ignore"):
+                ranked_by = values.astype(np.float32) if precision == "float32" else values
+
+            def work(block: Block, ties: Ties = ties, by: Any = ranked_by, families: Any = families) -> None:
+                levels = len(self.judgments.levels)
+                for rows in rank_block(block, by, ties, levels, all_retrieved=all_retrieved):
+                    for family in families:
+                        found = family.metric.score(rows, family.facts, family.cutoffs)
+                        per_query[rows.queries[:, None], family.columns] = found
+
+            self._run(work)
+        for families in self._families.values():
+            for family in families:
+                _settle_empty(per_query, family)
+        return Evaluation(self.metrics, self.judgments, per_query)
+
+    def _run(self, work: Any) -> None:
+        """Do the work on every block, in threads where there is enough of it."""
+        blocks = self.judgments.layout.blocks
+        threads = min(self._threads, len(blocks), self.judgments.documents // CELLS_PER_THREAD)
+        if threads <= 1:
+            for block in blocks:
+                work(block)
+            return
+        with ThreadPoolExecutor(threads) as pool:
+            for done in [pool.submit(work, block) for block in reversed(blocks)]:
+                done.result()
+
+    def _checked(self, scores: Any) -> tuple[np.ndarray[Any, Any], bool]:
+        """Return the scores, documents of a query together, and whether all documents were retrieved."""
+        values = numbers("scores", scores)
+        if len(values) != self.judgments.documents:
+            raise ValueError(
+                f"scores has {len(values)} entries but the judgments have {self.judgments.documents} documents "
+                f"in {self.judgments.queries} queries; give one score per document, in the same order"
+            )
+        lowest = values.min()
+        if np.isnan(lowest):
+            bad = np.isnan(values)
+            row = int(np.argmax(bad))
+            raise ValueError(
+                f"scores holds {int(bad.sum())} NaN among {len(values)}, the first at row {row} "
+                f"(query {self.judgments.query_of_row(row)!s}); a diverged model, or documents without a score? "
+                "Give -inf to a document that was judged but not retrieved"
+            )
+        return np.ascontiguousarray(self.judgments.by_query(values)), bool(lowest != -np.inf)
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """Values of metrics, by query and in the mean.
+
+    Attributes
+    ----------
+    metrics : tuple of Metric
+        What was computed.
+    judgments : Judgments
+        On what.
+    per_query : ndarray of float64, shape (queries, metrics)
+        The value of each query; NaN where the metric skips queries without relevant documents.
+    """
+
+    metrics: tuple[Metric, ...]
+    judgments: Judgments
+    per_query: Floats = field(repr=False)
+
+    @cached_property
+    def mean(self) -> dict[str, float]:
+        """The weighted mean over queries, sum(w * v) / sum(w), by metric name; NaN where every query is skipped."""
+        return {
+            str(metric): _mean(metric, self.judgments, self.per_query[:, column])
+            for column, metric in enumerate(self.metrics)
+        }
+
+    def frame(self) -> pd.DataFrame:
+        """Return the values by query as a DataFrame: one row per query, one column per metric."""
+        import pandas as pd
+
+        index = pd.Index(self.judgments.query_ids, name="query")
+        return pd.DataFrame(self.per_query, index=index, columns=[str(metric) for metric in self.metrics])
+
+    def __repr__(self) -> str:
+        width = max(len(name) for name in self.mean)
+        lines = "\n".join(f"  {name:<{width}}  {value:.6f}" for name, value in self.mean.items())
+        return f"Evaluation of {self.judgments.queries} queries\n{lines}"
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        rows = "".join(f"<tr><td>{escape(name)}</td><td>{value:.6f}</td></tr>" for name, value in self.mean.items())
+        return (
+            f"<table><caption>{self.judgments.queries} queries, {self.judgments.documents} documents</caption>"
+            f"<thead><tr><th>metric</th><th>mean</th></tr></thead><tbody>{rows}</tbody></table>"
+        )
+
+
+def evaluate(
+    metrics: MetricLike | Iterable[MetricLike], judgments: Judgments, scores: Any, *, n_jobs: int | None = None
+) -> Evaluation:
+    """Evaluate one score per document under each metric.
+
+    Parameters
+    ----------
+    metrics : str, Metric, or an iterable of them
+        See `parse_metrics`.
+    judgments : Judgments
+        The labels of the documents by query.
+    scores : array-like of float, shape (documents,)
+        Higher is better. -inf says that a document was judged but not retrieved.
+    n_jobs : int, optional
+        Threads; by default the CPUs that the process may use.
+
+    Returns
+    -------
+    Evaluation
+        `.mean` (a dict), `.per_query` (an array), `.frame()` (a DataFrame).
+
+    Raises
+    ------
+    ValueError
+        For unknown metrics, a wrong number of scores, or NaN scores.
+
+    Examples
+    --------
+    >>> import gainsay as gs
+    >>> judgments = gs.Judgments([3, 3, 3, 3, 3, 0, 0, 0, 0, 5], group=[10])
+    >>> result = gs.evaluate(["ndcg_jk", "ndcg_exp"], judgments, range(10, 0, -1))
+    >>> {name: round(value, 2) for name, value in result.mean.items()}
+    {'ndcg_jk': 0.88, 'ndcg_exp': 0.63}
+    """
+    return Evaluator(metrics, judgments, n_jobs)(scores)
+
+
+def _families(metrics: Sequence[Metric], judgments: Judgments) -> dict[tuple[Ties, Scores], list[_Family]]:
+    """Group metrics by how documents are ranked, then by what differs in the cutoff only."""
+    members: dict[Metric, list[int]] = {}
+    for column, metric in enumerate(metrics):
+        members.setdefault(metric.without_cutoff(), []).append(column)
+    families: dict[tuple[Ties, Scores], list[_Family]] = {}
+    for metric, columns in members.items():
+        cutoffs = [metrics[column].k for column in columns]
+        family = _Family(metric, metric.bind(judgments, cutoffs), cutoffs, columns)
+        families.setdefault((metric.ties, metric.scores), []).append(family)
+    return families
+
+
+def _settle_empty(per_query: Floats, family: _Family) -> None:
+    """Give queries without relevant documents the value that the metric's option says."""
+    empty = family.facts.empty
+    if empty.any():
+        value = np.nan if family.metric.empty == "skip" else family.metric.empty
+        per_query[:, family.columns] = np.where(empty, value, per_query[:, family.columns])
+
+
+def _mean(metric: Metric, judgments: Judgments, values: Floats) -> float:
+    weights = None
+    if metric.weights == "query":
+        weights = judgments.weights
+    elif metric.weights != "ignore":
+        weights = judgments.float32_weights(mean=metric.weights == "float32_mean")
+    counted = ~np.isnan(values) if metric.empty == "skip" else slice(None)
+    values = values[counted]
+    weights = np.ones(len(values)) if weights is None else weights[counted]
+    total = weights.sum()
+    return float((weights * values).sum() / total) if total > 0 else float("nan")
+
+
+def _cpus() -> int:
+    """Return how many CPUs the process may use."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # not on macOS and Windows
+        return os.cpu_count() or 1

@@ -1,0 +1,270 @@
+"""Relevance judgments of many queries: validated once, bound once, then only read."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import numpy as np
+
+from ._arrays import integers, nearest, numbers, vector
+from .ranking.layout import Layout
+
+if TYPE_CHECKING:
+    from ._typing import Bools, Codes, Floats, Integers
+
+NegativeLabels = Literal["refuse", "allow", "zero"]
+
+
+class Judgments:
+    """The labels of documents, grouped by query, with the weight of each query.
+
+    Everything that does not depend on scores is worked out here once: which documents belong to which query, the
+    distinct labels, and where each document goes when all queries are ranked side by side.
+
+    Parameters
+    ----------
+    labels : array-like, shape (documents,)
+        Relevance labels (grades), not negative; fractions and large values are fine.
+    group : array-like of int, shape (queries,), optional
+        Documents per query, in the order of `labels`, as LightGBM and XGBoost take them. An entry may be 0.
+    qid : array-like, shape (documents,), optional
+        The query of each document: numbers or strings. Rows of a query need not be contiguous; queries are numbered
+        in order of their first row. Give exactly one of `group` and `qid`.
+    weight : array-like, shape (queries,) or (documents,), optional
+        Weights of queries (not negative, not all zero). Given one per document, as LightGBM takes them, the weight of
+        a query is the mean of its documents' weights.
+    negative_labels : {"refuse", "allow", "zero"}
+        What to do with labels below 0: refuse them with an error, keep them (then only linear gain is possible and
+        NDCG may leave [0, 1]), or count them as 0 as trec_eval does.
+
+    Attributes
+    ----------
+    sizes : ndarray of int64, shape (queries,)
+        Documents per query.
+    query_ids : ndarray, shape (queries,)
+        The value of `qid` for each query; 0, 1, 2, … where `group` was given.
+    weights : ndarray of float64, shape (queries,), or None
+        The weight of each query.
+
+    Raises
+    ------
+    ValueError
+        Where lengths do not fit, groups do not sum to the number of documents, or a value is NaN, infinite or out of
+        range. The message names the argument, the value, its row and query, and what to do.
+
+    Examples
+    --------
+    >>> import gainsay as gs
+    >>> gs.Judgments([3, 0, 1, 2, 0], group=[3, 2])
+    Judgments(queries=2, documents=5, labels 0 to 3)
+    >>> gs.Judgments([3, 0, 1, 2, 0], qid=["a", "b", "a", "b", "a"]).sizes
+    array([3, 2])
+    """
+
+    def __init__(
+        self,
+        labels: Any,
+        *,
+        group: Any = None,
+        qid: Any = None,
+        weight: Any = None,
+        negative_labels: NegativeLabels = "refuse",
+    ) -> None:
+        if negative_labels not in get_args(NegativeLabels):
+            raise ValueError(
+                f"negative_labels must be 'refuse', 'allow' or 'zero', got {negative_labels!r}"
+                + nearest(str(negative_labels), get_args(NegativeLabels))
+            )
+        values = numbers("labels", labels)
+        if len(values) == 0:
+            raise ValueError("labels is empty: there is no document to judge")
+        self.sizes, self.query_ids, self._rows = _grouping(len(values), group, qid)
+        values = self._checked_labels(values, negative_labels)
+        self.levels: Floats = np.unique(values).astype(np.float64)
+        self._flat_codes = _codes(self.levels, values if self._rows is None else values[self._rows])
+        self.weights, self._document_weights = self._checked_weights(weight)
+        for array in (self.sizes, self.levels, self._flat_codes):
+            array.flags.writeable = False
+
+    @property
+    def queries(self) -> int:
+        """Number of queries, those without documents included."""
+        return len(self.sizes)
+
+    @property
+    def documents(self) -> int:
+        """Number of judged documents."""
+        return len(self._flat_codes)
+
+    @property
+    def labels(self) -> Floats:
+        """The labels in the caller's order, a fresh float64 array of shape (documents,)."""
+        ordered = self.levels[self._flat_codes]
+        if self._rows is None:
+            return ordered
+        labels = np.empty_like(ordered)
+        labels[self._rows] = ordered
+        return labels
+
+    @property
+    def max_label(self) -> float:
+        """The highest label of all."""
+        return float(self.levels[-1])
+
+    @cached_property
+    def layout(self) -> Layout:
+        """Where each document stands when all queries are ranked side by side."""
+        return Layout(self.sizes, self._flat_codes, len(self.levels))
+
+    def __len__(self) -> int:
+        return self.queries
+
+    def __repr__(self) -> str:
+        weighted = ", weighted" if self.weights is not None else ""
+        return (
+            f"Judgments(queries={self.queries}, documents={self.documents}, "
+            f"labels {self.levels[0]:g} to {self.levels[-1]:g}{weighted})"
+        )
+
+    def _repr_html_(self) -> str:
+        return f"<code>{self!r}</code>"
+
+    def by_query(self, values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        """Return one value per document so that the documents of each query stand together."""
+        return values if self._rows is None else values[self._rows]
+
+    def query_of_row(self, row: int) -> Any:
+        """Return the id of the query to which document `row` (in the caller's order) belongs."""
+        position = row if self._rows is None else int(np.flatnonzero(self._rows == row)[0])
+        return self.query_ids[int(np.searchsorted(np.cumsum(self.sizes), position, side="right"))]
+
+    def relevant(self, min_label: float) -> Integers:
+        """Return how many documents of each query have a label of at least `min_label`, shape (queries,)."""
+        return self.layout.count(self.code_at_least(min_label))
+
+    def code_at_least(self, min_label: float) -> int:
+        """Return the code of the lowest distinct label that is at least `min_label`."""
+        return int(np.searchsorted(self.levels, min_label, side="left"))
+
+    def float32_weights(self, mean: bool) -> Floats | None:
+        """Return the query weights as a library holds them that keeps weights as 32-bit floats.
+
+        With `mean`, as LightGBM does: a weight for every document, added up one by one in 32 bits and divided.
+        """
+        if self.weights is None:
+            return None
+        if not mean:
+            return self.weights.astype(np.float32).astype(np.float64)
+        documents = self._document_weights
+        if documents is None:
+            documents = np.repeat(self.weights, self.sizes)
+        sums = self.layout.sequential_sums(self.by_query(documents).astype(np.float32))
+        return (sums / np.maximum(self.sizes, 1).astype(np.float32)).astype(np.float64)
+
+    def _checked_labels(self, values: np.ndarray[Any, Any], negative_labels: str) -> np.ndarray[Any, Any]:
+        bad = ~np.isfinite(values)
+        if bad.any():
+            raise ValueError(
+                f"labels must be finite: {self._count_and_place(bad, values)}; drop or judge these documents"
+            )
+        negative = values < 0
+        if not negative.any():
+            return values + values.dtype.type(0)  # -0.0 and 0.0 are one label
+        if negative_labels == "refuse":
+            raise ValueError(
+                f"labels must not be negative: {self._count_and_place(negative, values)}; pass negative_labels='zero' to "
+                "count them as 0 (as trec_eval does) or negative_labels='allow' to let them lower a linear-gain metric"
+            )
+        return np.where(negative, 0, values) if negative_labels == "zero" else values
+
+    def _checked_weights(self, weight: Any) -> tuple[Floats | None, Floats | None]:
+        if weight is None:
+            return None, None
+        weights = numbers("weight", weight).astype(np.float64)
+        if len(weights) not in (self.queries, self.documents):
+            raise ValueError(
+                f"weight has {len(weights)} entries; it must have one per query ({self.queries}) "
+                f"or one per document ({self.documents})"
+            )
+        bad = ~np.isfinite(weights) | (weights < 0)
+        if bad.any():
+            at = int(np.argmax(bad))
+            raise ValueError(f"weight must be finite and not negative; entry {at} is {weights[at]}")
+        if not weights.any():
+            raise ValueError("weight is 0 for every query: a weighted mean needs at least one positive weight")
+        if len(weights) == self.queries:
+            return weights, None
+        totals = np.bincount(self._query_of_document(), weights=self.by_query(weights), minlength=self.queries)
+        return totals / np.maximum(self.sizes, 1), weights
+
+    def _query_of_document(self) -> Integers:
+        return np.repeat(np.arange(self.queries), self.sizes)
+
+    def _count_and_place(self, bad: Bools, values: np.ndarray[Any, Any]) -> str:
+        row = int(np.argmax(bad))
+        return (
+            f"{int(bad.sum())} of {len(values)} are not, the first is {values[row]} at row {row} "
+            f"(query {self.query_of_row(row)!s})"
+        )
+
+
+def _grouping(documents: int, group: Any, qid: Any) -> tuple[Integers, np.ndarray[Any, Any], Integers | None]:
+    """Return sizes, query ids and, where the rows of a query are scattered, the order that brings them together."""
+    if (group is None) == (qid is None):
+        given = "both" if group is not None else "neither"
+        raise ValueError(
+            f"give exactly one of group= (documents per query) and qid= (the query of each document), got {given}; "
+            "for a single query pass group=[len(labels)]"
+        )
+    if qid is not None:
+        return _from_qid(documents, vector("qid", qid))
+    sizes = integers("group", group)
+    if len(sizes) and sizes.min() < 0:
+        at = int(np.argmin(sizes))
+        raise ValueError(f"group must not be negative; entry {at} is {sizes[at]}")
+    if sizes.sum() != documents:
+        hint = " (did you mean qid=?)" if len(sizes) == documents else ""
+        raise ValueError(
+            f"group sums to {sizes.sum()} documents over {len(sizes)} queries but there are {documents} labels{hint}"
+        )
+    return sizes, np.arange(len(sizes)), None
+
+
+def _from_qid(documents: int, qid: np.ndarray[Any, Any]) -> tuple[Integers, np.ndarray[Any, Any], Integers | None]:
+    if len(qid) != documents:
+        hint = " (did you mean group=?)" if len(qid) < documents else ""
+        raise ValueError(f"qid has {len(qid)} entries but there are {documents} labels; give one per document{hint}")
+    if qid.dtype.kind == "f" and np.isnan(qid).any():
+        at = int(np.argmax(np.isnan(qid)))
+        raise ValueError(f"qid is NaN for {int(np.isnan(qid).sum())} documents, the first at row {at}")
+    starts = np.flatnonzero(np.concatenate(([True], qid[1:] != qid[:-1])))
+    run_codes, ids = _factorize(qid[starts])
+    lengths = np.diff(np.append(starts, documents))
+    sizes = np.bincount(run_codes, weights=lengths, minlength=len(ids)).astype(np.int64)
+    if len(ids) == len(starts):
+        return sizes, ids, None
+    rows = np.argsort(np.repeat(run_codes, lengths), kind="stable")
+    return sizes, ids, rows
+
+
+def _factorize(keys: np.ndarray[Any, Any]) -> tuple[Integers, np.ndarray[Any, Any]]:
+    """Number the distinct keys in order of first appearance."""
+    if keys.dtype.kind == "O":
+        import pandas as pd
+
+        codes, ids = pd.factorize(keys)
+        if (codes < 0).any():
+            raise ValueError("qid has missing entries; every document needs its query")
+        return codes.astype(np.int64), np.asarray(ids)
+    distinct, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    number = np.empty(len(order), dtype=np.int64)
+    number[order] = np.arange(len(order))
+    return number[inverse.ravel()], distinct[order]
+
+
+def _codes(levels: Floats, values: np.ndarray[Any, Any]) -> Codes:
+    """Return the position of each value in `levels`, in the narrowest signed type that also holds -1."""
+    narrow = np.min_scalar_type(-len(levels))
+    return np.searchsorted(levels, values).astype(narrow)

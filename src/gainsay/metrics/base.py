@@ -1,0 +1,145 @@
+"""What a metric is: an immutable value whose name says everything, and a formula over ranked rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, get_args
+
+import numpy as np
+
+from .._arrays import nearest
+from ..ranking.rows import Ties
+from .gains import number_text
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from .._typing import Bools, Floats
+    from ..judgments import Judgments
+    from ..ranking.rows import RankedRows
+
+Scores = Literal["float64", "float32"]
+Weights = Literal["query", "float32", "float32_mean", "ignore"]
+Empty = float | Literal["skip"]
+
+
+@dataclass(frozen=True, eq=False)
+class Facts:
+    """What a metric needs to know of a data set before any scores exist. `empty`: queries without relevant documents."""
+
+    empty: Bools
+
+
+@dataclass(frozen=True, kw_only=True)
+class Metric:
+    """What all metrics share. Metrics are immutable values: they compare, hash, pickle and print by what they say.
+
+    Parameters
+    ----------
+    k : int or None
+        Cutoff: only the first k ranks count. None takes all.
+    ties : {"average", "order", "worst", "best"}
+        Documents with equal scores: the exact expectation over all their orders (McSherry & Najork 2008), the order of
+        the input, lowest label first, or highest label first.
+    empty : 0.0, 1.0 or "skip"
+        Value of a query without relevant documents; "skip" leaves it out of the mean (its own value is NaN).
+    scores : {"float64", "float32"}
+        Precision in which scores are compared: what differs only beyond 32 bits is a tie under "float32".
+    weights : {"query", "float32", "float32_mean", "ignore"}
+        Query weights as given, rounded to 32 bits (XGBoost), averaged over documents in 32 bits (LightGBM), or none.
+    """
+
+    k: int | None = None
+    ties: Ties = "average"
+    empty: Empty = 0.0
+    scores: Scores = "float64"
+    weights: Weights = "query"
+
+    names: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
+    """The names of the metric, each with the options that it stands for."""
+
+    def __post_init__(self) -> None:
+        if self.k is not None:
+            self._set("k", whole_number("k", self.k))
+        choice("ties", self.ties, get_args(Ties))
+        choice("scores", self.scores, get_args(Scores))
+        choice("weights", self.weights, get_args(Weights))
+        if self.empty != "skip":
+            if isinstance(self.empty, str) or self.empty not in (0, 1):
+                raise ValueError(f"empty must be 0, 1 or 'skip', got {self.empty!r}")
+            self._set("empty", float(self.empty))
+
+    def _set(self, name: str, value: Any) -> None:
+        """Store the canonical form of an option, while the value is being made."""
+        object.__setattr__(self, name, value)
+
+    def __str__(self) -> str:
+        cutoff = "" if self.k is None else f"@{self.k}"
+        name, preset = self._name()
+        options = ",".join(
+            f"{field.name}={self.option_text(field.name)}"
+            for field in fields(self)
+            if field.name != "k" and getattr(self, field.name) != preset.get(field.name, field.default)
+        )
+        return f"{name}({options}){cutoff}" if options else f"{name}{cutoff}"
+
+    def _name(self) -> tuple[str, Mapping[str, Any]]:
+        """Return the name that says most about this metric."""
+        fitting = [
+            (name, preset)
+            for name, preset in self.names.items()
+            if all(getattr(self, option) == value for option, value in preset.items())
+        ]
+        return max(fitting, key=lambda item: len(item[1]))
+
+    def option_text(self, option: str) -> str:
+        """Return how the value of an option is written in the metric's name."""
+        value = getattr(self, option)
+        return value if isinstance(value, str) else number_text(value)
+
+    @classmethod
+    def option_names(cls) -> list[str]:
+        """Return the options that may stand in the metric's name."""
+        return [field.name for field in fields(cls) if field.name != "k"]
+
+    def without_cutoff(self) -> Self:
+        """Return the metric over all ranks: what metrics of one family share."""
+        return replace(self, k=None)
+
+    def bind(self, judgments: Judgments, cutoffs: Sequence[int | None]) -> Facts:
+        """Work out, once per data set, what does not depend on scores; raise where the labels do not suit."""
+        raise NotImplementedError
+
+    def score(self, rows: RankedRows, facts: Any, cutoffs: Sequence[int | None]) -> Floats:
+        """Return the value of each row at each cutoff, shape (rows, cutoffs); empty queries are settled elsewhere."""
+        raise NotImplementedError
+
+
+def choice(option: str, value: object, known: Sequence[str]) -> None:
+    """Raise `ValueError` with the nearest valid value unless `value` is one of `known`."""
+    if value not in known:
+        listed = ", ".join(map(repr, known))
+        raise ValueError(f"{option} must be one of {listed}, got {value!r}{nearest(str(value), known)}")
+
+
+def whole_number(option: str, value: Any) -> int:
+    """Return `value` as an int if it is a whole number of at least 1, or raise."""
+    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
+        raise TypeError(f"{option} must be a whole number of at least 1, got {value!r}")
+    if value != value // 1 or value < 1:
+        raise ValueError(f"{option} must be a whole number of at least 1, got {value!r}")
+    return int(value)
+
+
+def real_number(option: str, value: Any, low: float, high: float) -> float:
+    """Return `value` as a float if it lies within low <= value <= high, or raise."""
+    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
+        raise TypeError(f"{option} must be a number, got {value!r}")
+    if not low <= value <= high:
+        raise ValueError(f"{option} must lie between {low:g} and {high:g}, got {value!r}")
+    return float(value)
+
+
+def depth_of(cutoffs: Sequence[int | None], width: int) -> int:
+    """Return how many ranks of `width` the cutoffs look at."""
+    return min(width, max(width if k is None else k for k in cutoffs))

@@ -1,0 +1,87 @@
+"""What each library means by a metric: the options that reproduce the number it prints.
+
+Verified numerically against LightGBM 4.7, XGBoost 3.2, CatBoost 1.2, scikit-learn 1.9, trec_eval 10 and ranx; those of
+torchmetrics are from its documentation. A convention reproduces definitions, not slips: LightGBM and XGBoost forget the
+weight of a query without relevant documents in a weighted ndcg; here it counts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .base import choice
+from .relevance import BinaryMetric
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from .base import Metric
+
+ABOVE_HALF = float(np.nextafter(0.5, 1.0))
+"""The lowest label above 0.5, for libraries that call a document relevant where its label > 0.5."""
+
+
+@dataclass(frozen=True)
+class Convention:
+    """Options by metric: those of all metrics, then those of a class (by its first name), which win."""
+
+    common: Mapping[str, Any]
+    by_name: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    gain: str | None = None
+    min_label: float = 1.0
+    note: str = ""
+
+    def options(self, metric: type[Metric]) -> dict[str, Any]:
+        """Return the options that the library's convention sets for a metric."""
+        relevance = {"min_label": self.min_label} if issubclass(metric, BinaryMetric) else {}
+        return {**self.common, **relevance, **self.by_name.get(next(iter(metric.names)), {})}
+
+
+SLIP = "the library itself forgets the weight of queries without relevant documents in a weighted ndcg"
+
+CONVENTIONS: Mapping[str, Convention] = {
+    "lightgbm": Convention(
+        {"ties": "order", "empty": 1, "weights": "float32_mean"}, gain="exponential", min_label=ABOVE_HALF, note=SLIP
+    ),
+    "xgboost": Convention(
+        {"ties": "order", "scores": "float32", "weights": "float32"},
+        {"ndcg": {"empty": 1}, "map": {"empty": 1}, "precision": {"denominator": "min_k_n"}},
+        gain="exponential",
+        note=SLIP,
+    ),
+    "catboost": Convention(
+        {"ties": "worst"},
+        {
+            "ndcg": {"empty": 1},
+            "map": {"weights": "ignore"},
+            "precision": {"weights": "ignore", "denominator": "min_k_n"},
+            "recall": {"weights": "ignore", "empty": 1},
+        },
+        gain="linear",
+        min_label=ABOVE_HALF,
+    ),
+    "sklearn": Convention({}, gain="linear", note="the library itself refuses a query with one document"),
+    "trec_eval": Convention(
+        {"ties": "order"},
+        {"map": {"denominator": "R"}, "rbp": {"p": 0.9, "gain": "graded"}},
+        gain="linear",
+        note="ties go by document id, descending: evaluate_run knows the ids",
+    ),
+    "torchmetrics": Convention(
+        {"ties": "order", "scores": "float32"},
+        {"ndcg": {"ties": "average"}, "map": {"denominator": "hits"}},
+        gain="linear",
+    ),
+    "ranx": Convention(
+        {"ties": "order"}, {"map": {"denominator": "R"}}, note="the library itself sorts unstably: ties fall anyhow"
+    ),
+}
+
+
+def convention_named(name: str) -> Convention:
+    """Return the convention of a library, or raise `ValueError` with the nearest name."""
+    choice("convention", name, list(CONVENTIONS))
+    return CONVENTIONS[name]

@@ -1,0 +1,235 @@
+"""Discounted cumulated gain and its normalised forms: all that is called DCG, NDCG or CG."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from ..ranking.rows import ideal_rows, sums_at, table_of
+from .base import Facts, Metric, choice, depth_of, real_number
+from .discounts import NAMED, WITH_BASE, Discount, discounts
+from .gains import LARGEST_EXPONENT, canonical_gain, gain_text, gains_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from .._typing import Floats
+    from ..judgments import Judgments
+    from ..ranking.rows import RankedRows
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class DiscountedGains:
+    """Gain by label code and discount by rank.
+
+    `top` is set where 2^l overflows: the exponent by which the gains of each query are scaled, its highest label. The
+    table then holds the labels themselves.
+    """
+
+    table: Floats
+    discount: Floats
+    top: Floats | None = None
+
+    def sums(self, rows: RankedRows, cutoffs: Sequence[int | None]) -> Floats:
+        """Return DCG of each row at each cutoff (divided by 2^top where gains are scaled)."""
+        depth = depth_of(cutoffs, rows.width)
+        gains = rows.look_up(self.table, depth) if self.top is None else self._scaled(rows)[:, :depth]
+        return sums_at(gains * self.discount[:depth], cutoffs)
+
+    def _scaled(self, rows: RankedRows) -> Floats:
+        assert self.top is not None
+        top = self.top[rows.queries, None]
+        with np.errstate(under="ignore"):
+            gains = np.exp2(self.table[rows.codes] - top) - np.exp2(-top)
+        gains[rows.codes == len(self.table) - 1] = 0.0
+        return gains if rows.runs is None else rows.runs.mean(gains)
+
+
+@dataclass(frozen=True, eq=False)
+class GainFacts(Facts):
+    """Gains and discounts, and the ideal DCG by query and cutoff."""
+
+    gains: DiscountedGains
+    ideal: Floats
+
+
+@dataclass(frozen=True, kw_only=True)
+class DCG(Metric):
+    """Discounted cumulated gain: DCG@k = sum over ranks r <= k of gain(label at r) * discount(r).
+
+    Parameters
+    ----------
+    gain : {"linear", "exponential"}, table or mapping
+        l, 2^l - 1, a sequence indexed by label (LightGBM's `label_gain`), or a mapping of label to gain. There is no
+        default: "NDCG" is the name of two numbers.
+    discount : {"log2", "log", "jk", "reciprocal", "none"}
+        1/log2(r+1), 1/log_b(r+1), 1/max(1, log_b r), 1/r, or 1.
+    base : float
+        Base b of the logarithm for "log" and "jk".
+    k, ties, empty, scores, weights
+        See `Metric`.
+
+    References
+    ----------
+    Järvelin & Kekäläinen 2002, Cumulated gain-based evaluation of IR techniques, ACM TOIS 20(4).
+    Burges et al. 2005, Learning to rank using gradient descent, ICML.
+
+    Examples
+    --------
+    >>> import gainsay as gs
+    >>> print(gs.DCG(gain="exponential", k=4))
+    dcg_exp@4
+    """
+
+    gain: Any
+    discount: Discount = "log2"
+    base: float = 2.0
+
+    names: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "dcg": {},
+        "dcg_linear": {"gain": "linear"},
+        "dcg_exp": {"gain": "exponential"},
+        "dcg_jk": {"gain": "linear", "discount": "jk"},
+    }
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._set("gain", canonical_gain(self.gain))
+        choice("discount", self.discount, NAMED)
+        self._set("base", real_number("base", self.base, 1.0, np.inf))
+        if self.base == 1:
+            raise ValueError("base must be above 1: the logarithm to base 1 does not exist")
+        if self.discount == "log2" and self.base != 2:
+            self._set("discount", "log")
+        if self.discount == "log" and self.base == 2:
+            self._set("discount", "log2")
+        if self.base != 2 and self.discount not in WITH_BASE:
+            raise ValueError(f"base={self.base:g} has no meaning for discount={self.discount!r}")
+
+    def option_text(self, option: str) -> str:
+        """Return how the value of an option is written in the metric's name."""
+        return gain_text(self.gain) if option == "gain" else super().option_text(option)
+
+    def bind(self, judgments: Judgments, cutoffs: Sequence[int | None]) -> GainFacts:
+        """Work out gains, discounts and ideals; raise where the labels do not suit the gain."""
+        gains = self._gains(judgments, cutoffs)
+        levels, queries = len(judgments.levels), judgments.queries
+        worth = gains.table[:levels]
+        by = None if (np.diff(worth) >= 0).all() else np.argsort(np.argsort(worth, kind="stable"))
+        ideal = np.zeros((queries, len(cutoffs)))
+        has_gain = np.zeros((queries, 1), dtype=bool)
+        for block in judgments.layout.blocks:
+            rows = ideal_rows(block, levels, by)
+            if gains.top is not None:
+                gains.top[rows.queries] = judgments.levels[rows.codes[:, 0]]
+            ideal[rows.queries] = gains.sums(rows, cutoffs)
+            has_gain[rows.queries, 0] = (gains.table[rows.codes] != 0).any(axis=1)
+        # with negative labels an ideal may fall below 0: there is nothing to normalise by, as with 0
+        return GainFacts(empty=ideal <= 0 if self._is_ratio else ~has_gain, gains=gains, ideal=ideal)
+
+    def score(self, rows: RankedRows, facts: GainFacts, cutoffs: Sequence[int | None]) -> Floats:
+        """Return DCG at each cutoff."""
+        return facts.gains.sums(rows, cutoffs)
+
+    _is_ratio: ClassVar[bool] = False
+
+    def _gains(self, judgments: Judgments, cutoffs: Sequence[int | None]) -> DiscountedGains:
+        """Return gains and discounts for the labels at hand, or raise where the labels do not suit the gain."""
+        levels = judgments.levels
+        depth = max((depth_of(cutoffs, block.width) for block in judgments.layout.blocks), default=1)
+        discount = discounts(self.discount, self.base, depth)
+        if self.gain != "exponential":
+            return DiscountedGains(table_of(gains_of(self.gain, levels)), discount)
+        if levels[0] < 0:
+            raise ValueError(
+                f"{self} cannot take negative labels (the lowest is {levels[0]:g}): 2^l - 1 has no use for them; "
+                "take linear gain, or pass negative_labels='zero' with the labels"
+            )
+        if levels[-1] <= LARGEST_EXPONENT:
+            return DiscountedGains(table_of(gains_of(self.gain, levels)), discount)
+        if not self._is_ratio:
+            raise ValueError(
+                f"{self} overflows: 2^{levels[-1]:g} - 1 is too large for a float; take ndcg_exp, which is a ratio and "
+                "stays finite, or a gain table"
+            )
+        return DiscountedGains(table_of(levels), discount, top=np.zeros(judgments.queries))
+
+
+@dataclass(frozen=True, kw_only=True)
+class NDCG(DCG):
+    """Normalised discounted cumulated gain: NDCG@k = DCG@k / IDCG@k.
+
+    IDCG@k is the DCG of all judged documents of the query in ideal order, cut at k. Exponential gains are scaled by the
+    highest label of the query, so that labels of 100 or 1000 give the exact ratio where 2^l itself overflows.
+
+    =============  ==============  ===================  ====================================================
+    name           gain            discount             what calls this NDCG
+    =============  ==============  ===================  ====================================================
+    ndcg_linear    l               1/log2(r+1)          scikit-learn, trec_eval, torchmetrics, CatBoost
+    ndcg_exp       2^l - 1         1/log2(r+1)          LightGBM, XGBoost, CatBoost `type=Exp`
+    ndcg_jk        l               1/max(1, log_b r)    Järvelin & Kekäläinen 2002
+    =============  ==============  ===================  ====================================================
+
+    Parameters
+    ----------
+    gain, discount, base
+        See `DCG`.
+    k, ties, empty, scores, weights
+        See `Metric`.
+
+    Examples
+    --------
+    >>> import gainsay as gs
+    >>> metric = gs.NDCG(gain="exponential", k=10, ties="order")
+    >>> print(metric)
+    ndcg_exp(ties=order)@10
+    >>> gs.parse_metrics(str(metric)) == (metric,)
+    True
+    """
+
+    names: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "ndcg": {},
+        "ndcg_linear": {"gain": "linear"},
+        "ndcg_exp": {"gain": "exponential"},
+        "ndcg_jk": {"gain": "linear", "discount": "jk"},
+    }
+
+    _is_ratio: ClassVar[bool] = True
+
+    def score(self, rows: RankedRows, facts: GainFacts, cutoffs: Sequence[int | None]) -> Floats:
+        """Return NDCG at each cutoff."""
+        ideal = facts.ideal[rows.queries]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return super().score(rows, facts, cutoffs) / ideal
+
+
+@dataclass(frozen=True, kw_only=True)
+class CG(DCG):
+    """Cumulated gain: CG@k = sum over ranks r <= k of gain(label at r); DCG without a discount.
+
+    Parameters
+    ----------
+    gain
+        See `DCG`; linear by default, as in Järvelin & Kekäläinen 2002.
+    k, ties, empty, scores, weights
+        See `Metric`.
+
+    Examples
+    --------
+    >>> import gainsay as gs
+    >>> gs.evaluate([gs.CG(k=3)], gs.Judgments([3, 2, 3, 0], group=[4]), [4, 3, 2, 1]).mean
+    {'cg@3': 8.0}
+    """
+
+    gain: Any = "linear"
+    discount: Discount = "none"
+
+    names: ClassVar[Mapping[str, Mapping[str, Any]]] = {"cg": {}, "cg_exp": {"gain": "exponential"}}
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.discount != "none":
+            raise ValueError(f"cumulated gain has no discount, got discount={self.discount!r}; take DCG")

@@ -1,0 +1,103 @@
+"""What a document of a given label is worth: linear, exponential, or a table of the user's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from .._arrays import nearest
+
+if TYPE_CHECKING:
+    from .._typing import Floats
+
+Gain = Literal["linear", "exponential"] | tuple[float, ...] | tuple[tuple[float, float], ...]
+
+NAMED = ("linear", "exponential")
+
+LARGEST_EXPONENT = 960
+"""2**l summed over 2**63 documents stays finite up to here; above, gains are scaled query by query."""
+
+
+def canonical_gain(gain: Any) -> Gain:
+    """Return a gain as an immutable value: a name, a tuple indexed by label, or a tuple of (label, gain) pairs.
+
+    Accepts the text of either table as it stands in a metric's name: `0/1/3/7` or `0>0/1>1/2>3`.
+    """
+    if isinstance(gain, str):
+        if gain in NAMED:
+            return gain  # type: ignore[return-value]
+        return _from_text(gain)
+    if isinstance(gain, Mapping):
+        return _finite(tuple(sorted((float(label), float(value)) for label, value in gain.items())), gain)
+    if isinstance(gain, Sequence | np.ndarray):
+        items = list(gain)
+        if items and all(isinstance(item, Sequence | np.ndarray) and len(item) == 2 for item in items):
+            return canonical_gain(dict(items))
+        return _finite(tuple(float(item) for item in items), gain)
+    raise TypeError(f"gain must be 'linear', 'exponential', a table or a mapping of label to gain, got {gain!r}")
+
+
+def gain_text(gain: Gain) -> str:
+    """Return how a gain is written in a metric's name."""
+    if isinstance(gain, str):
+        return gain
+    return "/".join(">".join(map(number_text, item)) if isinstance(item, tuple) else number_text(item) for item in gain)
+
+
+def number_text(value: float) -> str:
+    """Return the shortest text that reads back as the same number."""
+    return str(int(value)) if float(value).is_integer() and abs(value) < 1e15 else repr(float(value))
+
+
+def exponential(labels: Floats) -> Floats:
+    """Return 2^l - 1, accurate for small fractions too."""
+    whole = np.exp2(labels) - 1.0
+    return np.where(np.abs(labels) < 1, np.expm1(labels * np.log(2.0)), whole) if _fractions(labels) else whole
+
+
+def gains_of(gain: Gain, labels: Floats) -> Floats:
+    """Return the gain of each label.
+
+    Raises
+    ------
+    ValueError
+        Where a table has no entry for a label.
+    """
+    if gain == "linear":
+        return labels
+    if gain == "exponential":
+        return exponential(labels)
+    entries = dict(item if isinstance(item, tuple) else (float(at), item) for at, item in enumerate(gain))
+    missing = [label for label in labels.tolist() if label not in entries]
+    if missing:
+        known = ", ".join(number_text(label) for label in entries)
+        raise ValueError(
+            f"gain has no entry for label {number_text(missing[0])}; it has entries for {known}: add the missing labels"
+        )
+    return np.array([entries[label] for label in labels.tolist()])
+
+
+def _fractions(labels: Floats) -> bool:
+    return bool((labels != np.floor(labels)).any())
+
+
+def _from_text(text: str) -> Gain:
+    try:
+        parts = text.split("/")
+        if ">" in text:
+            return canonical_gain(dict(tuple(map(float, part.split(">"))) for part in parts))  # type: ignore[misc,arg-type]
+        return canonical_gain(tuple(map(float, parts)))
+    except ValueError:
+        raise ValueError(
+            f"gain must be 'linear', 'exponential', a table such as '0/1/3/7' (gain of label 0, 1, …) or a mapping such "
+            f"as '0>0/1>1/4>15' (label>gain), got {text!r}{nearest(text, NAMED)}"
+        ) from None
+
+
+def _finite(entries: Any, original: Any) -> Gain:
+    flat = np.array(entries, dtype=float).ravel()
+    if len(flat) == 0 or not np.isfinite(flat).all():
+        raise ValueError(f"gain must hold at least one entry, all of them finite, got {original!r}")
+    return entries  # type: ignore[no-any-return]

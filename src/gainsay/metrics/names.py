@@ -1,0 +1,165 @@
+"""From the name of a metric to the metric: `name(option=value,…)@k`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from .._arrays import nearest
+from .average_precision import AP
+from .base import Metric
+from .cascade import ERR, RBP
+from .conventions import Convention, convention_named
+from .dcg import CG, DCG, NDCG
+from .precision import Hit, Precision, Recall
+from .reciprocal_rank import RR
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+METRICS: tuple[type[Metric], ...] = (NDCG, DCG, CG, AP, RR, Precision, Recall, Hit, RBP, ERR)
+
+MetricLike = str | Metric
+"""A metric or its name."""
+
+NAMES: Mapping[str, tuple[type[Metric], Mapping[str, Any]]] = {
+    name: (metric, preset) for metric in METRICS for name, preset in metric.names.items()
+}
+
+KNOWN_ELSEWHERE = {
+    "ap": "map",
+    "rr": "mrr",
+    "recip_rank": "mrr",
+    "p": "precision",
+    "pre": "precision",
+    "success": "hit",
+    "hit_rate": "hit",
+    "ndcg_cut": "ndcg_linear",
+    "ndcg1": "ndcg_jk",
+    "ndcg2": "ndcg_exp",
+    "ndcg_exponential": "ndcg_exp",
+    "ndcg_burges": "ndcg_exp",
+    "ndcg_lin": "ndcg_linear",
+}
+"""What other programs call a metric that has another name here."""
+
+_GRAMMAR = re.compile(r"(?P<name>[A-Za-z_][A-Za-z0-9_]*)(\((?P<options>[^()]*)\))?(@(?P<k>[^@]*))?")
+
+
+def parse_metrics(*metrics: MetricLike | Iterable[MetricLike], convention: str | None = None) -> tuple[Metric, ...]:
+    """Return metrics from their names.
+
+    Parameters
+    ----------
+    *metrics : str, Metric, or lists of them
+        Names such as `"ndcg_exp@10"`, `"map@10"`, `"mrr"`, `"rbp(p=0.8)"`, `"ndcg_linear(ties=worst,empty=1)@5"`.
+        Metrics that are already made are taken as they are.
+    convention : str, optional
+        Read the names as this library does: `"lightgbm"`, `"xgboost"`, `"catboost"`, `"sklearn"`, `"trec_eval"`,
+        `"torchmetrics"` or `"ranx"`. Options that a name gives itself win. A bare `ndcg` then has the library's gain.
+
+    Returns
+    -------
+    tuple of Metric
+
+    Raises
+    ------
+    ValueError
+        For an unknown name, option or value (with the nearest one that exists), for bare `ndcg` and `dcg`, which do
+        not say which gain, and for a metric given twice.
+
+    Examples
+    --------
+    >>> import gainsay as gs
+    >>> [str(metric) for metric in gs.parse_metrics("ndcg_linear@10", "mrr")]
+    ['ndcg_linear@10', 'mrr']
+    >>> print(*gs.parse_metrics("map@10", convention="trec_eval"))
+    map(ties=order,denominator=R)@10
+    """
+    library = None if convention is None else convention_named(convention)
+    parsed = tuple(metric if isinstance(metric, Metric) else _parse(metric, library) for metric in _flatten(metrics))
+    if not parsed:
+        raise ValueError("metrics is empty: name at least one, for example 'ndcg_exp@10'")
+    for at, metric in enumerate(parsed):
+        if metric in parsed[:at]:
+            raise ValueError(f"metrics names {metric} twice")
+    return parsed
+
+
+def _flatten(metrics: Any) -> list[MetricLike]:
+    flat: list[MetricLike] = []
+    for metric in metrics:
+        if isinstance(metric, str | Metric):
+            flat.append(metric)
+        elif isinstance(metric, Iterable):
+            flat.extend(_flatten(metric))
+        else:
+            raise TypeError(f"a metric must be a name such as 'ndcg_exp@10' or a Metric, got {metric!r}")
+    return flat
+
+
+def _parse(text: str, library: Convention | None) -> Metric:
+    match = _GRAMMAR.fullmatch(text.strip())
+    if match is None:
+        raise ValueError(f"cannot read the metric {text!r}: write name(option=value,…)@k, for example 'ndcg_exp@10'")
+    name = match["name"]
+    if name not in NAMES:
+        known = KNOWN_ELSEWHERE.get(name.lower()) or (name.lower() if name.lower() in NAMES else None)
+        hint = f"; did you mean {known!r}?" if known else nearest(name, NAMES)
+        raise ValueError(f"unknown metric {name!r} in {text!r}{hint} (known: {', '.join(NAMES)})")
+    metric, preset = NAMES[name]
+    options = {**(library.options(metric) if library else {}), **preset, **_options(text, match["options"], metric)}
+    if match["k"] is not None:
+        options["k"] = _cutoff(text, match["k"])
+    if issubclass(metric, DCG) and "gain" not in options and metric is not CG:
+        options["gain"] = _default_gain(text, name, library)
+    if metric is ERR and "max_label" not in options:
+        raise ValueError(
+            f"{text!r} needs the highest grade of the scale: write err(max_label=4){text.strip()[len(name) :]}"
+        )
+    try:
+        return metric(**options)
+    except (ValueError, TypeError) as error:
+        raise type(error)(f"{text!r}: {error}") from None
+
+
+def _default_gain(text: str, name: str, library: Convention | None) -> str:
+    if library is not None and library.gain is not None:
+        return library.gain
+    cutoff = text.partition("@")[1] + text.partition("@")[2]
+    raise ValueError(
+        f"{text!r} does not say which {name.upper()}: take '{name}_linear{cutoff}' (gain l; scikit-learn, trec_eval, "
+        f"CatBoost), '{name}_exp{cutoff}' (gain 2^l - 1; LightGBM, XGBoost) or '{name}_jk{cutoff}' (gain l, ranks 1 and 2 "
+        "not discounted; Järvelin & Kekäläinen 2002), or give gain="
+    )
+
+
+def _options(text: str, options: str | None, metric: type[Metric]) -> dict[str, Any]:
+    given: dict[str, Any] = {}
+    if options is None or not options.strip():
+        return given
+    for part in options.split(","):
+        option, equals, value = (piece.strip() for piece in part.partition("="))
+        if not equals or not value:
+            raise ValueError(f"cannot read {part.strip()!r} in {text!r}: options are written option=value")
+        if option not in metric.option_names():
+            hint = f"; write the cutoff as @{value}" if option == "k" else nearest(option, metric.option_names())
+            raise ValueError(f"unknown option {option!r} in {text!r}{hint} (known: {', '.join(metric.option_names())})")
+        if option in given:
+            raise ValueError(f"option {option!r} stands twice in {text!r}")
+        given[option] = value if option == "gain" else _value(value)
+    return given
+
+
+def _value(text: str) -> Any:
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+def _cutoff(text: str, cutoff: str) -> int:
+    if not cutoff.strip().isdecimal() or int(cutoff) < 1:
+        raise ValueError(f"the cutoff of {text!r} must be a whole number of at least 1, got {cutoff!r}")
+    return int(cutoff)

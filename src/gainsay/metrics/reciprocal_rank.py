@@ -1,0 +1,58 @@
+"""Reciprocal rank."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from ..ranking.rows import sums_at
+from .base import depth_of
+from .relevance import BinaryMetric, RelevanceFacts, first_relevant
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from .._typing import Floats
+    from ..ranking.rows import RankedRows
+
+
+@dataclass(frozen=True, kw_only=True)
+class RR(BinaryMetric):
+    """Reciprocal rank; its mean over queries is MRR: RR@k = 1 / rank of the first relevant document, 0 beyond k.
+
+    Parameters
+    ----------
+    min_label : float
+        The lowest label of a relevant document.
+    k, ties, empty, scores, weights
+        See `Metric`. With ties averaged, the first run that holds a relevant document has s documents before it, t
+        documents, r of them relevant: E[RR] = sum over i = 1 .. t-r+1 of C(t-i, r-1) / C(t, r) / (s + i).
+
+    References
+    ----------
+    McSherry & Najork 2008, Computing information retrieval performance measures efficiently in the presence of tied
+    scores, ECIR.
+
+    Examples
+    --------
+    >>> import gainsay as gs
+    >>> gs.evaluate(["mrr", "mrr@1"], gs.Judgments([0, 1, 0, 0], group=[4]), [4, 3, 2, 1]).mean
+    {'mrr': 0.5, 'mrr@1': 0.0}
+    """
+
+    names: ClassVar[Mapping[str, Mapping[str, Any]]] = {"mrr": {}}
+
+    def score(self, rows: RankedRows, facts: RelevanceFacts, cutoffs: Sequence[int | None]) -> Floats:
+        """Return RR at each cutoff."""
+        relevant = facts.at_ranks(rows)
+        depth = depth_of(cutoffs, rows.width)
+        if rows.runs is not None:
+            return sums_at(first_relevant(relevant, rows)[:, :depth] / np.arange(1, depth + 1), cutoffs)
+        first = relevant[:, :depth].argmax(axis=1)
+        found = relevant[np.arange(len(first)), first]
+        reciprocal = np.where(found, 1.0 / (first + 1), 0.0)
+        within = [first < (np.inf if k is None else k) for k in cutoffs]
+        return np.stack(within, axis=1) * reciprocal[:, None]

@@ -1,0 +1,106 @@
+"""Where documents stand: queries of similar length side by side as padded rows, in blocks that fit a CPU cache."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from .._typing import Codes, Integers
+
+BLOCK_CELLS = 32_768
+"""Cells of a block: 256 KiB of 64-bit keys, so that every pass over a block stays in the second-level cache."""
+
+SPARE_CELLS = BLOCK_CELLS // 8
+"""Padding that a block may hold before a new one begins: less would cost more in calls than it saves in cells."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Block:
+    """Queries of similar length as the rows of a matrix; row i is query `queries[i]`, padded on the right.
+
+    `codes[i, j]` is the code of the label of the j-th document of that query, -1 where there is no such document.
+    """
+
+    queries: Integers
+    starts: Integers
+    sizes: Integers
+    codes: Codes
+
+    @property
+    def width(self) -> int:
+        """Documents of the longest query."""
+        return int(self.codes.shape[1])
+
+    def gather(self, values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        """Return one value per cell from one value per document; padding cells hold arbitrary values."""
+        return _windows(values, self.starts, self.width)
+
+
+class Layout:
+    """All queries of a data set in blocks. `sizes` are documents per query, `codes` the documents' label codes."""
+
+    def __init__(self, sizes: Integers, codes: Codes, levels: int) -> None:
+        self.queries = len(sizes)
+        self.levels = levels
+        starts = np.cumsum(sizes) - sizes
+        order = np.argsort(sizes, kind="stable")
+        order = order[np.searchsorted(sizes[order], 1) :]  # queries without documents have nothing to rank
+        self.blocks = [_block(order[a:b], starts, sizes, codes) for a, b in _cuts(sizes[order])]
+
+    def count(self, code: int) -> Integers:
+        """Return how many documents of each query have a label code of at least `code` (>= 0)."""
+        counts = np.zeros(self.queries, dtype=np.int64)
+        for block in self.blocks:
+            counts[block.queries] = np.count_nonzero(block.codes >= code, axis=1)
+        return counts
+
+    def sequential_sums(self, values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        """Return the sum of `values` over each query, added one by one in the type of `values`."""
+        sums = np.zeros(self.queries, dtype=values.dtype)
+        for block in self.blocks:
+            cells = np.where(block.codes >= 0, block.gather(values), values.dtype.type(0))
+            sums[block.queries] = np.add.accumulate(cells, axis=1)[:, -1]
+        return sums
+
+
+def _block(queries: Integers, all_starts: Integers, all_sizes: Integers, codes: Codes) -> Block:
+    starts, sizes = all_starts[queries], all_sizes[queries]
+    cells = _windows(codes, starts, int(sizes[-1]))
+    cells[np.arange(cells.shape[1]) >= sizes[:, None]] = -1
+    return Block(queries, starts, sizes, cells)
+
+
+def _cuts(sizes: Integers) -> Iterator[tuple[int, int]]:
+    """Cut ascending sizes into runs [a, b) whose matrix holds few cells and little padding."""
+    before = np.concatenate(([0], np.cumsum(sizes)))
+    start = 0
+    while start < len(sizes):
+        low, high = start + 1, len(sizes)
+        while low < high:  # cells and padding both grow with the run, so bisect
+            middle = (low + high + 1) // 2
+            cells = (middle - start) * int(sizes[middle - 1])
+            padding = cells - int(before[middle] - before[start])
+            low, high = (middle, high) if cells <= BLOCK_CELLS and padding <= SPARE_CELLS else (low, middle - 1)
+        yield start, low
+        start = low
+
+
+def _windows(values: np.ndarray[Any, Any], starts: Integers, width: int) -> np.ndarray[Any, Any]:
+    """Return rows of `width` consecutive values from each start; past the end of `values` the last one repeats.
+
+    Copying whole windows is several times faster than gathering cell by cell through an index array.
+    """
+    last = len(values) - width
+    windows = as_strided(values, (last + 1, width), (values.strides[0], values.strides[0]), writeable=False)
+    rows: np.ndarray[Any, Any] = windows[np.minimum(starts, last)]
+    overrun = np.flatnonzero(starts > last)
+    if len(overrun):
+        cells = starts[overrun, None] + np.arange(width)
+        rows[overrun] = values[np.minimum(cells, len(values) - 1)]
+    return rows

@@ -1,0 +1,167 @@
+"""Ranked rows: the labels of a block of queries by rank, and the runs of documents with equal scores.
+
+This is all that a metric ever sees of the data.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from .order import NOT_RETRIEVED, descending_keys, rank_rows
+from .runs import TieRuns
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from .._typing import Bools, Codes, Floats, Integers
+    from .layout import Block
+
+Ties = Literal["average", "order", "worst", "best"]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class RankedRows:
+    """Queries as rows, ranks as columns.
+
+    Attributes
+    ----------
+    queries : ndarray of int64, shape (rows,)
+        Which query of the data set each row is.
+    codes : ndarray of unsigned int, shape (rows, width)
+        Code of the label of the document at each rank (rank 1 is column 0); `blank_code(levels)` where no document
+        was retrieved.
+    sizes : ndarray of int64, shape (rows,)
+        Judged documents of each query, whether retrieved or not.
+    runs : TieRuns or None
+        The runs of documents with equal scores, where a metric is to average over their orders; None where every
+        document has its rank.
+    """
+
+    queries: Integers
+    codes: Codes
+    sizes: Integers
+    runs: TieRuns | None = None
+
+    @property
+    def width(self) -> int:
+        """Number of ranks."""
+        return int(self.codes.shape[1])
+
+    def look_up(self, table: Floats, depth: int) -> Floats:
+        """Return the expected value of `table[code]` at each of the first `depth` ranks, shape (rows, depth)."""
+        if self.runs is None:
+            return np.take(table, self.codes[:, :depth])
+        return self.runs.mean(np.take(table, self.codes))[:, :depth]
+
+    def at_least(self, code: int, levels: int) -> Bools:
+        """Return at which ranks a document with label code >= `code` stands, shape (rows, width)."""
+        blank = blank_code(levels)
+        if code == 0:
+            return self.codes != self.codes.dtype.type(blank)
+        # one comparison for code <= x < blank: unsigned subtraction wraps the codes below round to the top
+        kind = self.codes.dtype.type
+        found: Bools = (self.codes - kind(code)) < kind(blank - code)
+        return found
+
+
+def blank_code(levels: int) -> int:
+    """Return the code that stands where no document was retrieved: all ones, just above the codes of `levels`."""
+    return (1 << levels.bit_length()) - 1
+
+
+def table_of(values: Floats) -> Floats:
+    """Return a table indexed by code with one value per level, and 0 for the blank code."""
+    table = np.zeros(blank_code(len(values)) + 1)
+    table[: len(values)] = values
+    return table
+
+
+def rank_block(
+    block: Block, scores: np.ndarray[Any, Any], ties: Ties, levels: int, *, all_retrieved: bool
+) -> list[RankedRows]:
+    """Rank the queries of a block.
+
+    Parameters
+    ----------
+    block : Block
+        Which documents stand where.
+    scores : ndarray of float32 or float64, shape (documents,)
+        Documents of a query together; no NaN, -inf for a document that was not retrieved.
+    ties : {"average", "order", "worst", "best"}
+        What to do with documents of equal score. Under "average" the rows that have such documents come apart from
+        the others, with their runs.
+    levels : int
+        Number of distinct labels.
+    all_retrieved : bool
+        Promise that no score is -inf.
+    """
+    keys = descending_keys(block.gather(scores))
+    bits = levels.bit_length()
+    payload = block.codes.astype(np.int64)
+    if ties == "best":
+        payload = np.where(payload < 0, -1, levels - 1 - payload)
+    elif ties == "order":
+        payload |= np.arange(block.width, dtype=np.int64) << bits
+    low_bits = bits + block.width.bit_length() if ties == "order" else bits
+    order = rank_rows(keys, payload, low_bits)
+    blank = blank_code(levels)
+    codes = (order.payload & np.uint64(blank)).astype(np.min_scalar_type(blank))
+    if ties == "best":
+        codes = np.where(codes == blank, codes, codes.dtype.type(levels - 1) - codes)
+    if not all_retrieved:
+        retrieved = np.count_nonzero((keys < NOT_RETRIEVED) & (block.codes >= 0), axis=1)
+        codes[np.arange(block.width) >= retrieved[:, None]] = blank
+    if ties != "average" or not len(order.tied):
+        return [RankedRows(block.queries, codes, block.sizes)]
+    untied = np.ones(len(codes), dtype=bool)
+    untied[order.tied] = False
+    parts = [(order.tied, TieRuns(order.equal)), (np.flatnonzero(untied), None)]
+    return [RankedRows(block.queries[at], codes[at], block.sizes[at], runs) for at, runs in parts if len(at)]
+
+
+def ideal_rows(block: Block, levels: int, by: Integers | None = None) -> RankedRows:
+    """Return the block's queries with their documents in ideal order: descending code, or descending `by[code]`."""
+    codes = block.codes if by is None else np.append(by, -1)[block.codes]
+    ideal = -np.sort(-codes, axis=1)
+    if by is not None:
+        back = np.empty(levels + 1, dtype=np.int64)
+        back[np.append(by, -1)] = np.append(np.arange(levels), -1)
+        ideal = back[ideal]
+    blank = blank_code(levels)
+    return RankedRows(block.queries, np.where(ideal < 0, blank, ideal).astype(np.min_scalar_type(blank)), block.sizes)
+
+
+def sums_at(values: Floats, cutoffs: Sequence[int | None]) -> Floats:
+    """Return the sums of the first k values of each row for each cutoff k (None: all), shape (rows, cutoffs).
+
+    A row's sums do not change, to the last bit, when zeros are appended to all rows: what a query scores must not
+    depend on which other queries stand beside it.
+    """
+    width = values.shape[1]
+    sums = np.empty((len(values), len(cutoffs)))
+    finite = [k for k in cutoffs if k is not None]
+    if finite:
+        running = np.add.accumulate(values[:, : max(finite)], axis=1)
+    for column, k in enumerate(cutoffs):
+        sums[:, column] = _row_sums(values) if k is None else running[:, min(k, width) - 1]
+    return sums
+
+
+def _row_sums(values: Floats) -> Floats:
+    """Sum each row in chunks of 128, so that appended zeros only append chunks of zeros.
+
+    NumPy adds up to 128 numbers in eight interleaved partial sums; in multiples of eight these stay the same.
+    """
+    while values.shape[1] > 1:
+        rows, width = values.shape
+        chunk = 128 if width > 128 else -(-width // 8) * 8
+        chunks = -(-width // chunk)
+        if chunks * chunk != width:
+            padded = np.zeros((rows, chunks * chunk))
+            padded[:, :width] = values
+            values = padded
+        values = np.add.reduce(np.ascontiguousarray(values).reshape(rows, chunks, chunk), axis=2)
+    return values[:, 0]
