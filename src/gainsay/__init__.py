@@ -6,8 +6,10 @@
 from __future__ import annotations
 
 from .evaluation import Evaluation, Evaluator, evaluate
+from .explanation import explain
 from .judgments import Judgments
 from .metrics import AP, CG, DCG, ERR, NDCG, RBP, RR, Hit, Metric, Precision, Recall, parse_metrics
+from .run_evaluation import evaluate_run
 
 __version__ = "0.1.0"
 
@@ -27,5 +29,7 @@ __all__ = [
     "Precision",
     "Recall",
     "evaluate",
+    "evaluate_run",
+    "explain",
     "parse_metrics",
 ]

@@ -249,7 +249,7 @@ def _from_qid(documents: int, qid: np.ndarray[Any, Any]) -> tuple[Integers, np.n
 
 
 def _factorize(keys: np.ndarray[Any, Any]) -> tuple[Integers, np.ndarray[Any, Any]]:
-    """Number the distinct keys in order of first appearance."""
+    """Return the number of each key and the distinct keys, in order of first appearance."""
     if keys.dtype.kind == "O":
         import pandas as pd
 

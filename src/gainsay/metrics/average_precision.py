@@ -15,7 +15,7 @@ from .relevance import BinaryMetric, RelevanceFacts
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from .._typing import Bools, Floats
+    from .._typing import Bools, Floats, Integers
     from ..ranking.rows import RankedRows
     from ..ranking.runs import TieRuns
 
@@ -83,7 +83,7 @@ class AP(BinaryMetric):
 
 
 def _expected_precision(relevant: Bools, runs: TieRuns) -> Floats:
-    """Return at each rank the expected number of relevant documents up to it, if a relevant one stands on it, else 0."""
+    """Return at each rank the expectation of the number of hits so far, counted where the rank is a hit itself."""
     present = relevant.astype(np.float64)
     in_run = runs.total(present)
     running = np.add.accumulate(present, axis=1)
@@ -119,18 +119,19 @@ def _per_hit(relevant: Bools, runs: TieRuns, terms: Floats, k: int | None) -> Fl
         per_place * ((earlier + 1) * reciprocal)[:, None]
         + per_place * np.maximum(h - 1, 0) / np.maximum(m - 1, 1)[:, None] * weighted[:, None]
     )
-    return (share * (sure[:, None] + sums) / np.maximum(earlier[:, None] + h, 1)).sum(axis=1)
+    per_hit: Floats = (share * (sure[:, None] + sums) / np.maximum(earlier[:, None] + h, 1)).sum(axis=1)
+    return per_hit
 
 
-def _hypergeometric(t: Floats, r: Floats, m: Floats, h: np.ndarray[Any, Any]) -> Floats:
+def _hypergeometric(t: Integers, r: Floats, m: Integers, h: Integers) -> Floats:
     """Return the probability of h relevant documents on m of t places, r documents being relevant, for every row."""
     from scipy.special import betaln
 
-    t, r, m = t[:, None], r[:, None], m[:, None]
+    t, m, r = t[:, None], m[:, None], r[:, None]
     possible = (h <= np.minimum(r, m)) & (h >= m - (t - r))
     with np.errstate(invalid="ignore", divide="ignore"):
         logs = -betaln(1 + h, 1 + r - h) - betaln(1 + m - h, 1 + t - r - m + h)
     logs = np.where(possible, logs, -np.inf)
-    shares = np.exp(logs - logs.max(axis=1, keepdims=True))
+    shares: Floats = np.exp(logs - logs.max(axis=1, keepdims=True))
     shares /= shares.sum(axis=1, keepdims=True)
-    return shares  # type: ignore[no-any-return]
+    return shares

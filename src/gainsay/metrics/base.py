@@ -25,7 +25,10 @@ Empty = float | Literal["skip"]
 
 @dataclass(frozen=True, eq=False)
 class Facts:
-    """What a metric needs to know of a data set before any scores exist. `empty`: queries without relevant documents."""
+    """What a metric needs to know of a data set before scores exist.
+
+    `empty`, of shape (queries, 1 or cutoffs), marks queries without relevant documents.
+    """
 
     empty: Bools
 

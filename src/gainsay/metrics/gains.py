@@ -52,7 +52,7 @@ def number_text(value: float) -> str:
 
 
 def exponential(labels: Floats) -> Floats:
-    """Return 2^l - 1, accurate for small fractions too."""
+    """Return 2^l - 1, to full relative precision for fractions too."""
     whole = np.exp2(labels) - 1.0
     return np.where(np.abs(labels) < 1, np.expm1(labels * np.log(2.0)), whole) if _fractions(labels) else whole
 
@@ -69,7 +69,9 @@ def gains_of(gain: Gain, labels: Floats) -> Floats:
         return labels
     if gain == "exponential":
         return exponential(labels)
-    entries = dict(item if isinstance(item, tuple) else (float(at), item) for at, item in enumerate(gain))
+    entries: dict[float, float] = dict(
+        item if isinstance(item, tuple) else (float(at), item) for at, item in enumerate(gain)
+    )
     missing = [label for label in labels.tolist() if label not in entries]
     if missing:
         known = ", ".join(number_text(label) for label in entries)
@@ -87,7 +89,7 @@ def _from_text(text: str) -> Gain:
     try:
         parts = text.split("/")
         if ">" in text:
-            return canonical_gain(dict(tuple(map(float, part.split(">"))) for part in parts))  # type: ignore[misc,arg-type]
+            return canonical_gain(dict(tuple(map(float, part.split(">"))) for part in parts))  # type: ignore[misc]
         return canonical_gain(tuple(map(float, parts)))
     except ValueError:
         raise ValueError(

@@ -57,7 +57,8 @@ class Precision(BinaryMetric):
         """Return precision at each cutoff."""
         sizes = rows.sizes[:, None].astype(np.float64)
         divisors = [sizes if k is None else np.minimum(sizes, k) if self._capped else k for k in cutoffs]
-        return _hits(rows, facts, cutoffs) / np.hstack([np.broadcast_to(d, sizes.shape) for d in divisors])
+        precision: Floats = _hits(rows, facts, cutoffs) / np.hstack([np.broadcast_to(d, sizes.shape) for d in divisors])
+        return precision
 
     @property
     def _capped(self) -> bool:

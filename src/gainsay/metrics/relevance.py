@@ -78,4 +78,5 @@ def first_relevant(relevant: Bools, rows: RankedRows) -> Floats:
     miss = np.maximum(left - in_run, 0.0) / left  # the chance, given no hit earlier in the run, of none here either
     survived = np.multiply.accumulate(miss, axis=1)
     before = np.concatenate((np.ones((len(miss), 1)), survived[:, :-1]), axis=1)
-    return before * (1.0 - miss)
+    first: Floats = before * (1.0 - miss)
+    return first

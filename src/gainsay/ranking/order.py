@@ -31,7 +31,8 @@ def descending_keys(scores: np.ndarray[Any, Any]) -> Keys:
     flip = bits >> 63  # all ones for a negative number: its bits ascend with its magnitude, so turn them all
     flip |= _SIGN
     bits ^= flip
-    return bits.view(np.uint64)
+    keys: Keys = bits.view(np.uint64)
+    return keys
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -59,10 +59,8 @@ class RankedRows:
     def at_least(self, code: int, levels: int) -> Bools:
         """Return at which ranks a document with label code >= `code` stands, shape (rows, width)."""
         blank = blank_code(levels)
-        if code == 0:
-            return self.codes != self.codes.dtype.type(blank)
-        # one comparison for code <= x < blank: unsigned subtraction wraps the codes below round to the top
         kind = self.codes.dtype.type
+        # one comparison for code <= x < blank: unsigned subtraction wraps the codes below round to the top
         found: Bools = (self.codes - kind(code)) < kind(blank - code)
         return found
 

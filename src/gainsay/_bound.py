@@ -1,0 +1,101 @@
+"""Metrics bound to the data sets of a training library, for as long as the library keeps these."""
+
+from __future__ import annotations
+
+import weakref
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from .evaluation import Evaluator
+from .judgments import Judgments, NegativeLabels
+from .metrics.names import MetricLike, parse_metrics
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+T = TypeVar("T")
+
+
+class WeakIdentityMap(Generic[T]):
+    """Values by object, compared by identity; an entry goes when its object does."""
+
+    def __init__(self) -> None:
+        self._entries: dict[int, tuple[weakref.ref[Any], T]] = {}
+
+    def get(self, key: object) -> T | None:
+        """Return the value of this very object, if there is one."""
+        entry = self._entries.get(id(key))
+        return entry[1] if entry is not None and entry[0]() is key else None
+
+    def set(self, key: object, value: T) -> None:
+        """Store the value of this object."""
+        at, entries = id(key), self._entries
+
+        def forget(reference: weakref.ref[Any]) -> None:
+            if at in entries and entries[at][0] is reference:
+                del entries[at]
+
+        entries[at] = (weakref.ref(key, forget), value)
+
+
+class Panel:
+    """The metrics that an adapter logs every round, and how the data sets that it meets are read."""
+
+    def __init__(
+        self,
+        metrics: MetricLike | Iterable[MetricLike],
+        convention: str | None,
+        negative_labels: NegativeLabels,
+        n_jobs: int | None,
+    ) -> None:
+        self.metrics = parse_metrics(metrics, convention=convention)
+        self.names = tuple(str(metric) for metric in self.metrics)
+        self.negative_labels = negative_labels
+        self.n_jobs = n_jobs
+
+    def bind(self, labels: Any, *, group: Any = None, qid: Any = None, weight: Any = None) -> Evaluator:
+        """Return the metrics bound to a data set; raise where its labels do not suit them."""
+        judgments = Judgments(labels, group=group, qid=qid, weight=weight, negative_labels=self.negative_labels)
+        return Evaluator(self.metrics, judgments, self.n_jobs)
+
+    def evaluate(self, evaluator: Evaluator, scores: Any, *, round_number: int, where: str = "") -> list[float]:
+        """Return the means, one per metric; an error says in which round, and where given in which data set."""
+        try:
+            return list(evaluator(scores).mean.values())
+        except ValueError as error:
+            raise ValueError(f"in boosting round {round_number}{where}: {error}") from None
+
+
+def clash(name: str, library: str, remedy: str) -> ValueError:
+    """Return the error for a metric that the library logs too, under the same name."""
+    return ValueError(
+        f"{library} itself logs a metric named {name!r}: both would be mixed up in one history. {remedy}, "
+        "or give an option that changes our name"
+    )
+
+
+def positive_int(name: str, value: Any, unit: str) -> int:
+    """Return `value` if it is a whole number of at least 1, or raise."""
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise TypeError(f"{name} must be a whole number of {unit}, got {value!r}")
+    if value < 1:
+        raise ValueError(f"{name} must be at least 1, got {value}")
+    return value
+
+
+def metric_name(metric: MetricLike) -> str:
+    """Return the name under which a metric is logged: canonical where it is ours, as given where a library's own."""
+    if not isinstance(metric, str):
+        return str(metric)
+    try:
+        return str(parse_metrics(metric)[0])
+    except ValueError:
+        return metric
+
+
+def is_ours(name: str) -> bool:
+    """Return whether a logged name is that of one of our metrics."""
+    try:
+        parse_metrics(name)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,97 @@
+"""One ranking under every library's convention: why the same model has so many NDCGs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ._arrays import numbers
+from .evaluation import Evaluator
+from .judgments import Judgments, NegativeLabels
+from .metrics.base import whole_number
+from .metrics.conventions import CONVENTIONS
+from .metrics.names import parse_metrics
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_METRICS = ("ndcg_linear", "ndcg_exp", "ndcg_jk", "map", "mrr", "precision", "recall")
+
+
+def explain(
+    labels: Any,
+    scores: Any,
+    k: int = 10,
+    *,
+    group: Any = None,
+    qid: Any = None,
+    weight: Any = None,
+    negative_labels: NegativeLabels = "refuse",
+) -> pd.DataFrame:
+    """Return what every library's convention makes of one ranking.
+
+    Parameters
+    ----------
+    labels : array-like, shape (documents,)
+        Relevance labels.
+    scores : array-like, shape (documents,)
+        The score of each document.
+    k : int
+        Cutoff.
+    group, qid, weight, negative_labels
+        As in `Judgments`, for more than one query; without them all documents belong to one.
+
+    Returns
+    -------
+    DataFrame
+        One row per convention (`gainsay`, our defaults, first). Columns: `calls NDCG` (which of the definitions the
+        library means by the name), the metrics at cutoff k, the options that lead there, and a note.
+
+    Examples
+    --------
+    >>> import gainsay as gs
+    >>> table = gs.explain(labels=[3, 3, 3, 3, 3, 0, 0, 0, 0, 5], scores=range(10, 0, -1))
+    >>> table.loc[["lightgbm", "sklearn"], ["calls NDCG", "ndcg_linear@10", "ndcg_exp@10"]].round(3)
+               calls NDCG  ndcg_linear@10  ndcg_exp@10
+    convention
+    lightgbm     ndcg_exp           0.864        0.628
+    sklearn   ndcg_linear           0.864        0.628
+    """
+    import pandas as pd
+
+    k = whole_number("k", k)
+    if group is None and qid is None:
+        group = [len(numbers("labels", labels))]
+    judgments = Judgments(labels, group=group, qid=qid, weight=weight, negative_labels=negative_labels)
+    names = [f"{name}@{k}" for name in _METRICS]
+    if judgments.levels[0] < 0:
+        names.remove(f"ndcg_exp@{k}")
+    rows = {}
+    for library in (None, *CONVENTIONS):
+        metrics = parse_metrics(names, convention=library)
+        values = Evaluator(metrics, judgments)(scores).mean.values()
+        rows[library or "gainsay"] = {
+            "calls NDCG": _called_ndcg(library),
+            **dict(zip(names, values, strict=True)),
+            "ties": metrics[0].ties,
+            "empty": metrics[0].empty,
+            "scores": metrics[0].scores,
+            "note": _note(library, judgments),
+        }
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("convention")
+
+
+def _called_ndcg(library: str | None) -> str:
+    gain = CONVENTIONS[library].gain if library else None
+    return {"linear": "ndcg_linear", "exponential": "ndcg_exp", None: "both, by name"}[gain]
+
+
+def _note(library: str | None, judgments: Judgments) -> str:
+    """Return the note of a convention; that on weights and empty queries only where there are such."""
+    if library is None:
+        return "ties averaged over all orders"
+    if library in ("lightgbm", "xgboost"):
+        slips = judgments.weights is not None and bool(np.any(judgments.relevant(np.nextafter(0.0, 1.0)) == 0))
+        return CONVENTIONS[library].note if slips else ""
+    return CONVENTIONS[library].note

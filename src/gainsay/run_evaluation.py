@@ -1,0 +1,167 @@
+"""Evaluation of TREC runs against qrels: the ideal comes from all judged documents, retrieved or not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from ._arrays import numbers
+from .evaluation import Evaluation, Evaluator
+from .judgments import Judgments, NegativeLabels
+from .metrics.base import choice
+from .metrics.names import parse_metrics
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    import pandas as pd
+
+    from .metrics.names import MetricLike
+
+_COLUMNS = {
+    "query": ("query", "query_id", "qid", "topic"),
+    "document": ("document", "doc_id", "docid", "docno"),
+    "score": ("score",),
+    "label": ("label", "relevance", "rel", "grade"),
+}
+"""Names under which a column is known, here and in other packages; the first is ours."""
+
+
+def evaluate_run(
+    metrics: MetricLike | Iterable[MetricLike],
+    run: Any,
+    qrels: Any,
+    *,
+    convention: str | None = None,
+    missing: Literal["skip", "zero"] = "skip",
+    negative_labels: NegativeLabels = "zero",
+    n_jobs: int | None = None,
+) -> Evaluation:
+    """Evaluate a run (what a system retrieved) against qrels (what was judged).
+
+    Judged documents that were not retrieved count for the ideal, for the number of relevant documents and for recall;
+    retrieved documents that were not judged have label 0. Documents with equal scores stand by document id, descending
+    (trec_eval's order) where a metric says `ties=order`.
+
+    Parameters
+    ----------
+    metrics : str, Metric, or an iterable of them
+        See `parse_metrics`.
+    run : mapping {query: {document: score}} or DataFrame
+        A DataFrame has columns query, document, score (or query_id, doc_id, score; qid, docno, score).
+    qrels : mapping {query: {document: label}} or DataFrame
+        A DataFrame has columns query, document, label (or relevance).
+    convention : str, optional
+        Read metric names as this library does; `"trec_eval"` gives trec_eval's numbers. See `parse_metrics`.
+    missing : {"skip", "zero"}
+        Judged queries that the run does not have: leave them out (trec_eval), or count them as queries for which
+        nothing was retrieved (trec_eval -c). Queries of the run without judgments are always left out.
+    negative_labels : {"zero", "refuse", "allow"}
+        See `Judgments`; TREC marks spam by negative grades, which count as 0.
+    n_jobs : int, optional
+        Threads; by default the CPUs that the process may use.
+
+    Returns
+    -------
+    Evaluation
+        Queries in the order of the qrels; `.frame()` has their ids.
+
+    Raises
+    ------
+    ValueError
+        Where no query is in both, a document stands twice for a query, a column is missing, or a score is NaN or -inf.
+
+    Examples
+    --------
+    >>> import gainsay as gs
+    >>> qrels = {"q1": {"a": 3, "b": 2, "c": 3, "d": 0, "e": 1, "f": 2, "g": 3, "h": 2}}
+    >>> run = {"q1": {"a": 6, "b": 5, "c": 4, "d": 3, "e": 2, "f": 1}}
+    >>> round(gs.evaluate_run("ndcg_linear@6", run, qrels).mean["ndcg_linear@6"], 3)
+    0.785
+    """
+    choice("missing", missing, ("skip", "zero"))
+    judged = _table("qrels", qrels, "label")
+    retrieved = _table("run", run, "score")
+    if np.isneginf(retrieved["score"]).any():
+        at = retrieved[np.isneginf(retrieved["score"])].iloc[0]
+        raise ValueError(
+            f"run gives document {at['document']!r} of query {at['query']!r} the score -inf; leave out documents that "
+            "were not retrieved"
+        )
+    queries = judged["query"].drop_duplicates()
+    if missing == "skip":
+        queries = queries[queries.isin(set(retrieved["query"]))]
+    if not queries.isin(set(retrieved["query"])).any():
+        raise ValueError(
+            f"run and qrels have no query in common: the run has {_some(retrieved['query'])}, "
+            f"the qrels have {_some(judged['query'])}"
+        )
+    documents = _merged(queries, judged, retrieved)
+    judgments = Judgments(
+        documents["label"].to_numpy(), qid=documents["query"].to_numpy(), negative_labels=negative_labels
+    )
+    evaluator = Evaluator(parse_metrics(metrics, convention=convention), judgments, n_jobs)
+    return evaluator(documents["score"].to_numpy())
+
+
+def _merged(queries: pd.Series, judged: pd.DataFrame, retrieved: pd.DataFrame) -> pd.DataFrame:
+    """Return all judged and all retrieved documents of the queries, with label and score, document ids descending."""
+    both = judged.merge(retrieved, on=["query", "document"], how="outer")
+    number = {query: at for at, query in enumerate(queries)}
+    both["number"] = both["query"].map(number)
+    both = both[both["number"].notna()]
+    both = both.assign(label=both["label"].fillna(0.0), score=both["score"].fillna(-np.inf))
+    both = both.sort_values("document", ascending=False, kind="stable")  # code points sort as their UTF-8 bytes do
+    return both.sort_values("number", kind="stable")
+
+
+def _table(name: str, data: Any, value: str) -> pd.DataFrame:
+    """Return a run or qrels as a DataFrame with columns query, document and `value`; ids are strings."""
+    import pandas as pd
+
+    if isinstance(data, Mapping):
+        rows = [(query, document, number) for query, found in data.items() for document, number in found.items()]
+        frame = pd.DataFrame(rows, columns=["query", "document", value])
+    elif hasattr(data, "to_pandas") or isinstance(data, pd.DataFrame):
+        frame = _renamed(name, data if isinstance(data, pd.DataFrame) else data.to_pandas(), value)
+    else:
+        raise TypeError(
+            f"{name} must be a mapping {{query: {{document: {value}}}}} or a DataFrame with columns query, document, "
+            f"{value}, got {type(data).__name__}; read TREC files with gainsay.data.read_run and read_qrels"
+        )
+    if frame.empty:
+        raise ValueError(f"{name} is empty")
+    numeric = numbers(f"{name}'s {value}", frame[value].to_numpy())
+    frame = frame.assign(query=frame["query"].astype(str), document=frame["document"].astype(str), **{value: numeric})
+    bad = np.isnan(numeric)
+    if bad.any():
+        at = frame[bad].iloc[0]
+        raise ValueError(
+            f"{name} has {int(bad.sum())} NaN, the first for document {at['document']!r} of query {at['query']!r}"
+        )
+    twice = frame.duplicated(["query", "document"])
+    if twice.any():
+        at = frame[twice].iloc[0]
+        raise ValueError(f"{name} has document {at['document']!r} of query {at['query']!r} more than once")
+    return frame
+
+
+def _renamed(name: str, frame: pd.DataFrame, value: str) -> pd.DataFrame:
+    """Return the three columns of a frame under our names."""
+    chosen = {}
+    for column in ("query", "document", value):
+        known = [alias for alias in _COLUMNS[column] if alias in frame.columns]
+        if not known:
+            raise ValueError(
+                f"{name} has no column {column!r} (known too as {', '.join(_COLUMNS[column][1:]) or 'nothing else'}); "
+                f"it has {', '.join(map(str, frame.columns))}"
+            )
+        chosen[known[0]] = column
+    return frame[list(chosen)].rename(columns=chosen)
+
+
+def _some(ids: pd.Series) -> str:
+    first = list(dict.fromkeys(ids))[:3]
+    return ", ".join(map(repr, first)) + (", …" if ids.nunique() > len(first) else "")
