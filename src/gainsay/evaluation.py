@@ -88,13 +88,20 @@ class Evaluator:
             Where the number of scores differs from the number of labels, or a score is NaN; the message says how many,
             in which row and of which query.
         """
-        values, all_retrieved = self._checked(scores)
+        values = self._checked(scores)
         per_query = np.zeros((self.judgments.queries, len(self.metrics)))
         for (ties, precision), families in self._families.items():
             with np.errstate(over="ignore"):
                 ranked_by = values.astype(np.float32) if precision == "float32" else values
+            all_retrieved = bool(ranked_by.min() != -np.inf)
 
-            def work(block: Block, ties: Ties = ties, by: Any = ranked_by, families: Any = families) -> None:
+            def work(
+                block: Block,
+                ties: Ties = ties,
+                by: Any = ranked_by,
+                all_retrieved: bool = all_retrieved,
+                families: Any = families,
+            ) -> None:
                 levels = len(self.judgments.levels)
                 for rows in rank_block(block, by, ties, levels, all_retrieved=all_retrieved):
                     for family in families:
@@ -119,16 +126,15 @@ class Evaluator:
             for done in [pool.submit(work, block) for block in reversed(blocks)]:
                 done.result()
 
-    def _checked(self, scores: Any) -> tuple[np.ndarray[Any, Any], bool]:
-        """Return the scores, documents of a query together, and whether all documents were retrieved."""
+    def _checked(self, scores: Any) -> np.ndarray[Any, Any]:
+        """Return the scores, documents of a query together."""
         values = numbers("scores", scores)
         if len(values) != self.judgments.documents:
             raise ValueError(
                 f"scores has {len(values)} entries but the judgments have {self.judgments.documents} documents "
                 f"in {self.judgments.queries} queries; give one score per document, in the same order"
             )
-        lowest = values.min()
-        if np.isnan(lowest):
+        if np.isnan(values.min()):
             bad = np.isnan(values)
             row = int(np.argmax(bad))
             raise ValueError(
@@ -136,7 +142,7 @@ class Evaluator:
                 f"(query {self.judgments.query_of_row(row)!s}); a diverged model, or documents without a score? "
                 "Give -inf to a document that was judged but not retrieved"
             )
-        return np.ascontiguousarray(self.judgments.by_query(values)), bool(lowest != -np.inf)
+        return np.ascontiguousarray(self.judgments.by_query(values))
 
 
 @dataclass(frozen=True, eq=False)

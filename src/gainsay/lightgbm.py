@@ -33,12 +33,7 @@ __all__ = ["early_stopping", "eval_metric", "feval"]
 
 EvalTuple = tuple[str, float, bool]
 
-_coming: WeakIdentityMap[frozenset[str]] = WeakIdentityMap()
-"""By the labels of a data set: which metrics an adapter with every=n logs there in later rounds.
-
-LightGBM tells callbacks nothing about the evaluation functions beside them, so this is how early stopping can tell a
-metric that is still to come from one that never will. Entries live as long as the data set.
-"""
+_REMEDY = "Leave it out of params['metric'] (metric='None' turns the built-ins off)"
 
 
 def feval(
@@ -59,7 +54,8 @@ def feval(
     metrics : str, Metric, or an iterable of them
         See `gainsay.parse_metrics`.
     every : int
-        Evaluate in rounds every, 2 * every, … only; in the others nothing is logged.
+        Evaluate in every n-th round only, counted from the first: 1, 1 + every, 1 + 2 * every, …; in the others nothing
+        is logged. (The first round is always among them: LightGBM's own recording callbacks take the names from it.)
     convention : str, optional
         Read metric names as this library does; see `gainsay.parse_metrics`.
     negative_labels : {"refuse", "allow", "zero"}
@@ -190,7 +186,7 @@ class _Adapter:
             self._bound.set(labels, bound)
         training = bound.training
         training.rounds += 1
-        if training.rounds % self.every:
+        if (training.rounds - 1) % self.every:
             return []
         values = self.panel.evaluate(bound.evaluator, scores, round_number=training.rounds)
         return [(name, value, True) for name, value in zip(self.panel.names, values, strict=True)]
@@ -201,11 +197,9 @@ class _Adapter:
                 "the data set has no groups: give it group= (documents per query), as ranking metrics need queries"
             )
         for name in set(self.panel.names) & _builtin_names(params or {}):
-            raise clash(name, "LightGBM", "Leave it out of params['metric'] (metric='None' turns the built-ins off)")
+            raise clash(name, "LightGBM", _REMEDY)
         bound = _Bound(self.panel.bind(labels, group=group, weight=weight), group, weight, _Training(scores))
         self._bound.set(labels, bound)
-        if self.every > 1:
-            _coming.set(labels, (_coming.get(labels) or frozenset()) | frozenset(self.panel.names))
         return bound
 
 
@@ -215,7 +209,7 @@ class Feval(_Adapter):
     def __call__(self, preds: Any, eval_data: lgb.Dataset) -> list[EvalTuple]:
         """Return (name, value, True) of each metric, or nothing in rounds that are left out."""
         return self._evaluate(
-            preds, eval_data.get_label(), eval_data.get_group(), eval_data.get_weight(), eval_data.get_params()
+            preds, eval_data.get_label(), eval_data.get_group(), eval_data.get_weight(), eval_data.params
         )
 
 
@@ -239,10 +233,9 @@ class _Result(NamedTuple):
 class EarlyStopping:
     """A callback for LightGBM; made by `early_stopping`."""
 
-    order = 30
-    before_iteration = False
-
     def __init__(self, metric: MetricLike, rounds: int, dataset: str | None, min_delta: float, verbose: bool) -> None:
+        self.order = 30  # after the recording callbacks; LightGBM overlooks class attributes here
+        self.before_iteration = False
         self.metric = metric_name(metric)
         self.rounds = positive_int("rounds", rounds, "boosting rounds")
         self.dataset = dataset
@@ -271,10 +264,7 @@ class EarlyStopping:
         if current is not None and self._improves(current):
             self._best, self._best_round, self._best_results = current, env.iteration, env.evaluation_result_list
         last = env.iteration == env.end_iteration - 1
-        if self._best is None:
-            if last:
-                warnings.warn(f"{self.metric} was never logged: early stopping had nothing to look at", stacklevel=2)
-        elif last or env.iteration - self._best_round >= self.rounds:
+        if self._best is not None and (last or env.iteration - self._best_round >= self.rounds):
             happened = "Did not stop early" if last else "Early stopping"
             self._say(
                 f"{happened}, best iteration is {self._best_round + 1} "
@@ -290,24 +280,16 @@ class EarlyStopping:
         return current.value < self._best.value - self.min_delta
 
     def _find(self, env: CallbackEnv) -> _Result | None:
-        """Return this round's value, None where it is to come in a later round, or say that it does not occur."""
+        """Return this round's value, None in a round that is left out; in the first round say if it does not occur."""
         results = [_read(entry) for entry in env.evaluation_result_list or []]
-        dataset = self.dataset or self._chosen or _first_validation_set(env, results)
-        found = [result for result in results if (result.dataset, result.metric) == (dataset, self.metric)]
+        if env.iteration == env.begin_iteration:
+            self._chosen = self.dataset or _first_validation_set(env, results)
+        found = [result for result in results if (result.dataset, result.metric) == (self._chosen, self.metric)]
         if len(found) > 1:
-            raise clash(
-                self.metric, "LightGBM", "Leave it out of params['metric'] (metric='None' turns the built-ins off)"
-            )
-        if found:
-            self._chosen = dataset
-            return found[0]
-        if self._best is None and not self._still_to_come(env):
-            raise ValueError(self._missing(results, dataset))
-        return None
-
-    def _still_to_come(self, env: CallbackEnv) -> bool:
-        """Return whether an adapter with every=n has announced the metric for a later round."""
-        return any(self.metric in (_coming.get(labels) or ()) for labels in _labels(env))
+            raise clash(self.metric, "LightGBM", _REMEDY)
+        if not found and env.iteration == env.begin_iteration:
+            raise ValueError(self._missing(results, self._chosen))
+        return found[0] if found else None
 
     def _missing(self, results: list[_Result], dataset: str | None) -> str:
         if not results:
@@ -351,13 +333,6 @@ def _first_validation_set(env: CallbackEnv, results: list[_Result]) -> str | Non
     """Return the first data set that is evaluated and is not the training data."""
     training = "train" if hasattr(env.model, "boosters") else getattr(env.model, "_train_data_name", "training")
     return next((result.dataset for result in results if result.dataset != training), None)
-
-
-def _labels(env: CallbackEnv) -> list[Any]:
-    """Return the labels of all data sets that are evaluated, as the evaluation functions get them."""
-    boosters = env.model.boosters if hasattr(env.model, "boosters") else [env.model]
-    datasets = [dataset for booster in boosters for dataset in (booster.train_set, *booster.valid_sets)]
-    return [dataset.get_label() for dataset in datasets if dataset is not None]
 
 
 def _is_dart(env: CallbackEnv) -> bool:

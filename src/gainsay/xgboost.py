@@ -52,9 +52,6 @@ _LOWER_IS_BETTER = (
     "quantile",
     "expectile",
 )
-_coming: WeakIdentityMap[frozenset[str]] = WeakIdentityMap()
-"""By booster: which metrics an `EvaluateRanking` with every=n logs in later rounds, which early stopping waits for."""
-
 _REMEDY = "Leave it out of params['eval_metric'] (disable_default_eval_metric=True turns the objective's own off)"
 
 
@@ -154,7 +151,8 @@ class EvaluateRanking(TrainingCallback):
     metrics : str, Metric, or an iterable of them
         See `gainsay.parse_metrics`.
     every : int
-        Evaluate in rounds every, 2 * every, … only; in the others nothing is logged.
+        Evaluate in every n-th round only, counted from the first: 1, 1 + every, 1 + 2 * every, …; in the others nothing
+        is logged.
     convention, negative_labels, n_jobs
         See `custom_metric`.
 
@@ -218,13 +216,11 @@ class EvaluateRanking(TrainingCallback):
         """Refuse cross-validation, which has data sets of its own."""
         if not isinstance(model, xgb.Booster):
             raise ValueError("EvaluateRanking evaluates the data sets given to it; in xgboost.cv take custom_metric")
-        if self.every > 1:
-            _coming.set(model, (_coming.get(model) or frozenset()) | frozenset(self.panel.names))
         return model
 
     def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
         """Evaluate and log; never stops training."""
-        if (epoch + 1) % self.every:
+        if epoch % self.every:
             return False
         for data_name, (data, evaluator) in self._bound.items():
             history = evals_log.setdefault(data_name, {})
@@ -233,7 +229,7 @@ class EvaluateRanking(TrainingCallback):
             values = self.panel.evaluate(evaluator, scores, round_number=epoch + 1, where=where)
             for name, value in zip(self.panel.names, values, strict=True):
                 curve = history.setdefault(name, [])
-                if len(curve) != (epoch + 1) // self.every - 1:
+                if len(curve) != epoch // self.every:
                     raise clash(name, "XGBoost", _REMEDY)
                 curve.append(value)
         return False
@@ -319,8 +315,6 @@ class EarlyStopping(TrainingCallback):
         """Look at the values of a round; return whether to stop."""
         curve = self._curve(evals_log)
         if curve is None:
-            if self.metric in (_coming.get(model) or ()):
-                return False
             raise ValueError(self._missing(evals_log))
         if len(curve) > epoch + 1:
             raise clash(self.metric, "XGBoost", _REMEDY)

@@ -1,0 +1,306 @@
+"""Training with XGBoost: what is logged, where it stops, and what is said about bad input."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+import xgboost as xgb
+
+import gainsay as gs
+from gainsay.data import simulate
+from gainsay.xgboost import EvaluateRanking, custom_metric, early_stopping
+
+PANEL = ["ndcg_linear@10", "ndcg_exp@10", "ndcg_jk@5", "map@10", "mrr"]
+PARAMS = {"objective": "rank:ndcg", "disable_default_eval_metric": True, "nthread": 1, "max_depth": 3}
+
+
+@pytest.fixture(scope="module")
+def parts():
+    return simulate(120, seed=3, mean_length=25).split_queries(0.6, 0.4, seed=3)
+
+
+def matrix(data, kind=xgb.DMatrix, weight=None, **options):
+    made = kind(data.features, label=data.labels, qid=data.qid, **options)
+    if weight is not None:
+        made.set_weight(weight)
+    return made
+
+
+@pytest.fixture(scope="module")
+def dtrain(parts):
+    return matrix(parts[0])
+
+
+@pytest.fixture(scope="module")
+def dvalid(parts):
+    return matrix(parts[1])
+
+
+def train(dtrain, rounds, callbacks=(), params=PARAMS, **options):
+    curves = {}
+    booster = xgb.train(
+        params, dtrain, rounds, evals_result=curves, callbacks=list(callbacks), verbose_eval=False, **options
+    )
+    return booster, curves
+
+
+def expected(booster, data, n, judgments=None):
+    scores = booster.predict(xgb.DMatrix(data.features), iteration_range=(0, n))
+    return gs.evaluate(PANEL, judgments or data.judgments(), scores).mean
+
+
+def value_at(history, n):
+    return {name: history[name][n - 1] for name in PANEL}
+
+
+class TestValues:
+    def test_custom_metric_logs_six_digits(self, parts, dtrain, dvalid):
+        booster, curves = train(dtrain, 4, evals=[(dvalid, "valid")], custom_metric=custom_metric(PANEL))
+        for n in range(1, 5):
+            assert value_at(curves["valid"], n) == pytest.approx(expected(booster, parts[1], n), abs=5.1e-7)
+
+    @pytest.mark.parametrize("form", ["DMatrix", "QuantileDMatrix", "arrays"])
+    def test_callback_logs_full_precision(self, parts, dtrain, form):
+        data = {
+            "DMatrix": lambda: matrix(parts[1]),
+            "QuantileDMatrix": lambda: matrix(parts[1], xgb.QuantileDMatrix, ref=dtrain),
+            "arrays": lambda: (parts[1].features, parts[1].labels, parts[1].qid),
+        }[form]()
+        booster, curves = train(dtrain, 4, [EvaluateRanking({"valid": data}, PANEL)])
+        for n in range(1, 5):
+            assert value_at(curves["valid"], n) == pytest.approx(expected(booster, parts[1], n), rel=1e-12)
+
+    def test_query_weights_count(self, parts, dtrain):
+        weight = np.random.default_rng(0).uniform(0.5, 2, len(parts[1].group)).astype(np.float32)
+        judgments = gs.Judgments(parts[1].labels, group=parts[1].group, weight=weight)
+        weighted = matrix(parts[1], weight=weight)
+        arrays = (parts[1].features, parts[1].labels, parts[1].qid, weight)
+        booster, curves = train(
+            dtrain, 2, [EvaluateRanking({"matrix": weighted, "arrays": arrays}, PANEL)], evals=[(weighted, "six")],
+            custom_metric=custom_metric(PANEL),
+        )  # fmt: skip
+        values = expected(booster, parts[1], 2, judgments)
+        assert value_at(curves["matrix"], 2) == pytest.approx(values, rel=1e-12)
+        assert value_at(curves["arrays"], 2) == pytest.approx(values, rel=1e-12)
+        assert value_at(curves["six"], 2) == pytest.approx(values, abs=5.1e-7)
+
+    @pytest.mark.parametrize(("exponential", "name"), [(True, "ndcg_exp"), (False, "ndcg_linear")])
+    def test_equals_the_builtin_metrics_under_their_convention(self, dtrain, dvalid, exponential, name):
+        params = {**PARAMS, "eval_metric": ["ndcg@5"], "ndcg_exp_gain": exponential}
+        callback = EvaluateRanking({"valid": dvalid}, [f"{name}@5"], convention="xgboost")
+        _, curves = train(dtrain, 5, [callback], params=params, evals=[(dvalid, "valid")])
+        (mine,) = (curve for key, curve in curves["valid"].items() if key.startswith(name))
+        np.testing.assert_allclose(mine, curves["valid"]["ndcg@5"], rtol=0, atol=1e-15)
+
+    def test_new_labels_on_the_same_matrix_are_seen(self, parts, dtrain):
+        dvalid, ours = matrix(parts[1]), custom_metric(["mrr"])
+        train(dtrain, 1, evals=[(dvalid, "valid")], custom_metric=ours)
+        dvalid.set_label(np.zeros(len(parts[1].labels)))
+        _, curves = train(dtrain, 1, evals=[(dvalid, "valid")], custom_metric=ours)
+        assert curves["valid"]["mrr"] == [0.0]
+
+    def test_cv_keeps_queries_whole(self, dtrain):
+        result = xgb.cv(PARAMS, dtrain, 3, nfold=3, custom_metric=custom_metric(PANEL), seed=1)
+        assert {f"test-{name}-mean" for name in PANEL} <= set(result.columns)
+        assert result.to_numpy().max() <= 1
+
+    def test_can_be_pickled(self):
+        assert pickle.loads(pickle.dumps(custom_metric(PANEL))).panel.metrics == gs.parse_metrics(PANEL)
+
+    def test_scores_of_a_gpu_are_brought_home(self, parts, dvalid):
+        class OnDevice:
+            __cuda_array_interface__ = None
+
+            def get(self):
+                return np.arange(len(parts[1].labels), dtype=np.float32)
+
+        ours = custom_metric(["mrr"])
+        assert ours(OnDevice(), dvalid) == ours(OnDevice().get(), dvalid)
+
+
+class TestEarlyStopping:
+    @pytest.mark.parametrize("metric", PANEL)
+    def test_train_stops_at_the_first_maximum_of_the_named_metric(self, dtrain, dvalid, metric):
+        evaluate = EvaluateRanking({"train": dtrain, "valid": dvalid}, PANEL)
+        booster, curves = train(dtrain, 60, [evaluate, early_stopping(metric, rounds=6, data_name="valid")])
+        curve = curves["valid"][metric]
+        assert booster.best_iteration == int(np.argmax(curve))
+        assert booster.best_score == max(curve)
+        assert len(curve) == booster.best_iteration + 1 + 6
+
+    def test_the_only_data_set_need_not_be_named(self, dtrain, dvalid):
+        evaluate = EvaluateRanking({"valid": dvalid}, PANEL)
+        booster, curves = train(dtrain, 12, [evaluate, early_stopping("mrr", rounds=50)])
+        assert booster.best_iteration == int(np.argmax(curves["valid"]["mrr"]))
+
+    def test_on_a_custom_metric(self, dtrain, dvalid):
+        booster, curves = train(
+            dtrain, 30, [early_stopping("mrr", rounds=4)], evals=[(dvalid, "valid")], custom_metric=custom_metric(PANEL)
+        )
+        assert booster.best_iteration == int(np.argmax(curves["valid"]["mrr"]))
+
+    def test_ranker(self, parts):
+        first, second = parts
+        ranker = xgb.XGBRanker(
+            n_estimators=40, n_jobs=1, max_depth=3,
+            callbacks=[
+                EvaluateRanking({"valid": (second.features, second.labels, second.qid)}, PANEL),
+                early_stopping("ndcg_linear@10", rounds=5),
+            ],
+        ).fit(first.features, first.labels, qid=first.qid)  # fmt: skip
+        curve = ranker.evals_result()["valid"]["ndcg_linear@10"]
+        assert ranker.best_iteration == int(np.argmax(curve))
+        best = gs.evaluate(PANEL, second.judgments(), ranker.predict(second.features)).mean
+        assert best["ndcg_linear@10"] == pytest.approx(max(curve), rel=1e-12)
+
+    def test_save_best_cuts_the_model(self, dtrain, dvalid):
+        evaluate = EvaluateRanking({"valid": dvalid}, PANEL)
+        booster, curves = train(dtrain, 40, [evaluate, early_stopping("mrr", rounds=5, save_best=True)])
+        assert booster.num_boosted_rounds() == int(np.argmax(curves["valid"]["mrr"])) + 1 == booster.best_iteration + 1
+
+    def test_small_gains_do_not_count_with_min_delta(self, dtrain, dvalid):
+        evaluate = EvaluateRanking({"valid": dvalid}, PANEL)
+        booster, curves = train(dtrain, 40, [evaluate, early_stopping("mrr", rounds=5, min_delta=0.5)])
+        assert booster.best_iteration == 0
+        assert len(curves["valid"]["mrr"]) == 6
+
+    def test_one_callback_serves_several_trainings(self, dtrain, dvalid):
+        callbacks = [EvaluateRanking({"valid": dvalid}, PANEL), early_stopping("map@10", rounds=3)]
+        for depth in (2, 4):
+            booster, curves = train(dtrain, 20, callbacks, params={**PARAMS, "max_depth": depth})
+            assert booster.best_iteration == int(np.argmax(curves["valid"]["map@10"]))
+
+    def test_continued_training_counts_all_rounds(self, dtrain, dvalid):
+        start, _ = train(dtrain, 3)
+        callbacks = [EvaluateRanking({"valid": dvalid}, PANEL), early_stopping("mrr", rounds=50)]
+        booster, curves = train(dtrain, 6, callbacks, xgb_model=start)
+        assert booster.best_iteration == 3 + int(np.argmax(curves["valid"]["mrr"]))
+
+    def test_cv(self, dtrain):
+        stop = early_stopping("ndcg_exp@10", rounds=3, data_name="test")
+        result = xgb.cv(PARAMS, dtrain, 30, nfold=3, custom_metric=custom_metric(PANEL), callbacks=[stop], seed=1)
+        curve = result["test-ndcg_exp@10-mean"]
+        assert len(curve) == int(np.argmax(curve)) + 1
+
+    def test_lower_is_better_for_errors(self, dtrain, dvalid):
+        params = {"objective": "reg:squarederror", "nthread": 1, "eval_metric": "rmse", "eta": 1.0}
+        booster, curves = train(
+            dtrain, 30, [early_stopping("rmse", rounds=3)], params=params, evals=[(dvalid, "valid")]
+        )
+        assert booster.best_iteration == int(np.argmin(curves["valid"]["rmse"]))
+
+    def test_says_what_it_did(self, dtrain, dvalid, capfd):
+        evaluate = EvaluateRanking({"valid": dvalid}, PANEL)
+        booster, _ = train(dtrain, 20, [evaluate, early_stopping("mrr", rounds=2)])
+        assert f"Best iteration is {booster.best_iteration}" in capfd.readouterr().out
+
+
+class TestEvery:
+    def test_only_every_nth_round_is_evaluated(self, dtrain, dvalid):
+        _, sparse = train(dtrain, 10, [EvaluateRanking({"valid": dvalid}, PANEL, every=3)])
+        _, curves = train(dtrain, 10, [EvaluateRanking({"valid": dvalid}, PANEL)])
+        for name in PANEL:
+            assert sparse["valid"][name] == curves["valid"][name][::3]
+
+    def test_early_stopping_counts_boosting_rounds(self, dtrain, dvalid):
+        evaluate = EvaluateRanking({"valid": dvalid}, PANEL, every=3)
+        booster, curves = train(dtrain, 80, [evaluate, early_stopping("mrr", rounds=4)])
+        assert booster.best_iteration == 3 * int(np.argmax(curves["valid"]["mrr"]))
+        assert booster.num_boosted_rounds() == booster.best_iteration + 1 + 4
+
+
+class TestBadInput:
+    def test_a_name_that_does_not_occur(self, dtrain, dvalid):
+        evaluate = EvaluateRanking({"valid": dvalid}, PANEL)
+        with pytest.raises(
+            ValueError, match=r"no metric 'ndcg_exp@5' is logged on 'valid'; did you mean 'ndcg_exp@10'\?"
+        ):
+            train(dtrain, 5, [evaluate, early_stopping("ndcg_exp@5", rounds=3, data_name="valid")])
+
+    def test_a_data_set_that_does_not_occur(self, dtrain, dvalid):
+        evaluate = EvaluateRanking({"valid": dvalid}, PANEL)
+        with pytest.raises(ValueError, match=r"no data set 'vali' is evaluated; did you mean 'valid'\?"):
+            train(dtrain, 5, [evaluate, early_stopping("mrr", rounds=3, data_name="vali")])
+
+    def test_several_data_sets_need_a_name(self, dtrain, dvalid):
+        evaluate = EvaluateRanking({"a": dvalid, "b": dvalid}, PANEL)
+        with pytest.raises(ValueError, match="'mrr' is logged on a, b: give data_name="):
+            train(dtrain, 5, [evaluate, early_stopping("mrr", rounds=3)])
+
+    def test_callbacks_in_the_wrong_order(self, dtrain, dvalid):
+        evaluate = EvaluateRanking({"valid": dvalid}, PANEL)
+        with pytest.raises(ValueError, match=r"has nothing to look at.*earlier in callbacks"):
+            train(dtrain, 5, [early_stopping("mrr", rounds=3), evaluate])
+
+    def test_no_group(self, parts, dtrain):
+        data = xgb.DMatrix(parts[1].features, label=parts[1].labels)
+        with pytest.raises(ValueError, match="data set 'valid': the DMatrix has no groups: give it qid="):
+            EvaluateRanking({"valid": data}, PANEL)
+        with pytest.raises(ValueError, match="the DMatrix has no groups"):
+            train(dtrain, 1, evals=[(data, "valid")], custom_metric=custom_metric(PANEL))
+
+    def test_wrong_lengths_name_the_data_set(self, parts):
+        with pytest.raises(ValueError, match="data set 'valid': qid has 3 entries"):
+            EvaluateRanking({"valid": (parts[1].features, parts[1].labels, [1, 1, 2])}, PANEL)
+
+    def test_something_else_than_data(self, parts):
+        with pytest.raises(TypeError, match=r"data set 'valid' must be a DMatrix.*got ndarray"):
+            EvaluateRanking({"valid": parts[1].features}, PANEL)
+
+    def test_no_data_set(self):
+        with pytest.raises(ValueError, match="datasets is empty"):
+            EvaluateRanking({}, PANEL)
+
+    @pytest.mark.parametrize("name", ["my-valid", "my valid"])
+    def test_names_that_xgboost_would_split(self, dvalid, name):
+        with pytest.raises(ValueError, match="must hold no '-' and no blank"):
+            EvaluateRanking({name: dvalid}, PANEL)
+
+    def test_a_name_that_a_builtin_metric_has_too(self, dtrain, dvalid):
+        params = {**PARAMS, "eval_metric": "ndcg@5"}
+        ours = EvaluateRanking({"valid": dvalid}, ["map@10"])
+        train(dtrain, 1, [ours], params=params, evals=[(dvalid, "valid")])
+        binary = xgb.DMatrix(np.ones((4, 1)), label=[0, 1, 1, 0], qid=[0, 0, 1, 1])
+        params = {**PARAMS, "objective": "rank:map", "eval_metric": "map@10"}
+        with pytest.raises(ValueError, match="XGBoost itself logs a metric named 'map@10'"):
+            train(binary, 2, [EvaluateRanking({"v": binary}, ["map@10"])], params=params, evals=[(binary, "v")])
+        with pytest.raises(ValueError, match="XGBoost itself logs a metric named 'map@10'"):
+            train(
+                binary, 2, [early_stopping("map@10", rounds=2)], params=params, evals=[(binary, "v")],
+                custom_metric=custom_metric(["map@10"]),
+            )  # fmt: skip
+
+    def test_nan_scores_name_round_data_set_and_query(self, dtrain, dvalid, monkeypatch):
+        predict = xgb.Booster.predict
+
+        def diverged(self, data, **options):
+            scores = predict(self, data, **options)
+            if self.num_boosted_rounds() == 3:
+                scores[0] = np.nan
+            return scores
+
+        monkeypatch.setattr(xgb.Booster, "predict", diverged)
+        with pytest.raises(ValueError, match=r"in boosting round 3 on 'valid': scores holds 1 NaN .* \(query 0\)"):
+            train(dtrain, 5, [EvaluateRanking({"valid": dvalid}, PANEL)])
+
+    def test_cv_is_refused(self, dtrain, dvalid):
+        with pytest.raises(ValueError, match=r"in xgboost.cv take custom_metric"):
+            xgb.cv(PARAMS, dtrain, 2, callbacks=[EvaluateRanking({"valid": dvalid}, PANEL)])
+
+    def test_save_best_in_cv_is_refused(self, dtrain):
+        with pytest.raises(ValueError, match=r"save_best has no meaning in xgboost.cv"):
+            xgb.cv(
+                PARAMS, dtrain, 2, custom_metric=custom_metric(PANEL),
+                callbacks=[early_stopping("mrr", rounds=2, data_name="test", save_best=True)],
+            )  # fmt: skip
+
+    def test_an_unknown_metric_needs_its_direction(self):
+        with pytest.raises(ValueError, match="give maximize=True or maximize=False"):
+            early_stopping("my_metric", rounds=3)
+        assert early_stopping("my_metric", rounds=3, maximize=False).maximize is False
+
+    def test_bare_ndcg_is_refused_before_training(self):
+        with pytest.raises(ValueError, match="ndcg_linear@10"):
+            custom_metric(["ndcg@10"])
