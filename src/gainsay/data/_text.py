@@ -1,0 +1,118 @@
+"""Text files, plain or gzip, as chunks of whole lines that are known to be text.
+
+Every reader of this package starts here, so that all of them agree on what a line is, on where line numbers start, and
+on what to say about a file that is cut short, too large, or no text at all.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import NamedTuple, TypeAlias
+
+StrPath: TypeAlias = str | os.PathLike[str]
+
+MAX_BYTES = 16 * 2**30
+"""Default limit on the text of one file after decompression: 16 GiB."""
+
+_GZIP_MAGIC = b"\x1f\x8b"
+_BOM = b"\xef\xbb\xbf"
+# Small enough that the arrays made from one chunk stay near the processor, large enough to make NumPy calls cheap.
+_CHUNK_BYTES = 2**20
+# A line longer than this is no line of a ranking file; without a limit a file of one line would be held at once.
+_LINE_BYTES = 64 * 2**20
+# Control characters other than tab, line feed and carriage return: they mark a file that is not text.
+_CONTROL = bytes(set(range(32)) - set(b"\t\n\r")) + b"\x7f"
+
+
+class Chunk(NamedTuple):
+    """Whole lines of a file, the last one ended by a line feed."""
+
+    text: bytes
+    first_line: int
+    """The number of the first line in the file, from 1."""
+
+
+def at_line(path: StrPath, line: int, problem: str) -> ValueError:
+    """Return the error for a problem on one line of a file."""
+    return ValueError(f"{os.fspath(path)}, line {line}: {problem}")
+
+
+def shown(token: bytes | str) -> str:
+    """Return a token as an error message quotes it: in quotes, cut where it is long."""
+    text = token.decode("utf-8", "replace") if isinstance(token, bytes) else token
+    return repr(text if len(text) <= 40 else text[:39] + "…")
+
+
+@contextmanager
+def opened(path: StrPath) -> Iterator[io.BufferedIOBase]:
+    """Open a file, through gzip where its first two bytes say so (its name says nothing)."""
+    with open(path, "rb") as raw:
+        magic = raw.read(2)
+        raw.seek(0)
+        if magic != _GZIP_MAGIC:
+            yield raw
+            return
+        try:
+            with gzip.GzipFile(fileobj=raw) as stream:
+                yield stream
+        except EOFError:
+            raise ValueError(f"{os.fspath(path)}: the gzip stream ends too early; the file is cut short") from None
+        except (gzip.BadGzipFile, zlib.error) as error:
+            raise ValueError(f"{os.fspath(path)}: damaged gzip stream ({error})") from None
+
+
+def read_chunks(path: StrPath, *, max_bytes: int = MAX_BYTES, size: int = _CHUNK_BYTES) -> Iterator[Chunk]:
+    """Yield the file as chunks of whole lines, checked to be UTF-8 text of at most `max_bytes` bytes."""
+    line, total, rest = 1, 0, io.BytesIO()
+    with opened(path) as stream:
+        while block := stream.read(size):
+            total += len(block)
+            if total > max_bytes:
+                raise ValueError(
+                    f"{os.fspath(path)}: more than max_bytes={max_bytes} bytes of text; "
+                    "raise max_bytes if the file is meant to be this large"
+                )
+            end = block.rfind(b"\n") + 1
+            if end == 0:
+                rest.write(block)
+                if rest.tell() > _LINE_BYTES:
+                    raise at_line(
+                        path, line, f"longer than {_LINE_BYTES} bytes; this is no text file of one row a line"
+                    )
+                continue
+            text = rest.getvalue() + block[:end]
+            rest = io.BytesIO()
+            rest.write(block[end:])
+            yield _checked(path, text, line)
+            line += text.count(b"\n")
+    if rest.tell():
+        yield _checked(path, rest.getvalue() + b"\n", line)
+
+
+def numbered_lines(chunk: Chunk) -> Iterator[tuple[int, bytes]]:
+    """Yield the lines of a chunk, without line feed, each with its number in the file."""
+    return enumerate(chunk.text[:-1].split(b"\n"), start=chunk.first_line)
+
+
+def _checked(path: StrPath, text: bytes, line: int) -> Chunk:
+    """Return a chunk of text, or raise where it holds control characters or invalid UTF-8."""
+    if line == 1:
+        text = text.removeprefix(_BOM)
+    chunk = Chunk(text, line)
+    if len(text.translate(None, _CONTROL)) != len(text):
+        for number, content in numbered_lines(chunk):
+            for byte in content:
+                if byte in _CONTROL:
+                    raise at_line(path, number, f"control byte 0x{byte:02x}; this is not a text file")
+    if not text.isascii():
+        try:
+            text.decode()
+        except UnicodeDecodeError as error:
+            number = line + text.count(b"\n", 0, error.start)
+            raise at_line(path, number, f"byte 0x{text[error.start]:02x} is not valid UTF-8") from None
+    return chunk

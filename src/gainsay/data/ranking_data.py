@@ -1,0 +1,315 @@
+"""A labelled data set of queries and documents, however its rows are ordered."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+if TYPE_CHECKING:
+    from gainsay.judgments import Judgments
+
+_LABELS_SHOWN = 10
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RankingData:
+    """Features, labels and queries of a learning-to-rank data set, one row per document.
+
+    Parameters
+    ----------
+    features
+        Feature values, shape (documents, features), float32 or float64. NaN stands for a missing value.
+    labels
+        Relevance labels, shape (documents,); finite.
+    qid
+        The query of every row as a code from 0 to Q − 1, shape (documents,). Codes are numbered in the order in which
+        the queries first appear; the rows of a query need not stand together.
+    query_ids
+        The original ids of the queries as strings, shape (Q,): `query_ids[qid[i]]` is the id of row i's query. Two
+        queries may carry the same id (see `concatenate`).
+    document_ids
+        One id per row, or None.
+    weight
+        None, or one weight per query, shape (Q,), or one per document, shape (documents,); finite, not negative.
+
+    Raises
+    ------
+    ValueError
+        If shapes do not fit each other, a label or a weight is not finite, or codes are not numbered as described.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> data = RankingData(np.zeros((3, 2)), [1, 0, 2], qid=[0, 0, 1], query_ids=["a", "b"])
+    >>> data
+    RankingData(3 documents, 2 queries, 2 features; labels 0: 1, 1: 1, 2: 1)
+    >>> data.group
+    array([2, 1])
+    """
+
+    features: NDArray[np.floating[Any]]
+    labels: NDArray[np.float64]
+    qid: NDArray[np.int64]
+    query_ids: NDArray[np.str_]
+    document_ids: tuple[str, ...] | None = None
+    weight: NDArray[np.float64] | None = None
+
+    def __post_init__(self) -> None:
+        features = np.asarray(self.features)
+        if features.dtype not in (np.dtype(np.float32), np.dtype(np.float64)):
+            if features.dtype.kind not in "biuf":
+                raise TypeError(f"features must be numbers, got an array of {features.dtype}")
+            features = features.astype(np.float64)
+        object.__setattr__(self, "features", features)
+        object.__setattr__(self, "labels", np.asarray(self.labels, dtype=np.float64))
+        object.__setattr__(self, "qid", _codes("qid", self.qid))
+        object.__setattr__(self, "query_ids", np.asarray(self.query_ids, dtype=np.str_))
+        if self.document_ids is not None:
+            object.__setattr__(self, "document_ids", tuple(self.document_ids))
+        if self.weight is not None:
+            object.__setattr__(self, "weight", np.asarray(self.weight, dtype=np.float64))
+        self._check_shapes()
+        self._check_values()
+
+    def _check_shapes(self) -> None:
+        if self.features.ndim != 2:
+            raise ValueError(f"features must have shape (documents, features), got {self.features.shape}")
+        rows = len(self.features)
+        if rows == 0:
+            raise ValueError("features has no rows; a data set needs at least one document")
+        for name, array in (("labels", self.labels), ("qid", self.qid)):
+            if array.shape != (rows,):
+                raise ValueError(f"{name} must have shape ({rows},), one value per row of features, got {array.shape}")
+        if self.query_ids.ndim != 1:
+            raise ValueError(f"query_ids must be 1-D, got shape {self.query_ids.shape}")
+        if self.document_ids is not None and len(self.document_ids) != rows:
+            raise ValueError(f"document_ids must hold one id per row ({rows}), got {len(self.document_ids)}")
+        queries = len(self.query_ids)
+        if self.weight is not None and self.weight.shape not in ((queries,), (rows,)):
+            raise ValueError(
+                f"weight must have shape ({queries},), one per query, or ({rows},), one per document, "
+                f"got {self.weight.shape}"
+            )
+
+    def _check_values(self) -> None:
+        if not np.isfinite(self.labels).all():
+            row = int(np.argmin(np.isfinite(self.labels)))
+            raise ValueError(f"labels must be finite, got {self.labels[row]} in row {row}; drop unjudged documents")
+        seen = np.maximum.accumulate(self.qid)
+        fresh = np.diff(seen, prepend=-1)
+        if self.qid.min() < 0 or (fresh > 1).any():
+            row = int(np.argmax((self.qid < 0) | (fresh > 1)))
+            raise ValueError(
+                f"qid must number the queries 0, 1, … in order of first appearance, got {self.qid[row]} in row {row}; "
+                "from_frame makes such codes from any ids"
+            )
+        if seen[-1] + 1 != len(self.query_ids):
+            raise ValueError(f"query_ids must hold one id per query ({seen[-1] + 1}), got {len(self.query_ids)}")
+        if self.weight is not None and not (np.isfinite(self.weight) & (self.weight >= 0)).all():
+            place = int(np.argmin(np.isfinite(self.weight) & (self.weight >= 0)))
+            raise ValueError(f"weight must be finite and not negative, got {self.weight[place]} at position {place}")
+
+    def __repr__(self) -> str:
+        grades, counts = np.unique(self.labels, return_counts=True)
+        if grades.size <= _LABELS_SHOWN:
+            labels = ", ".join(f"{grade:g}: {count}" for grade, count in zip(grades, counts, strict=True))
+        else:
+            labels = f"from {grades[0]:g} to {grades[-1]:g}"
+        rows, columns = self.features.shape
+        extra = ("" if self.document_ids is None else "; document ids") + ("" if self.weight is None else "; weighted")
+        return (
+            f"RankingData({rows} documents, {len(self.query_ids)} queries, {columns} features; labels {labels}{extra})"
+        )
+
+    @property
+    def group(self) -> NDArray[np.int64]:
+        """The number of documents of each query, as LightGBM and XGBoost take it; shape (Q,).
+
+        Raises
+        ------
+        ValueError
+            If the rows of a query do not stand together: sizes alone could not say which rows are meant.
+        """
+        back = np.flatnonzero(np.diff(self.qid) < 0)
+        if back.size:
+            row = int(back[0]) + 1
+            raise ValueError(
+                f"the rows of query {str(self.query_ids[self.qid[row]])!r} are not contiguous: it appears again in "
+                f"row {row}; call .contiguous() first"
+            )
+        return self._sizes()
+
+    def contiguous(self) -> RankingData:
+        """Return the data with every query's rows together, in order of first appearance; itself if they already are.
+
+        Rows of a query keep their order. Codes and ids of the queries stay the same.
+        """
+        if (np.diff(self.qid) >= 0).all():
+            return self
+        return self._pick(np.argsort(self.qid, kind="stable"), np.arange(len(self.query_ids)), self._sizes())
+
+    def judgments(self) -> Judgments:
+        """Return labels, queries and weights as the `Judgments` that metrics are evaluated on."""
+        from gainsay.judgments import Judgments
+
+        return Judgments(self.labels, qid=self.qid, weight=self.weight)
+
+    def take_queries(self, codes: ArrayLike) -> RankingData:
+        """Return the documents of some queries only, query after query in the order given.
+
+        A code given twice gives two queries of the same id, as in a bootstrap sample.
+
+        Parameters
+        ----------
+        codes
+            Codes of queries, from 0 to Q − 1; shape (queries to take,), at least one.
+
+        Raises
+        ------
+        ValueError
+            If a code is not that of a query, or none is given.
+        TypeError
+            If codes are not integers.
+
+        Examples
+        --------
+        >>> data = RankingData(np.zeros((3, 2)), [1, 0, 2], qid=[0, 1, 0], query_ids=["a", "b"])
+        >>> data.take_queries([1, 0]).query_ids.tolist()
+        ['b', 'a']
+        """
+        chosen = _codes("codes", codes)
+        queries = len(self.query_ids)
+        if chosen.ndim != 1 or chosen.size == 0:
+            raise ValueError(f"codes must be a 1-D array of at least one query code, got shape {chosen.shape}")
+        wrong = (chosen < 0) | (chosen >= queries)
+        if wrong.any():
+            raise ValueError(f"codes must lie between 0 and {queries - 1}, got {chosen[np.argmax(wrong)]}")
+        sizes = self._sizes()
+        by_query = np.argsort(self.qid, kind="stable")
+        starts, lengths = np.cumsum(sizes) - sizes, sizes[chosen]
+        # Place of every new row within its query, added to where that query starts in by_query.
+        within = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+        return self._pick(by_query[np.repeat(starts[chosen], lengths) + within], chosen, lengths)
+
+    def split_queries(self, *fractions: float, seed: int) -> tuple[RankingData, ...]:
+        """Divide the queries at random into parts of the given fractions; a query is never split.
+
+        Parameters
+        ----------
+        *fractions
+            Two or more positive shares of the queries, which sum to 1.
+        seed
+            Seed of the random division.
+
+        Returns
+        -------
+        tuple of RankingData
+            One part per fraction. Queries keep their order within a part.
+
+        Raises
+        ------
+        ValueError
+            If the fractions do not sum to 1, or a part would be left without queries.
+
+        Examples
+        --------
+        >>> from gainsay.data import simulate
+        >>> train, valid, test = simulate(50, seed=1).split_queries(0.6, 0.2, 0.2, seed=1)
+        >>> [len(part.query_ids) for part in (train, valid, test)]
+        [30, 10, 10]
+        """
+        if len(fractions) < 2 or not all(fraction > 0 for fraction in fractions) or abs(sum(fractions) - 1) > 1e-9:
+            raise ValueError(f"fractions must be two or more positive numbers that sum to 1, got {fractions}")
+        queries = len(self.query_ids)
+        ends = np.rint(np.cumsum(fractions) * queries).astype(np.int64)
+        sizes = np.diff(ends, prepend=0)
+        if sizes.min() < 1:
+            part = int(np.argmin(sizes))
+            raise ValueError(f"{queries} queries are too few: part {part} (fraction {fractions[part]}) gets none")
+        shuffled = np.random.default_rng(seed).permutation(queries)
+        return tuple(self.take_queries(np.sort(codes)) for codes in np.split(shuffled, ends[:-1]))
+
+    @classmethod
+    def concatenate(cls, parts: Iterable[RankingData]) -> RankingData:
+        """Join data sets one after the other.
+
+        Queries of different parts stay different queries, even where their ids are equal: an id names a query within
+        one collection only. Document ids are kept where every part has them. Weights must be given for all parts or
+        for none; where one part has them per document, so has the result (a query's weight is the mean of its
+        documents').
+
+        Raises
+        ------
+        ValueError
+            If there are no parts, their numbers of features differ, or some have weights and others none.
+
+        Examples
+        --------
+        >>> data = RankingData(np.zeros((2, 1)), [1, 0], qid=[0, 0], query_ids=["a"])
+        >>> both = RankingData.concatenate([data, data])
+        >>> both.query_ids.tolist(), both.group.tolist()
+        (['a', 'a'], [2, 2])
+        """
+        parts = list(parts)
+        if not parts:
+            raise ValueError("parts is empty; concatenate needs at least one data set")
+        widths = [part.features.shape[1] for part in parts]
+        if len(set(widths)) > 1:
+            raise ValueError(f"parts must have the same number of features, got {widths}; read them with features=")
+        before = np.cumsum([0] + [len(part.query_ids) for part in parts[:-1]])
+        documents = [part.document_ids for part in parts if part.document_ids is not None]
+        return cls(
+            features=np.concatenate([part.features for part in parts]),
+            labels=np.concatenate([part.labels for part in parts]),
+            qid=np.concatenate([part.qid + offset for part, offset in zip(parts, before, strict=True)]),
+            query_ids=np.concatenate([part.query_ids for part in parts]),
+            document_ids=tuple(itertools.chain(*documents)) if len(documents) == len(parts) else None,
+            weight=_joined_weights(parts),
+        )
+
+    def _sizes(self) -> NDArray[np.int64]:
+        return np.bincount(self.qid, minlength=len(self.query_ids)).astype(np.int64, copy=False)
+
+    def _pick(self, rows: NDArray[np.int64], codes: NDArray[np.int64], sizes: NDArray[np.int64]) -> RankingData:
+        """Return the data of `rows`, which are those of the queries `codes`, `sizes` rows of each."""
+        weight = self.weight
+        if weight is not None:
+            weight = weight[codes] if len(weight) == len(self.query_ids) else weight[rows]
+        names = self.document_ids
+        return RankingData(
+            features=self.features[rows],
+            labels=self.labels[rows],
+            qid=np.repeat(np.arange(codes.size), sizes),
+            query_ids=self.query_ids[codes],
+            document_ids=None if names is None else tuple(names[row] for row in rows.tolist()),
+            weight=weight,
+        )
+
+
+def _codes(name: str, values: ArrayLike) -> NDArray[np.int64]:
+    """Return integer codes as int64; floats are refused, not rounded."""
+    array = np.asarray(values)
+    if array.dtype.kind not in "iu" and array.size:
+        raise TypeError(f"{name} must be integers, got an array of {array.dtype}")
+    return array.astype(np.int64, copy=False)
+
+
+def _joined_weights(parts: Sequence[RankingData]) -> NDArray[np.float64] | None:
+    """Return the weights of all parts, per document as soon as one part has them so."""
+    weights = [part.weight for part in parts if part.weight is not None]
+    if not weights:
+        return None
+    if len(weights) < len(parts):
+        missing = next(place for place, part in enumerate(parts) if part.weight is None)
+        raise ValueError(f"part {missing} has no weight but others do; give it ones, or drop the others' weights")
+    per_query = [len(weight) == len(part.query_ids) for part, weight in zip(parts, weights, strict=True)]
+    if all(per_query):
+        return np.concatenate(weights)
+    return np.concatenate(
+        [weight[part.qid] if short else weight for part, weight, short in zip(parts, weights, per_query, strict=True)]
+    )

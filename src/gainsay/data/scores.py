@@ -1,0 +1,197 @@
+"""Scores of a model, one per row of a data set, from a file."""
+
+from __future__ import annotations
+
+import csv
+import importlib
+import math
+import os
+import zipfile
+import zlib
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._numbers import to_number
+from ._text import StrPath, at_line, numbered_lines, read_chunks, shown
+
+# What separates the columns of a text file; None: any blanks.
+_SEPARATORS = {".csv": ",", ".tsv": "\t", ".txt": None}
+
+
+def read_scores(path: StrPath, *, column: str | None = None) -> NDArray[np.float64]:
+    r"""Read scores, one per row of a data set.
+
+    The suffix of the file decides: `.npy` and `.npz` (arrays of NumPy; never pickled objects), `.csv`, `.tsv` and
+    `.txt` (one number a line, with or without a header, or one of several columns named in a header), `.parquet`.
+
+    Parameters
+    ----------
+    path
+        The file. Text may be compressed with gzip, whatever its name.
+    column
+        Name of the column, or of the array in an `.npz` file; None: the only one there is.
+
+    Returns
+    -------
+    ndarray
+        Scores in file order, float64, shape (rows,). Infinite scores are kept: −inf says that a document was not
+        retrieved.
+
+    Raises
+    ------
+    ValueError
+        If a value is not a number, there is no such column, or several and none is named.
+    ImportError
+        If a `.parquet` file is read without pyarrow.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "scores.csv"
+    >>> _ = path.write_text("first,second\n0.5,1.5\n0.25,2\n")
+    >>> read_scores(path, column="second")
+    array([1.5, 2. ])
+    """
+    suffix = os.path.splitext(os.fspath(path).removesuffix(".gz"))[1].lower()
+    if suffix in (".npy", ".npz"):
+        return _checked(path, _from_numpy(path, column))
+    if suffix == ".parquet":
+        return _checked(path, _from_parquet(path, column))
+    if suffix in _SEPARATORS:
+        return _from_text(path, _SEPARATORS[suffix], column)
+    known = ".npy, .npz, .csv, .tsv, .txt, .parquet"
+    raise ValueError(f"{os.fspath(path)}: cannot tell the format from the suffix {suffix!r}; known are {known}")
+
+
+def _checked(path: StrPath, values: NDArray[Any]) -> NDArray[np.float64]:
+    """Return scores as float64, or raise where they are no numbers or not one per row."""
+    if values.ndim == 2 and values.shape[1] == 1:
+        values = values[:, 0]
+    if values.ndim != 1:
+        raise ValueError(f"{os.fspath(path)}: expected one score per row, found an array of shape {values.shape}")
+    if values.dtype.kind not in "iuf":
+        raise ValueError(f"{os.fspath(path)}: expected numbers, found values of type {values.dtype}")
+    if values.size == 0:
+        raise ValueError(f"{os.fspath(path)}: the file holds no scores")
+    scores = values.astype(np.float64)
+    if np.isnan(scores).any():
+        missing = np.isnan(scores)
+        raise ValueError(
+            f"{os.fspath(path)}: {missing.sum()} scores are NaN, the first in row {np.argmax(missing)} (from 0)"
+        )
+    return scores
+
+
+def _chosen(path: StrPath, names: list[str], column: str | None) -> str:
+    """Return the name of the column to read."""
+    listed = ", ".join(map(repr, names[:20])) + (", …" if len(names) > 20 else "")
+    if column is None:
+        if len(names) != 1:
+            raise ValueError(f"{os.fspath(path)}: {len(names)} columns, name one with column=; there are {listed}")
+        return names[0]
+    if column not in names:
+        raise ValueError(f"{os.fspath(path)}: no column {column!r}; there are {listed}")
+    if names.count(column) > 1:
+        raise ValueError(f"{os.fspath(path)}: column {column!r} occurs {names.count(column)} times")
+    return column
+
+
+def _from_numpy(path: StrPath, column: str | None) -> NDArray[Any]:
+    refused = f"{os.fspath(path)}: no file of NumPy arrays, or one of Python objects, which are never loaded"
+    with open(path, "rb") as stream:  # opened here, since np.load leaves a damaged .npz open
+        try:
+            loaded = np.load(stream, allow_pickle=False)
+        except (ValueError, EOFError, zipfile.BadZipFile):
+            raise ValueError(refused) from None
+        if isinstance(loaded, np.ndarray):
+            if column is not None:
+                raise ValueError(f"{os.fspath(path)}: the file is a single array; leave out column={column!r}")
+            return loaded
+        name = _chosen(path, list(loaded.files), column)
+        try:
+            values: NDArray[Any] = loaded[name]
+        except (ValueError, EOFError, zipfile.BadZipFile, zlib.error):
+            raise ValueError(refused) from None
+        return values
+
+
+def _from_parquet(path: StrPath, column: str | None) -> NDArray[Any]:
+    try:
+        pyarrow = importlib.import_module("pyarrow")
+        parquet = importlib.import_module("pyarrow.parquet")
+    except ImportError:
+        raise ImportError("reading .parquet needs pyarrow: pip install 'gainsay[parquet]'") from None
+    try:
+        name = _chosen(path, parquet.read_schema(path).names, column)
+        values = parquet.read_table(path, columns=[name]).column(name).to_pandas()
+    except pyarrow.ArrowInvalid as error:
+        raise ValueError(f"{os.fspath(path)}: no parquet file ({error})") from None
+    numbers: NDArray[Any] = values.to_numpy()
+    return numbers
+
+
+def _from_text(path: StrPath, separator: str | None, column: str | None) -> NDArray[np.float64]:
+    """Read one column of a text file."""
+    rows = _rows(path, separator)
+    line, first = next(rows, (1, []))
+    if not first:
+        raise ValueError(f"{os.fspath(path)}: the file holds no scores")
+    place, scores = 0, []
+    if column is not None or not all(map(_is_number, first)):
+        place = first.index(_chosen(path, first, column))
+    elif len(first) > 1:
+        raise at_line(path, line, f"{len(first)} columns and no header; expected one score a line")
+    else:
+        scores.append(_score(path, line, first[0]))
+    for line, cells in rows:
+        if len(cells) != len(first):
+            raise at_line(path, line, f"{len(cells)} columns, but the first line has {len(first)}")
+        scores.append(_score(path, line, cells[place]))
+    if not scores:
+        raise ValueError(f"{os.fspath(path)}: the file holds a header, {shown(first[place])}, but no scores")
+    return np.array(scores, dtype=np.float64)
+
+
+def _rows(path: StrPath, separator: str | None) -> Iterator[tuple[int, list[str]]]:
+    """Yield line number and cells of every row; blank lines are allowed at the end of the file only."""
+    lines = (line.decode() for chunk in read_chunks(path) for _, line in numbered_lines(chunk))
+    table = _csv_rows(path, lines, separator) if separator else enumerate(map(str.split, lines), start=1)
+    blank = None
+    for number, cells in table:
+        if not any(cells):
+            blank = blank or number
+            continue
+        if blank is not None:
+            raise at_line(path, blank, "the line is empty; expected a score")
+        yield number, [cell.strip() for cell in cells]
+
+
+def _csv_rows(path: StrPath, lines: Iterator[str], separator: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield the cells of every row and the number of its last line (a quoted cell may reach over several)."""
+    reader = csv.reader(lines, delimiter=separator, skipinitialspace=True)
+    try:
+        for cells in reader:
+            yield reader.line_num, cells
+    except csv.Error as error:
+        raise at_line(path, reader.line_num, str(error)) from None
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        to_number(cell.encode())
+    except ValueError:
+        return False
+    return True
+
+
+def _score(path: StrPath, line: int, cell: str) -> float:
+    try:
+        score = to_number(cell.encode())
+    except ValueError:
+        raise at_line(path, line, f"the score {shown(cell)} is not a number") from None
+    if math.isnan(score):
+        raise at_line(path, line, "the score is NaN; every row needs a score (-inf: not retrieved)")
+    return score

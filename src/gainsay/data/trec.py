@@ -1,0 +1,245 @@
+"""TREC runs (what a system retrieved) and qrels (what assessors judged) as DataFrames."""
+
+from __future__ import annotations
+
+import gzip
+import math
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from ._numbers import to_number
+from ._text import MAX_BYTES, StrPath, at_line, numbered_lines, read_chunks, shown
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class _Form(NamedTuple):
+    """What a line of one of the two formats looks like."""
+
+    pattern: str
+    place: int  # of the number
+    number: str  # what it is called
+    finite: bool
+    least: int
+    most: int | None
+    too_many: str
+
+
+_RUN = _Form("topic Q0 document rank score tag", 4, "score", finite=False, least=6, most=None, too_many="")
+_QRELS = _Form(
+    "topic iteration document grade", 3, "grade", finite=True, least=4, most=4, too_many="; a run is for read_run"
+)
+
+
+def read_run(path: StrPath, *, max_bytes: int = MAX_BYTES) -> pd.DataFrame:
+    r"""Read a TREC run: `topic Q0 document rank score tag`, separated by blanks or tabs.
+
+    The order of documents is that of their scores; the rank column is ignored, and so are words after the tag. The
+    file may be compressed with gzip, which is told from its content.
+
+    Parameters
+    ----------
+    path
+        The file.
+    max_bytes
+        Limit on the text after decompression, in bytes (default 16 GiB).
+
+    Returns
+    -------
+    DataFrame
+        Columns `query` and `document` (str, exactly as in the file: "301" and "NA" stay so) and `score` (float64;
+        infinite ones are kept), rows in file order.
+
+    Raises
+    ------
+    ValueError
+        If a line has too few columns, a score is not a number or NaN, or a document occurs twice in a query. The
+        message names file and line.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "results.txt"
+    >>> _ = path.write_text("301 Q0 FR94-1 1 2.5 STANDARD\n301 Q0 FR94-2 2 1.5 STANDARD\n")
+    >>> read_run(path)
+      query document  score
+    0   301   FR94-1    2.5
+    1   301   FR94-2    1.5
+    """
+    return _read(path, _RUN, max_bytes)
+
+
+def read_qrels(path: StrPath, *, max_bytes: int = MAX_BYTES) -> pd.DataFrame:
+    r"""Read TREC qrels: `topic iteration document grade`, separated by blanks or tabs.
+
+    Parameters
+    ----------
+    path
+        The file, plain or gzip.
+    max_bytes
+        Limit on the text after decompression, in bytes (default 16 GiB).
+
+    Returns
+    -------
+    DataFrame
+        Columns `query` and `document` (str, exactly as in the file) and `label` (float64), rows in file order.
+        Negative grades are kept.
+
+    Raises
+    ------
+    ValueError
+        If a line has not four columns, a grade is not a finite number, or a document occurs twice in a query. The
+        message names file and line.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "qrels.txt"
+    >>> _ = path.write_text("301 0 FR94-1 1\n301 0 FR94-2 0\n")
+    >>> read_qrels(path)
+      query document  label
+    0   301   FR94-1    1.0
+    1   301   FR94-2    0.0
+    """
+    return _read(path, _QRELS, max_bytes).rename(columns={"grade": "label"})
+
+
+def _read(path: StrPath, form: _Form, max_bytes: int) -> pd.DataFrame:
+    """Read a file of one of the two formats; the number's column bears the name the format gives it."""
+    import pandas as pd
+
+    queries: list[str] = []
+    documents: list[str] = []
+    numbers: list[float] = []
+    lines: list[int] = []
+    known: dict[bytes, str] = {}  # one str per query, not one per line
+    for chunk in read_chunks(path, max_bytes=max_bytes):
+        for line, text in numbered_lines(chunk):
+            fields = text.split()
+            if not fields:
+                continue
+            try:
+                numbers.append(_number(fields, form))
+            except ValueError as error:
+                raise at_line(path, line, str(error)) from None
+            queries.append(known.get(fields[0]) or known.setdefault(fields[0], fields[0].decode()))
+            documents.append(fields[2].decode())
+            lines.append(line)
+    if not lines:
+        raise ValueError(f"{os.fspath(path)}: the file is empty; expected lines '{form.pattern}'")
+    frame = pd.DataFrame({"query": queries, "document": documents, form.number: np.array(numbers, dtype=np.float64)})
+    twice = _repeated(frame)
+    if twice is not None:
+        first, again = twice
+        what = f"document {shown(documents[again])} of query {shown(queries[again])}"
+        raise at_line(path, lines[again], f"{what} is on line {lines[first]} already")
+    return frame
+
+
+def _number(fields: list[bytes], form: _Form) -> float:
+    """Return the number of a line, or raise ValueError with what is wrong with the line."""
+    if len(fields) < form.least:
+        raise ValueError(f"{len(fields)} columns, expected '{form.pattern}'; found {shown(b' '.join(fields))}")
+    if form.most is not None and len(fields) > form.most:
+        raise ValueError(f"{len(fields)} columns, expected '{form.pattern}'{form.too_many}")
+    token = fields[form.place]
+    try:
+        value = to_number(token)
+    except ValueError:
+        raise ValueError(f"the {form.number} {shown(token)} is not a number; expected '{form.pattern}'") from None
+    if math.isnan(value) or (form.finite and math.isinf(value)):
+        raise ValueError(f"the {form.number} is {shown(token)}; it must be {'finite' if form.finite else 'a number'}")
+    return value
+
+
+def _repeated(frame: pd.DataFrame) -> tuple[int, int] | None:
+    """Return the rows of a document's first and second place in the same query, if there is such a document."""
+    again = frame.duplicated(["query", "document"]).to_numpy()
+    if not again.any():
+        return None
+    row = int(np.argmax(again))
+    same = (frame["query"] == frame["query"].iloc[row]) & (frame["document"] == frame["document"].iloc[row])
+    return int(np.argmax(same.to_numpy())), row
+
+
+def write_run(run: pd.DataFrame | Mapping[str, Mapping[str, float]], path: StrPath, tag: str = "gainsay") -> None:
+    """Write a run in TREC's format, queries in the order given, documents by descending score.
+
+    Documents of equal score keep the order given. Scores are written so that they read back exactly.
+
+    Parameters
+    ----------
+    run
+        A DataFrame with columns `query`, `document` and `score`, or a mapping {query: {document: score}}.
+    path
+        The file to write; compressed with gzip if its name ends in ".gz".
+    tag
+        Name of the run, one word.
+
+    Raises
+    ------
+    ValueError
+        If the run is empty, a column is missing, an id is empty or contains blanks, a score is NaN, or a document
+        occurs twice in a query.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "run.txt"
+    >>> write_run({"301": {"FR94-1": 1.5, "FR94-2": 2.5}}, path, tag="mine")
+    >>> print(path.read_text(), end="")
+    301 Q0 FR94-2 1 2.5 mine
+    301 Q0 FR94-1 2 1.5 mine
+    """
+    if tag.split() != [tag]:
+        raise ValueError(f"tag must be one word, got {tag!r}")
+    frame = _as_frame(run)
+    # Codes by first appearance keep the queries in the order given; a stable sort keeps tied documents in theirs.
+    codes = frame["query"].factorize()[0]
+    order = np.lexsort((-frame["score"].to_numpy(), codes))
+    sizes = np.bincount(codes)
+    ranks = np.arange(1, len(frame) + 1) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    columns = (frame[name].to_numpy()[order].tolist() for name in ("query", "document", "score"))
+    text = "".join(
+        f"{query} Q0 {document} {rank} {score!r} {tag}\n"
+        for query, document, score, rank in zip(*columns, ranks.tolist(), strict=True)
+    ).encode()
+    # Without a time stamp, equal runs give equal files.
+    data = gzip.compress(text, mtime=0) if os.fspath(path).endswith(".gz") else text
+    with open(path, "wb") as stream:
+        stream.write(data)
+
+
+def _as_frame(run: pd.DataFrame | Mapping[str, Mapping[str, float]]) -> pd.DataFrame:
+    """Return the run as a checked DataFrame with ids as strings and scores as float64."""
+    import pandas as pd
+
+    if isinstance(run, Mapping):
+        rows = [(query, document, score) for query, scores in run.items() for document, score in scores.items()]
+        frame = pd.DataFrame(rows, columns=["query", "document", "score"])
+    else:
+        missing = [name for name in ("query", "document", "score") if name not in run.columns]
+        if missing:
+            raise ValueError(f"run has no column {missing[0]!r}; it needs 'query', 'document' and 'score'")
+        frame = run[["query", "document", "score"]].reset_index(drop=True)
+    if frame.empty:
+        raise ValueError("run is empty; there is nothing to write")
+    for name in ("query", "document"):
+        if frame[name].isna().any():
+            raise ValueError(f"run has no {name} in row {int(np.argmax(frame[name].isna()))}")
+        frame[name] = frame[name].astype(str)
+        wrong = [text for text in frame[name].unique() if text.split() != [text]]
+        if wrong:
+            raise ValueError(f"{name} ids must be words without blanks, got {wrong[0]!r}")
+    frame["score"] = frame["score"].astype(np.float64)
+    if frame["score"].isna().any():
+        raise ValueError(f"run has a score of NaN in row {int(np.argmax(frame['score'].isna()))}")
+    twice = _repeated(frame)
+    if twice is not None:
+        query, document = frame["query"].iloc[twice[1]], frame["document"].iloc[twice[1]]
+        raise ValueError(f"run has document {document!r} twice in query {query!r}, in rows {twice[0]} and {twice[1]}")
+    return frame

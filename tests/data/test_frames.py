@@ -1,0 +1,121 @@
+"""Ranking data from DataFrames of pandas, and of others that turn into one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from gainsay.data import from_frame
+
+
+@pytest.fixture
+def frame():
+    return pd.DataFrame(
+        {
+            "query": [7, 3, 7],
+            "grade": [2, 0, 1],
+            "bm25": [0.5, 1.5, np.nan],
+            "clicks": [3, 0, 1],
+            "url": ["x", "y", "z"],
+            "weight": [1.0, 2.0, 1.0],
+        },
+        index=[10, 11, 12],
+    )
+
+
+def test_features_are_all_other_numeric_columns(frame):
+    data = from_frame(frame, label="grade", query="query", document="url", weight="weight")
+    np.testing.assert_array_equal(data.features, [[0.5, 3], [1.5, 0], [np.nan, 1]])
+    assert (data.labels.tolist(), data.qid.tolist(), data.query_ids.tolist()) == ([2, 0, 1], [0, 1, 0], ["7", "3"])
+    assert (data.document_ids, data.weight.tolist()) == (("x", "y", "z"), [1, 2, 1])
+
+
+def test_named_features_in_the_order_given(frame):
+    data = from_frame(frame, label="grade", query="query", features=["clicks", "bm25"])
+    assert data.features[0].tolist() == [3, 0.5]
+
+
+@pytest.mark.parametrize("ids", [["b", "a", "b"], [1.5, 0.5, 1.5], pd.Categorical(["b", "a", "b"])])
+def test_query_ids_of_any_type(frame, ids):
+    data = from_frame(frame.assign(query=ids), label="grade", query="query")
+    assert (data.qid.tolist(), data.query_ids.tolist()) == ([0, 1, 0], [str(ids[0]), str(ids[1])])
+
+
+def test_narrow_columns_stay_narrow(frame):
+    narrow = frame.astype({"bm25": "float32"})
+    assert from_frame(narrow, label="grade", query="query", features=["bm25"]).features.dtype == np.float32
+    assert from_frame(narrow, label="grade", query="query").features.dtype == np.float64
+
+
+def test_nullable_and_boolean_columns(frame):
+    frame = frame.assign(bm25=pd.array([1, None, 3], dtype="Int64"), clicks=[True, False, True])
+    data = from_frame(frame, label="grade", query="query", features=["bm25", "clicks"])
+    np.testing.assert_array_equal(data.features, [[1, 1], [np.nan, 0], [3, 1]])
+
+
+def test_the_frame_is_not_changed(frame):
+    before = frame.copy(deep=True)
+    data = from_frame(frame, label="grade", query="query", features=["bm25"])
+    data.features[0] = 100
+    data.labels[0] = 100
+    pd.testing.assert_frame_equal(frame, before)
+
+
+def test_a_pyarrow_table(frame):
+    pyarrow = pytest.importorskip("pyarrow")
+    table = pyarrow.Table.from_pandas(frame, preserve_index=False)
+    data = from_frame(table, label="grade", query="query", features=["clicks"])
+    assert data.features.ravel().tolist() == [3, 0, 1]
+
+
+def test_anything_with_to_pandas(frame):
+    class Foreign:
+        def to_pandas(self):
+            return frame
+
+    assert len(from_frame(Foreign(), label="grade", query="query").labels) == 3
+
+
+@pytest.mark.parametrize(
+    ("changes", "arguments", "error", "message"),
+    [
+        ({}, {"label": "grad"}, ValueError, r"no column 'grad' \(label\); the nearest name is 'grade'"),
+        ({}, {"query": "qury"}, ValueError, r"no column 'qury' \(query\); the nearest name is 'query'"),
+        ({}, {"document": "docid"}, ValueError, r"no column 'docid' \(document\)"),
+        ({}, {"features": ["bm26"]}, ValueError, r"no column 'bm26' \(feature\); the nearest name is 'bm25'"),
+        ({}, {"features": ["url"]}, TypeError, "feature column 'url' must be numeric"),
+        ({}, {"features": "bm25"}, TypeError, "must be a sequence of column names, got the string 'bm25'"),
+        ({}, {"features": []}, ValueError, "no feature columns"),
+        ({}, {"features": ["grade"]}, ValueError, "column 'grade' is named as a feature and in another role"),
+        ({}, {"label": "url"}, TypeError, "label column 'url' must be numeric"),
+        (
+            {"grade": [0, np.nan, 1]},
+            {},
+            ValueError,
+            r"label column 'grade' must be finite, got nan in row 1 \(index 11",
+        ),
+        ({"grade": [0, 1, np.inf]}, {}, ValueError, r"got inf in row 2 \(index 12\)"),
+        ({"query": ["a", None, "b"]}, {}, ValueError, "query column 'query' has no id in row 1"),
+        ({"url": ["a", "b", None]}, {"document": "url"}, ValueError, "document column 'url' has no id in row 2"),
+        ({"weight": [1, -1, 1]}, {"weight": "weight"}, ValueError, "weight must be finite and not negative, got -1"),
+    ],
+)
+def test_errors_name_column_and_row(frame, changes, arguments, error, message):
+    with pytest.raises(error, match=message):
+        from_frame(frame.assign(**changes), **{"label": "grade", "query": "query"} | arguments)
+
+
+def test_a_name_that_occurs_twice(frame):
+    with pytest.raises(ValueError, match="feature column 'bm25' occurs 2 times"):
+        from_frame(pd.concat([frame, frame[["bm25"]]], axis=1), label="grade", query="query")
+
+
+def test_what_is_no_frame():
+    with pytest.raises(TypeError, match="frame must be a DataFrame, got dict"):
+        from_frame({"grade": [1]}, label="grade", query="query")
+
+
+def test_an_empty_frame(frame):
+    with pytest.raises(ValueError, match="frame has no rows"):
+        from_frame(frame.iloc[:0], label="grade", query="query")

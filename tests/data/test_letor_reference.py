@@ -1,0 +1,164 @@
+"""The fast parsers against plain ones: they agree on every file, or both refuse it."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gainsay.data import _dense, _svmlight
+from gainsay.data._rows import Layout, TableBuilder
+from gainsay.data._text import Chunk
+
+
+def too_large(value):
+    with np.errstate(over="ignore"):
+        return bool(np.isinf(np.float32(value)))
+
+
+def svmlight_reference(text, queries):
+    """Labels, query ids and cells of a file, read in the plainest way; None where it is malformed."""
+    labels, ids, cells = [], [], {}
+    for line in text.split("\n"):
+        tokens = line.split("#")[0].split()
+        if not tokens:
+            continue
+        if any("_" in token for token in (tokens[0], *tokens[1 + queries :])):
+            return None
+        try:
+            label = float(tokens[0])
+            pairs = [(int(token.split(":")[0]), float(token.split(":", 1)[1])) for token in tokens[1 + queries :]]
+        except (ValueError, IndexError):
+            return None
+        if queries and (len(tokens) < 2 or tokens[1].count(":") != 1 or tokens[1].split(":")[0] != "qid"):
+            return None
+        if queries and tokens[1] == "qid:":
+            return None
+        indices = [index for index, _ in pairs]
+        signed = any(token[0] in "+-" for token in tokens[1 + queries :])
+        if signed or indices != sorted(set(indices)) or (indices and not 1 <= indices[0] <= indices[-1] <= 50):
+            return None
+        if not math.isfinite(label) or any(too_large(value) for _, value in pairs):
+            return None
+        cells |= {(len(labels), index - 1): np.float32(value) for index, value in pairs}
+        labels.append(label)
+        ids += [tokens[1][4:]] if queries else []
+    return labels, ids, cells
+
+
+def parsed(parse, text, layout, *arguments):
+    """What a parser makes of the text, in the form of the reference; None where it refuses."""
+    try:
+        rows = parse(Chunk(text.encode(), 1), *arguments)
+    except ValueError:
+        return None
+    if rows is None:
+        return None
+    ids = [name for name, run in zip(rows.query_ids, rows.query_runs, strict=True) for _ in range(run)]
+    return rows.labels.tolist(), ids, rows.features
+
+
+def agrees(found, expected):
+    if found is None or expected is None:
+        return found is None and expected is None
+    labels, ids, features = found
+    table = np.zeros_like(features)
+    for place, value in expected[2].items():
+        table[place] = value
+    return (labels, ids) == expected[:2] and table.tobytes() == features.tobytes()
+
+
+number = st.one_of(
+    st.floats(allow_nan=False, width=32).map(repr),
+    st.decimals(-1000, 1000, places=4).map(str),
+    st.integers(-10, 10**17).map(str),
+    st.sampled_from(["0", "-0", "nan", "1e5", ".5", "5.", "+1", "1E-3", "00012.50"]),
+)
+pair = st.tuples(st.integers(1, 45), number)
+row = st.tuples(st.sampled_from("01234"), st.sampled_from(["1", "2", "q3"]), st.lists(pair, unique_by=lambda p: p[0]))
+
+
+def as_text(rows, queries):
+    lines = []
+    for label, query, pairs in rows:
+        cells = " ".join(f"{index}:{value}" for index, value in sorted(pairs))
+        lines.append(f"{label} {f'qid:{query} ' if queries else ''}{cells}".rstrip())
+    return "\n".join(lines) + "\n"
+
+
+# One place of the text, replaced by characters that matter to the grammar
+edit = st.tuples(st.integers(0, 10**6), st.integers(0, 2), st.text(" \t\r\n:.-+e_#0159qxnaNif,", max_size=3))
+
+
+def mutated(text, edits):
+    for place, removed, inserted in edits:
+        place %= len(text) or 1
+        text = text[:place] + inserted + text[place + removed :]
+    return text.rstrip("\n") + "\n"
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.lists(row, min_size=1, max_size=5), st.booleans(), st.lists(edit, max_size=3))
+def test_svmlight_agrees_with_a_plain_reader(rows, queries, edits):
+    text = mutated(as_text(rows, queries), edits)
+    layout = Layout.checked(queries=queries, features=50, zero_based=False, dtype=np.float32)
+
+    def by_lines(chunk, layout, builder):
+        return _svmlight._parse_lines("file", chunk, layout, builder)
+
+    expected = svmlight_reference(text, queries)
+    slow = parsed(by_lines, text, layout, layout, TableBuilder("file", layout, 2**30))
+    assert agrees(slow, expected)
+    fast = parsed(_svmlight._parse_chunk, text, layout, layout, TableBuilder("file", layout, 2**30))
+    if fast is not None or not edits:  # the fast parser may leave to the slow one what was edited, never what is plain
+        assert agrees(fast, expected)
+
+
+def dense_reference(text, width):
+    labels, table = [], []
+    for line in text.split("\n"):
+        fields = [field.strip(" \r") for field in line.split(",")]
+        if fields == [""]:
+            continue
+        if any("_" in field for field in fields):
+            return None
+        try:
+            values = [math.nan if field.lower() in ("", "na") else float(field) for field in fields[1:]]
+            labels.append(float(fields[0]))
+        except ValueError:
+            return None
+        if width is not None and len(values) != width:
+            return None
+        width = len(values)
+        if not math.isfinite(labels[-1]) or any(too_large(value) for value in values):
+            return None
+        table.append(values)
+    cells = {(i, j): np.float32(value) for i, values in enumerate(table) for j, value in enumerate(values)}
+    return labels, [], cells
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.integers(1, 4).flatmap(
+        lambda n: st.lists(
+            st.lists(number | st.sampled_from(["", "na", "NA", "Na"]), min_size=n, max_size=n), min_size=1
+        )
+    ),
+    st.none() | st.integers(1, 4),
+    st.lists(edit, max_size=2),
+)
+def test_columns_agree_with_a_plain_reader(table, width, edits):
+    text = mutated("".join(f"1,{','.join(values)}\n" for values in table), edits)
+    layout = Layout.checked(queries=False, features=width, zero_based=False, dtype=np.float32)
+
+    def by_lines(chunk, separator, layout, width):
+        return _dense._parse_lines("file", chunk, separator, layout, width)
+
+    expected = dense_reference(text, width)
+    slow = parsed(by_lines, text, layout, b",", layout, width)
+    assert agrees(slow, expected)
+    fast = parsed(_dense._parse_chunk, text, layout, b",", layout, width)
+    if fast is not None or not (edits or expected is None):
+        assert agrees(fast, expected)
