@@ -5,11 +5,17 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from .evaluation import Evaluation, Evaluator, evaluate
 from .explanation import explain
 from .judgments import Judgments
 from .metrics import AP, CG, DCG, ERR, NDCG, RBP, RR, Hit, Metric, Precision, Recall, parse_metrics
 from .run_evaluation import evaluate_run
+
+if TYPE_CHECKING:
+    from .comparison import Comparison, Verdict, compare
 
 __version__ = "0.1.0"
 
@@ -21,6 +27,7 @@ __all__ = [
     "NDCG",
     "RBP",
     "RR",
+    "Comparison",
     "Evaluation",
     "Evaluator",
     "Hit",
@@ -28,8 +35,23 @@ __all__ = [
     "Metric",
     "Precision",
     "Recall",
+    "Verdict",
+    "compare",
     "evaluate",
     "evaluate_run",
     "explain",
     "parse_metrics",
 ]
+
+_LOADED_ON_FIRST_USE = {"Comparison": ".comparison", "Verdict": ".comparison", "compare": ".comparison"}
+"""Names whose modules need more than NumPy."""
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LOADED_ON_FIRST_USE:
+        return getattr(import_module(_LOADED_ON_FIRST_USE[name], __name__), name)
+    raise AttributeError(f"module 'gainsay' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

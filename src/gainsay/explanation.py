@@ -75,7 +75,7 @@ def explain(
             "calls NDCG": _called_ndcg(library),
             **dict(zip(names, values, strict=True)),
             "ties": metrics[0].ties,
-            "empty": metrics[0].empty,
+            "empty": metrics[0].option_text("empty"),
             "scores": metrics[0].scores,
             "note": _note(library, judgments),
         }

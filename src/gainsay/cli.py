@@ -1,0 +1,224 @@
+"""The command `gainsay`."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+try:
+    import typer
+    from rich.console import Console
+except ImportError:  # pragma: no cover - needs an environment without typer
+    sys.exit("the command line needs typer and rich: pip install 'gainsay[cli]'")
+
+from . import __version__
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="Both NDCG definitions, MAP, MRR and their kin, and where they disagree about which model is best.",
+)
+
+DEFAULT_METRICS = ["ndcg_linear@10", "ndcg_exp@10", "ndcg_jk@10", "map", "mrr"]
+
+Metrics = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--metric", "-m", help="A metric such as ndcg_exp@10; may be given several times.", show_default=False
+    ),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
+ExistingFile = typer.Argument(exists=True, dir_okay=False)
+
+
+def main() -> None:
+    """Run the command line."""
+    app()
+
+
+@contextmanager
+def _errors() -> Iterator[None]:
+    """Print what is wrong with the input as one message, and end with exit code 1."""
+    try:
+        yield
+    except (ValueError, TypeError, OSError, ImportError) as error:
+        typer.echo(f"gainsay: {error}", err=True)
+        raise typer.Exit(1) from None
+
+
+def _console() -> Console:
+    """Return a terminal; a pipe gets plain text that is not cut to a terminal's width."""
+    return Console(width=None if sys.stdout.isatty() else 200, highlight=False, emoji=False)
+
+
+def _print_json(content: Any) -> None:
+    typer.echo(json.dumps(_plain(content), indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def _plain(content: Any) -> Any:
+    """Return content as JSON knows it: NaN and infinities become null."""
+    if isinstance(content, dict):
+        return {str(key): _plain(value) for key, value in content.items()}
+    if isinstance(content, list | tuple):
+        return [_plain(value) for value in content]
+    if hasattr(content, "item"):
+        content = content.item()
+    return None if isinstance(content, float) and not math.isfinite(content) else content
+
+
+@app.callback(invoke_without_command=True)
+def _version(version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False) -> None:
+    if version:
+        typer.echo(__version__)
+        raise typer.Exit
+
+
+@app.command()
+def score(
+    run: Annotated[Path, ExistingFile],
+    qrels: Annotated[Path, ExistingFile],
+    metric: Metrics = None,
+    convention: Annotated[str | None, typer.Option(help="Read metrics as this library does, e.g. trec_eval.")] = None,
+    per_query: Annotated[bool, typer.Option("--per-query", "-q", help="Print each query too.")] = False,
+    complete: Annotated[bool, typer.Option("--complete", "-c", help="Queries missing from the run count 0.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Score a TREC run against qrels, like trec_eval."""
+    with _errors():
+        from .data import read_qrels, read_run
+        from .report.text import frame_table, values_table
+        from .run_evaluation import evaluate_run
+
+        result = evaluate_run(
+            metric or DEFAULT_METRICS,
+            read_run(run),
+            read_qrels(qrels),
+            convention=convention,
+            missing="zero" if complete else "skip",
+        )
+        if as_json:
+            content: dict[str, Any] = {"queries": result.judgments.queries, "mean": result.mean}
+            if per_query:
+                content["per_query"] = result.frame().to_dict("index")
+            _print_json(content)
+            return
+        console = _console()
+        if per_query:
+            console.print(frame_table("By query", result.frame()))
+        console.print(values_table(f"Mean over {result.judgments.queries} queries", result.mean))
+
+
+@app.command()
+def explain(
+    file: Annotated[
+        Path | None, typer.Argument(help="CSV, TSV or Parquet with labels and scores.", show_default=False)
+    ] = None,
+    labels: Annotated[
+        str | None, typer.Option(help="Instead of a file: the labels of one ranking, best rank first, e.g. 3,2,0,1.")
+    ] = None,
+    label: Annotated[str, typer.Option(help="Column of labels.")] = "label",
+    score: Annotated[str, typer.Option(help="Column of scores.")] = "score",
+    query: Annotated[str | None, typer.Option(help="Column of queries; without it all rows are one query.")] = None,
+    k: Annotated[int, typer.Option("--cutoff", "-k", help="Cutoff.")] = 10,
+    as_json: AsJson = False,
+) -> None:
+    """Show one ranking under every library's convention."""
+    with _errors():
+        from ._inputs import column, read_table
+        from .explanation import explain as explained
+        from .report.text import frame_table
+
+        if (file is None) == (labels is None):
+            raise ValueError("give either a file or --labels")
+        if file is None:
+            values = [float(part) for part in str(labels).split(",")]
+            frame = explained(values, range(len(values), 0, -1), k)
+        else:
+            table = read_table(file)
+            qid = None if query is None else column(table, query, file).to_numpy()
+            frame = explained(column(table, label, file).to_numpy(), column(table, score, file).to_numpy(), k, qid=qid)
+        if as_json:
+            _print_json(frame.to_dict("index"))
+        else:
+            _console().print(frame_table("One ranking under every convention", frame))
+
+
+@app.command()
+def compare(
+    models: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="NAME=FILE or FILE: one score per row (CSV, TSV, Parquet, NumPy), a LightGBM or XGBoost model, "
+            "or, with --qrels, a TREC run.",
+            show_default=False,
+        ),
+    ] = None,
+    data: Annotated[
+        Path | None, typer.Option(exists=True, help="LETOR data, or LightGBM data with its .query file beside it.")
+    ] = None,
+    qrels: Annotated[Path | None, typer.Option(exists=True, help="TREC qrels.")] = None,
+    table: Annotated[Path | None, typer.Option(exists=True, help="One table with label, query and scores.")] = None,
+    label: Annotated[str, typer.Option(help="With --table: column of labels.")] = "label",
+    query: Annotated[str, typer.Option(help="With --table: column of queries.")] = "query",
+    score: Annotated[list[str] | None, typer.Option(help="With --table: columns of scores; else all others.")] = None,
+    features: Annotated[
+        int | None, typer.Option(help="With --data: number of features, where rows leave out zeros.")
+    ] = None,
+    metric: Metrics = None,
+    alpha: Annotated[float, typer.Option(help="Level of the tests.")] = 0.05,
+    rope: Annotated[float, typer.Option(help="A difference up to this does not matter to you.")] = 0.0,
+    seed: Annotated[int, typer.Option(help="Seed of the draws.")] = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Compare models on the same judgments: who is best under which metric, and is a disagreement real."""
+    with _errors():
+        from ._inputs import from_data, from_runs, from_table, read_data
+        from .comparison import compare as compared
+
+        if sum(source is not None for source in (data, qrels, table)) != 1:
+            raise ValueError("give the judgments as one of --data, --qrels and --table")
+        if table is not None:
+            judged = from_table(table, label, query, score or [])
+        elif not models:
+            raise ValueError("name at least one model, as NAME=FILE")
+        elif qrels is not None:
+            judged = from_runs(qrels, models)
+        else:
+            assert data is not None
+            judged = from_data(read_data(data, features), models)
+        comparison = compared(
+            judged.models,
+            judged.judgments,
+            metric or DEFAULT_METRICS,
+            features=judged.features,
+            alpha=alpha,
+            rope=rope,
+            seed=seed,
+        )
+        if as_json:
+            _print_json(comparison.to_dict())
+        else:
+            _show(_console(), comparison)
+
+
+def _show(console: Console, comparison: Any) -> None:
+    from .report.text import conflicts_table, leaderboard_table, winners_lines
+
+    console.print(leaderboard_table(comparison))
+    for line in winners_lines(comparison):
+        console.print(line)
+    console.print()
+    conflicts = conflicts_table(comparison)
+    if conflicts is not None:
+        console.print(conflicts)
+    if comparison.primary is not None and len(comparison.models) > 1:
+        console.print(comparison.verdict.text, markup=False)

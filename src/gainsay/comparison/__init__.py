@@ -1,0 +1,6 @@
+"""Models compared on per-query values: leaderboard, pairs, and whether two metrics really disagree."""
+
+from .comparison import Comparison, compare
+from .verdict import Verdict
+
+__all__ = ["Comparison", "Verdict", "compare"]

@@ -1,0 +1,224 @@
+"""Several models, one set of judgments: who is best under which metric, and whether the metrics really disagree."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..evaluation import Evaluator
+from ..metrics.names import MetricLike, parse_metrics
+from .pairs import leaderboard_table, pairs_table
+from .predictions import read_predictions
+from .verdict import Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    import pandas as pd
+
+    from .._typing import Floats
+    from ..judgments import Judgments
+
+DEFAULT_METRICS = ("ndcg_linear@10", "ndcg_exp@10", "ndcg_jk@10", "map", "mrr")
+"""The two definitions of NDCG, and three witnesses."""
+
+
+def compare(
+    models: Any,
+    judgments: Judgments,
+    metrics: MetricLike | Iterable[MetricLike] | None = None,
+    *,
+    features: Any = None,
+    primary: Sequence[MetricLike] | None = None,
+    alpha: float = 0.05,
+    rope: float = 0.0,
+    draws: int = 10_000,
+    seed: int = 0,
+) -> Comparison:
+    """Compare models on the same judgments.
+
+    Parameters
+    ----------
+    models : mapping of name to scores, or DataFrame with one column per model
+        One score per document, in the order of the labels. A value may be a path to a score file
+        (`gainsay.data.read_scores`), or a model with a `predict` method, which is given `features`.
+    judgments : Judgments
+        The labels of the documents by query.
+    metrics : str, Metric, or an iterable of them, optional
+        See `parse_metrics`. By default both NDCGs at 10, and `ndcg_jk@10`, `map` and `mrr` as witnesses.
+    features : array-like, optional
+        What models predict from, one row per document.
+    primary : two metrics, optional
+        The two between which disagreement is looked for; by default the first two of `metrics`.
+    alpha, rope, draws, seed
+        See `Verdict.from_values`.
+
+    Returns
+    -------
+    Comparison
+
+    Raises
+    ------
+    ValueError
+        For a wrong number of scores or NaN scores (the message names the model), or unknown metrics.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import gainsay as gs
+    >>> rng = np.random.default_rng(0)
+    >>> labels = rng.integers(0, 4, 900)
+    >>> judgments = gs.Judgments(labels, group=[30] * 30)
+    >>> comparison = gs.compare({"good": labels + rng.normal(size=900), "poor": rng.normal(size=900)}, judgments)
+    >>> comparison.winners["ndcg_exp@10"]
+    'good'
+    """
+    chosen = parse_metrics(DEFAULT_METRICS if metrics is None else metrics)
+    evaluator = Evaluator(chosen, judgments)
+    scores = read_predictions(models, judgments.documents, features)
+    values = np.empty((len(chosen), judgments.queries, len(scores)))
+    for column, (name, predicted) in enumerate(scores.items()):
+        try:
+            values[:, :, column] = evaluator(predicted).per_query.T
+        except ValueError as error:
+            raise ValueError(f"model {name!r}: {error}") from None
+    counted = ~np.isnan(values).any(axis=(0, 2))  # queries that a metric skips have no value under it
+    if not counted.any():
+        raise ValueError("no query has a value under every metric: all are skipped for want of relevant documents")
+    return Comparison(
+        {str(metric): table[counted] for metric, table in zip(chosen, values, strict=True)},
+        list(scores),
+        weights=None if judgments.weights is None else judgments.weights[counted],
+        primary=None if primary is None else [str(metric) for metric in parse_metrics(primary)],
+        alpha=alpha,
+        rope=rope,
+        draws=draws,
+        seed=seed,
+    )
+
+
+class Comparison:
+    """What per-query values of several models under several metrics say; made by `compare`.
+
+    Parameters
+    ----------
+    values : mapping of metric name to array, shape (queries, models)
+        Per-query values, larger is better.
+    models : sequence of str
+        Names of the columns.
+    weights : array, shape (queries,), optional
+        Query weights.
+    primary : two metric names, optional
+        The two between which disagreement is looked for; the first two by default.
+    alpha, rope, draws, seed
+        See `Verdict.from_values`.
+    """
+
+    def __init__(
+        self,
+        values: Mapping[str, Floats],
+        models: Sequence[str],
+        *,
+        weights: Floats | None = None,
+        primary: Sequence[str] | None = None,
+        alpha: float = 0.05,
+        rope: float = 0.0,
+        draws: int = 10_000,
+        seed: int = 0,
+    ) -> None:
+        self.values = dict(values)
+        self.models = tuple(models)
+        self.metrics = tuple(self.values)
+        self.weights = weights
+        self.primary = _primary(self.metrics, primary)
+        self.alpha, self.rope, self.draws, self.seed = alpha, rope, draws, seed
+
+    @property
+    def queries(self) -> int:
+        """Number of queries that the models are compared on."""
+        return len(next(iter(self.values.values())))
+
+    @cached_property
+    def leaderboard(self) -> pd.DataFrame:
+        """One row per model, best under the first metric first.
+
+        For each metric M: `M` (weighted mean over queries), `M rank` (1 is best; equal means share a rank), and
+        `M lower`, `M upper`, simultaneous confidence intervals of the means of all models.
+        """
+        import pandas as pd
+
+        table = leaderboard_table(self.values, self.models, self.weights, self.alpha, self.draws, self.seed)
+        order = list(dict.fromkeys(table["model"]))
+        columns = {}
+        for metric, part in table.set_index("model").groupby("metric", sort=False):
+            for field, suffix in (("mean", ""), ("rank", " rank"), ("lower", " lower"), ("upper", " upper")):
+                columns[f"{metric}{suffix}"] = part.loc[order, field]
+        return pd.DataFrame(columns).rename_axis("model")
+
+    @cached_property
+    def winners(self) -> dict[str, str]:
+        """The model with the highest mean under each metric; of several that tie, the first by name."""
+        return {metric: min(self.leaderboard.index[self.leaderboard[f"{metric} rank"] == 1]) for metric in self.metrics}
+
+    @cached_property
+    def pairs(self) -> pd.DataFrame:
+        """Every pair of models: differences under each metric, conflict of signs, p-values. See `pairs_table`."""
+        return pairs_table(
+            self.values, self.models, self.weights, self.alpha, self.draws, self.seed, primary=self._both_primary()
+        )
+
+    @cached_property
+    def conflicts(self) -> pd.DataFrame:
+        """The pairs of models whose order differs between the two primary metrics."""
+        return self.pairs[self.pairs["conflict"]].reset_index(drop=True)
+
+    @cached_property
+    def verdict(self) -> Verdict:
+        """Whether the two primary metrics really disagree about the best model, and what to choose."""
+        first, second = self._both_primary()
+        return Verdict.from_values(
+            self.values[first],
+            self.values[second],
+            models=self.models,
+            weights=self.weights,
+            alpha=self.alpha,
+            rope=self.rope,
+            draws=self.draws,
+            seed=self.seed,
+            metric_names=(first, second),
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return leaderboard, winners, pairs and verdict as JSON knows them."""
+        content = {
+            "models": list(self.models),
+            "metrics": list(self.metrics),
+            "queries": self.queries,
+            "leaderboard": self.leaderboard.to_dict("index"),
+            "winners": self.winners,
+        }
+        if self.primary is not None:
+            content |= {"pairs": self.pairs.to_dict("records"), "verdict": self.verdict.to_dict()}
+        return content
+
+    def _both_primary(self) -> tuple[str, str]:
+        if self.primary is None:
+            raise ValueError(f"a disagreement needs two metrics, and there is one: {self.metrics[0]}")
+        return self.primary
+
+    def __repr__(self) -> str:
+        return f"Comparison({len(self.models)} models, {self.queries} queries, metrics {', '.join(self.metrics)})"
+
+
+def _primary(metrics: Sequence[str], primary: Sequence[str] | None) -> tuple[str, str] | None:
+    """Return the two metrics between which disagreement is looked for; None where there is one only."""
+    if primary is None:
+        return (metrics[0], metrics[1]) if len(metrics) > 1 else None
+    if len(primary) != 2:
+        raise ValueError(f"primary must name two metrics, got {', '.join(primary) or 'none'}")
+    missing = [name for name in primary if name not in metrics]
+    if missing:
+        raise ValueError(f"primary names {missing[0]!r}, which is not among the metrics: {', '.join(metrics)}")
+    return primary[0], primary[1]

@@ -1,0 +1,88 @@
+"""Comparisons in a terminal, as rich tables."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    import pandas as pd
+
+    from ..comparison import Comparison
+
+
+def values_table(title: str, rows: Mapping[str, float]) -> Table:
+    """Return a table of metrics and their means."""
+    table = _table(title, ["metric"], ["mean"])
+    for name, value in rows.items():
+        table.add_row(name, f"{value:.4f}")
+    return table
+
+
+def frame_table(title: str, frame: pd.DataFrame) -> Table:
+    """Return a DataFrame as a table: numbers to four decimals, everything else as it is."""
+    texts = [column for column in frame if frame[column].dtype.kind not in "fiu"]
+    table = _table(title, [str(frame.index.name or ""), *map(str, frame.columns)], [])
+    for column, name in zip(table.columns[1:], frame.columns, strict=True):
+        column.justify = "left" if name in texts else "right"
+    for index, row in zip(frame.index, frame.itertuples(index=False), strict=True):
+        table.add_row(Text(str(index)), *(Text(_cell(value)) for value in row))
+    return table
+
+
+def leaderboard_table(comparison: Comparison) -> Table:
+    """Return the means of all models under all metrics, with their ranks; the best of each metric in bold."""
+    table = _table(
+        f"Leaderboard: mean over {comparison.queries} queries, rank in brackets", ["model"], comparison.metrics
+    )
+    for model, row in comparison.leaderboard.iterrows():
+        cells = [
+            Text(f"{row[metric]:.4f} ({row[f'{metric} rank']:.0f})", style=_bold(row[f"{metric} rank"] == 1))
+            for metric in comparison.metrics
+        ]
+        table.add_row(Text(str(model)), *cells)
+    return table
+
+
+def conflicts_table(comparison: Comparison) -> Table | None:
+    """Return the pairs of models whose order differs between the two primary metrics; None where there are none."""
+    if comparison.primary is None or comparison.conflicts.empty:
+        return None
+    first, second = comparison.primary
+    table = _table(
+        f"Pairs in opposite order under {first} and {second}", ["pair"], [f"Δ {first}", f"Δ {second}", "p (Holm)"]
+    )
+    for row in comparison.conflicts.to_dict("records"):
+        differences = (f"{row[f'difference {metric}']:+.4f}" for metric in (first, second))
+        table.add_row(Text(f"{row['model_x']} − {row['model_y']}"), *differences, f"{row['p_holm']:.3f}")
+    return table
+
+
+def winners_lines(comparison: Comparison) -> list[Text]:
+    """Return one line per metric: which model it would pick."""
+    width = max(len(metric) for metric in comparison.metrics)
+    return [
+        Text.assemble(f"  {metric:<{width}}  picks  ", (model, "bold")) for metric, model in comparison.winners.items()
+    ]
+
+
+def _table(title: str, left: Iterable[str], right: Sequence[str]) -> Table:
+    table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
+    for name in left:
+        table.add_column(name, overflow="fold")
+    for name in right:
+        table.add_column(name, justify="right", overflow="fold")
+    return table
+
+
+def _bold(best: bool) -> str:
+    return "bold" if best else ""
+
+
+def _cell(value: Any) -> str:
+    return f"{value:.4f}" if isinstance(value, float) else str(value)
