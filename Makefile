@@ -1,0 +1,39 @@
+# make demo   the main job on embedded data
+# make test   the whole test suite
+# make lint   ruff and mypy
+# make bench  ratios against the libraries' own metrics
+
+PYTHON ?= python3
+BIN := .venv/bin
+RUN := OMP_NUM_THREADS=1 $(BIN)/python
+
+.PHONY: demo test lint bench clean
+
+demo: .venv/user
+	$(BIN)/gainsay demo
+
+test: .venv/developer
+	$(RUN) -m pytest -n 2
+
+lint: .venv/developer
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: .venv/developer
+	$(BIN)/python benchmarks/evaluation.py
+	$(BIN)/python benchmarks/training.py
+
+.venv/bin/python:
+	$(PYTHON) -m venv .venv
+
+.venv/user: pyproject.toml | .venv/bin/python
+	$(BIN)/python -m pip install --quiet --editable '.[all]'
+	touch $@
+
+.venv/developer: pyproject.toml | .venv/bin/python
+	$(BIN)/python -m pip install --quiet --editable '.[test]'
+	touch $@ .venv/user
+
+clean:
+	rm -rf .venv
