@@ -18,7 +18,8 @@ def vector(name: str, values: Any) -> np.ndarray[Any, Any]:
     array = np.asarray(values)
     if array.ndim == 2 and 1 in array.shape:
         raise ValueError(
-            f"{name} must be one-dimensional, got shape {array.shape}; pass {name}.ravel() if each entry is one document"
+            f"{name} must be one-dimensional, got shape {array.shape}; "
+            f"pass {name}.ravel() if each entry is one document"
         )
     if array.ndim != 1:
         raise ValueError(f"{name} must be one-dimensional, got {array.ndim} dimensions (shape {array.shape})")

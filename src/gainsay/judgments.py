@@ -84,8 +84,9 @@ class Judgments:
         self.levels: Floats = np.unique(values).astype(np.float64)
         self._flat_codes = _codes(self.levels, values if self._rows is None else values[self._rows])
         self.weights, self._document_weights = self._checked_weights(weight)
-        for array in (self.sizes, self.levels, self._flat_codes):
-            array.flags.writeable = False
+        for array in (self.sizes, self.query_ids, self.weights, self.levels, self._flat_codes):
+            if array is not None:
+                array.flags.writeable = False
 
     @property
     def queries(self) -> int:
@@ -170,11 +171,13 @@ class Judgments:
             )
         negative = values < 0
         if not negative.any():
-            return values + values.dtype.type(0)  # -0.0 and 0.0 are one label
+            not_negative: np.ndarray[Any, Any] = values + values.dtype.type(0)  # -0.0 and 0.0 are one label
+            return not_negative
         if negative_labels == "refuse":
             raise ValueError(
-                f"labels must not be negative: {self._count_and_place(negative, values)}; pass negative_labels='zero' to "
-                "count them as 0 (as trec_eval does) or negative_labels='allow' to let them lower a linear-gain metric"
+                f"labels must not be negative: {self._count_and_place(negative, values)}; "
+                "pass negative_labels='zero' to count them as 0 (as trec_eval does) "
+                "or negative_labels='allow' to let them lower a linear-gain metric"
             )
         return np.where(negative, 0, values) if negative_labels == "zero" else values
 
@@ -235,9 +238,12 @@ def _from_qid(documents: int, qid: np.ndarray[Any, Any]) -> tuple[Integers, np.n
     if len(qid) != documents:
         hint = " (did you mean group=?)" if len(qid) < documents else ""
         raise ValueError(f"qid has {len(qid)} entries but there are {documents} labels; give one per document{hint}")
-    if qid.dtype.kind == "f" and np.isnan(qid).any():
-        at = int(np.argmax(np.isnan(qid)))
-        raise ValueError(f"qid is NaN for {int(np.isnan(qid).sum())} documents, the first at row {at}")
+    missing = _missing(qid)
+    if missing.any():
+        raise ValueError(
+            f"qid is missing for {int(missing.sum())} of {documents} documents, the first at row "
+            f"{int(np.argmax(missing))}; every document needs its query"
+        )
     starts = np.flatnonzero(np.concatenate(([True], qid[1:] != qid[:-1])))
     run_codes, ids = _factorize(qid[starts])
     lengths = np.diff(np.append(starts, documents))
@@ -248,14 +254,22 @@ def _from_qid(documents: int, qid: np.ndarray[Any, Any]) -> tuple[Integers, np.n
     return sizes, ids, rows
 
 
+def _missing(keys: np.ndarray[Any, Any]) -> Bools:
+    """Tell where a key is NaN, NaT, None or pandas.NA."""
+    if keys.dtype.kind == "O":
+        import pandas as pd
+
+        return np.asarray(pd.isna(keys))
+    unequal_to_itself: Bools = keys != keys
+    return unequal_to_itself
+
+
 def _factorize(keys: np.ndarray[Any, Any]) -> tuple[Integers, np.ndarray[Any, Any]]:
     """Return the number of each key and the distinct keys, in order of first appearance."""
     if keys.dtype.kind == "O":
         import pandas as pd
 
         codes, ids = pd.factorize(keys)
-        if (codes < 0).any():
-            raise ValueError("qid has missing entries; every document needs its query")
         return codes.astype(np.int64), np.asarray(ids)
     distinct, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
     order = np.argsort(first)

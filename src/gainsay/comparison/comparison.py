@@ -9,8 +9,11 @@ import numpy as np
 
 from ..evaluation import Evaluator
 from ..metrics.names import MetricLike, parse_metrics
+from .attribution import Attribution, attribute
+from .contradictions import contradictory_queries
 from .pairs import leaderboard_table, pairs_table
 from .predictions import read_predictions
+from .rankings import Rankings
 from .verdict import Verdict
 
 if TYPE_CHECKING:
@@ -92,6 +95,7 @@ def compare(
         list(scores),
         weights=None if judgments.weights is None else judgments.weights[counted],
         primary=None if primary is None else [str(metric) for metric in parse_metrics(primary)],
+        rankings=Rankings(judgments, scores, np.asarray(counted)),
         alpha=alpha,
         rope=rope,
         draws=draws,
@@ -112,6 +116,8 @@ class Comparison:
         Query weights.
     primary : two metric names, optional
         The two between which disagreement is looked for; the first two by default.
+    rankings : Rankings, optional
+        The scores behind the values, without which `attribution` and `queries` are not to be had.
     alpha, rope, draws, seed
         See `Verdict.from_values`.
     """
@@ -123,6 +129,7 @@ class Comparison:
         *,
         weights: Floats | None = None,
         primary: Sequence[str] | None = None,
+        rankings: Rankings | None = None,
         alpha: float = 0.05,
         rope: float = 0.0,
         draws: int = 10_000,
@@ -133,10 +140,11 @@ class Comparison:
         self.metrics = tuple(self.values)
         self.weights = weights
         self.primary = _primary(self.metrics, primary)
+        self.rankings = rankings
         self.alpha, self.rope, self.draws, self.seed = alpha, rope, draws, seed
 
     @property
-    def queries(self) -> int:
+    def query_count(self) -> int:
         """Number of queries that the models are compared on."""
         return len(next(iter(self.values.values())))
 
@@ -190,12 +198,64 @@ class Comparison:
             metric_names=(first, second),
         )
 
+    def attribution(
+        self,
+        first: str,
+        second: str,
+        metrics: MetricLike | Iterable[MetricLike] | None = None,
+        *,
+        bands: Sequence[int] | None = None,
+    ) -> Attribution:
+        """Split the difference of two models' means, first minus second, by grade, band of ranks and class of queries.
+
+        Parameters
+        ----------
+        first, second : str
+            Two models.
+        metrics : str, Metric, or an iterable of them, optional
+            Metrics of the NDCG and DCG family, compared ones or others; by default all compared ones of that family.
+        bands : sequence of int, optional
+            First rank of each band, ascending from 1; by default 1, 2-3, 4-5, 6-10 and what lies beyond.
+
+        Raises
+        ------
+        ValueError
+            For unknown models, metrics that are no sums over documents, or where there are values only, no scores.
+        """
+        rankings = self._ranked("attribution")
+        compared = parse_metrics(dict.fromkeys([*(self.primary or ()), *self.metrics]))
+        return attribute(rankings, (first, second), metrics, compared=compared, bands=bands)
+
+    def queries(self, first: str, second: str, most: int = 10) -> pd.DataFrame:
+        """Return the queries on which the two primary metrics prefer different models, strongest contradictions first.
+
+        At most `most` of them; see `contradictory_queries` for the columns and an example.
+
+        Raises
+        ------
+        ValueError
+            For unknown models, or where there are values only, no scores.
+        """
+        rankings = self._ranked("queries")
+        rankings.check_pair(first, second)
+        columns = [self.models.index(first), self.models.index(second)]
+        values = {metric: self.values[metric][:, columns] for metric in self._both_primary()}
+        return contradictory_queries(rankings, (first, second), values, most)
+
+    def _ranked(self, method: str) -> Rankings:
+        if self.rankings is None:
+            raise ValueError(
+                f"{method} needs the scores of the models, and this comparison was made from values only; "
+                "make it with gainsay.compare(models, judgments)"
+            )
+        return self.rankings
+
     def to_dict(self) -> dict[str, Any]:
         """Return leaderboard, winners, pairs and verdict as JSON knows them."""
         content = {
             "models": list(self.models),
             "metrics": list(self.metrics),
-            "queries": self.queries,
+            "queries": self.query_count,
             "leaderboard": self.leaderboard.to_dict("index"),
             "winners": self.winners,
         }
@@ -209,7 +269,7 @@ class Comparison:
         return self.primary
 
     def __repr__(self) -> str:
-        return f"Comparison({len(self.models)} models, {self.queries} queries, metrics {', '.join(self.metrics)})"
+        return f"Comparison({len(self.models)} models, {self.query_count} queries, metrics {', '.join(self.metrics)})"
 
 
 def _primary(metrics: Sequence[str], primary: Sequence[str] | None) -> tuple[str, str] | None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
 import numpy as np
 
-from ..ranking.rows import sums_at
+from ..ranking.rows import row_sums, sums_at
 from .base import choice, depth_of
 from .relevance import BinaryMetric, RelevanceFacts
 
@@ -66,7 +66,7 @@ class AP(BinaryMetric):
         if rows.runs is not None:
             terms = _expected_precision(relevant, rows.runs)[:, : len(ranks)] / ranks
             if self.denominator == "hits":
-                return np.stack([_per_hit(relevant, rows.runs, terms, k) for k in cutoffs], axis=1)
+                return np.stack([_per_hit(relevant, rows, terms, k) for k in cutoffs], axis=1)
             return sums_at(terms, cutoffs) / self._divisor(rows, facts, cutoffs)
         relevant = relevant[:, : len(ranks)]
         hits = np.add.accumulate(relevant, axis=1, dtype=np.int32)
@@ -93,34 +93,30 @@ def _expected_precision(relevant: Bools, runs: TieRuns) -> Floats:
     return expected
 
 
-def _per_hit(relevant: Bools, runs: TieRuns, terms: Floats, k: int | None) -> Floats:
+def _per_hit(relevant: Bools, rows: RankedRows, terms: Floats, k: int | None) -> Floats:
     """Return the expectation of (sum of precisions) / (hits among the first k ranks).
 
     Only the run that the cutoff divides makes the number of hits uncertain: it has s documents before it with R_s
     relevant, t documents, r relevant, and m of its places count. The number h of relevant documents on these places is
     hypergeometric, and given h they are spread evenly over the m places.
     """
-    width = relevant.shape[1]
-    last = depth_of([k], width) - 1
-    t, m = runs.length[:, last], runs.place[:, last]
-    s = runs.before[:, last]
+    runs = rows.runs
+    assert runs is not None
     present = relevant.astype(np.float64)
-    r = runs.total(present)[:, last]
-    earlier = (np.add.accumulate(present, axis=1) - present)[np.arange(len(present)), s]
-    ranks = np.arange(1, last + 2)
-    sure = (terms[:, : last + 1] * (ranks <= s[:, None])).sum(axis=1)
-    inside = ranks > s[:, None]
-    reciprocal = (inside / ranks).sum(axis=1)
-    weighted = (inside * (ranks - s[:, None] - 1) / ranks).sum(axis=1)
+    last = np.arange(len(relevant)), (rows.sizes if k is None else np.minimum(rows.sizes, k)) - 1
+    s, t, m, r = runs.before[last], runs.length[last], runs.place[last], runs.total(present)[last]
+    earlier = (np.add.accumulate(present, axis=1) - present)[last[0], s]
+    ranks = np.arange(1, terms.shape[1] + 1)
+    inside = (ranks > s[:, None]) & (ranks <= last[1][:, None] + 1)
+    sure = row_sums(terms * (ranks <= s[:, None]))
+    reciprocal = row_sums(inside / ranks)
+    weighted = row_sums(inside * (ranks - s[:, None] - 1) / ranks)
     h = np.arange(int(np.minimum(m, r).max(initial=0)) + 1)
-    share = _hypergeometric(t, r, m, h)
     per_place = h / m[:, None]
-    sums = (
-        per_place * ((earlier + 1) * reciprocal)[:, None]
-        + per_place * np.maximum(h - 1, 0) / np.maximum(m - 1, 1)[:, None] * weighted[:, None]
+    sums = per_place * (
+        ((earlier + 1) * reciprocal)[:, None] + np.maximum(h - 1, 0) / np.maximum(m - 1, 1)[:, None] * weighted[:, None]
     )
-    per_hit: Floats = (share * (sure[:, None] + sums) / np.maximum(earlier[:, None] + h, 1)).sum(axis=1)
-    return per_hit
+    return row_sums(_hypergeometric(t, r, m, h) * (sure[:, None] + sums) / np.maximum(earlier[:, None] + h, 1))
 
 
 def _hypergeometric(t: Integers, r: Floats, m: Integers, h: Integers) -> Floats:
@@ -133,5 +129,5 @@ def _hypergeometric(t: Integers, r: Floats, m: Integers, h: Integers) -> Floats:
         logs = -betaln(1 + h, 1 + r - h) - betaln(1 + m - h, 1 + t - r - m + h)
     logs = np.where(possible, logs, -np.inf)
     shares: Floats = np.exp(logs - logs.max(axis=1, keepdims=True))
-    shares /= shares.sum(axis=1, keepdims=True)
+    shares /= row_sums(shares)[:, None]
     return shares

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..ranking.rows import ideal_rows, sums_at, table_of
 from .base import Facts, Metric, choice, depth_of, real_number
-from .gains import number_text
+from .gains import exponential, number_text
 from .relevance import BinaryMetric, RelevanceFacts
 
 if TYPE_CHECKING:
@@ -148,7 +148,7 @@ class ERR(Metric):
                 f"{self} has grades from 0 to {number_text(self.max_label)}, but there is a label "
                 f"{number_text(outside)}; give the highest grade of the scale as max_label"
             )
-        stop = table_of(np.exp2(levels - self.max_label) - np.exp2(-self.max_label))
+        stop = table_of(exponential(levels) / np.exp2(self.max_label))
         empty = np.ones((judgments.queries, 1), dtype=bool)
         for block in judgments.layout.blocks:
             best = ideal_rows(block, len(levels)).codes[:, 0]
@@ -158,39 +158,39 @@ class ERR(Metric):
     def score(self, rows: RankedRows, facts: StopFacts, cutoffs: Sequence[int | None]) -> Floats:
         """Return ERR at each cutoff."""
         depth = depth_of(cutoffs, rows.width)
-        goes_on = 1.0 - facts.stop[rows.codes]
-        reaches = np.ones((len(goes_on), depth + 1))
-        if rows.runs is None:
-            np.multiply.accumulate(goes_on[:, :depth], axis=1, out=reaches[:, 1:])
-        else:
-            self._expect(goes_on, rows, reaches)
-        return sums_at((reaches[:, :-1] - reaches[:, 1:]) / np.arange(1, depth + 1), cutoffs)
+        stop = facts.stop[rows.codes]
+        reaches = np.ones_like(stop)
+        np.multiply.accumulate(1.0 - stop[:, :-1], axis=1, out=reaches[:, 1:])
+        stops = reaches * stop
+        if rows.runs is not None:
+            self._average(stops, reaches, stop, rows, depth)
+        return sums_at(stops[:, :depth] / np.arange(1, depth + 1), cutoffs)
 
-    def _expect(self, goes_on: Floats, rows: RankedRows, reaches: Floats) -> None:
-        """Fill in the probability that the reader gets past each rank, run by run.
-
-        Past j documents of a run in random order: the mean over all subsets of j documents of the product of their
-        probabilities to go on, an elementary symmetric polynomial over C(t, j). Taking in document m of the run,
-        mean_m(j) = (1 - j/m) mean_{m-1}(j) + j/m * go_on(m) * mean_{m-1}(j-1): sums of positive numbers, so no digits
-        are lost.
-        """
+    def _average(self, stops: Floats, reaches: Floats, stop: Floats, rows: RankedRows, depth: int) -> None:
+        """Replace, in runs of different labels, the probabilities that the reader stops at each rank by their means."""
         assert rows.runs is not None
-        depth = reaches.shape[1] - 1
-        starts, lengths = rows.runs.starts, rows.runs.lengths
-        row, column = np.divmod(starts, rows.width)
-        several = np.flatnonzero((lengths > 1) & (column < np.minimum(rows.sizes[row], depth)))
-        several = several[np.argsort(-lengths[several], kind="stable")]
-        means = self._mean_products(goes_on.ravel(), starts[several], lengths[several], depth)
-        within = goes_on.copy()
+        starts, lengths, codes = rows.runs.starts, rows.runs.lengths, rows.codes.ravel()
+        differ = codes[starts] != codes[starts + lengths - 1]  # the codes of a run ascend
+        chosen = np.flatnonzero(differ & (starts % rows.width < depth))
+        chosen = chosen[np.argsort(-lengths[chosen], kind="stable")]
+        starts, lengths = starts[chosen], lengths[chosen]
+        means = self._mean_stops(stop.ravel(), starts, lengths, depth) * reaches.ravel()[starts, None]
         place = np.arange(means.shape[1])
-        taken = place < lengths[several, None]
-        within.ravel()[(starts[several, None] + place)[taken]] = means[taken]
-        past = np.ones((len(goes_on), rows.width + 1))
-        np.multiply.accumulate(goes_on, axis=1, out=past[:, 1:])
-        np.multiply(rows.runs.at_start(past[:, :-1])[:, :depth], within[:, :depth], out=reaches[:, 1:])
+        within = place < lengths[:, None]
+        np.put(stops, (starts[:, None] + place)[within], means[within])
 
-    def _mean_products(self, factors: Floats, starts: Integers, lengths: Integers, depth: int) -> Floats:
-        """Return for each run (longest first) and j = 1 .. depth the mean product of j of its factors."""
+    def _mean_stops(self, stop: Floats, starts: Integers, lengths: Integers, depth: int) -> Floats:
+        """Return for each run (longest first) the mean probability to reach and stop at its places 1 to `depth`.
+
+        Let on(j) be the probability to get past j documents of the run in random order (the mean over all subsets of j
+        documents of the product of their 1 - stop) and off(j) = on(j - 1) - on(j), which is wanted. When the run grows
+        to m documents, the last of which stops the reader with probability q,
+
+            on_m(j) = (1 - j/m) on(j) + j/m (1 - q) on(j - 1)
+            off_m(j) = (1 - j/m) off(j) + (j - 1)/m (1 - q) off(j - 1) + 1/m q on(j - 1):
+
+        sums of positive numbers, so no digits are lost.
+        """
         longest = int(lengths.max(initial=1))
         most = min(longest, depth)
         if longest * most > MOST_STEPS:
@@ -198,12 +198,16 @@ class ERR(Metric):
                 f"{self}: {longest} documents of one query have the same score; averaging ERR over all their orders "
                 "would take too long. Give a cutoff (k=10), or ties='order', 'worst' or 'best'"
             )
-        means = np.zeros((len(starts), most + 1))
-        means[:, 0] = 1.0
-        chosen = np.arange(1, most + 1)
+        on, off = np.zeros((2, len(starts), most + 1))
+        on[:, 0] = 1.0
+        place = np.arange(1, most + 1)
         for taken in range(1, longest + 1):
             runs = slice(0, int(np.searchsorted(-lengths, -taken, side="right")))
-            share = np.minimum(chosen / taken, 1.0)
-            factor = factors[starts[runs] + taken - 1, None]
-            means[runs, 1:] = (1.0 - share) * means[runs, 1:] + share * factor * means[runs, :-1]
-        return means[:, 1:]
+            q = stop[starts[runs] + taken - 1, None]
+            share = np.minimum(place / taken, 1.0)
+            reached = on[runs, :-1]
+            off[runs, 1:] = (
+                (1.0 - share) * off[runs, 1:] + (place - 1) / taken * (1.0 - q) * off[runs, :-1] + q / taken * reached
+            )
+            on[runs, 1:] = (1.0 - share) * on[runs, 1:] + share * (1.0 - q) * reached
+        return off[:, 1:]

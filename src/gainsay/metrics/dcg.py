@@ -11,7 +11,7 @@ import numpy as np
 from ..ranking.rows import ideal_rows, sums_at, table_of
 from .base import Facts, Metric, choice, depth_of, real_number
 from .discounts import NAMED, WITH_BASE, Discount, discounts
-from .gains import LARGEST_EXPONENT, canonical_gain, gain_text, gains_of
+from .gains import LARGEST_EXPONENT, canonical_gain, exponential, gain_text, gains_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 class DiscountedGains:
     """Gain by label code and discount by rank.
 
-    `top` is set where 2^l overflows: the exponent by which the gains of each query are scaled, its highest label. The
-    table then holds the labels themselves.
+    `top` is set where 2^l overflows for some label; the table then holds the labels themselves. It is the exponent by
+    which the gains of each query are scaled: the query's highest label, or 0 where that label needs no scaling.
     """
 
     table: Floats
@@ -36,16 +36,22 @@ class DiscountedGains:
     def sums(self, rows: RankedRows, cutoffs: Sequence[int | None]) -> Floats:
         """Return DCG of each row at each cutoff (divided by 2^top where gains are scaled)."""
         depth = depth_of(cutoffs, rows.width)
-        gains = rows.look_up(self.table, depth) if self.top is None else self._scaled(rows)[:, :depth]
+        if self.top is None:
+            gains = rows.look_up(self.table, depth)
+        else:
+            gains = self.of(rows, rows.width)
+            gains = (gains if rows.runs is None else rows.runs.mean(gains))[:, :depth]
         return sums_at(gains * self.discount[:depth], cutoffs)
 
-    def _scaled(self, rows: RankedRows) -> Floats:
-        assert self.top is not None
+    def of(self, rows: RankedRows, depth: int) -> Floats:
+        """Return the gain of the document at each of the first `depth` ranks, runs of equal scores not averaged."""
+        labels = np.take(self.table, rows.codes[:, :depth])
+        if self.top is None:
+            return labels  # the table holds gains
         top = self.top[rows.queries, None]
         with np.errstate(under="ignore"):
-            gains = np.exp2(self.table[rows.codes] - top) - np.exp2(-top)
-        gains[rows.codes == len(self.table) - 1] = 0.0
-        return gains if rows.runs is None else rows.runs.mean(gains)
+            scaled = np.exp2(labels - top) - np.exp2(-top)
+        return np.where(top > 0, scaled, exponential(np.where(top > 0, 0.0, labels)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,7 +130,8 @@ class DCG(Metric):
         for block in judgments.layout.blocks:
             rows = ideal_rows(block, levels, by)
             if gains.top is not None:
-                gains.top[rows.queries] = judgments.levels[rows.codes[:, 0]]
+                highest = judgments.levels[rows.codes[:, 0]]
+                gains.top[rows.queries] = np.where(highest > LARGEST_EXPONENT, highest, 0.0)
             ideal[rows.queries] = gains.sums(rows, cutoffs)
             has_gain[rows.queries, 0] = (gains.table[rows.codes] != 0).any(axis=1)
         # with negative labels an ideal may fall below 0: there is nothing to normalise by, as with 0

@@ -34,7 +34,7 @@ def canonical_gain(gain: Any) -> Gain:
     if isinstance(gain, Sequence | np.ndarray):
         items = list(gain)
         if items and all(isinstance(item, Sequence | np.ndarray) and len(item) == 2 for item in items):
-            return canonical_gain(dict(items))
+            return canonical_gain(_mapping(items))
         return _finite(tuple(float(item) for item in items), gain)
     raise TypeError(f"gain must be 'linear', 'exponential', a table or a mapping of label to gain, got {gain!r}")
 
@@ -89,13 +89,21 @@ def _from_text(text: str) -> Gain:
     try:
         parts = text.split("/")
         if ">" in text:
-            return canonical_gain(dict(tuple(map(float, part.split(">"))) for part in parts))  # type: ignore[misc]
+            return canonical_gain(_mapping([tuple(map(float, part.split(">"))) for part in parts]))
         return canonical_gain(tuple(map(float, parts)))
     except ValueError:
         raise ValueError(
-            f"gain must be 'linear', 'exponential', a table such as '0/1/3/7' (gain of label 0, 1, …) or a mapping such "
-            f"as '0>0/1>1/4>15' (label>gain), got {text!r}{nearest(text, NAMED)}"
+            f"gain must be 'linear', 'exponential', a table such as '0/1/3/7' (gain of label 0, 1, …) "
+            f"or a mapping such as '0>0/1>1/4>15' (label>gain), got {text!r}{nearest(text, NAMED)}"
         ) from None
+
+
+def _mapping(pairs: list[Any]) -> dict[Any, Any]:
+    """Return (label, gain) pairs as a mapping, or raise where a label has two gains."""
+    mapping = dict(pairs)
+    if len(mapping) < len(pairs):
+        raise ValueError(f"gain must give each label once, got {pairs!r}")
+    return mapping
 
 
 def _finite(entries: Any, original: Any) -> Gain:

@@ -115,9 +115,9 @@ def _parse(text: str, library: Convention | None) -> Metric:
     if issubclass(metric, DCG) and "gain" not in options and metric is not CG:
         options["gain"] = _default_gain(text, name, library)
     if metric is ERR and "max_label" not in options:
-        raise ValueError(
-            f"{text!r} needs the highest grade of the scale: write err(max_label=4){text.strip()[len(name) :]}"
-        )
+        given = f",{match['options']}" if match["options"] else ""
+        cutoff = "" if match["k"] is None else f"@{match['k']}"
+        raise ValueError(f"{text!r} needs the highest grade of the scale: write err(max_label=4{given}){cutoff}")
     try:
         return metric(**options)
     except (ValueError, TypeError) as error:
@@ -127,11 +127,11 @@ def _parse(text: str, library: Convention | None) -> Metric:
 def _default_gain(text: str, name: str, library: Convention | None) -> str:
     if library is not None and library.gain is not None:
         return library.gain
-    cutoff = text.partition("@")[1] + text.partition("@")[2]
+    rest = text.strip()[len(name) :]
     raise ValueError(
-        f"{text!r} does not say which {name.upper()}: take '{name}_linear{cutoff}' (gain l; scikit-learn, trec_eval, "
-        f"CatBoost), '{name}_exp{cutoff}' (gain 2^l - 1; LightGBM, XGBoost) or '{name}_jk{cutoff}' (gain l, ranks 1 and 2 "
-        "not discounted; Järvelin & Kekäläinen 2002), or give gain="
+        f"{text!r} does not say which {name.upper()}: take '{name}_linear{rest}' (gain l; scikit-learn, trec_eval, "
+        f"CatBoost), '{name}_exp{rest}' (gain 2^l - 1; LightGBM, XGBoost) or '{name}_jk{rest}' (gain l, "
+        "ranks 1 and 2 not discounted; Järvelin & Kekäläinen 2002), or give gain="
     )
 
 

@@ -75,8 +75,9 @@ def first_relevant(relevant: Bools, rows: RankedRows) -> Floats:
     present = relevant.astype(np.float64)
     in_run = runs.total(present)
     left = runs.length - runs.place + 1
-    miss = np.maximum(left - in_run, 0.0) / left  # the chance, given no hit earlier in the run, of none here either
-    survived = np.multiply.accumulate(miss, axis=1)
-    before = np.concatenate((np.ones((len(miss), 1)), survived[:, :-1]), axis=1)
-    first: Floats = before * (1.0 - miss)
+    # the chances, given no hit earlier in the run, of one here and of none
+    hit, miss = np.minimum(in_run / left, 1.0), np.maximum(left - in_run, 0.0) / left
+    before = np.ones_like(miss)
+    np.multiply.accumulate(miss[:, :-1], axis=1, out=before[:, 1:])
+    first: Floats = before * hit
     return first

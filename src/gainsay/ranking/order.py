@@ -72,10 +72,13 @@ def rank_rows(keys: Keys, payload: npt.NDArray[np.int64], bits: int) -> Order:
     full = np.where(payload[suspect] < 0, _PADDING, keys[suspect])
     ranked = np.sort(full, axis=1)
     equal = ranked[:, 1:] == ranked[:, :-1]
-    hidden = np.flatnonzero(((step[suspect] <= low) & ~equal).any(axis=1))
+    step = step[suspect]
+    hidden = np.flatnonzero(((step <= low) & ~equal).any(axis=1))
     if len(hidden):
-        _rank_exactly(packed, full[hidden], payload, suspect[hidden])
-    ties = np.flatnonzero((equal & (step[suspect] != 0)).any(axis=1) if not len(hidden) else equal.any(axis=1))
+        rows = suspect[hidden]
+        _rank_exactly(packed, full[hidden], payload, rows)
+        step[hidden] = packed[rows, 1:] ^ packed[rows, :-1]
+    ties = np.flatnonzero((equal & (step != 0)).any(axis=1))
     return Order(packed & low, suspect[ties], equal[ties])
 
 

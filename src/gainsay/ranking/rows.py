@@ -144,14 +144,15 @@ def sums_at(values: Floats, cutoffs: Sequence[int | None]) -> Floats:
     if finite:
         running = np.add.accumulate(values[:, : max(finite)], axis=1)
     for column, k in enumerate(cutoffs):
-        sums[:, column] = _row_sums(values) if k is None else running[:, min(k, width) - 1]
+        sums[:, column] = row_sums(values) if k is None else running[:, min(k, width) - 1]
     return sums
 
 
-def _row_sums(values: Floats) -> Floats:
-    """Sum each row in chunks of 128, so that appended zeros only append chunks of zeros.
+def row_sums(values: Floats) -> Floats:
+    """Return the sum of each row; zeros appended to all rows change none of them, to the last bit.
 
-    NumPy adds up to 128 numbers in eight interleaved partial sums; in multiples of eight these stay the same.
+    Rows are added in chunks of 128, so that zeros behind a row only append chunks of zeros. NumPy adds up to 128
+    numbers in eight interleaved partial sums; in multiples of eight these stay the same.
     """
     while values.shape[1] > 1:
         rows, width = values.shape

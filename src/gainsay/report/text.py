@@ -38,7 +38,7 @@ def frame_table(title: str, frame: pd.DataFrame) -> Table:
 def leaderboard_table(comparison: Comparison) -> Table:
     """Return the means of all models under all metrics, with their ranks; the best of each metric in bold."""
     table = _table(
-        f"Leaderboard: mean over {comparison.queries} queries, rank in brackets", ["model"], comparison.metrics
+        f"Leaderboard: mean over {comparison.query_count} queries, rank in brackets", ["model"], comparison.metrics
     )
     for model, row in comparison.leaderboard.iterrows():
         cells = [

@@ -1,0 +1,81 @@
+"""Whole LightGBM trainings: with our panel, with the built-in ndcg, and with no metric at all.
+
+    python benchmarks/training.py [--documents 1000000] [--rounds 20] [--repeats 7] [--threads 2]
+
+Training and validation data have the given number of documents each. All contestants grow the same trees.
+"""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+import lightgbm as lgb
+import numpy as np
+from evaluation import CUTOFFS, NDCGS, PANEL, make_data
+from timing import interleaved, machine, milliseconds, ratio
+
+from gainsay.lightgbm import feval
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+FEATURES = 20
+
+
+def datasets(documents: int) -> tuple[lgb.Dataset, lgb.Dataset]:
+    """Return training and validation data whose features tell something of the labels."""
+    made = []
+    for seed in (1, 2):
+        data = make_data(documents, seed)
+        rng = np.random.default_rng(seed)
+        features = rng.normal(size=(len(data.labels), FEATURES)).astype(np.float32)
+        features[:, :10] += 0.4 * data.labels[:, None]
+        reference = made[0] if made else None
+        made.append(lgb.Dataset(features, data.labels, group=data.sizes, reference=reference, free_raw_data=False))
+    return made[0].construct(), made[1].construct()
+
+
+def training(
+    train: lgb.Dataset, valid: lgb.Dataset, rounds: int, threads: int, metric: str, evaluate: Any = None
+) -> Callable[[], object]:
+    """Return a training."""
+    params = {
+        "objective": "lambdarank",
+        "metric": metric,
+        "eval_at": CUTOFFS,
+        "verbose": -1,
+        "num_threads": threads,
+        "seed": 1,
+    }
+    return lambda: lgb.train(params, train, rounds, valid_sets=[valid], feval=evaluate)
+
+
+def main() -> None:
+    """Print the report."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--documents", type=int, default=1_000_000)
+    parser.add_argument("--rounds", type=int, default=20)
+    parser.add_argument("--repeats", type=int, default=7)
+    parser.add_argument("--threads", type=int, default=2)
+    arguments = parser.parse_args()
+    train, valid = datasets(arguments.documents)
+    common = (train, valid, arguments.rounds, arguments.threads)
+    contestants = {
+        "built-in ndcg": training(*common, "ndcg"),
+        "our panel of ten": training(*common, "None", feval(PANEL)),
+        "our two NDCGs": training(*common, "None", feval(NDCGS)),
+        "no metric": training(*common, "None"),
+    }
+    seconds = interleaved(contestants, arguments.repeats)
+    builtin = seconds["built-in ndcg"]
+    print(f"{machine()}\n")
+    print(f"{valid.num_data():,} validation documents, {arguments.rounds} rounds, {arguments.threads} threads; "
+          f"medians of {arguments.repeats} interleaved trainings\n")  # fmt: skip
+    print("| training with | ms | ratio |\n|---|---:|---:|")
+    for name, taken in seconds.items():
+        print(f"| {name} | {milliseconds(taken):.0f} | {ratio(taken, builtin):.3f} |")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,281 @@
+"""Why metrics disagree about two models: the difference of means, split exactly by grade, rank and class of query."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..metrics.dcg import DCG, NDCG
+from ..metrics.names import MetricLike, parse_metrics
+from .contributions import Split, band_name, grades_of, rank_bands, split_model
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    import pandas as pd
+
+    from .._typing import Floats
+    from ..metrics.base import Metric
+    from .contributions import Bands, Grades
+    from .rankings import Rankings
+
+CLASSES = (0, 1, 2, 3, 6, 11)
+"""Fewest documents of the top grade in each class of queries."""
+
+
+@dataclass(frozen=True, eq=False)
+class Attribution:
+    """Where the difference between two models comes from, under each metric; made by `Comparison.attribution`.
+
+    DCG is a sum over documents, so this is arithmetic and no model: the cells of each table sum to the difference. All
+    numbers are in units of the metric; above 0 they favour the first model.
+
+    Attributes
+    ----------
+    models : tuple of two str
+        The first minus the second is what is split.
+    metrics : tuple of str
+        The metrics that were asked for.
+    queries : int
+        Queries of positive weight that the models are compared on.
+    top_grade : int, float or str
+        The highest grade, by which `by_query_class` goes.
+    difference : dict
+        Difference of the weighted means, by metric.
+    grades_by_ranks : DataFrame
+        Rows (metric, grade), columns bands of ranks: what documents of this grade at these ranks add to the difference.
+        More than 20 distinct labels are put into 10 ranges that hold equally many distinct labels each.
+    by_query_class : DataFrame
+        One row per class of queries, by how many documents of the top grade they have: the number of queries, and what
+        they add to the difference under each metric. Classes without queries are left out.
+    parts : DataFrame
+        From Järvelin & Kekäläinen's NDCG to Burges': `discount` (`ndcg_jk` to `ndcg_linear`), `gain` (`ndcg_linear` to
+        `ndcg_exp`) and `total`. Columns: the two metrics (`from`, `to`), the differences under them (`before`,
+        `after`), and `change` = after - before; discount and gain sum to the total. Negative labels have no
+        exponential gain, and then only `discount` is there.
+
+    Examples
+    --------
+    One document of grade 5, five of grade 3 and four of grade 0, ranked in two ways:
+
+    >>> import gainsay as gs
+    >>> judgments = gs.Judgments([5, 3, 3, 3, 3, 3, 0, 0, 0, 0], group=[10])
+    >>> models = {
+    ...     "5 0 0 0 0 3 3 3 3 3": [10, 5, 4, 3, 2, 1, 9, 8, 7, 6],
+    ...     "3 3 3 3 3 0 0 0 0 5": [1, 10, 9, 8, 7, 6, 5, 4, 3, 2],
+    ... }
+    >>> comparison = gs.compare(models, judgments, ["ndcg_jk@10", "ndcg_exp@10"])
+    >>> why = comparison.attribution("5 0 0 0 0 3 3 3 3 3", "3 3 3 3 3 0 0 0 0 5")
+    >>> {metric: round(difference, 2) for metric, difference in why.difference.items()}
+    {'ndcg_jk@10': -0.15, 'ndcg_exp@10': 0.27}
+
+    `ndcg_jk` prefers the second, `ndcg_exp` the first, for to `ndcg_exp` grade 5 at rank 1 is worth more than the rest:
+
+    >>> why.grades_by_ranks.loc["ndcg_jk@10"].round(2)
+              1   2-3  4-5  6-10
+    grade
+    0      0.00  0.00  0.0  0.00
+    3     -0.22 -0.35 -0.2  0.37
+    5      0.36  0.00  0.0 -0.11
+    >>> why.grades_by_ranks.loc["ndcg_exp@10"].round(2)
+              1   2-3   4-5  6-10
+    grade
+    0      0.00  0.00  0.00  0.00
+    3     -0.15 -0.17 -0.12  0.24
+    5      0.66  0.00  0.00 -0.19
+
+    Three quarters of that change are the gain's, one quarter is the discount's:
+
+    >>> why.parts[["before", "after", "change"]].round(2)
+              before  after  change
+    part
+    discount   -0.15  -0.04    0.11
+    gain       -0.04   0.27    0.31
+    total      -0.15   0.27    0.42
+    """
+
+    models: tuple[str, str]
+    metrics: tuple[str, ...]
+    queries: int
+    top_grade: Any
+    difference: dict[str, float]
+    grades_by_ranks: pd.DataFrame = field(repr=False)
+    by_query_class: pd.DataFrame = field(repr=False)
+    parts: pd.DataFrame = field(repr=False)
+
+    def frame(self) -> pd.DataFrame:
+        """Return `grades_by_ranks` as a tidy table: columns metric, grade, ranks, contribution."""
+        import pandas as pd
+
+        rows, bands = self.grades_by_ranks.index, self.grades_by_ranks.columns
+        return pd.DataFrame(
+            {
+                "metric": np.repeat(rows.get_level_values("metric"), len(bands)),
+                "grade": np.repeat(rows.get_level_values("grade"), len(bands)),
+                "ranks": np.tile(bands, len(rows)),
+                "contribution": self.grades_by_ranks.to_numpy().ravel(),
+            }
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as JSON knows it."""
+        return {
+            "models": list(self.models),
+            "queries": self.queries,
+            "difference": self.difference,
+            "grades_by_ranks": self.frame().to_dict("records"),
+            "top_grade": self.top_grade,
+            "by_query_class": self.by_query_class.reset_index().to_dict("records"),
+            "parts": self.parts.reset_index().to_dict("records"),
+        }
+
+    def _size(self) -> str:
+        return "1 query" if self.queries == 1 else f"{self.queries} queries"
+
+    def __repr__(self) -> str:
+        first, second = self.models
+        width = max(map(len, self.metrics))
+        lines = [f"Attribution of {first} - {second} over {self._size()}"]
+        cells = self.frame()
+        for metric in self.metrics:
+            own = cells[cells["metric"] == metric]
+            largest = own.iloc[np.argsort(-own["contribution"].abs(), kind="stable")[:2]].to_dict("records")
+            most = ", ".join(
+                f"{cell['contribution']:+.4f} from grade {cell['grade']} at rank {cell['ranks']}" for cell in largest
+            )
+            lines.append(f"  {metric:<{width}}  {self.difference[metric]:+.4f}, most: {most}")
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        import pandas as pd
+
+        first, second = self.models
+        parts = [f"<p>{escape(first)} &minus; {escape(second)}, {self._size()}</p>"]
+        for metric in self.metrics:
+            table = pd.DataFrame(self.grades_by_ranks.loc[metric]).rename_axis(columns="grade \\ ranks", index=None)
+            table["all"] = table.sum(axis=1)
+            table.loc["all"] = table.sum()
+            parts.append(f"<p>{escape(metric)}: {self.difference[metric]:+.6f}</p>")
+            parts.append(table.to_html(float_format="{:+.6f}".format))
+        return "\n".join(parts)
+
+
+def attribute(
+    rankings: Rankings,
+    models: tuple[str, str],
+    metrics: MetricLike | Iterable[MetricLike] | None = None,
+    *,
+    compared: Sequence[Metric],
+    bands: Sequence[int] | None = None,
+) -> Attribution:
+    """Split the difference between two models, first minus second.
+
+    Parameters
+    ----------
+    rankings : Rankings
+        Scores and judgments.
+    models : tuple of two str
+        Which two.
+    metrics : str, Metric, or an iterable of them, optional
+        Metrics of the DCG family; by default those of `compared` that are.
+    compared : sequence of Metric
+        The first one of the DCG family lends its cutoff and options to the metrics of `parts`.
+    bands : sequence of int, optional
+        See `rank_bands`.
+
+    Raises
+    ------
+    ValueError
+        For unknown models, metrics that are no sums over documents, or bands that do not ascend from 1.
+    """
+    import pandas as pd
+
+    rankings.check_pair(*models)
+    usual = [metric for metric in compared if isinstance(metric, DCG)]
+    wanted = usual if metrics is None else [_attributable(metric) for metric in parse_metrics(metrics)]
+    if not wanted:
+        raise ValueError(
+            f"none of the compared metrics ({', '.join(map(str, compared))}) is a sum over documents; "
+            "name some that are, such as metrics=['ndcg_linear@10', 'ndcg_exp@10']"
+        )
+    judgments = rankings.judgments
+    grades = grades_of(judgments.levels)
+    band = rank_bands(bands, [metric.k for metric in wanted], longest=int(judgments.sizes.max()))
+    steps = _steps((usual or wanted)[0], negative=bool(judgments.levels[0] < 0))
+    splits = [Split(metric, rankings, grades, band) for metric in dict.fromkeys([*wanted, *steps])]
+    by_query, cells = {}, {}
+    first, second = (split_model(rankings, model, splits) for model in models)
+    for split, (own, own_cells), (other, other_cells) in zip(splits, first, second, strict=True):
+        by_query[str(split.metric)] = split.share * (own - other)
+        cells[str(split.metric)] = own_cells - other_cells
+    difference = {metric: float(added.sum()) for metric, added in by_query.items()}
+    names = tuple(map(str, wanted))
+    weighty = rankings.weights > 0
+    counts = judgments.relevant(float(grades.lowest[-1]))[weighty]
+    return Attribution(
+        models=models,
+        metrics=names,
+        queries=len(counts),
+        top_grade=grades.names[-1],
+        difference={name: difference[name] for name in names},
+        grades_by_ranks=pd.concat({name: _table(cells[name], grades, band) for name in names}, names=["metric"]),
+        by_query_class=_by_class(counts, {name: by_query[name][weighty] for name in names}),
+        parts=_parts(list(map(str, steps)), difference),
+    )
+
+
+def _attributable(metric: Metric) -> DCG:
+    if not isinstance(metric, DCG):
+        raise ValueError(
+            f"metrics names {metric}, which cannot be split by document; "
+            "take metrics of the NDCG and DCG family, such as ndcg_linear@10 or ndcg_exp@10"
+        )
+    return metric
+
+
+def _steps(pivot: DCG, *, negative: bool) -> list[DCG]:
+    """Return the metrics between which discount and gain change one at a time, with cutoff and options of `pivot`."""
+    options: dict[str, Any] = {name: getattr(pivot, name) for name in ("k", "ties", "empty", "scores", "weights")}
+    linear = NDCG(gain="linear", **options)
+    base = pivot.base if pivot.discount == "jk" else 2.0
+    steps: list[DCG] = [replace(linear, discount="jk", base=base), linear]
+    return steps if negative else [*steps, replace(linear, gain="exponential")]
+
+
+def _table(cells: Floats, grades: Grades, bands: Bands) -> pd.DataFrame:
+    import pandas as pd
+
+    return pd.DataFrame(cells, index=pd.Index(grades.names, name="grade"), columns=list(bands.names))
+
+
+def _by_class(counts: np.ndarray[Any, Any], by_query: dict[str, Floats]) -> pd.DataFrame:
+    import pandas as pd
+
+    names = list(map(band_name, CLASSES, [*(first - 1 for first in CLASSES[1:]), None]))
+    place = np.searchsorted(CLASSES, counts, side="right") - 1
+    columns = {"queries": np.bincount(place, minlength=len(CLASSES))}
+    columns |= {metric: np.bincount(place, added, len(CLASSES)) for metric, added in by_query.items()}
+    table = pd.DataFrame(columns, index=pd.Index(names, name="documents of top grade"))
+    return table[table["queries"] > 0]
+
+
+def _parts(steps: list[str], difference: dict[str, float]) -> pd.DataFrame:
+    import pandas as pd
+
+    ends = {"discount": (steps[0], steps[1])}
+    if len(steps) > 2:
+        ends |= {"gain": (steps[1], steps[2]), "total": (steps[0], steps[2])}
+    rows = {
+        part: {
+            "from": start,
+            "to": end,
+            "before": difference[start],
+            "after": difference[end],
+            "change": difference[end] - difference[start],
+        }
+        for part, (start, end) in ends.items()
+    }
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("part")

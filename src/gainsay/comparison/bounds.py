@@ -1,0 +1,106 @@
+"""Bounds that stay true after a model was picked out by the data, and what the sample is able to show."""
+
+from __future__ import annotations
+
+import math
+from statistics import NormalDist
+
+import numpy as np
+
+from gainsay.comparison.inequalities import FEWEST, BestTest, BoolArray, two_step_test
+from gainsay.comparison.inputs import FloatArray
+from gainsay.comparison.resampling import Estimate, IntArray, Noise, critical_value
+
+__all__ = ["POWER", "detectable_lead", "price_lower", "regret_upper"]
+
+POWER = 0.80
+"""The probability with which `detectable_lead` is detected."""
+
+
+def regret_upper(estimated: Estimate, noise: Noise, alpha: float) -> FloatArray:
+    """Bound the regret of every model under every metric from above, all at once.
+
+    regret(m, k) = max over j of mean[m, j] − mean[m, k]. The bound is the largest of difference + q · error with q the
+    1 − α quantile of the largest studentised error over all ordered pairs of all metrics, and so holds for whichever
+    model is picked out afterwards, by whatever rule.
+
+    Returns
+    -------
+    ndarray, shape (metrics, M)
+        Not below 0; infinite where there is a single query.
+    """
+    width = critical_value(noise.peaks.max(axis=(0, 1)), 1 - alpha)
+    finite = np.isfinite(estimated.error)
+    bound = np.where(finite, estimated.difference + np.where(finite, estimated.error, 0.0) * width, np.inf)
+    upper: FloatArray = np.maximum(0.0, bound.max(axis=2))
+    return upper
+
+
+def price_lower(estimated: Estimate, noise: Noise, alpha: float, tested: BestTest, margin: float = 0.0) -> float:
+    """Bound the price of disagreement from below: the smallest margin at which some model may be best.
+
+    The price is min over k of model k's worst-metric regret. A margin below it leaves no model best up to that margin,
+    so the margins at which every model is rejected are a confidence statement about the price, at the test's own level:
+    the bound is positive exactly where the test at margin 0 rejects.
+
+    A margin is found to be rejected in steps. As the margin grows, more slack can only lower the critical values; so
+    those made at one margin serve for all larger ones, up to where the statistic falls below them. There the next step
+    begins. Stopping early would leave a valid bound, only a lower one.
+
+    Parameters
+    ----------
+    estimated, noise, alpha
+        As for the test.
+    tested : BestTest
+        The test at `margin`.
+    margin : float
+        Where to begin.
+
+    Returns
+    -------
+    float
+        0 where the test at margin 0 does not reject.
+    """
+    if tested.kept.any():
+        return 0.0
+    reached, enough = margin, 1e-6 * float(np.abs(estimated.difference).max())
+    for _ in range(25):
+        if tested.lower <= reached + enough:
+            break
+        reached = tested.lower
+        tested = two_step_test(estimated, noise, alpha, margin=reached)
+    return max(reached, tested.lower)
+
+
+def detectable_lead(estimated: Estimate, noise: Noise, alpha: float, kept: BoolArray, winner: IntArray) -> float:
+    """Return the smallest true lead under one metric that eliminates the trailing model with 80 % probability.
+
+    (c + z) · e: c is the largest critical value of the models in question when all their inequalities bind, z = 0.84
+    the 80 % point of the normal distribution, e the largest standard error of a difference between two of these
+    models. All three err on the safe side, the more so the fewer rivals are near.
+
+    Parameters
+    ----------
+    estimated, noise, alpha
+        As for the test.
+    kept : ndarray of bool, shape (M,)
+        Models that may be best under both metrics.
+    winner : ndarray of int
+        Models with the largest mean. The two together are in question, or all models where that is only one.
+
+    Returns
+    -------
+    float
+        Infinite where no pair of these models varies, or none differs on 30 queries.
+    """
+    question = kept.copy()
+    question[winner] = True
+    if question.sum() < 2:
+        question[:] = True
+    speaks = (estimated.support >= FEWEST)[:, question][:, :, question]
+    error = estimated.error[:, question][:, :, question].max(where=speaks, initial=0.0)
+    if error == 0:
+        return math.inf
+    peaks = noise.peaks.max(axis=0)
+    critical = max(critical_value(peaks[k], 1 - alpha + alpha / 10) for k in np.flatnonzero(question))
+    return float((critical + NormalDist().inv_cdf(POWER)) * error)

@@ -1,0 +1,128 @@
+"""What a reader should know before trusting a verdict: ties, thin evidence, models that never differ."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gainsay.comparison.inequalities import FEWEST
+from gainsay.comparison.inputs import Panel
+from gainsay.comparison.resampling import Estimate
+
+__all__ = ["FEW", "Flag", "find_flags", "listed"]
+
+FEW = 100
+"""Pairs that differ on fewer queries than this are flagged."""
+
+
+@dataclass(frozen=True)
+class Flag:
+    """One reservation about a verdict.
+
+    Attributes
+    ----------
+    code : str
+        ``"one model"``, ``"few queries"``, ``"uneven weights"``, ``"tied winners"``, ``"identical models"``,
+        ``"ignored pairs"`` or ``"thin pairs"``.
+    message : str
+        One sentence, with numbers.
+    models : tuple of str
+        The models concerned, where there are any.
+    pairs : tuple of (str, str)
+        The pairs of models concerned, where there are any.
+    """
+
+    code: str
+    message: str
+    models: tuple[str, ...] = ()
+    pairs: tuple[tuple[str, str], ...] = ()
+
+    def __str__(self) -> str:
+        return self.message
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the flag as plain lists and strings."""
+        return {
+            "code": self.code,
+            "message": self.message,
+            "models": list(self.models),
+            "pairs": [list(pair) for pair in self.pairs],
+        }
+
+
+def listed(names: tuple[str, ...] | list[str], most: int = 6, word: str = "and") -> str:
+    """Write names as a list in words, cut after `most`.
+
+    >>> listed(["a", "b", "c"])
+    'a, b and c'
+    >>> listed([str(i) for i in range(10)], most=3)
+    '0, 1, 2 and 7 more'
+    """
+    if len(names) > most:
+        return f"{', '.join(names[:most])} {word} {len(names) - most} more"
+    return f" {word} ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
+def find_flags(panel: Panel, estimated: Estimate, tied: dict[str, tuple[str, ...]]) -> tuple[Flag, ...]:
+    """Collect the reservations, the gravest first.
+
+    Parameters
+    ----------
+    panel : Panel
+        The values.
+    estimated : Estimate
+        Made from `panel`.
+    tied : dict of metric name to tuple of str
+        The models with the largest mean under each metric.
+
+    Returns
+    -------
+    tuple of Flag
+    """
+    flags = []
+    if len(panel.models) == 1:
+        flags.append(Flag("one model", "There is one model only, so nothing is compared.", panel.models))
+    elif panel.queries < FEWEST:
+        size = "1 query" if panel.queries == 1 else f"{panel.queries} queries"
+        flags.append(Flag("few queries", f"There is evidence from {size} only: below {FEWEST} nothing is decided."))
+    if estimated.effective < panel.queries / 2:
+        uneven = f"The weights are so uneven that {panel.queries} queries are worth about {estimated.effective:.0f}."
+        flags.append(Flag("uneven weights", uneven))
+    for metric, names in tied.items():
+        if len(names) > 1:
+            tie = f"{listed(names)} share the highest mean {metric}; {names[0]} stands for them, by name."
+            flags.append(Flag("tied winners", tie, names))
+    flags.extend(_pair_flags(panel, estimated))
+    return tuple(flags)
+
+
+def _pair_flags(panel: Panel, estimated: Estimate) -> list[Flag]:
+    support = estimated.support.min(axis=0)
+    same = estimated.support.max(axis=0) == 0
+    first, second = np.triu_indices(len(panel.models), 1)
+    found = []
+    for code, chosen, says in (
+        ("identical models", same, "never differ: what holds for the one holds for the other"),
+        (
+            "ignored pairs",
+            ~same & (support < FEWEST),
+            f"differ on fewer than {FEWEST} queries under a metric, which then decides nothing between them",
+        ),
+        (
+            "thin pairs",
+            (support >= FEWEST) & (support < FEW),
+            f"differ on fewer than {FEW} queries under a metric: what it says of them is rough",
+        ),
+    ):
+        here = chosen[first, second]
+        pairs = tuple((panel.models[k], panel.models[j]) for k, j in zip(first[here], second[here], strict=True))
+        if pairs:
+            named = listed([f"{a} and {b}" for a, b in pairs], most=3, word="as well as")
+            found.append(Flag(code, f"{named} {says}.", _unique(pairs), pairs))
+    return found
+
+
+def _unique(pairs: tuple[tuple[str, str], ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name for pair in pairs for name in pair))

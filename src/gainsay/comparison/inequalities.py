@@ -1,0 +1,136 @@
+"""Is there a model that no rival beats? Moment inequalities, tested in two steps (Romano, Shaikh & Wolf 2014).
+
+That model k is best, under one metric or under several at once, says that no rival's mean is larger under any of them:
+``mean[m, j] - mean[m, k] <= margin`` for every metric m and rival j. Each k is tested by itself at level α. The
+hypothesis that *some* model is best is the union of these, so it is rejected where every k is, at the same level:
+no correction for the number of models is due.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gainsay.comparison.inputs import FloatArray
+from gainsay.comparison.resampling import Estimate, Noise, critical_value
+
+__all__ = ["FEWEST", "BestTest", "two_step_test"]
+
+BoolArray: TypeAlias = NDArray[np.bool_]
+
+FEWEST = 30
+"""On fewer differing queries than this the normal limit says little: such a pair eliminates nobody."""
+
+
+@dataclass(frozen=True)
+class BestTest:
+    """Outcome of testing every model for being best.
+
+    Attributes
+    ----------
+    statistic : ndarray, shape (M,)
+        The largest studentised lead of a rival, ``-inf`` where no pair may speak.
+    critical : ndarray, shape (M,)
+        The two-step critical value, 0 or more.
+    p_values : ndarray, shape (M,)
+        At most α exactly where `statistic` exceeds `critical`; never 0.
+    lower : float
+        Where every model is rejected, so they are for all margins from the one tested up to this one: min over k of the
+        largest ``difference - critical · error``. Elsewhere at most the margin tested.
+    """
+
+    statistic: FloatArray
+    critical: FloatArray
+    p_values: FloatArray
+    lower: float
+
+    @property
+    def kept(self) -> BoolArray:
+        """Which models may be best: the confidence set."""
+        return self.statistic <= self.critical
+
+    @property
+    def p_value(self) -> float:
+        """Of the hypothesis that some model is best."""
+        return float(self.p_values.max())
+
+
+def two_step_test(
+    estimated: Estimate, noise: Noise, alpha: float, margin: float = 0.0, rows: list[int] | None = None
+) -> BestTest:
+    r"""Test for every model that it is best under all the metrics in `rows`, up to `margin`.
+
+    Step one bounds from above how far each inequality may be from binding, with c₁ the 1 − β quantile of the largest
+    studentised error, β = α/10; an inequality with λ = min(0, t + c₁) < 0 is slack and counts for less in step two,
+    whose critical value is c = max(0, q_{1−α+β}(max(t* + λ))). The p-value is
+    (1 + #{max(t* + λ) >= T})/(B + 1) + β, at most 1, and 1 where T <= 0.
+
+    Where the standard error is 0 (a constant difference) t is +inf or −inf by the sign of the difference. A pair that
+    differs on fewer than `FEWEST` queries gets −inf: it may not eliminate.
+
+    Parameters
+    ----------
+    estimated : Estimate
+        Means and errors.
+    noise : Noise
+        Draws made from `estimated`.
+    alpha : float
+        Level.
+    margin : float
+        By how much a rival may lead without harm, in the metrics' unit.
+    rows : list of int, optional
+        Which metrics; all by default.
+
+    Returns
+    -------
+    BestTest
+
+    References
+    ----------
+    Romano, Shaikh & Wolf (2014), "A practical two-step method for testing moment inequalities", Econometrica 82(5).
+    """
+    chosen = list(range(len(estimated.mean))) if rows is None else rows
+    models = estimated.mean.shape[1]
+    beta = alpha / 10
+    lead = estimated.difference[chosen] - margin
+    error = estimated.error[chosen]
+    t = _studentise(lead, error, estimated.tolerance[chosen])
+    t[estimated.support[chosen] < FEWEST] = -np.inf
+    values, peaks = noise.values[chosen], noise.peaks[chosen].max(axis=0)
+    draws = peaks.shape[1]
+    statistic = t.max(axis=(0, 2))
+    critical, p_values, lower = np.zeros(models), np.ones(models), np.full(models, -np.inf)
+    for k in range(models):
+        slack = np.minimum(0.0, t[:, k] + critical_value(peaks[k], 1 - beta))
+        largest = _shifted_peaks(values, k, error[:, k], slack, peaks[k])
+        critical[k] = max(0.0, critical_value(largest, 1 - alpha + beta))
+        if statistic[k] > 0:
+            p_values[k] = min(1.0, (1 + np.count_nonzero(largest >= statistic[k])) / (draws + 1) + beta)
+        speaks = t[:, k] > -np.inf
+        if speaks.any():
+            reach = estimated.difference[chosen][:, k] - critical[k] * np.where(speaks, error[:, k], 0.0)
+            lower[k] = reach[speaks].max()
+    return BestTest(statistic, critical, p_values, float(lower.min()))
+
+
+def _studentise(lead: FloatArray, error: FloatArray, tolerance: FloatArray) -> FloatArray:
+    sure = np.where(lead > tolerance[:, None, None], np.inf, -np.inf)
+    return np.divide(lead, error, out=sure, where=error > 0)
+
+
+def _shifted_peaks(values: FloatArray, k: int, error: FloatArray, slack: FloatArray, peaks: FloatArray) -> FloatArray:
+    """Take in every draw the largest of t* + λ over the rivals of k, or 0 where all are negative."""
+    # No t* of k exceeds `ceiling`, so an inequality with more slack than that cannot reach above 0.
+    ceiling = peaks.max(initial=0.0)
+    active = (error > 0) & (error < np.inf) & (slack + ceiling > 0)
+    largest = np.zeros_like(peaks)
+    lead = np.empty_like(peaks)
+    for m, j in np.argwhere(active):
+        np.subtract(values[m, j], values[m, k], out=lead)
+        lead *= 1 / error[m, j]
+        lead += slack[m, j]
+        np.maximum(largest, lead, out=largest)
+    return largest

@@ -1,0 +1,254 @@
+"""Reading per-query values: checked once, in one canonical order, so that nothing below has to ask again."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+FloatArray: TypeAlias = NDArray[np.float64]
+
+__all__ = [
+    "Panel",
+    "check_family",
+    "check_level",
+    "check_rope",
+    "check_seed",
+    "model_names",
+    "natural_key",
+    "read_panel",
+]
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Per-query values of several models under several metrics, checked and in canonical order.
+
+    Attributes
+    ----------
+    metrics : tuple of str
+        In the order given.
+    models : tuple of str
+        In natural order of their names (``m2`` before ``m10``), whatever order they were given in. All results are
+        computed in this order, so they are the same to the last digit however the caller arranged the columns.
+    values : ndarray, shape (metrics, models, queries)
+        Only the queries of positive weight.
+    weights : ndarray, shape (queries,), or None
+        One positive weight a query, summing to 1; None where all queries weigh the same.
+    """
+
+    metrics: tuple[str, ...]
+    models: tuple[str, ...]
+    values: FloatArray
+    weights: FloatArray | None
+
+    @property
+    def queries(self) -> int:
+        """How many queries count, those of weight zero left out."""
+        return int(self.values.shape[2])
+
+    def select(self, metrics: Sequence[str]) -> Panel:
+        """Keep these metrics only, in this order."""
+        rows = [self.metrics.index(metric) for metric in metrics]
+        return Panel(tuple(metrics), self.models, self.values[rows], self.weights)
+
+
+def natural_key(name: str) -> tuple[list[str | int], str]:
+    """Sort key under which numbers inside names count as numbers.
+
+    >>> sorted(["model 10", "model 2", "base"], key=natural_key)
+    ['base', 'model 2', 'model 10']
+    """
+    parts = re.split(r"(\d+)", name)
+    return [int(part) if place % 2 else part for place, part in enumerate(parts)], name
+
+
+def model_names(models: Sequence[str] | None, count: int) -> tuple[str, ...]:
+    """Give one distinct name for each of `count` columns; ``model 1``, ``model 2``, … where none are given.
+
+    Raises
+    ------
+    TypeError
+        If a name is not a string.
+    ValueError
+        If there are too many names, too few, or two that are equal.
+    """
+    if models is None:
+        return tuple(f"model {number}" for number in range(1, count + 1))
+    if isinstance(models, str):
+        raise TypeError(f"models must be a sequence of names, not one string: got {models!r}")
+    names = []
+    for place, name in enumerate(models):
+        if not isinstance(name, str):
+            raise TypeError(f"models[{place}] must be a string, got {name!r} of type {type(name).__name__}")
+        names.append(str(name))
+    if len(names) != count:
+        raise ValueError(f"models has {len(names)} names, but the values have {count} columns: one name per column")
+    first: dict[str, int] = {}
+    for place, name in enumerate(names):
+        if name in first:
+            raise ValueError(f"models holds {name!r} twice, at {first[name]} and {place}: names must be distinct")
+        first[name] = place
+    return tuple(names)
+
+
+def check_level(alpha: float) -> float:
+    """Return `alpha` as a float, or raise `ValueError` where it is outside (0, 0.5)."""
+    level = _number("alpha", alpha)
+    if not 0 < level < 0.5:
+        raise ValueError(f"alpha must lie between 0 and 0.5, both excluded: got {alpha!r}")
+    return level
+
+
+def check_rope(rope: float) -> float:
+    """Return `rope` as a float, or raise `ValueError` where it is negative or not finite."""
+    width = _number("rope", rope)
+    if not (math.isfinite(width) and width >= 0):
+        raise ValueError(f"rope must be a finite difference of means, 0 or more: got {rope!r}")
+    return width
+
+
+def check_seed(seed: int, draws: int, alpha: float) -> tuple[int, int]:
+    """Return `seed` and `draws` as integers.
+
+    Raises
+    ------
+    TypeError
+        If either is not an integer.
+    ValueError
+        If `seed` is negative, or `draws` is below ``10 / alpha``: the test reads the ``1 - alpha/10`` quantile
+        of the draws, and fewer cannot show it.
+    """
+    for name, value in (("seed", seed), ("draws", draws)):
+        if isinstance(value, bool) or not isinstance(value, int | np.integer):
+            raise TypeError(f"{name} must be an integer, got {value!r} of type {type(value).__name__}")
+    if seed < 0:
+        raise ValueError(f"seed must be 0 or more: got {seed}")
+    least = max(100, math.ceil(10 / alpha - 1e-9))
+    if draws < least:
+        raise ValueError(f"draws must be at least {least} where alpha is {alpha:g}: got {draws}")
+    return int(seed), int(draws)
+
+
+def check_family(primary: Sequence[str] | None, metrics: Sequence[str]) -> tuple[str, str]:
+    """Return the two metrics that are set against each other: `primary`, or the first two.
+
+    Raises
+    ------
+    ValueError
+        If there are not two different ones among `metrics`.
+    """
+    pair = tuple(metrics[:2]) if primary is None else tuple(primary)
+    if len(pair) != 2 or pair[0] == pair[1]:
+        raise ValueError(f"primary must name two different metrics: got {pair!r}")
+    for metric in pair:
+        if metric not in metrics:
+            raise ValueError(f"primary names {metric!r}, which is not among the values: {', '.join(metrics)}")
+    return pair[0], pair[1]
+
+
+def read_panel(
+    values: Mapping[str, ArrayLike],
+    models: Sequence[str] | None = None,
+    weights: ArrayLike | None = None,
+    labels: Mapping[str, str] | None = None,
+) -> Panel:
+    """Check per-query values and put them into canonical order.
+
+    Parameters
+    ----------
+    values : mapping of metric name to array, shape (queries, models)
+        All of one shape; finite. They are copied, never changed.
+    models : sequence of str, optional
+        One distinct name per column; ``model 1``, ``model 2``, … by default.
+    weights : array, shape (queries,), optional
+        Non-negative, at least one positive. Only their ratios count; a query of weight zero counts as absent.
+    labels : mapping of metric name to str, optional
+        What error messages call each array; ``values['metric']`` by default.
+
+    Raises
+    ------
+    ValueError
+        If anything above does not hold; the message names the argument, the value and the place.
+    TypeError
+        If a model's name is not a string.
+    """
+    if not values:
+        raise ValueError("values holds no metric: at least one array (queries, models) is needed")
+    label = {metric: (labels or {}).get(metric, f"values[{metric!r}]") for metric in values}
+    arrays = {metric: _matrix(label[metric], array) for metric, array in values.items()}
+    first = next(iter(arrays))
+    shape = arrays[first].shape
+    for metric, array in arrays.items():
+        if array.shape != shape:
+            raise ValueError(
+                f"{label[metric]} has shape {array.shape}, but {label[first]} has {shape}: "
+                "every metric needs the same queries and models"
+            )
+    names = model_names(models, shape[1])
+    for metric, array in arrays.items():
+        _refuse_non_finite(label[metric], array, names)
+    weight = None if weights is None else _read_weights(weights, shape[0])
+    order = sorted(range(len(names)), key=lambda column: natural_key(names[column]))
+    table = np.empty((len(arrays), len(names), shape[0]))
+    for row, array in enumerate(arrays.values()):
+        for place, column in enumerate(order):
+            table[row, place] = array[:, column]
+    if weight is not None:
+        keep = weight > 0
+        table, weight = np.ascontiguousarray(table[:, :, keep]), weight[keep]
+        if np.all(weight == weight[0]):
+            weight = None
+    return Panel(tuple(arrays), tuple(names[column] for column in order), table, weight)
+
+
+def _number(name: str, value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} must be a number, got {value!r} of type {type(value).__name__}") from None
+
+
+def _matrix(label: str, values: ArrayLike) -> FloatArray:
+    try:
+        array = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{label} must be an array of numbers, shape (queries, models): {error}") from None
+    if array.ndim != 2:
+        raise ValueError(f"{label} must have two dimensions, (queries, models): got shape {array.shape}")
+    if 0 in array.shape:
+        raise ValueError(f"{label} must hold at least one query and one model: got shape {array.shape}")
+    return array
+
+
+def _refuse_non_finite(label: str, array: FloatArray, names: tuple[str, ...]) -> None:
+    bad = ~np.isfinite(array)
+    if bad.any():
+        query, column = (int(place) for place in np.argwhere(bad)[0])
+        raise ValueError(
+            f"{label} holds {np.count_nonzero(bad)} value(s) that are not finite, the first "
+            f"{array[query, column]} at query {query} of model {names[column]!r} (queries counted from 0)"
+        )
+
+
+def _read_weights(weights: ArrayLike, queries: int) -> FloatArray:
+    try:
+        array = np.asarray(weights, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"weights must be an array of numbers, one per query: {error}") from None
+    if array.shape != (queries,):
+        raise ValueError(f"weights must be one number per query, shape ({queries},): got shape {array.shape}")
+    bad = ~(np.isfinite(array) & (array >= 0))
+    if bad.any():
+        query = int(np.argmax(bad))
+        raise ValueError(f"weights must be finite and 0 or more: weights[{query}] is {array[query]}")
+    if not array.any():
+        raise ValueError("weights are all zero: at least one query must count")
+    array = array / array.max()  # first by the largest, so that the sum of huge weights does not overflow
+    normalised: FloatArray = array / array.sum()
+    return normalised

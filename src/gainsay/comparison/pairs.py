@@ -1,0 +1,230 @@
+"""Tables of effects: every pair of models, and every model's mean, with intervals that hold all at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from gainsay.comparison.flags import FEW
+from gainsay.comparison.inequalities import FEWEST, two_step_test
+from gainsay.comparison.inputs import FloatArray, Panel, check_family, check_level, check_seed, read_panel
+from gainsay.comparison.paired import conflict_p_values, holm, pair_p_values
+from gainsay.comparison.resampling import Estimate, Noise, critical_value, draw_noise, estimate
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["leaderboard_table", "pairs_table"]
+
+
+def pairs_table(
+    values: Mapping[str, ArrayLike],
+    models: Sequence[str] | None = None,
+    weights: ArrayLike | None = None,
+    alpha: float = 0.05,
+    draws: int = 10_000,
+    seed: int = 0,
+    primary: Sequence[str] | None = None,
+) -> pd.DataFrame:
+    """Compare every pair of models under every metric.
+
+    Parameters
+    ----------
+    values : mapping of metric name to array, shape (queries, models)
+        Per-query values, larger is better.
+    models, weights, alpha, draws, seed
+        As for `Verdict.from_values`.
+    primary : two metric names, optional
+        Between which two a sign conflict is looked for; the first two by default.
+
+    Returns
+    -------
+    DataFrame
+        One row per pair, the pairs in natural order of the names; differences are ``model_x`` minus ``model_y``.
+
+        ``model_x``, ``model_y``
+            The pair.
+        ``conflict``
+            Whether the sample's differences under the primary metrics have opposite signs.
+        ``p_value``, ``p_holm``
+            Of a sign conflict: the larger of the two one-sided p-values (see `paired.conflict_p_values`), and the same
+            after Holm's correction over all pairs. Never 0; 1 for models that never differ.
+        ``differing``
+            On how many queries the two differ, the smaller count of the primary metrics, under weights their effective
+            number.
+        ``flag``
+            ``"identical"`` (never differ), ``"few"`` (differ on fewer than 30 queries), ``"thin"`` (fewer than 100), or
+            empty.
+        ``difference M``, ``lower M``, ``upper M`` for each metric M
+            Mean difference with a confidence interval. The intervals of both primary metrics and all pairs hold
+            together with probability 1 − `alpha` (max-T); those of each further metric are a family of their own, so
+            adding one does not widen the others.
+        ``wins M``, ``ties M``, ``losses M``
+            On how many queries ``model_x`` is above, level and below. Unweighted.
+        ``p_value M``, ``p_holm M``
+            Two-sided paired t-test, raw and after Holm's correction over all pairs.
+
+    Raises
+    ------
+    ValueError
+        If the values or settings are not as said.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> x = np.random.default_rng(0).random((100, 1))
+    >>> table = pairs_table({"a": x * [0.9, 0.8], "b": x * [0.8, 0.9]}, models=["m", "n"])
+    >>> table[["model_x", "model_y", "conflict", "wins a", "losses b"]].values.tolist()
+    [['m', 'n', True, 100, 100]]
+    """
+    import pandas as pd
+
+    level = check_level(alpha)
+    seed, draws = check_seed(seed, draws, level)
+    panel = read_panel(values, models, weights)
+    names = check_family(primary, panel.metrics)
+    first, second = np.triu_indices(len(panel.models), 1)
+    columns: dict[str, Any] = {}
+    conflict: dict[str, Any] = {}
+    for family in [names, *((metric,) for metric in panel.metrics if metric not in names)]:
+        estimated = estimate(panel.select(family))
+        noise = draw_noise(estimated, draws, seed)
+        columns |= _effects(family, estimated, noise, level, first, second)
+        if family == names:
+            conflict = _conflicts(estimated, first, second)
+    pair = {"model_x": [panel.models[k] for k in first], "model_y": [panel.models[j] for j in second]}
+    quantities = ("difference", "lower", "upper", "wins", "ties", "losses", "p_value", "p_holm")
+    ordered = {f"{what} {metric}": columns[f"{what} {metric}"] for metric in panel.metrics for what in quantities}
+    return pd.DataFrame(pair | conflict | ordered)
+
+
+def _effects(
+    family: Sequence[str], estimated: Estimate, noise: Noise, alpha: float, first: Any, second: Any
+) -> dict[str, Any]:
+    # The largest studentised lead over all ordered pairs is the largest absolute one over all pairs.
+    width = critical_value(noise.peaks.max(axis=(0, 1)), 1 - alpha)
+    two_sided = pair_p_values(estimated).two_sided
+    columns: dict[str, Any] = {}
+    for row, metric in enumerate(family):
+        difference = estimated.difference[row, second, first]
+        half = _half_width(estimated.error[row, second, first], width)
+        wins, losses = estimated.wins[row, second, first], estimated.wins[row, first, second]
+        columns |= {
+            f"difference {metric}": difference,
+            f"lower {metric}": difference - half,
+            f"upper {metric}": difference + half,
+            f"wins {metric}": wins,
+            f"ties {metric}": estimated.queries - wins - losses,
+            f"losses {metric}": losses,
+            f"p_value {metric}": two_sided[row, first, second],
+            f"p_holm {metric}": holm(two_sided[row, first, second]),
+        }
+    return columns
+
+
+def _conflicts(estimated: Estimate, first: Any, second: Any) -> dict[str, Any]:
+    sign = np.sign(estimated.difference[:, first, second])
+    one, other = pair_p_values(estimated).one_sided
+    p_value = conflict_p_values(one, other)[first, second]
+    support = estimated.support[:, first, second]
+    least = support.min(axis=0)
+    flag = np.select(
+        [support.max(axis=0) == 0, least < FEWEST, least < FEW], ["identical", "few", "thin"], default=""
+    ).astype(object)
+    return {
+        "conflict": sign[0] * sign[1] < 0,
+        "p_value": p_value,
+        "p_holm": holm(p_value),
+        "differing": least,
+        "flag": flag,
+    }
+
+
+def leaderboard_table(
+    values: Mapping[str, ArrayLike],
+    models: Sequence[str] | None = None,
+    weights: ArrayLike | None = None,
+    alpha: float = 0.05,
+    draws: int = 10_000,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Rank the models under every metric, with confidence intervals.
+
+    Parameters
+    ----------
+    values, models, weights, alpha, draws, seed
+        As for `pairs_table`.
+
+    Returns
+    -------
+    DataFrame
+        One row per metric and model, metrics in the order given, models from best to worst.
+
+        ``metric``, ``model``, ``rank``
+            Rank 1 has the largest mean; equal means share a rank.
+        ``mean``, ``lower``, ``upper``
+            The intervals of all models of a metric hold together with probability 1 − `alpha`. They say where each mean
+            lies. They are too wide to compare models by, for models are scored on the same queries.
+        ``regret``, ``regret_lower``, ``regret_upper``
+            Distance to the largest mean, with bounds from the simultaneous intervals of all pairs of the metric:
+            valid for whichever model is picked out.
+        ``may_be_best``
+            Whether the model is in the confidence set of the best under this metric alone.
+
+    Raises
+    ------
+    ValueError
+        If the values or settings are not as said.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> x = np.random.default_rng(0).random((100, 1))
+    >>> table = leaderboard_table({"a": x * [0.8, 0.9]}, models=["m", "n"])
+    >>> table[["model", "rank", "may_be_best"]].values.tolist()
+    [['n', 1, True], ['m', 2, False]]
+    """
+    import pandas as pd
+
+    level = check_level(alpha)
+    seed, draws = check_seed(seed, draws, level)
+    panel = read_panel(values, models, weights)
+    parts = [_leaderboard(panel.select([metric]), level, draws, seed) for metric in panel.metrics]
+    return pd.concat(parts, ignore_index=True)
+
+
+def _leaderboard(panel: Panel, alpha: float, draws: int, seed: int) -> pd.DataFrame:
+    import pandas as pd
+
+    estimated = estimate(panel)
+    noise = draw_noise(estimated, draws, seed)
+    mean, error = estimated.mean[0], estimated.mean_error[0]
+    scale = np.divide(1.0, error, out=np.zeros_like(error), where=(error > 0) & np.isfinite(error))
+    half = _half_width(error, critical_value((np.abs(noise.values[0]) * scale[:, None]).max(axis=0), 1 - alpha))
+    difference = estimated.difference[0]
+    reach = _half_width(estimated.error[0], critical_value(noise.peaks[0].max(axis=0), 1 - alpha))
+    rank = 1 + (difference > 0).sum(axis=1)
+    table = pd.DataFrame(
+        {
+            "metric": panel.metrics[0],
+            "model": list(panel.models),
+            "rank": rank,
+            "mean": mean,
+            "lower": mean - half,
+            "upper": mean + half,
+            "regret": np.maximum(0.0, difference.max(axis=1)),
+            "regret_lower": np.maximum(0.0, (difference - reach).max(axis=1)),
+            "regret_upper": np.maximum(0.0, (difference + reach).max(axis=1)),
+            "may_be_best": two_step_test(estimated, noise, alpha).kept,
+        }
+    )
+    return table.sort_values("rank", kind="stable", ignore_index=True)
+
+
+def _half_width(error: FloatArray, width: float) -> FloatArray:
+    finite = np.isfinite(error)
+    half: FloatArray = np.where(finite, np.where(finite, error, 0.0) * width, np.inf)
+    return half

@@ -1,0 +1,80 @@
+"""The rankings behind a comparison: made again, one block of queries at a time, where values alone do not say why."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._arrays import nearest
+from ..ranking.rows import rank_block
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from .._typing import Bools, Floats, Integers
+    from ..judgments import Judgments
+    from ..metrics.base import Metric
+    from ..ranking.rows import RankedRows, Ties
+
+
+@dataclass(frozen=True, eq=False)
+class Rankings:
+    """The scores of models on the same judgments.
+
+    Attributes
+    ----------
+    judgments : Judgments
+        The labels of the documents by query.
+    scores : mapping of model to array, shape (documents,)
+        In the order of the labels, without NaN.
+    counted : ndarray of bool, shape (queries,)
+        The queries that the models are compared on; the others have no value under some metric.
+    """
+
+    judgments: Judgments
+    scores: Mapping[str, Floats]
+    counted: Bools
+
+    @property
+    def weights(self) -> Floats:
+        """The weight of each query, 0 where it does not count, shape (queries,)."""
+        weights = self.judgments.weights
+        return np.where(self.counted, 1.0 if weights is None else weights, 0.0)
+
+    def check_pair(self, first: str, second: str) -> None:
+        """Raise `ValueError` unless these are two different models."""
+        for name in (first, second):
+            if name not in self.scores:
+                known = ", ".join(self.scores)
+                hint = nearest(str(name), self.scores)
+                raise ValueError(f"{name!r} is not among the models{hint} (known: {known})")
+        if first == second:
+            raise ValueError(f"{first!r} cannot be set against itself: name two different models")
+
+    def ranked(
+        self, model: str, by: Metric, *, ties: Ties | None = None, among: Integers | None = None
+    ) -> Iterator[RankedRows]:
+        """Yield the ranked rows of a model, ordered as a metric orders documents.
+
+        Parameters
+        ----------
+        model : str
+            Whose scores.
+        by : Metric
+            Says in which precision scores are compared and what becomes of ties.
+        ties : {"average", "order", "worst", "best"}, optional
+            In place of the metric's own.
+        among : ndarray of int, optional
+            Only blocks that hold one of these queries.
+        """
+        scores: np.ndarray[Any, Any] = np.ascontiguousarray(self.judgments.by_query(self.scores[model]))
+        if by.scores == "float32":
+            with np.errstate(over="ignore"):
+                scores = scores.astype(np.float32)
+        all_retrieved = bool(scores.min() != -np.inf)
+        levels = len(self.judgments.levels)
+        for block in self.judgments.layout.blocks:
+            if among is None or np.isin(block.queries, among).any():
+                yield from rank_block(block, scores, ties or by.ties, levels, all_retrieved=all_retrieved)

@@ -1,0 +1,302 @@
+"""The verdict: whether two metrics disagree about which model is best, or only seem to."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from gainsay.comparison.bounds import detectable_lead, price_lower, regret_upper
+from gainsay.comparison.descriptions import best_probabilities, winners_differ
+from gainsay.comparison.flags import Flag, find_flags
+from gainsay.comparison.inequalities import FEWEST, BestTest, two_step_test
+from gainsay.comparison.inputs import FloatArray, Panel, check_level, check_rope, check_seed, read_panel
+from gainsay.comparison.resampling import draw_noise, estimate
+from gainsay.comparison.wording import paragraph
+
+__all__ = ["Kind", "Verdict"]
+
+Kind: TypeAlias = Literal["genuine", "agree", "immaterial", "unresolved"]
+PerMetric: TypeAlias = dict[str, float]
+PerModel: TypeAlias = dict[str, dict[str, float]]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What two metrics, measured on the same queries, say together about which model is best.
+
+    Made by `from_values`. Queries are the random sample and the models are fixed: nothing here covers what another
+    training seed would have given. All mappings and tuples are in natural order of the models' names.
+
+    ``kind`` is the first of these that holds:
+
+    1. ``"genuine"``: no model is best under both metrics, at level `alpha`. `material` says whether that still holds
+       when leads up to `rope` do not count. The disagreement comes first even where it is small, for it answers the
+       question that was asked; how much it costs stands beside it, in `price` and `within_rope`.
+    2. ``"agree"``: one and the same model beats every rival under each metric, at level `alpha`.
+    3. ``"immaterial"``: whichever of the two metrics one chooses by, the regret of that choice under either metric is
+       at most `rope`, by its upper bound, on 30 queries or more. (Models that never differ have regret 0.)
+    4. ``"unresolved"``: none of these. `common_best` lists who may be best under both.
+
+    Attributes
+    ----------
+    kind : {"genuine", "agree", "immaterial", "unresolved"}
+        The answer.
+    material : bool
+        Whether it is proven that no model is within `rope` of the best under both metrics.
+    within_rope : bool
+        Whether the third condition holds, whatever the kind.
+    metrics : tuple of str
+        The two metrics.
+    models : tuple of str
+        All models.
+    queries : int
+        Queries of positive weight.
+    winners : dict of metric name to model
+        The model with the largest mean; the first by name where several tie (then a flag says so).
+    common_best : tuple of str
+        The confidence set of models that are best under both metrics: each such model is in it with probability
+        1 − `alpha` or more.
+    common_within_rope : tuple of str
+        The same for being within `rope` of the best under both.
+    best_sets : dict of metric name to tuple of str
+        For each metric alone, the confidence set of best models.
+    p_value : float
+        Of the hypothesis that some model is best under both. Never 0, and at most `alpha` exactly where the kind is
+        ``"genuine"``.
+    rope_p_value : float
+        Of the hypothesis that some model is within `rope` of the best under both.
+    price : float
+        Price of disagreement: what choosing one model costs at least, the smallest worst-metric regret of any model.
+    price_lower : float
+        With probability 1 − `alpha` or more, the true price is at least this; positive exactly where the kind is
+        ``"genuine"``.
+    safe_choice : str
+        The model whose worst-metric regret is smallest.
+    safe_regret : float
+        That regret (which is `price`).
+    safe_regret_upper : float
+        With probability 1 − `alpha` or more, its true regret is at most this, the choice among all models included.
+        Infinite for a single query.
+    winner_regrets : dict of metric name to float
+        What the winner under this metric loses under the *other* one.
+    winner_regrets_upper : dict of metric name to float
+        Their upper bounds, which hold together with all others.
+    means, regrets, regrets_upper : dict of metric name to dict of model to float
+        Mean, distance to the largest mean, and the upper bound of that distance.
+    detectable : float
+        The smallest true lead of one model over another, among those in question (`common_best` and the winners),
+        that this many queries show with about 80 % probability: (c + 0.84) · e, with c the critical value when every
+        inequality binds and e the largest standard error of a difference. Infinite where no pair varies on enough
+        queries to decide anything.
+    best_probability : dict of metric name to dict of model to float
+        Description: in what share of draws the model is best (ties shared). Not a test.
+    winners_differ_probability : float
+        Description: in what share of draws no model is best under both. Not a test, and no evidence of disagreement
+        by itself: it comes near 1 where two models tie under one metric.
+    flags : tuple of Flag
+        Reservations.
+    alpha, rope, draws, seed : float, float, int, int
+        As given.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(1)
+    >>> linear = rng.uniform(0.3, 0.6, size=(500, 1)) + rng.normal(0, 0.1, size=(500, 2)) + [0.05, 0.0]
+    >>> exponential = linear + [-0.10, 0.0]
+    >>> verdict = Verdict.from_values(linear, exponential, models=["A", "B"])
+    >>> verdict.kind, verdict.winners
+    ('genuine', {'ndcg_linear@10': 'A', 'ndcg_exp@10': 'B'})
+    >>> 0 < verdict.price_lower < verdict.price
+    True
+    """
+
+    kind: Kind
+    material: bool
+    within_rope: bool
+    metrics: tuple[str, str]
+    models: tuple[str, ...]
+    queries: int
+    winners: dict[str, str]
+    common_best: tuple[str, ...]
+    common_within_rope: tuple[str, ...]
+    best_sets: dict[str, tuple[str, ...]]
+    p_value: float
+    rope_p_value: float
+    price: float
+    price_lower: float
+    safe_choice: str
+    safe_regret: float
+    safe_regret_upper: float
+    winner_regrets: PerMetric
+    winner_regrets_upper: PerMetric
+    means: PerModel
+    regrets: PerModel
+    regrets_upper: PerModel
+    detectable: float
+    best_probability: PerModel
+    winners_differ_probability: float
+    flags: tuple[Flag, ...]
+    alpha: float
+    rope: float
+    draws: int
+    seed: int
+
+    @classmethod
+    def from_values(
+        cls,
+        linear: ArrayLike,
+        exponential: ArrayLike,
+        models: Sequence[str] | None = None,
+        weights: ArrayLike | None = None,
+        alpha: float = 0.05,
+        rope: float = 0.0,
+        draws: int = 10_000,
+        seed: int = 0,
+        metric_names: Sequence[str] = ("ndcg_linear@10", "ndcg_exp@10"),
+    ) -> Verdict:
+        """Reach a verdict from per-query values.
+
+        Parameters
+        ----------
+        linear, exponential : array, shape (queries, models)
+            Values of the two metrics, larger is better. Any two metrics may take these places.
+        models : sequence of str, optional
+            Distinct names of the columns; ``model 1``, ``model 2``, … by default.
+        weights : array, shape (queries,), optional
+            Query weights, 0 or more. Only their ratios count.
+        alpha : float
+            Level of every test and bound, in (0, 0.5).
+        rope : float
+            Region of practical equivalence: a difference of means up to this does not matter to you.
+        draws : int
+            Draws of the Gaussian multiplier bootstrap, ``10 / alpha`` or more.
+        seed : int
+            The same seed gives the same verdict to the last digit, in whatever order the models come.
+        metric_names : sequence of two str
+            What to call the two metrics.
+
+        Raises
+        ------
+        ValueError
+            If shapes differ, a value is not finite, names repeat, a weight is negative or a setting is out of range.
+        TypeError
+            If a name is not a string, or a number is not a number.
+        """
+        names = _two_names(metric_names)
+        level, width = check_level(alpha), check_rope(rope)
+        seed, draws = check_seed(seed, draws, level)
+        labels = dict(zip(names, ("linear", "exponential"), strict=True))
+        panel = read_panel(dict(zip(names, (linear, exponential), strict=True)), models, weights, labels)
+        return _decide(panel, names, level, width, draws, seed)
+
+    @property
+    def text(self) -> str:
+        """A paragraph for whoever has to choose, with numbers."""
+        return paragraph(self)
+
+    def __str__(self) -> str:
+        return self.text
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything, `text` included, as JSON knows it; an infinite bound becomes None.
+
+        Examples
+        --------
+        >>> import json, numpy as np
+        >>> verdict = Verdict.from_values(np.zeros((1, 2)), np.zeros((1, 2)))
+        >>> json.loads(json.dumps(verdict.to_dict(), allow_nan=False))["kind"]
+        'unresolved'
+        """
+        return {field.name: _plain(getattr(self, field.name)) for field in fields(self)} | {"text": self.text}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, tuple):
+        return [_plain(item) for item in value]
+    return value.to_dict() if isinstance(value, Flag) else value
+
+
+def _two_names(metric_names: Sequence[str]) -> tuple[str, str]:
+    names = () if isinstance(metric_names, str) else tuple(metric_names)
+    if len(names) != 2 or names[0] == names[1] or not all(isinstance(name, str) for name in names):
+        raise ValueError(f"metric_names must be two different strings: got {metric_names!r}")
+    return names[0], names[1]
+
+
+def _decide(panel: Panel, names: tuple[str, str], alpha: float, rope: float, draws: int, seed: int) -> Verdict:
+    estimated = estimate(panel)
+    noise = draw_noise(estimated, draws, seed)
+    joint = two_step_test(estimated, noise, alpha)
+    roped = two_step_test(estimated, noise, alpha, margin=rope) if rope > 0 else joint
+    single = [two_step_test(estimated, noise, alpha, rows=[row]) for row in (0, 1)]
+    models = np.array(panel.models, dtype=object)
+    level = estimated.mean.max(axis=1, keepdims=True)
+    top = estimated.mean >= level - estimated.tolerance[:, None]
+    winner = top.argmax(axis=1)
+    regret = np.maximum(0.0, estimated.difference.max(axis=2))
+    upper = regret_upper(estimated, noise, alpha)
+    worst = regret.max(axis=0)
+    safe = int(np.argmax(worst <= worst.min() + estimated.tolerance.max()))
+    within = panel.queries >= FEWEST and bool((upper[:, winner] <= rope).all())
+    genuine = not joint.kept.any()
+    kept_within_rope = joint.kept | roped.kept  # who may be best may be within the ROPE of the best
+    material = not kept_within_rope.any()
+
+    def by_model(table: FloatArray) -> PerModel:
+        return {
+            name: dict(zip(panel.models, row.tolist(), strict=True)) for name, row in zip(names, table, strict=True)
+        }
+
+    return Verdict(
+        kind=_kind(genuine, single, within),
+        material=material,
+        within_rope=within,
+        metrics=names,
+        models=panel.models,
+        queries=panel.queries,
+        winners={name: models[place] for name, place in zip(names, winner, strict=True)},
+        common_best=tuple(models[joint.kept]),
+        common_within_rope=tuple(models[kept_within_rope]),
+        best_sets={name: tuple(models[test.kept]) for name, test in zip(names, single, strict=True)},
+        p_value=joint.p_value,
+        rope_p_value=max(joint.p_value, roped.p_value),
+        price=float(worst[safe]),
+        price_lower=price_lower(estimated, noise, alpha, *((roped, rope) if material else (joint, 0.0))),
+        safe_choice=models[safe],
+        safe_regret=float(worst[safe]),
+        safe_regret_upper=float(upper[:, safe].max()),
+        winner_regrets={names[row]: float(regret[1 - row, winner[row]]) for row in (0, 1)},
+        winner_regrets_upper={names[row]: float(upper[1 - row, winner[row]]) for row in (0, 1)},
+        means=by_model(estimated.mean),
+        regrets=by_model(regret),
+        regrets_upper=by_model(upper),
+        detectable=detectable_lead(estimated, noise, alpha, joint.kept, winner),
+        best_probability=by_model(best_probabilities(estimated, noise)),
+        winners_differ_probability=winners_differ(estimated, noise),
+        flags=find_flags(panel, estimated, {name: tuple(models[row]) for name, row in zip(names, top, strict=True)}),
+        alpha=alpha,
+        rope=rope,
+        draws=draws,
+        seed=seed,
+    )
+
+
+def _kind(genuine: bool, single: list[BestTest], within: bool) -> Kind:
+    if genuine:
+        return "genuine"
+    # Who is alone in the set of best models beats every rival: had one tied, it would be in the set as well. Alone
+    # under both metrics is a claim on both at once, so each may be tested at the full level.
+    first, second = (test.kept for test in single)
+    if first.sum() == 1 and np.array_equal(first, second):
+        return "agree"
+    return "immaterial" if within else "unresolved"

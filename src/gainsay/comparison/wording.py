@@ -1,0 +1,194 @@
+"""The verdict in words: one template per kind, for a reader who has to choose a model and knows no statistics."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from gainsay.comparison.flags import listed
+
+if TYPE_CHECKING:
+    from gainsay.comparison.verdict import Verdict
+
+__all__ = ["SAMPLE", "amount", "paragraph"]
+
+SAMPLE = (
+    "The queries are the random sample and the models are fixed: "
+    "what another training seed would have given is not covered."
+)
+
+
+def paragraph(verdict: Verdict) -> str:
+    """Write the verdict as one paragraph.
+
+    Parameters
+    ----------
+    verdict : Verdict
+        Any kind.
+
+    Returns
+    -------
+    str
+        Plain text; names stand in it as they are, so escape it before it goes into HTML.
+    """
+    if len(verdict.models) == 1:
+        opening = [f"There is one model only, {verdict.models[0]}, so the two metrics have nothing to disagree about."]
+    else:
+        writers = {
+            "genuine": _genuine,
+            "agree": _agree,
+            "immaterial": _immaterial,
+            "unresolved": _unresolved,
+        }
+        opening = writers[verdict.kind](verdict)
+    return " ".join([*opening, *_reservations(verdict), SAMPLE])
+
+
+def amount(value: float) -> str:
+    """Write a difference of means to four places; what would show as zero and is not, as a bound.
+
+    >>> amount(0.0123456), amount(0.0), amount(0.000004)
+    ('0.0123', '0', 'less than 0.0001')
+    """
+    if value == 0:
+        return "0"
+    return "less than 0.0001" if abs(value) < 0.0001 else f"{value:.4f}"
+
+
+def _genuine(verdict: Verdict) -> list[str]:
+    first, second = verdict.metrics
+    text = [
+        f"{first} and {second} genuinely disagree: no model is best under both "
+        f"({_p(verdict.p_value)}, {_size(verdict)}).",
+        _prefers(verdict),
+        _cost_of_winners(verdict),
+        f"Whatever is chosen, one of the two metrics loses at least {amount(verdict.price_lower)} "
+        f"(estimate {amount(verdict.price)}; {_confidence(verdict)}).",
+        _safe(verdict),
+    ]
+    if verdict.rope > 0:
+        text.append(_materiality(verdict))
+    return text
+
+
+def _materiality(verdict: Verdict) -> str:
+    negligible = f"the {amount(verdict.rope)} that you called negligible"
+    if verdict.material:
+        return f"This is material: it exceeds {negligible} ({_p(verdict.rope_p_value)})."
+    if verdict.within_rope:
+        return f"It is small, though: whichever metric you choose by, you lose no more than {negligible}."
+    return f"Whether it exceeds {negligible} is not proven."
+
+
+def _agree(verdict: Verdict) -> list[str]:
+    first, second = verdict.metrics
+    name = verdict.winners[first]
+    return [
+        f"{first} and {second} agree: {name} beats every other model under both "
+        f"({_size(verdict)}, {_confidence(verdict)}).",
+        f"Its means are {verdict.means[first][name]:.4f} and {verdict.means[second][name]:.4f}, "
+        f"ahead of the next by {_ahead(verdict, first)} and {_ahead(verdict, second)}.",
+        f"Choose {name}.",
+    ]
+
+
+def _immaterial(verdict: Verdict) -> list[str]:
+    first, second = verdict.metrics
+    chosen = set(verdict.winners.values())
+    most = max(verdict.regrets_upper[metric][name] for metric in verdict.metrics for name in chosen)
+    if most == 0:
+        opening = (
+            f"It does not matter which of {first} and {second} you choose by: "
+            f"no query tells the leading models apart ({_size(verdict)})."
+        )
+        return [opening, f"{verdict.safe_choice} is as good a choice as any of them."]
+    return [
+        f"It does not matter which of {first} and {second} you choose by: either choice loses at most {amount(most)} "
+        f"under either metric, no more than the {amount(verdict.rope)} that you called negligible "
+        f"({_size(verdict)}, {_confidence(verdict)}).",
+        _prefers(verdict),
+        _safe(verdict),
+    ]
+
+
+def _unresolved(verdict: Verdict) -> list[str]:
+    first, second = verdict.metrics
+    differ = verdict.winners[first] != verdict.winners[second]
+    common = verdict.common_best
+    if differ:
+        opening = (
+            f"{first} and {second} put different models first, but that may be chance: "
+            f"these queries leave open that one model is best under both ({_p(verdict.p_value)}, {_size(verdict)})."
+        )
+    else:
+        opening = (
+            f"{first} and {second} put the same model first, "
+            f"but these queries do not prove it the best ({_size(verdict)})."
+        )
+    text = [opening, _prefers(verdict)]
+    if len(common) == len(verdict.models):
+        text.append(f"Any of the {len(common)} models may be best under both.")
+    elif len(common) == 1:
+        text.append(f"If one is best under both, it is {common[0]} ({_confidence(verdict)}).")
+    else:
+        text.append(f"If one is best under both, it is {listed(list(common), word='or')} ({_confidence(verdict)}).")
+    if differ:
+        text.append(_cost_of_winners(verdict))
+    text.append(_safe(verdict))
+    if math.isfinite(verdict.detectable):
+        text.append(
+            f"With this many queries a model that trails by about {amount(verdict.detectable)} or more "
+            "would be found out four times in five; smaller differences need more queries."
+        )
+    return text
+
+
+def _prefers(verdict: Verdict) -> str:
+    first, second = verdict.metrics
+    one, other = verdict.winners[first], verdict.winners[second]
+    lead = f"{first} prefers {one} (mean {verdict.means[first][one]:.4f})"
+    if one == other:
+        return f"Both prefer {one} (means {verdict.means[first][one]:.4f} and {verdict.means[second][one]:.4f})."
+    return f"{lead}, {second} prefers {other} (mean {verdict.means[second][other]:.4f})."
+
+
+def _ahead(verdict: Verdict, metric: str) -> str:
+    return amount(sorted(verdict.regrets[metric].values())[1])
+
+
+def _cost_of_winners(verdict: Verdict) -> str:
+    first, second = verdict.metrics
+    parts = [
+        f"choosing {verdict.winners[chosen]} costs {amount(verdict.winner_regrets[chosen])} of {lost}"
+        for chosen, lost in ((first, second), (second, first))
+    ]
+    return f"In this sample {parts[0]}, and {parts[1]}."
+
+
+def _safe(verdict: Verdict) -> str:
+    upper = verdict.safe_regret_upper
+    bound = f", and at most {amount(upper)} with {_confidence(verdict)}" if math.isfinite(upper) else ""
+    if verdict.safe_regret == 0:
+        return f"The safest choice is {verdict.safe_choice}: in this sample it is behind no other model{bound}."
+    return (
+        f"The safest choice is {verdict.safe_choice}: "
+        f"under the metric that likes it less it is {amount(verdict.safe_regret)} behind the best{bound}."
+    )
+
+
+def _reservations(verdict: Verdict) -> list[str]:
+    # One model, and a single paragraph says so already.
+    return [flag.message for flag in verdict.flags if flag.code != "one model"]
+
+
+def _size(verdict: Verdict) -> str:
+    queries = "1 query" if verdict.queries == 1 else f"{verdict.queries:,} queries"
+    return f"{len(verdict.models)} models on {queries}"
+
+
+def _confidence(verdict: Verdict) -> str:
+    return f"{100 * (1 - verdict.alpha):g} % confidence"
+
+
+def _p(value: float) -> str:
+    return f"p = {value:.2g}" if value >= 0.0001 else f"p = {value:.0e}"

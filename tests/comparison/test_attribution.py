@@ -1,0 +1,501 @@
+"""The difference of two models, split by grade and rank: against plain loops, permutations and arithmetic by hand."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+from collections import defaultdict
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import gainsay as gs
+from gainsay.comparison.attribution import Attribution
+
+ROUNDING = 1e-12
+TABLE = {0: 0.5, 1: 0.0, 2: 3.0, 3: 7.0, 4: 20.0}
+FIVE_FIRST = "5 0 0 0 0 3 3 3 3 3"
+FIVE_LAST = "3 3 3 3 3 0 0 0 0 5"
+
+
+def linear(label):
+    return label
+
+
+def exponential(label):
+    return 2.0**label - 1
+
+
+def log2(rank):
+    return 1 / math.log2(rank + 1)
+
+
+def jk(rank):
+    return 1 / max(1.0, math.log2(rank))
+
+
+FAMILY = {
+    "ndcg_linear": (linear, log2, True),
+    "ndcg_exp": (exponential, log2, True),
+    "ndcg_jk": (linear, jk, True),
+    "ndcg_exp(discount=reciprocal)": (exponential, lambda rank: 1 / rank, True),
+    "ndcg(gain=0>0.5/1>0/2>3/3>7/4>20)": (TABLE.get, log2, True),
+    "dcg_exp": (exponential, log2, False),
+    "dcg_jk": (linear, jk, False),
+    "cg": (linear, lambda rank: 1.0, False),
+}
+METRICS = [f"{name}{cutoff}" for name in FAMILY for cutoff in ("", "@1", "@3", "@10")]
+
+
+def with_ties(metric, ties):
+    name, at, cutoff = metric.partition("@")
+    name = f"{name[:-1]},ties={ties})" if name.endswith(")") else f"{name}(ties={ties})"
+    return name + at + cutoff
+
+
+def parse(metric):
+    name, _, cutoff = metric.partition("@")
+    return (*FAMILY[name], int(cutoff) if cutoff else None)
+
+
+def ranks_of_documents(scores, ties, labels):
+    """The ranks that each document may take, all equally likely; none for a document that was not retrieved."""
+    order = {
+        "average": lambda d: 0,
+        "order": lambda d: d,
+        "worst": lambda d: (labels[d], d),
+        "best": lambda d: (-labels[d], d),
+    }[ties]
+    keys = [(-scores[d], order(d)) for d in range(len(scores))]
+    found = []
+    for own in range(len(keys)):
+        before = sum(key < keys[own] for key in keys)
+        equal = sum(key == keys[own] for key in keys)
+        found.append(range(before + 1, before + equal + 1) if scores[own] > -math.inf else ())
+    return found
+
+
+def by_hand(judgments, scores, metric, ties="average", weights=None):
+    """What each (label, rank) adds to the mean of the metric, one document and one rank at a time."""
+    gain, discount, ratio, k = parse(metric)
+    weights = [1.0] * judgments.queries if weights is None else weights
+    added = defaultdict(float)
+    start = 0
+    for size, weight in zip(judgments.sizes.tolist(), weights, strict=True):
+        labels = judgments.labels[start : start + size].tolist()
+        own = scores[start : start + size].tolist()
+        start += size
+        ideal = sum(g * discount(r) for r, g in enumerate(sorted(map(gain, labels), reverse=True), 1) if r <= (k or r))
+        for label, ranks in zip(labels, ranks_of_documents(own, ties, labels), strict=True):
+            for rank in ranks:
+                if rank <= (k or rank) and ideal > 0:
+                    worth = gain(label) * discount(rank) / len(ranks)
+                    added[label, rank] += weight / sum(weights) * worth / (ideal if ratio else 1.0)
+    return added
+
+
+def cells_by_hand(judgments, scores, metric, bands, **options):
+    """The same for model A minus model B, as a table of grades by bands."""
+    levels = judgments.levels.tolist()
+    cells = np.zeros((len(levels), len(bands)))
+    for model, sign in (("A", 1), ("B", -1)):
+        for (label, rank), worth in by_hand(judgments, scores[model], metric, **options).items():
+            cells[levels.index(label), np.searchsorted(bands, rank, side="right") - 1] += sign * worth
+    return cells
+
+
+def two_models(grouped, seed=0, *, weighted=True, **options):
+    data = grouped(seed, **options)
+    weights = np.random.default_rng(seed).integers(0, 4, len(data.sizes)).astype(float) if weighted else None
+    judgments = gs.Judgments(data.labels, group=data.sizes, weight=weights)
+    # the other model ranks the same documents by scores that are related to the first one's, and as full of ties
+    rng = np.random.default_rng(seed + 1)
+    other = np.where(rng.random(len(data.scores)) < 0.5, data.scores, rng.permutation(data.scores))
+    return judgments, {"A": data.scores, "B": other}, weights
+
+
+def attribution(judgments, scores, metrics, **options) -> Attribution:
+    return gs.compare(scores, judgments, metrics).attribution(*scores, **options)
+
+
+def article(metrics=("ndcg_jk", "ndcg_exp"), **options):
+    judgments = gs.Judgments([5, 3, 3, 3, 3, 3, 0, 0, 0, 0], group=[10])
+    scores = {FIVE_FIRST: [10, 5, 4, 3, 2, 1, 9, 8, 7, 6], FIVE_LAST: [1, 10, 9, 8, 7, 6, 5, 4, 3, 2]}
+    return attribution(judgments, scores, list(metrics), **options)
+
+
+class TestCells:
+    @pytest.mark.parametrize("ties", ["average", "order", "worst", "best"])
+    @pytest.mark.parametrize("metric", METRICS)
+    def test_are_those_of_a_loop_over_documents(self, grouped, metric, ties):
+        judgments, scores, weights = two_models(grouped, 3, not_retrieved=True)
+        named = with_ties(metric, ties)
+        table = attribution(judgments, scores, named).grades_by_ranks.loc[str(gs.parse_metrics(named)[0])]
+        bands = [first for first in (1, 2, 4, 6, 11) if first <= (parse(metric)[3] or 25)]
+        expected = cells_by_hand(judgments, scores, metric, bands, ties=ties, weights=weights)
+        np.testing.assert_allclose(table, expected, rtol=0, atol=ROUNDING * max(1.0, np.abs(expected).max()))
+
+    @pytest.mark.parametrize("metric", ["ndcg_exp@3", "ndcg_jk", "dcg_linear@2"])
+    def test_are_expectations_over_all_orders_of_tied_documents(self, grouped, definitions, metric):
+        judgments, scores, _ = two_models(grouped, 5, queries=12, longest=6, distinct_scores=3, weighted=False)
+        name, _, cutoff = metric.partition("@")
+        gain, discount, ratio = FAMILY.get(name, (linear, log2, False))
+        k = int(cutoff) if cutoff else 6
+        expected = np.zeros((len(judgments.levels), k))
+        ends = np.cumsum(judgments.sizes)
+        for model, sign in (("A", 1), ("B", -1)):
+            for end, size in zip(ends, judgments.sizes, strict=True):
+                labels = judgments.labels[end - size : end].tolist()
+                ideal = sum(g * discount(r) for r, g in enumerate(sorted(map(gain, labels), reverse=True)[:k], 1))
+                orders = list(definitions.rankings_with_multiplicity(labels, scores[model][end - size : end]))
+                total = sum(count for _, count in orders)
+                for ranking, count in orders:
+                    for rank, label in enumerate(ranking[:k], 1):
+                        worth = gain(label) * discount(rank) / (ideal if ratio and ideal else 1)
+                        expected[int(label), rank - 1] += sign * worth * count / total / judgments.queries
+        table = attribution(judgments, scores, metric, bands=range(1, k + 1)).grades_by_ranks
+        np.testing.assert_allclose(table, expected, rtol=0, atol=ROUNDING)
+
+    def test_a_tie_run_spreads_every_document_over_its_ranks(self):
+        judgments = gs.Judgments([3, 0, 1], group=[3])
+        scores = {"tied": [1, 1, 1], "none": [-np.inf, -np.inf, -np.inf]}
+        why = attribution(judgments, scores, "ndcg_linear@2", bands=[1, 2])
+        ideal = 3 + 1 / math.log2(3)
+        expected = [[0, 0], [1 / 3 / ideal, 1 / 3 / math.log2(3) / ideal], [1 / ideal, 1 / math.log2(3) / ideal]]
+        np.testing.assert_allclose(why.grades_by_ranks, expected, rtol=1e-14)
+
+    def test_scores_that_differ_beyond_32_bits_only_are_tied_where_the_metric_says_so(self):
+        judgments = gs.Judgments([1, 0], group=[2])
+        scores = {"up": [1.0 + 1e-12, 1.0], "down": [1.0, 1.0 + 1e-12]}
+        why = attribution(judgments, scores, ["ndcg_linear", "ndcg_linear(scores=float32)"])
+        assert why.difference["ndcg_linear"] == pytest.approx(1 - 1 / math.log2(3))
+        assert not why.grades_by_ranks.loc["ndcg_linear(scores=float32)"].to_numpy().any()
+
+
+class TestSums:
+    @pytest.mark.parametrize("ties", ["average", "order", "worst", "best"])
+    @pytest.mark.parametrize("seed", range(3))
+    def test_rows_columns_and_classes_give_the_difference_of_the_metrics_own_means(self, grouped, seed, ties):
+        judgments, scores, _ = two_models(grouped, seed, queries=150, longest=40, not_retrieved=seed == 2)
+        metrics = [with_ties(metric, ties) for metric in METRICS]
+        metrics += ["ndcg_exp(empty=1)@5", "ndcg_linear(scores=float32)@7", "ndcg_jk(base=3)", "dcg_exp(base=10)"]
+        why = attribution(judgments, scores, metrics)
+        means = [gs.evaluate(metrics, judgments, scores[model]).mean for model in "AB"]
+        assert len(why.metrics) == len(metrics)
+        for metric in why.metrics:
+            difference = means[0][metric] - means[1][metric]
+            table = why.grades_by_ranks.loc[metric]
+            close = {"rel": 0, "abs": ROUNDING * max(1.0, abs(means[0][metric]))}
+            assert why.difference[metric] == pytest.approx(difference, **close)
+            assert table.sum(axis=1).sum() == pytest.approx(difference, **close)
+            assert table.sum(axis=0).sum() == pytest.approx(difference, **close)
+            assert why.by_query_class[metric].sum() == pytest.approx(difference, **close)
+
+    def test_rows_are_what_documents_of_a_grade_add_and_columns_what_ranks_add(self, grouped):
+        judgments, scores, weights = two_models(grouped, 8)
+        table = attribution(judgments, scores, "ndcg_exp@10").grades_by_ranks.loc["ndcg_exp@10"]
+        by_grade, by_rank = defaultdict(float), defaultdict(float)
+        for model, sign in (("A", 1), ("B", -1)):
+            for (label, rank), worth in by_hand(judgments, scores[model], "ndcg_exp@10", weights=weights).items():
+                by_grade[label] += sign * worth
+                by_rank[rank] += sign * worth
+        assert table.sum(axis=1).to_dict() == pytest.approx(dict(by_grade), abs=ROUNDING)
+        assert table["2-3"].sum() == pytest.approx(by_rank[2] + by_rank[3], abs=ROUNDING)
+
+    def test_queries_that_a_witness_skips_are_left_out_as_in_the_leaderboard(self, grouped):
+        judgments, scores, _ = two_models(grouped, 4)
+        comparison = gs.compare(scores, judgments, ["ndcg_linear@10", "ndcg_exp@10", "map(empty=skip,min_label=3)"])
+        why = comparison.attribution("A", "B", ["ndcg_exp@10", "ndcg_jk@5"])
+        pair = comparison.pairs.iloc[0]
+        assert why.difference["ndcg_exp@10"] == pytest.approx(pair["difference ndcg_exp@10"], abs=ROUNDING)
+        weighty = (judgments.weights > 0) & (judgments.relevant(3) > 0)
+        assert why.queries == why.by_query_class["queries"].sum() == weighty.sum()
+
+    def test_a_metric_that_was_not_compared_and_skips_queries_has_its_own_mean(self, grouped):
+        judgments, scores, _ = two_models(grouped, 4)
+        comparison = gs.compare(scores, judgments, ["map", "mrr"])
+        name = "ndcg_linear(empty=skip)@10"
+        why = comparison.attribution("A", "B", name)
+        own, other = (gs.evaluate(name, judgments, scores[model]).mean[name] for model in "AB")
+        assert why.difference[name] == pytest.approx(own - other, abs=ROUNDING)
+        assert why.grades_by_ranks.to_numpy().sum() == pytest.approx(own - other, abs=ROUNDING)
+
+    @settings(max_examples=60)
+    @given(st.data())
+    def test_the_other_way_round_is_the_opposite(self, data):
+        sizes = data.draw(st.lists(st.integers(1, 6), min_size=1, max_size=6))
+        documents = sum(sizes)
+        labels = data.draw(st.lists(st.integers(0, 3), min_size=documents, max_size=documents))
+        some = st.lists(st.sampled_from([-math.inf, 0.0, 1.0, 2.0]), min_size=documents, max_size=documents)
+        scores = {name: data.draw(some) for name in "ABC"}
+        judgments = gs.Judgments(labels, group=sizes)
+        metrics = ["ndcg_linear@3", "ndcg_exp@3", "ndcg_jk"]
+        why = gs.compare(scores, judgments, metrics).attribution("A", "B")
+        turned = gs.compare(dict(reversed(scores.items())), judgments, metrics).attribution("B", "A")
+        np.testing.assert_array_equal(why.grades_by_ranks, -turned.grades_by_ranks)
+        np.testing.assert_array_equal(why.by_query_class[metrics], -turned.by_query_class[metrics])
+        np.testing.assert_array_equal(why.parts["change"], -turned.parts["change"])
+        assert why.difference == {metric: -value for metric, value in turned.difference.items()}
+
+
+class TestQueryClasses:
+    def test_go_by_the_number_of_documents_of_the_top_grade(self):
+        sizes = [20] * 7
+        top = [0, 1, 2, 5, 6, 10, 11]
+        labels = np.concatenate([[4] * t + [1] + [0] * (19 - t) for t in top])
+        forward, backward = np.tile(np.arange(20, 0, -1), 7), np.tile(np.arange(20), 7)
+        judgments = gs.Judgments(labels, group=sizes, weight=[1, 2, 3, 4, 5, 6, 7])
+        why = attribution(judgments, {"A": forward, "B": backward}, ["ndcg_linear", "ndcg_exp@5"])
+        assert why.top_grade == 4
+        assert why.by_query_class["queries"].to_dict() == {"0": 1, "1": 1, "2": 1, "3-5": 1, "6-10": 2, "11+": 1}
+        values = [gs.evaluate("ndcg_exp@5", judgments, s).per_query[:, 0] for s in (forward, backward)]
+        added = (values[0] - values[1]) * np.arange(1, 8) / 28
+        expected = [added[0], added[1], added[2], added[3], added[4] + added[5], added[6]]
+        np.testing.assert_allclose(why.by_query_class["ndcg_exp@5"], expected, atol=ROUNDING)
+
+    def test_without_queries_are_left_out(self):
+        why = article()
+        assert why.by_query_class["queries"].to_dict() == {"1": 1}
+
+
+class TestParts:
+    def test_of_discount_and_gain_sum_to_the_total(self, grouped):
+        judgments, scores, _ = two_models(grouped, 6)
+        why = attribution(judgments, scores, ["ndcg_linear@10", "ndcg_exp@10"])
+        names = ["ndcg_jk@10", "ndcg_linear@10", "ndcg_exp@10"]
+        own, other = (gs.evaluate(names, judgments, scores[model]).mean for model in "AB")
+        jarvelin, between, burges = (own[name] - other[name] for name in names)
+        assert why.parts.loc["discount", "change"] == pytest.approx(between - jarvelin, abs=ROUNDING)
+        assert why.parts.loc["gain", "change"] == pytest.approx(burges - between, abs=ROUNDING)
+        change = why.parts["change"]
+        assert change["discount"] + change["gain"] == pytest.approx(change["total"], abs=ROUNDING)
+        assert why.parts[["from", "to"]].to_numpy().tolist() == [names[:2], names[1:], names[::2]]
+
+    def test_take_cutoff_and_options_of_the_first_primary_metric_that_is_a_sum(self, grouped):
+        judgments, scores, _ = two_models(grouped, 6)
+        metrics = ["ndcg_exp@7", "map", "dcg_linear(ties=worst)@5"]
+        comparison = gs.compare(scores, judgments, metrics, primary=["map", "dcg_linear(ties=worst)@5"])
+        assert comparison.attribution("A", "B").parts.loc["gain", "to"] == "ndcg_exp(ties=worst)@5"
+
+    def test_keep_the_base_of_jk(self):
+        assert article(["ndcg_jk(base=3)", "ndcg_exp"]).parts.loc["total", "from"] == "ndcg_jk(base=3)"
+
+    def test_do_not_depend_on_the_metrics_that_are_asked_for(self, grouped):
+        judgments, scores, _ = two_models(grouped, 6)
+        comparison = gs.compare(scores, judgments, ["ndcg_linear@10", "ndcg_exp@10"])
+        why = comparison.attribution("A", "B", "dcg_exp@3")
+        assert why.metrics == ("dcg_exp@3",)
+        assert why.parts.equals(comparison.attribution("A", "B").parts)
+
+
+class TestWorkedExample:
+    def test_two_published_rankings_on_which_the_definitions_disagree(self):
+        why = article()
+        assert why.difference["ndcg_jk"] == pytest.approx(0.73 - 0.88, abs=0.01)
+        assert why.difference["ndcg_exp"] == pytest.approx(0.89 - 0.63, abs=0.01)
+        assert why.difference["ndcg_jk"] < 0 < why.difference["ndcg_exp"]
+
+    def test_its_cells(self):
+        table = article(bands=[1, 2, 6, 10]).grades_by_ranks.loc["ndcg_exp"]
+        three, five = 2**3 - 1, 2**5 - 1
+        ideal = five + three * sum(log2(rank) for rank in range(2, 7))
+        assert table.columns.tolist() == ["1", "2-5", "6-9", "10+"]
+        assert table.index.tolist() == [0, 3, 5]
+        np.testing.assert_allclose(table.loc[0], 0, atol=0)
+        np.testing.assert_allclose(table.loc[5], np.array([five, 0, 0, -five * log2(10)]) / ideal, rtol=1e-14)
+        expected = [-1, -sum(map(log2, range(2, 6))), sum(map(log2, range(6, 10))), log2(10)]
+        np.testing.assert_allclose(table.loc[3], three / ideal * np.array(expected), rtol=1e-14)
+
+
+class TestLabels:
+    def test_so_large_that_the_gain_overflows_give_the_exact_ratio(self):
+        labels = [1000, 999, 10, 1000, 997, 0]
+        scores = {"A": [6, 5, 4, 3, 2, 1], "B": [1, 2, 3, 6, 5, 4]}
+        why = attribution(gs.Judgments(labels, group=[6]), scores, "ndcg_exp@3", bands=[1, 2, 3])
+        gains = {label: 2**label - 1 for label in labels}
+        discounts = [Fraction(log2(rank)) for rank in (1, 2, 3)]
+        ideal = sum(gains[label] * d for label, d in zip([1000, 1000, 999], discounts, strict=True))
+        expected = defaultdict(float)
+        for ranking, sign in (([1000, 999, 10], 1), ([1000, 997, 0], -1)):
+            for place, label in enumerate(ranking):
+                expected[label, place] += sign * float(gains[label] * discounts[place] / ideal)
+        for label in sorted(set(labels)):
+            for place in range(3):
+                cell = why.grades_by_ranks.loc[("ndcg_exp@3", label), str(place + 1)]
+                assert cell == pytest.approx(expected[label, place], abs=1e-15)
+
+    @pytest.mark.parametrize("ties", ["average", "order"])
+    def test_so_large_sum_up_too_where_documents_are_tied(self, ties):
+        rng = np.random.default_rng(0)
+        labels = rng.choice([0, 1, 100, 959, 960, 961, 1000, 1023, 5000], 400)
+        judgments = gs.Judgments(labels, group=[10] * 40)
+        scores = {name: rng.integers(0, 4, 400) for name in "AB"}
+        metric = f"ndcg_exp(ties={ties})@5"
+        (name,) = map(str, gs.parse_metrics(metric))
+        why = attribution(judgments, scores, metric)
+        own, other = (gs.evaluate(metric, judgments, scores[model]).mean[name] for model in "AB")
+        assert why.grades_by_ranks.to_numpy().sum() == pytest.approx(own - other, abs=ROUNDING)
+
+    def test_below_0_are_a_grade_and_have_no_exponential_part(self, grouped):
+        judgments, scores, _ = two_models(grouped, 2, weighted=False)
+        judgments = gs.Judgments(judgments.labels - 1, group=judgments.sizes, negative_labels="allow")
+        why = attribution(judgments, scores, ["ndcg_linear@10", "ndcg_jk@10"])
+        assert why.parts.index.tolist() == ["discount"]
+        assert np.isfinite(why.grades_by_ranks.to_numpy()).all()
+        assert why.grades_by_ranks.loc[("ndcg_linear@10", -1)].any()
+        own, other = (gs.evaluate("ndcg_linear@10", judgments, scores[m]).mean["ndcg_linear@10"] for m in "AB")
+        table = why.grades_by_ranks.loc["ndcg_linear@10"]
+        assert table.to_numpy().sum() == pytest.approx(own - other, abs=ROUNDING)
+
+    def test_of_which_there_are_twenty_are_grades_of_their_own(self):
+        labels = np.arange(20) / 2
+        why = attribution(gs.Judgments(labels, group=[20]), {"A": labels, "B": -labels}, "ndcg_linear")
+        assert why.grades_by_ranks.loc["ndcg_linear"].index.tolist() == labels.tolist()
+
+    def test_of_which_there_are_more_go_into_ten_ranges_of_equally_many(self):
+        rng = np.random.default_rng(1)
+        labels = np.concatenate([np.zeros(500), np.arange(1, 50)])[rng.permutation(549)]
+        judgments = gs.Judgments(labels, group=[61] * 9)
+        scores = {name: rng.integers(0, 30, 549).astype(float) for name in "AB"}
+        why = attribution(judgments, scores, "ndcg_linear@10")
+        table = why.grades_by_ranks.loc["ndcg_linear@10"]
+        assert table.index.tolist() == [f"{low} to {low + 4}" for low in range(0, 50, 5)]
+        assert why.top_grade == "45 to 49"
+        by_label = cells_by_hand(judgments, scores, "ndcg_linear@10", [1, 2, 4, 6])
+        np.testing.assert_allclose(table, by_label.reshape(10, 5, 4).sum(axis=1), atol=ROUNDING)
+
+    def test_of_which_there_are_twenty_one_go_into_ranges(self):
+        labels = np.arange(21.0)
+        why = attribution(gs.Judgments(labels, group=[21]), {"A": labels, "B": -labels}, "ndcg_linear")
+        assert why.grades_by_ranks.loc["ndcg_linear"].index[:2].tolist() == ["0 to 2", "3 to 4"]
+        assert len(why.grades_by_ranks) == 10
+
+    def test_that_look_alike_when_rounded_are_written_in_full(self):
+        labels = 1 + np.arange(40) / 1e8
+        why = attribution(gs.Judgments(labels, group=[40]), {"A": labels, "B": -labels}, "ndcg_linear")
+        assert why.grades_by_ranks.index.get_level_values("grade").is_unique
+        assert why.top_grade == "1.00000036 to 1.00000039"
+
+
+class TestBands:
+    @pytest.mark.parametrize(
+        ("metrics", "names"),
+        [
+            (["ndcg_exp@1"], ["1"]),
+            (["ndcg_exp@4"], ["1", "2-3", "4"]),
+            (["ndcg_exp@10"], ["1", "2-3", "4-5", "6-10"]),
+            (["ndcg_exp@10", "ndcg_linear@15"], ["1", "2-3", "4-5", "6-10", "11-15"]),
+            (["ndcg_exp@10", "ndcg_linear"], ["1", "2-3", "4-5", "6-10", "11+"]),
+        ],
+    )
+    def test_end_at_the_deepest_cutoff(self, metrics, names):
+        labels = np.arange(40) % 4
+        why = attribution(gs.Judgments(labels, group=[40]), {"A": labels, "B": -labels}, metrics)
+        assert why.grades_by_ranks.columns.tolist() == names
+
+    def test_beyond_a_metrics_own_cutoff_hold_nothing(self):
+        labels = np.arange(40) % 4
+        why = attribution(gs.Judgments(labels, group=[40]), {"A": labels, "B": -labels}, ["ndcg_exp@5", "ndcg_exp@20"])
+        assert not why.grades_by_ranks.loc["ndcg_exp@5", ["6-10", "11-20"]].to_numpy().any()
+        assert why.grades_by_ranks.loc["ndcg_exp@20", ["6-10", "11-20"]].to_numpy().any()
+
+    def test_that_no_query_reaches_are_left_out(self):
+        assert article().grades_by_ranks.columns.tolist() == ["1", "2-3", "4-5", "6+"]
+
+    def test_as_the_caller_wants_them(self):
+        assert article(bands=[1, 6]).grades_by_ranks.columns.tolist() == ["1-5", "6+"]
+
+    @pytest.mark.parametrize("bands", [[], [2, 3], [1, 3, 3], [1, 5, 4]])
+    def test_that_do_not_ascend_from_1_are_refused(self, bands):
+        with pytest.raises(ValueError, match="bands must be the first rank of each band, ascending from 1"):
+            article(bands=bands)
+
+    def test_must_be_whole_numbers(self):
+        with pytest.raises(ValueError, match=r"bands must be a whole number of at least 1, got 2\.5"):
+            article(bands=[1, 2.5])
+
+
+class TestErrors:
+    def comparison(self, metrics=("ndcg_linear@10", "ndcg_exp@10", "map")):
+        scores = {"first model": [3, 2, 1], "second model": [1, 2, 3]}
+        return gs.compare(scores, gs.Judgments([2, 1, 0], group=[3]), list(metrics))
+
+    def test_a_metric_that_is_no_sum_over_documents(self):
+        with pytest.raises(ValueError, match=r"metrics names map, which cannot be split by document; take metrics of"):
+            self.comparison().attribution("first model", "second model", ["ndcg_exp@10", "map"])
+
+    def test_no_compared_metric_is_a_sum_over_documents(self):
+        with pytest.raises(
+            ValueError, match=r"none of the compared metrics \(map, mrr\) is a sum .* name some that are"
+        ):
+            self.comparison(["map", "mrr"]).attribution("first model", "second model")
+
+    def test_an_unknown_model(self):
+        with pytest.raises(ValueError, match=r"'first modle' is not among the models; did you mean 'first model'\?"):
+            self.comparison().attribution("first modle", "second model")
+
+    def test_one_model_against_itself(self):
+        with pytest.raises(ValueError, match="'first model' cannot be set against itself: name two different models"):
+            self.comparison().attribution("first model", "first model")
+
+    def test_values_without_scores(self):
+        comparison = gs.Comparison({"a": np.zeros((3, 2)), "b": np.zeros((3, 2))}, ["A", "B"])
+        with pytest.raises(ValueError, match=r"attribution needs the scores .* gainsay\.compare\(models, judgments\)"):
+            comparison.attribution("A", "B")
+
+    def test_a_mean_over_no_query(self):
+        judgments = gs.Judgments([0, 0, 1, 0], group=[2, 2])
+        comparison = gs.compare({"A": [1, 2, 1, 2], "B": [2, 1, 2, 1]}, judgments, ["ndcg_linear", "ndcg_exp"])
+        with pytest.raises(ValueError, match="every query of positive weight is without relevant documents"):
+            comparison.attribution("A", "B", "ndcg(gain=0/0,empty=skip)")
+
+
+class TestPresentation:
+    def test_by_default_all_compared_metrics_that_are_sums(self, grouped):
+        judgments, scores, _ = two_models(grouped)
+        why = gs.compare(scores, judgments).attribution("A", "B")
+        assert why.metrics == ("ndcg_linear@10", "ndcg_exp@10", "ndcg_jk@10")
+        assert set(why.grades_by_ranks.index.get_level_values("metric")) == set(why.metrics)
+
+    def test_is_immutable(self):
+        with pytest.raises(dataclasses.FrozenInstanceError):
+            article().queries = 2  # type: ignore[misc]
+
+    def test_frame_is_tidy(self):
+        why = article()
+        frame = why.frame()
+        assert frame.columns.tolist() == ["metric", "grade", "ranks", "contribution"]
+        assert len(frame) == 2 * 3 * 4
+        cell = frame[(frame.metric == "ndcg_exp") & (frame.grade == 5) & (frame.ranks == "1")]
+        assert cell.contribution.item() == why.grades_by_ranks.loc[("ndcg_exp", 5), "1"]
+
+    def test_dict_survives_json(self):
+        why = article()
+        content = json.loads(json.dumps(why.to_dict(), allow_nan=False))
+        assert content["models"] == [FIVE_FIRST, FIVE_LAST]
+        assert content["difference"] == why.difference
+        assert math.fsum(cell["contribution"] for cell in content["grades_by_ranks"]) == pytest.approx(
+            sum(why.difference.values())
+        )
+        assert content["by_query_class"][0]["queries"] == 1
+        assert [part["part"] for part in content["parts"]] == ["discount", "gain", "total"]
+
+    def test_repr_names_the_largest_cells(self):
+        lines = repr(article()).splitlines()
+        assert lines[0] == f"Attribution of {FIVE_FIRST} - {FIVE_LAST} over 1 query"
+        assert lines[2] == (
+            "  ndcg_exp  +0.2666, most: +0.6577 from grade 5 at rank 1, +0.2369 from grade 3 at rank 6+"
+        )
+
+    def test_html_escapes_the_names_of_models_and_metrics(self):
+        judgments = gs.Judgments([1, 0], group=[2])
+        scores = {"<script>alert(1)</script>": [1, 2], "b & c": [2, 1]}
+        html = attribution(judgments, scores, "ndcg(gain=0>0/1>1)")._repr_html_()
+        assert "<script>" not in html
+        assert "&lt;script&gt;" in html
+        assert "b &amp; c" in html
+        assert "ndcg(gain=0&gt;0/1&gt;1)" in html

@@ -1,0 +1,204 @@
+"""The queries on which two metrics pull in opposite directions, against plain loops over queries."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import gainsay as gs
+
+BOTH = ["ndcg_jk@10", "ndcg_exp@10"]
+
+
+def two_rankings(labels_a, labels_b, metrics=BOTH, **options):
+    """One query whose documents two models rank as given."""
+    order = {}
+    remaining = list(enumerate(labels_a))
+    for rank, label in enumerate(labels_b):
+        document = next(document for document, own in remaining if own == label)
+        remaining.remove((document, label))
+        order[document] = -rank
+    scores = {"A": -np.arange(len(labels_a)), "B": [order[document] for document in range(len(labels_a))]}
+    return gs.compare(scores, gs.Judgments(labels_a, group=[len(labels_a)]), metrics, **options)
+
+
+@pytest.fixture(scope="module")
+def many(grouped):
+    data = grouped(11, queries=200, not_retrieved=True)
+    rng = np.random.default_rng(2)
+    weights = rng.integers(0, 4, len(data.sizes)).astype(float)
+    qid = np.repeat([f"q{number}" for number in range(len(data.sizes))], data.sizes)
+    scores = {"A": data.scores, "B": rng.permutation(data.scores), "C": rng.normal(size=len(data.scores))}
+    return gs.Judgments(data.labels, qid=qid, weight=weights), scores, data, weights
+
+
+def by_hand(judgments, scores, data, weights, metrics, definitions, cutoff):
+    """Rows of the table, one query at a time."""
+    values = {model: gs.evaluate(metrics, judgments, scores[model]).per_query for model in "AB"}
+    rows = []
+    start = 0
+    for query, size in enumerate(data.sizes):
+        part = slice(start, start + size)
+        start += size
+        one, other = values["A"][query] - values["B"][query]
+        if weights[query] == 0 or min(abs(one), abs(other)) < 1e-12 or (one > 0) == (other > 0):
+            continue
+        labels = data.labels[part].tolist()
+        rows.append(
+            {
+                "query": f"q{query}",
+                "pull": (1 if one > 0 else -1) * min(abs(one), abs(other)) * weights[query] / np.mean(weights),
+                f"difference {metrics[0]}": one,
+                f"difference {metrics[1]}": other,
+                "labels A": tuple(definitions.in_input_order(labels, scores["A"][part].tolist())[:cutoff]),
+                "labels B": tuple(definitions.in_input_order(labels, scores["B"][part].tolist())[:cutoff]),
+                "documents": size,
+                "top grades": labels.count(4),
+                "weight": weights[query],
+            }
+        )
+    return sorted(rows, key=lambda row: -abs(row["pull"]))
+
+
+@pytest.mark.parametrize(
+    ("metrics", "cutoff"),
+    [
+        (["ndcg_jk@10", "ndcg_exp@10"], 10),
+        (["ndcg_linear@3", "ndcg_exp@5"], 5),
+        (["map", "ndcg_exp@5"], None),
+        (["mrr", "precision@5"], None),
+        (["ndcg_linear(ties=worst)@10", "ndcg_exp(ties=best)@10"], 10),
+    ],
+)
+def test_every_row_is_that_of_a_loop_over_queries(many, definitions, metrics, cutoff):
+    judgments, scores, data, weights = many
+    expected = by_hand(judgments, scores, data, weights, metrics, definitions, cutoff)
+    table = gs.compare(scores, judgments, metrics).queries("A", "B", most=1000)
+    assert len(expected) > 3
+    assert table.columns.tolist() == list(expected[0])
+    found = table.set_index("query").to_dict("index")
+    assert len(table) == len(expected)
+    for row in expected:
+        own = found[row.pop("query")]
+        for column, value in row.items():
+            assert own[column] == (value if column.startswith("labels") else pytest.approx(value, abs=1e-12))
+    assert (table["pull"].abs().diff().dropna() <= 0).all()
+
+
+def test_most_takes_the_first_rows(many):
+    judgments, scores, *_ = many
+    comparison = gs.compare(scores, judgments, BOTH)
+    whole = comparison.queries("A", "C", most=1000)
+    assert comparison.queries("A", "C", most=3).equals(whole.head(3))
+    assert len(comparison.queries("A", "C")) == 10
+
+
+def test_two_published_rankings_pull_apart():
+    first, second = [5, 0, 0, 0, 0, 3, 3, 3, 3, 3], [3, 3, 3, 3, 3, 0, 0, 0, 0, 5]
+    row = two_rankings(first, second).queries("A", "B").loc[0]
+    assert row["difference ndcg_jk@10"] == pytest.approx(0.73 - 0.88, abs=0.01)
+    assert row["difference ndcg_exp@10"] == pytest.approx(0.89 - 0.63, abs=0.01)
+    assert row["pull"] == row["difference ndcg_jk@10"]
+    assert row["labels A"] == tuple(first)
+    assert row["labels B"] == tuple(second)
+
+
+def test_whole_labels_are_shown_without_a_point_and_others_as_they_are():
+    labels = [5, 0, 0, 0, 0, 2.5, 3, 3, 3, 3]
+    row = two_rankings(labels, [3, 3, 3, 3, 2.5, 0, 0, 0, 0, 5]).queries("A", "B").loc[0]
+    assert str(row["labels A"]) == "(5, 0, 0, 0, 0, 2.5, 3, 3, 3, 3)"
+
+
+def test_a_query_that_pulls_one_way_is_not_listed():
+    table = two_rankings([5, 3, 0], [0, 3, 5]).queries("A", "B")
+    assert len(table) == 0
+
+
+def test_without_a_contradiction_the_columns_are_the_same():
+    none = two_rankings([5, 3, 0], [0, 3, 5]).queries("A", "B")
+    some = two_rankings([5, 0, 0, 0, 0, 3, 3, 3, 3, 3], [3, 3, 3, 3, 3, 0, 0, 0, 0, 5]).queries("A", "B")
+    assert none.columns.tolist() == some.columns.tolist()
+
+
+def test_a_difference_of_rounding_is_none():
+    # tied or not, two documents of one label are worth the same; only the order of the sums differs
+    labels = np.tile([3, 3, 3, 2, 2, 1, 1, 1, 0, 0], 30)
+    forward = np.tile(np.arange(10.0, 0, -1), 30)
+    tied = np.tile([9.0, 9, 9, 8, 8, 7, 7, 7, 6, 6], 30)
+    comparison = gs.compare({"A": forward, "B": tied}, gs.Judgments(labels, group=[10] * 30), BOTH)
+    assert comparison.queries("A", "B").empty
+
+
+def test_the_other_way_round_turns_all_signs(many):
+    judgments, scores, *_ = many
+    comparison = gs.compare(scores, judgments, BOTH)
+    one, other = comparison.queries("A", "B"), comparison.queries("B", "A")
+    signed = ["pull", *(f"difference {metric}" for metric in BOTH)]
+    np.testing.assert_array_equal(one[signed], -other[signed])
+    assert one["query"].tolist() == other["query"].tolist()
+    assert one["labels A"].tolist() == other["labels A"].tolist()
+
+
+def test_the_order_of_models_does_not_matter(many):
+    judgments, scores, *_ = many
+    one = gs.compare(scores, judgments, BOTH).queries("A", "C")
+    other = gs.compare(dict(reversed(scores.items())), judgments, BOTH).queries("A", "C")
+    assert one.equals(other)
+
+
+def test_goes_by_the_primary_metrics(many):
+    judgments, scores, *_ = many
+    comparison = gs.compare(scores, judgments, ["map", *BOTH], primary=BOTH)
+    assert comparison.queries("A", "B").equals(gs.compare(scores, judgments, BOTH).queries("A", "B"))
+
+
+def test_documents_of_equal_score_stand_in_the_order_of_the_input_and_unretrieved_ones_nowhere():
+    labels = [3, 0, 5, 3, 3, 0, 3, 3]
+    scores = {"A": [1, 1, 2, 1, -np.inf, 1, 1, -np.inf], "B": [3, -1, -2, 3, 3, -1, 3, 3]}
+    row = gs.compare(scores, gs.Judgments(labels, group=[8]), BOTH).queries("A", "B").loc[0]
+    assert row["labels A"] == (5, 3, 0, 3, 0, 3)
+    assert row["labels B"] == (3, 3, 3, 3, 3, 0, 0, 5)
+    assert row["documents"] == 8
+    assert row["top grades"] == 1
+
+
+def test_queries_left_out_of_the_comparison_do_not_shift_the_others():
+    first, second = [5, 0, 0, 0, 0, 3, 3, 3, 3, 3], [3, 3, 3, 3, 3, 0, 0, 0, 0, 5]
+    judgments = gs.Judgments([0, 0, 0, *first], qid=["nothing"] * 3 + ["contradiction"] * 10)
+    scores = {"A": [3, 2, 1, *range(10, 0, -1)], "B": [3, 2, 1, 1, 5, 4, 3, 2, 10, 9, 8, 7, 6]}
+    table = gs.compare(scores, judgments, ["ndcg_jk(empty=skip)", "ndcg_exp(empty=skip)"]).queries("A", "B")
+    assert table["query"].tolist() == ["contradiction"]
+    assert table.loc[0, "labels B"] == tuple(second)
+
+
+def test_scattered_rows_of_a_query_are_brought_together():
+    first, second = [5, 0, 0, 0, 0, 3, 3, 3, 3, 3], [3, 3, 3, 3, 3, 0, 0, 0, 0, 5]
+    labels = np.stack([first, [1] * 10], axis=1).ravel()
+    a = np.stack([np.arange(10, 0, -1), np.arange(10)], axis=1).ravel()
+    b = np.stack([[1, 5, 4, 3, 2, 10, 9, 8, 7, 6], np.arange(10)], axis=1).ravel()
+    judgments = gs.Judgments(labels, qid=np.tile([7, 3], 10))
+    row = gs.compare({"A": a, "B": b}, judgments, BOTH).queries("A", "B").loc[0]
+    assert row["query"] == 7
+    assert (row["labels A"], row["labels B"]) == (tuple(first), tuple(second))
+
+
+def test_scores_are_needed():
+    comparison = gs.Comparison({"a": np.zeros((3, 2)), "b": np.zeros((3, 2))}, ["A", "B"])
+    with pytest.raises(ValueError, match=r"queries needs the scores of the models, .* values only"):
+        comparison.queries("A", "B")
+
+
+def test_two_metrics_are_needed():
+    with pytest.raises(ValueError, match="a disagreement needs two metrics"):
+        two_rankings([1, 0], [0, 1], ["ndcg_exp"]).queries("A", "B")
+
+
+def test_models_must_be_known():
+    with pytest.raises(ValueError, match=r"'D' is not among the models.* \(known: A, B\)"):
+        two_rankings([1, 0], [0, 1]).queries("A", "D")
+
+
+@pytest.mark.parametrize("most", [0, 2.5])
+def test_most_must_be_a_whole_number(most):
+    with pytest.raises(ValueError, match="most must be a whole number of at least 1"):
+        two_rankings([1, 0], [0, 1]).queries("A", "B", most=most)

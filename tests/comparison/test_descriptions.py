@@ -1,0 +1,163 @@
+"""Rank correlations against their definitions written out, and shares of draws against their meaning."""
+
+from __future__ import annotations
+
+import itertools
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+from statsmodels.stats.multitest import multipletests
+
+from gainsay.comparison.descriptions import describe, kendall_tau, tau_ap
+from gainsay.comparison.verdict import Verdict
+
+small_lists = st.integers(2, 5).flatmap(
+    lambda size: st.tuples(*[st.lists(st.integers(0, 3), min_size=size, max_size=size)] * 2)
+)
+
+
+def orders(values):
+    """Every order, best first, that `values` allow when their ties are broken in all ways."""
+    return [
+        order
+        for order in itertools.permutations(range(len(values)))
+        if all(values[a] >= values[b] for a, b in itertools.pairwise(order))
+    ]
+
+
+def tau_ap_of_orders(order, reference):
+    """The definition of Yilmaz et al. for two orders without ties."""
+    place = {model: rank for rank, model in enumerate(reference)}
+    total = 0
+    for rank in range(1, len(order)):
+        total += sum(place[above] < place[order[rank]] for above in order[:rank]) / rank
+    return 2 * total / (len(order) - 1) - 1
+
+
+@given(small_lists)
+@settings(deadline=None)
+def test_tau_ap_is_its_expectation_over_all_ways_to_break_ties(lists):
+    values, reference = lists
+    every = [tau_ap_of_orders(one, other) for one in orders(values) for other in orders(reference)]
+    assert tau_ap(values, reference) == pytest.approx(np.mean(every), abs=1e-12)
+
+
+@given(st.permutations(range(6)))
+@settings(deadline=None)
+def test_tau_ap_of_equal_and_opposite_orders(order):
+    assert tau_ap(order, order) == 1
+    assert tau_ap(order, [-value for value in order]) == -1
+
+
+def test_tau_ap_punishes_a_swap_at_the_top_more():
+    order = [5, 4, 3, 2, 1]
+    assert tau_ap(order, [4, 5, 3, 2, 1]) < tau_ap(order, [5, 4, 3, 1, 2])
+
+
+@given(small_lists)
+@settings(deadline=None)
+def test_kendall_tau_counts_pairs(lists):
+    x, y = lists
+    signs = [(np.sign(x[a] - x[b]), np.sign(y[a] - y[b])) for a, b in itertools.combinations(range(len(x)), 2)]
+    score = sum(one * other for one, other in signs)
+    untied = [sum(pair[side] != 0 for pair in signs) for side in (0, 1)]
+    if 0 in untied:
+        assert kendall_tau(x, y) is None
+    else:
+        assert kendall_tau(x, y) == pytest.approx(score / np.sqrt(untied[0] * untied[1]))
+
+
+def test_fewer_than_two_models_have_no_rank_correlation():
+    assert kendall_tau([1.0], [2.0]) is None
+    assert tau_ap([1.0], [2.0]) is None
+
+
+@pytest.mark.parametrize("function", [kendall_tau, tau_ap])
+def test_lists_that_do_not_match_are_refused(function):
+    with pytest.raises(ValueError, match="same models"):
+        function([1.0, 2.0], [1.0, 2.0, 3.0])
+    with pytest.raises(ValueError, match="NaN"):
+        function([1.0, np.nan], [1.0, 2.0])
+
+
+def sample(seed, queries=200, models=5):
+    rng = np.random.default_rng(seed)
+    a = rng.random((queries, 1)) + rng.normal(0, 0.2, (queries, models)) + np.linspace(0, 0.1, models)
+    return {"a": a, "b": 0.5 * a + rng.normal(0, 0.2, (queries, models))}
+
+
+def test_separated_pairs_are_counted_after_holm():
+    values = sample(0)
+    about = describe(values, draws=500)
+    for metric, v in values.items():
+        p = [stats.ttest_rel(v[:, x], v[:, y]).pvalue for x, y in itertools.combinations(range(5), 2)]
+        count = multipletests(p, method="holm")[0].sum()
+        assert about.separated[metric] == count
+        assert about.separated_share[metric] == pytest.approx(count / 10)
+    assert about.separated["a"] > about.separated["b"]
+
+
+def test_correlations_are_those_of_the_means():
+    values = sample(1)
+    a, b = (v.mean(axis=0) for v in values.values())
+    about = describe(values, draws=500)
+    assert about.kendall_tau == pytest.approx(stats.kendalltau(a, b).statistic)
+    assert about.tau_ap == pytest.approx((tau_ap(a, b) + tau_ap(b, a)) / 2)
+
+
+def test_best_probabilities_match_a_bootstrap_of_queries():
+    values = sample(2)
+    about = describe(values, draws=20_000)
+    rng = np.random.default_rng(0)
+    best = {metric: np.zeros(5) for metric in values}
+    differ = 0
+    for _ in range(4000):
+        rows = rng.integers(200, size=200)
+        winners = {metric: v[rows].mean(axis=0).argmax() for metric, v in values.items()}
+        for metric, winner in winners.items():
+            best[metric][winner] += 1 / 4000
+        differ += winners["a"] != winners["b"]
+    for metric in values:
+        np.testing.assert_allclose(list(about.best_probability[metric].values()), best[metric], atol=0.03)
+    assert about.winners_differ_probability == pytest.approx(differ / 4000, abs=0.03)
+
+
+def test_two_equal_models_share_a_best_draw():
+    rng = np.random.default_rng(3)
+    v = rng.random((100, 3)) * [0.2, 1, 1]
+    v[:, 2] = v[:, 1]
+    about = describe({"a": v, "b": v}, models=["low", "one", "two"], draws=500)
+    assert about.best_probability["a"] == {"low": 0.0, "one": 0.5, "two": 0.5}
+    assert about.winners_differ_probability == 0
+
+
+def test_describe_and_verdict_tell_the_same():
+    values = sample(4)
+    about, verdict = describe(values, draws=500, seed=7), Verdict.from_values(
+        values["a"], values["b"], draws=500, seed=7, metric_names=("a", "b")
+    )  # fmt: skip
+    assert about.best_probability == verdict.best_probability
+    assert about.winners_differ_probability == verdict.winners_differ_probability
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 10_000), st.integers(1, 30), st.integers(1, 4))
+def test_descriptions_are_json_without_nan(seed, queries, models):
+    rng = np.random.default_rng(seed)
+    values = {name: np.round(rng.random((queries, models)), 1) for name in "ab"}
+    about = describe(values, draws=200)
+    told = json.loads(json.dumps(about.to_dict(), allow_nan=False))
+    assert told["metrics"] == ["a", "b"]
+    for metric in "ab":
+        assert sum(about.best_probability[metric].values()) == pytest.approx(1)
+
+
+def test_models_tied_by_rounding_count_as_tied():
+    v = np.random.default_rng(5).random((50, 1))
+    values = np.hstack([v, v * (1 + 1e-15), v - 0.5])
+    assert describe({"a": values, "b": values}, draws=200).separated == {"a": 2, "b": 2}
+    assert describe({"a": values, "b": values}, draws=200).kendall_tau == pytest.approx(1)

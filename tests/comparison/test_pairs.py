@@ -1,0 +1,293 @@
+"""The tables of effects, against SciPy and statsmodels."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+from statsmodels.stats.multitest import multipletests
+
+from gainsay.comparison.paired import conflict_p_values, holm
+from gainsay.comparison.pairs import leaderboard_table, pairs_table
+
+NAMES = ["p", "q", "r", "s"]
+
+
+def two_metrics(seed=0, queries=300, models=4):
+    rng = np.random.default_rng(seed)
+    level = rng.random((queries, 1))
+    a = level + rng.normal(0, 0.2, (queries, models)) + np.linspace(0, 0.03, models)
+    b = 0.7 * a + rng.normal(0, 0.1, (queries, models)) - np.linspace(0, 0.04, models)
+    return {"a": a, "b": b}
+
+
+def rows_with_columns(table, names):
+    for row in table.to_dict("records"):
+        yield row, names.index(row["model_x"]), names.index(row["model_y"])
+
+
+def test_one_row_per_pair_in_natural_order():
+    table = pairs_table(two_metrics(), models=NAMES, draws=500)
+    assert list(zip(table.model_x, table.model_y, strict=True)) == list(itertools.combinations(NAMES, 2))
+
+
+def test_two_sided_p_values_are_those_of_the_paired_t_test():
+    values = two_metrics()
+    table = pairs_table(values, models=NAMES, draws=500)
+    for row, x, y in rows_with_columns(table, NAMES):
+        for metric, v in values.items():
+            assert row[f"p_value {metric}"] == pytest.approx(stats.ttest_rel(v[:, x], v[:, y]).pvalue, rel=1e-8)
+
+
+def test_conflict_p_value_is_the_larger_of_two_one_sided_ones():
+    values = two_metrics(1)
+    table = pairs_table(values, models=NAMES, draws=500)
+    assert table.conflict.any()
+    for row, x, y in rows_with_columns(table[table.conflict], NAMES):
+        way = "greater" if row["difference a"] > 0 else "less"
+        back = "less" if way == "greater" else "greater"
+        first = stats.ttest_rel(values["a"][:, x], values["a"][:, y], alternative=way).pvalue
+        second = stats.ttest_rel(values["b"][:, x], values["b"][:, y], alternative=back).pvalue
+        assert row["p_value"] == pytest.approx(max(first, second), rel=1e-8)
+
+
+def test_without_a_conflict_in_the_sample_p_is_at_least_a_half():
+    table = pairs_table(two_metrics(2), models=NAMES, draws=500)
+    calm = table[~table.conflict]
+    assert len(calm)
+    assert (calm.p_value >= 0.5).all()
+
+
+def test_conflict_p_value_is_near_that_of_a_sign_flip_permutation_test():
+    values = two_metrics(3, queries=150)
+    table = pairs_table(values, models=NAMES, draws=500)
+    row = table.loc[table.p_value.sub(0.05).abs().idxmin()]
+    x, y = NAMES.index(row.model_x), NAMES.index(row.model_y)
+    sign = 1 if row["difference a"] > 0 else -1
+    p = []
+    for metric, way in (("a", sign), ("b", -sign)):
+        difference = way * (values[metric][:, x] - values[metric][:, y])
+        flipped = stats.permutation_test(
+            (difference,),
+            lambda x, axis: x.mean(axis=axis),
+            vectorized=True,
+            permutation_type="samples",
+            alternative="greater",
+            n_resamples=9999,
+            random_state=0,
+        )
+        p.append(flipped.pvalue)
+    assert 0.001 < max(p) < 0.3
+    assert row.p_value == pytest.approx(max(p), abs=4 * np.sqrt(max(p) / 9999) + 0.1 * max(p))
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=30))
+@settings(deadline=None)
+def test_holm_agrees_with_statsmodels(p):
+    np.testing.assert_allclose(holm(p), multipletests(p, method="holm")[1], atol=1e-15)
+
+
+def test_holm_columns_adjust_over_all_pairs():
+    table = pairs_table(two_metrics(4), models=NAMES, draws=500)
+    for column, adjusted in (("p_value", "p_holm"), ("p_value a", "p_holm a"), ("p_value b", "p_holm b")):
+        np.testing.assert_allclose(table[adjusted], multipletests(table[column], method="holm")[1])
+
+
+def test_holm_keeps_an_empty_list():
+    assert holm([]).tolist() == []
+
+
+def test_counts_are_queries():
+    values = {name: np.round(v, 1) for name, v in two_metrics(5).items()}
+    table = pairs_table(values, models=NAMES, draws=500)
+    for row, x, y in rows_with_columns(table, NAMES):
+        for metric, v in values.items():
+            counts = [row[f"{what} {metric}"] for what in ("wins", "ties", "losses")]
+            sign = np.sign(np.round(v[:, x] - v[:, y], 6))
+            assert counts == [np.sum(sign == way) for way in (1, 0, -1)]
+
+
+def test_one_pair_under_one_metric_twice_has_the_textbook_interval():
+    """With a single contrast, max-T is the plain two-sided interval."""
+    v = two_metrics(6, models=2)["a"]
+    row = pairs_table({"a": v, "b": v}, draws=100_000).iloc[0]
+    difference = v[:, 0] - v[:, 1]
+    half = stats.norm.ppf(0.975) * difference.std(ddof=1) / np.sqrt(len(v))
+    assert row["difference a"] == pytest.approx(difference.mean())
+    assert row["upper a"] - row["difference a"] == pytest.approx(half, rel=0.01)
+    assert row["difference a"] - row["lower a"] == pytest.approx(half, rel=0.01)
+
+
+def test_simultaneous_intervals_match_a_bootstrap_of_queries():
+    """The critical value, against the slow way: resample queries, studentise, take the largest over all contrasts."""
+    values = two_metrics(7, queries=400)
+    table = pairs_table(values, models=NAMES, draws=20_000)
+    contrasts = np.stack(
+        [v[:, x] - v[:, y] for v in values.values() for x, y in itertools.combinations(range(4), 2)], axis=1
+    )
+    rng = np.random.default_rng(0)
+    error = contrasts.std(axis=0, ddof=1) / np.sqrt(len(contrasts))
+    centre = contrasts.mean(axis=0)
+    largest = []
+    for _ in range(3000):
+        resampled = contrasts[rng.integers(len(contrasts), size=len(contrasts))]
+        largest.append(np.abs((resampled.mean(axis=0) - centre) / error).max())
+    half = (table["upper a"] - table["difference a"]).to_numpy()
+    np.testing.assert_allclose(half / error[:6], np.quantile(largest, 0.95), rtol=0.04)
+
+
+def test_witness_metrics_do_not_widen_the_primary_intervals():
+    values = two_metrics(8)
+    alone = pairs_table(values, models=NAMES, draws=2000)
+    more = pairs_table({**values, "c": values["a"] ** 2, "d": values["b"] ** 2}, models=NAMES, draws=2000)
+    np.testing.assert_array_equal(more[alone.columns], alone)
+    assert "wins d" in more
+
+
+def test_primary_chooses_between_which_metrics_a_conflict_is_looked_for():
+    values = two_metrics(9)
+    same = pairs_table({**values, "c": values["a"] * 2}, primary=("a", "c"), models=NAMES, draws=500)
+    assert not same.conflict.any()
+    assert (same.p_value >= 0.5).all()
+
+
+def test_models_that_never_differ():
+    v = two_metrics(10)["a"]
+    v[:, 1] = v[:, 0]
+    row = pairs_table({"a": v, "b": -v}, models=NAMES, draws=500).iloc[0]
+    assert (row.p_value, row.p_holm, row["p_value a"], row.flag, row.differing) == (1, 1, 1, "identical", 0)
+    assert (row["lower a"], row["upper a"]) == (0, 0)
+
+
+@pytest.mark.parametrize("queries", [1, 5, 12])
+def test_p_is_at_least_what_flipping_signs_can_show(queries):
+    """A constant difference on m queries: no sign-flip test gives less than 2**-m, and t alone would give 0."""
+    x = np.linspace(0, 1, queries)
+    v = np.stack([x, x + 0.25], axis=1)
+    row = pairs_table({"a": v, "b": -v}, draws=500).iloc[0]
+    assert row.p_value == (2.0**-queries if queries > 1 else 1.0)
+
+
+def test_p_is_never_zero():
+    v = np.stack([np.zeros(5000), np.ones(5000)], axis=1) + np.random.default_rng(0).normal(0, 1e-3, (5000, 2))
+    table = pairs_table({"a": v, "b": -v}, draws=500)
+    assert 0 < table.p_value[0] < 1e-100
+
+
+@pytest.mark.parametrize(("differing", "flag"), [(29, "few"), (30, "thin"), (99, "thin"), (100, "")])
+def test_flags_by_differing_queries(differing, flag):
+    rng = np.random.default_rng(1)
+    v = np.repeat(rng.random((500, 1)), 2, axis=1)
+    v[:differing, 1] += rng.random(differing)
+    row = pairs_table({"a": v, "b": v}, draws=500).iloc[0]
+    assert (row.flag, row.differing) == (flag, differing)
+
+
+def test_order_of_models_does_not_matter():
+    values = two_metrics(11)
+    order = [2, 0, 3, 1]
+    table = pairs_table(values, models=NAMES, draws=500)
+    shuffled = pairs_table({k: v[:, order] for k, v in values.items()}, models=[NAMES[i] for i in order], draws=500)
+    assert table.equals(shuffled)
+
+
+def test_weights_count_like_repeated_queries_in_differences_but_not_in_counts():
+    values = two_metrics(12)
+    weights = np.random.default_rng(0).integers(1, 4, size=300)
+    repeated = {name: np.repeat(v, weights, axis=0) for name, v in values.items()}
+    table = pairs_table(values, models=NAMES, weights=weights, draws=500)
+    np.testing.assert_allclose(table["difference a"], pairs_table(repeated, models=NAMES, draws=500)["difference a"])
+    assert (table["wins a"] + table["ties a"] + table["losses a"] == 300).all()
+
+
+def test_single_query_and_single_model():
+    table = pairs_table({"a": [[0.1, 0.4]], "b": [[0.3, 0.2]]}, draws=500)
+    assert table.conflict.tolist() == [True]
+    assert table.p_value.tolist() == [1.0]
+    assert table["upper a"].tolist() == [np.inf]
+    assert len(pairs_table({"a": [[0.1]], "b": [[0.3]]}, draws=500)) == 0
+
+
+def test_conflict_p_value_is_symmetric_and_takes_the_better_way_round():
+    first = np.array([[1.0, 0.01], [0.99, 1.0]])
+    second = np.array([[1.0, 0.98], [0.02, 1.0]])
+    np.testing.assert_array_equal(conflict_p_values(first, second), [[1, 0.02], [0.02, 1]])
+
+
+def test_false_conflicts_are_rare_where_one_metric_ties_the_pair():
+    """The least favourable case: far apart under one metric, equal under the other."""
+    rng = np.random.default_rng(13)
+    found = 0
+    for _ in range(400):
+        a = rng.normal([1, 0], 1, size=(200, 2))
+        b = a * 0.5 + rng.normal([-0.5, 0], 1, size=(200, 2))
+        found += pairs_table({"a": a, "b": b}, draws=200).p_value[0] <= 0.05
+    assert 0.02 <= found / 400 <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 400)
+
+
+@pytest.mark.parametrize("primary", [("a",), ("a", "a"), ("a", "nope"), ("a", "b", "c")])
+def test_bad_primary_is_refused(primary):
+    with pytest.raises(ValueError, match="primary"):
+        pairs_table({**two_metrics(), "c": two_metrics()["a"]}, primary=primary)
+
+
+def test_leaderboard_ranks_by_mean_and_shares_ranks():
+    a = np.random.default_rng(0).random((50, 4)) * [0.2, 0.9, 0.9, 0.5]
+    a[:, 2] = a[:, 1]
+    table = leaderboard_table({"a": a}, models=NAMES, draws=500)
+    assert table.model.tolist() == ["q", "r", "s", "p"]
+    assert table["rank"].tolist() == [1, 1, 3, 4]
+    np.testing.assert_allclose(table["mean"], a.mean(axis=0)[[1, 2, 3, 0]])
+    assert table.may_be_best.tolist() == [True, True, False, False]
+
+
+def test_leaderboard_interval_of_one_model_is_the_textbook_one():
+    a = np.random.default_rng(1).random((80, 1))
+    row = leaderboard_table({"a": a}, draws=100_000).iloc[0]
+    half = stats.norm.ppf(0.975) * a.std(ddof=1) / np.sqrt(80)
+    assert row.upper - row["mean"] == pytest.approx(half, rel=0.01)
+    assert (row.regret, row.regret_lower, row.regret_upper) == (0, 0, 0)
+
+
+def test_leaderboard_regret_bounds_hold_together():
+    """True regrets of all models lie inside their bounds in at least 95 % of samples."""
+    rng = np.random.default_rng(2)
+    truth = np.array([0.0, 0.0, 0.05, -0.1])
+    held = 0
+    for seed in range(200):
+        values = rng.normal(0, 0.4, (300, 1)) + rng.normal(0, 0.3, (300, 4)) + truth
+        table = leaderboard_table({"a": values}, models=NAMES, draws=500, seed=seed).set_index("model")
+        regret = dict(zip(NAMES, truth.max() - truth, strict=True))
+        held += all(table.regret_lower[m] <= regret[m] <= table.regret_upper[m] for m in NAMES)
+    assert held / 200 >= 0.95 - 2 * np.sqrt(0.95 * 0.05 / 200)
+
+
+def test_leaderboard_regret_bounds_come_from_the_intervals_of_all_pairs():
+    values = two_metrics(14)
+    alone = pairs_table({**values, "c": values["a"]}, models=NAMES, draws=500)
+    table = leaderboard_table({"c": values["a"]}, models=NAMES, draws=500).set_index("model")
+    for name in NAMES:
+        mine, theirs = alone[alone.model_x == name], alone[alone.model_y == name]
+        upper = max(0, *(-mine["lower c"]), *theirs["upper c"])
+        lower = max(0, *(-mine["upper c"]), *theirs["lower c"])
+        assert table.regret_upper[name] == pytest.approx(upper)
+        assert table.regret_lower[name] == pytest.approx(lower)
+
+
+def test_leaderboard_of_a_single_query_has_no_finite_bounds():
+    table = leaderboard_table({"a": [[0.1, 0.4]]}, draws=500)
+    assert table["upper"].tolist() == [np.inf, np.inf]
+    assert table.may_be_best.all()
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 10_000), st.integers(1, 40), st.integers(1, 4))
+def test_tables_hold_no_nan(seed, queries, models):
+    rng = np.random.default_rng(seed)
+    values = {name: np.round(rng.random((queries, models)), 1) for name in "ab"}
+    assert not pairs_table(values, draws=200).isna().any(axis=None)
+    assert not leaderboard_table(values, draws=200).isna().any(axis=None)

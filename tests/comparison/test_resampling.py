@@ -1,0 +1,223 @@
+"""Means, their covariance and the draws, against NumPy, SciPy and loops written out."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from gainsay.comparison.inputs import natural_key, read_panel
+from gainsay.comparison.resampling import count_wins, critical_value, draw_noise, estimate
+
+
+def panel_of(seed, queries=60, models=4, weights=None):
+    rng = np.random.default_rng(seed)
+    first = np.round(rng.random((queries, models)), 1)
+    second = np.round(0.5 * first + 0.5 * rng.random((queries, models)), 1)
+    return read_panel({"a": first, "b": second}, weights=weights), np.hstack([first, second])
+
+
+def test_root_squares_to_covariance_of_the_means():
+    panel, x = panel_of(0)
+    root = estimate(panel).root
+    np.testing.assert_allclose(root.T @ root, np.cov(x.T) / len(x), atol=1e-15)
+
+
+def test_root_with_fewer_queries_than_columns():
+    panel, x = panel_of(1, queries=5, models=6)
+    root = estimate(panel).root
+    np.testing.assert_allclose(root.T @ root, np.cov(x.T) / len(x), atol=1e-15)
+
+
+def test_weighted_mean_and_covariance_follow_the_formula():
+    weights = np.random.default_rng(2).random(60) * 7
+    panel, x = panel_of(2, weights=weights)
+    mean = sum(w * row for w, row in zip(weights, x, strict=True)) / sum(weights)
+    covariance = np.zeros((8, 8))
+    for w, row in zip(weights, x, strict=True):
+        covariance += w**2 * np.outer(row - mean, row - mean)
+    covariance *= 60 / 59 / sum(weights) ** 2
+    estimated = estimate(panel)
+    np.testing.assert_allclose(estimated.mean.ravel(), mean)
+    np.testing.assert_allclose(estimated.root.T @ estimated.root, covariance, atol=1e-15)
+
+
+def test_weighted_error_is_the_spread_of_the_weighted_mean():
+    """Over many samples of (value, weight) the mean scatters by what the standard error says."""
+    rng = np.random.default_rng(3)
+    queries, samples = 400, 3000
+    difference = rng.normal(0.1, 1, (samples, queries))
+    weights = rng.gamma(0.5, size=(samples, queries)) * (1 + np.abs(difference))
+    means = (weights * difference).sum(axis=1) / weights.sum(axis=1)
+    errors = [
+        estimate(read_panel({"a": np.stack([0 * d, d], axis=1)}, weights=w)).error[0, 0, 1]
+        for d, w in zip(difference[:200], weights[:200], strict=True)
+    ]
+    assert np.mean(errors) == pytest.approx(means.std(), rel=0.05)
+
+
+@pytest.mark.parametrize("factor", [2.0, 0.25, 1e-3, 12345.678])
+def test_only_ratios_of_weights_matter(factor):
+    weights = np.random.default_rng(4).random(60)
+    one, other = (estimate(panel_of(4, weights=w)[0]) for w in (weights, weights * factor))
+    np.testing.assert_allclose(other.error, one.error, rtol=1e-12)
+    np.testing.assert_allclose(other.mean, one.mean, rtol=1e-13)
+    assert other.effective == pytest.approx(one.effective)
+
+
+def test_equal_weights_are_no_weights_to_the_last_digit():
+    plain, weighted = estimate(panel_of(5)[0]), estimate(panel_of(5, weights=np.full(60, 0.3))[0])
+    np.testing.assert_array_equal(weighted.root, plain.root)
+    np.testing.assert_array_equal(weighted.mean, plain.mean)
+
+
+def test_queries_of_weight_zero_are_absent():
+    rng = np.random.default_rng(6)
+    x, weights = rng.random((50, 3)), rng.random(50)
+    weights[::3] = 0
+    keep = weights > 0
+    whole = estimate(read_panel({"a": x}, weights=weights))
+    part = estimate(read_panel({"a": x[keep]}, weights=weights[keep]))
+    np.testing.assert_array_equal(whole.root, part.root)
+    assert whole.queries == keep.sum()
+
+
+def test_errors_are_those_of_the_paired_t_test():
+    panel, x = panel_of(7)
+    estimated = estimate(panel)
+    for metric in (0, 1):
+        for k in range(4):
+            for j in range(4):
+                if j != k:
+                    t = stats.ttest_rel(x[:, 4 * metric + j], x[:, 4 * metric + k]).statistic
+                    ours = estimated.difference[metric, k, j] / estimated.error[metric, k, j]
+                    assert ours == pytest.approx(t, rel=1e-9)
+
+
+@pytest.mark.parametrize("scale", [1e-9, 1e-6, 1e-3])
+def test_nearly_equal_models_keep_a_correct_error(scale):
+    """Forming the covariance matrix first would lose these differences to cancellation."""
+    rng = np.random.default_rng(8)
+    base = rng.random(500)
+    difference = scale * rng.normal(size=500)
+    estimated = estimate(read_panel({"a": np.stack([base, base + difference], axis=1)}))
+    assert estimated.error[0, 0, 1] == pytest.approx(difference.std(ddof=1) / np.sqrt(500), rel=1e-5)
+
+
+def test_equal_columns_have_equal_means_no_error_and_equal_draws():
+    rng = np.random.default_rng(9)
+    x = rng.random((997, 7))
+    x[:, 6] = x[:, 4] = x[:, 1]
+    estimated = estimate(read_panel({"a": x, "b": x[:, ::-1]}))
+    twins = [1, 4, 6]
+    assert (estimated.error[0][np.ix_(twins, twins)] == 0).all()
+    assert (estimated.difference[0][np.ix_(twins, twins)] == 0).all()
+    np.testing.assert_array_equal(estimated.twin[0], [0, 1, 2, 3, 1, 5, 1])
+    noise = draw_noise(estimated, 300, 0)
+    np.testing.assert_array_equal(noise.values[0, 4], noise.values[0, 1])
+    np.testing.assert_array_equal(noise.values[1, 5], noise.values[1, 2])
+
+
+@pytest.mark.parametrize("queries", [5, 64, 997, 1003])
+def test_equal_columns_are_equal_to_the_last_digit_in_everything(queries):
+    rng = np.random.default_rng(queries)
+    x = rng.random((queries, 9))
+    x[:, 8] = x[:, 3]
+    estimated = estimate(read_panel({"a": x}, weights=rng.random(queries)))
+    assert estimated.mean[0, 8] == estimated.mean[0, 3]
+    np.testing.assert_array_equal(estimated.error[0, 8], estimated.error[0, 3])
+    np.testing.assert_array_equal(
+        draw_noise(estimated, 777, 0).values[0, 8], draw_noise(estimated, 777, 0).values[0, 3]
+    )
+
+
+def test_constant_difference_has_no_error():
+    x = np.random.default_rng(10).random(101)
+    estimated = estimate(read_panel({"a": np.stack([x, x + 0.1, x - 0.3], axis=1)}))
+    assert (estimated.error == 0).all()
+    np.testing.assert_allclose(estimated.difference[0, 0], [0, 0.1, -0.3])
+
+
+def test_rounding_is_no_difference():
+    x = np.random.default_rng(11).random(100)
+    estimated = estimate(read_panel({"a": np.stack([x, x * (1 + 1e-15), x + 1e-14], axis=1)}))
+    assert not estimated.wins.any()
+    assert not estimated.difference.any()
+
+
+def test_single_query_has_no_finite_error():
+    estimated = estimate(read_panel({"a": [[0.1, 0.2]]}))
+    assert estimated.error[0, 0, 1] == np.inf
+    assert estimated.error[0, 0, 0] == 0
+
+
+def test_draws_have_the_covariance_of_the_means():
+    estimated = estimate(panel_of(12)[0])
+    draws = draw_noise(estimated, 40_000, 1).values.reshape(8, -1)
+    covariance = estimated.root.T @ estimated.root
+    spread = np.sqrt(np.outer(np.diag(covariance), np.diag(covariance)))
+    assert np.abs((np.cov(draws) - covariance) / spread).max() < 5 / np.sqrt(40_000)
+
+
+def test_chunks_do_not_change_the_draws():
+    estimated = estimate(panel_of(13)[0])
+    one, other = draw_noise(estimated, 1000, 5, chunk=1000), draw_noise(estimated, 1000, 5, chunk=7)
+    np.testing.assert_allclose(one.values, other.values, atol=1e-15)
+
+
+def test_peaks_are_the_largest_studentised_leads():
+    estimated = estimate(panel_of(14)[0])
+    noise = draw_noise(estimated, 50, 2)
+    for metric in (0, 1):
+        for k in range(4):
+            leads = [
+                (noise.values[metric, j] - noise.values[metric, k]) / estimated.error[metric, k, j]
+                for j in range(4)
+                if j != k
+            ]
+            np.testing.assert_allclose(noise.peaks[metric, k], np.maximum(0, np.max(leads, axis=0)))
+
+
+def test_wins_are_counted_query_by_query():
+    panel, x = panel_of(15)
+    wins = estimate(panel).wins
+    for metric in (0, 1):
+        for k in range(4):
+            for j in range(4):
+                expected = sum(row[4 * metric + j] > row[4 * metric + k] for row in x)
+                assert wins[metric, k, j] == expected
+
+
+def test_tolerance_counts_as_a_tie():
+    wins = count_wins(np.array([[[0.0, 0.0, 0.0], [0.05, 0.2, -0.2]]]), np.array([0.1]))
+    assert wins.tolist() == [[[0, 1], [1, 0]]]
+
+
+def test_support_counts_differing_queries_and_discounts_uneven_weights():
+    x = np.zeros((10, 2))
+    x[:4, 1] = 1
+    assert estimate(read_panel({"a": x})).support[0, 0, 1] == 4
+    weights = np.r_[100.0, 1, 1, 1, np.ones(6)]
+    assert estimate(read_panel({"a": x}, weights=weights)).support[0, 0, 1] == pytest.approx(103**2 / 10_003)
+
+
+@given(st.integers(0, 10_000), st.integers(99, 400), st.sampled_from([0.9, 0.95, 0.955, 0.995, 0.5]))
+@settings(deadline=None)
+def test_critical_value_and_p_value_decide_alike(seed, count, level):
+    rng = np.random.default_rng(seed)
+    draws = np.round(rng.normal(size=count), 1)
+    critical = critical_value(draws, level)
+    for statistic in np.round(rng.normal(size=20), 1):
+        p = (1 + np.count_nonzero(draws >= statistic)) / (count + 1)
+        if level * (count + 1) <= count:
+            assert (statistic > critical) == (p <= 1 - level + 1e-12)
+
+
+def test_models_come_in_natural_order():
+    names = ["m10", "m2", "m1", "base", "m2b", "M3"]
+    assert sorted(names, key=natural_key) == ["M3", "base", "m1", "m2", "m2b", "m10"]
+    panel = read_panel({"a": [[10.0, 2.0, 1.0]]}, models=["m10", "m2", "m1"])
+    assert panel.models == ("m1", "m2", "m10")
+    assert panel.values[0, :, 0].tolist() == [1.0, 2.0, 10.0]

@@ -1,0 +1,525 @@
+"""The verdict: its algorithm against one written down independently, its bounds, its words, its edges."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from gainsay.comparison.inputs import read_panel
+from gainsay.comparison.resampling import estimate
+from gainsay.comparison.verdict import Verdict
+
+LINEAR, EXPONENTIAL = "ndcg_linear@10", "ndcg_exp@10"
+
+
+def values_of(seed, queries=400, models=4, spread=0.05, decimals=2):
+    """Correlated values with ties, models a little apart, the order partly turned round under the second metric."""
+    rng = np.random.default_rng(seed)
+    level = rng.random((queries, 1))
+    a = level + rng.normal(0, 0.15, (queries, models)) + rng.normal(0, spread, models)
+    b = 0.6 * a + rng.normal(0, 0.1, (queries, models)) + rng.normal(0, spread, models)
+    same = rng.random(queries) < 0.3
+    a[same], b[same] = a[same, :1], b[same, :1]
+    return np.round(a, decimals), np.round(b, decimals)
+
+
+def exact(leads, seed=0, queries=400, noise=0.2):
+    """Values whose sample means are exactly `leads` (one row per metric), with independent noise."""
+    rng = np.random.default_rng(seed)
+    leads = np.asarray(leads, dtype=float)
+    values = rng.normal(0, noise, (2, queries, leads.shape[1]))
+    return values - values.mean(axis=1, keepdims=True) + leads[:, None, :]
+
+
+def by_the_book(a, b, alpha, delta, draws, seed):
+    """Compute each model's p-value and critical value as the design writes them: one loop, no shortcuts, no guard."""
+    n, m = a.shape
+    x = np.hstack([a, b])
+    mean, covariance = x.mean(axis=0), np.cov(x.T) / n
+    size, directions = np.linalg.eigh(covariance)
+    root = directions @ np.diag(np.sqrt(np.maximum(size, 0))) @ directions.T
+    g = np.random.default_rng(seed).standard_normal((draws, 2 * m)) @ root
+    beta = alpha / 10
+
+    def quantile(sample, level):
+        """The order statistic that goes with p-values of the form (1 + #)/(B + 1)."""
+        return np.sort(sample)[int(np.ceil(level * (draws + 1))) - 1]
+
+    p_values, statistics, criticals = [], [], []
+    for k in range(m):
+        t, star, d, se = [], [], [], []
+        for metric in (0, m):
+            for j in range(m):
+                if j != k:
+                    one, other = metric + j, metric + k
+                    error = np.sqrt(covariance[one, one] + covariance[other, other] - 2 * covariance[one, other])
+                    d.append(mean[one] - mean[other] - delta)
+                    se.append(error)
+                    t.append(d[-1] / error)
+                    star.append((g[:, one] - g[:, other]) / error)
+        t, star = np.array(t), np.array(star)
+        c1 = quantile(star.max(axis=0), 1 - beta)
+        slack = np.minimum(0, t + c1)
+        largest = (star + slack[:, None]).max(axis=0)
+        statistics.append(t.max())
+        criticals.append(max(0, quantile(largest, 1 - alpha + beta)))
+        p_values.append(min(1, (1 + np.sum(largest >= t.max())) / (draws + 1) + beta))
+    return np.array(p_values), np.array(statistics), np.array(criticals)
+
+
+@pytest.mark.parametrize("seed", range(16))
+@pytest.mark.parametrize("rope", [0.0, 0.01])
+def test_verdict_follows_the_design(seed, rope):
+    a, b = values_of(seed)
+    verdict = Verdict.from_values(a, b, rope=rope, draws=2000, seed=seed)
+    p, statistic, critical = by_the_book(a, b, 0.05, 0.0, 2000, seed)
+    # Where no rival leads, the statistic is not positive: nothing speaks against the model.
+    p = np.where(statistic <= 0, 1.0, p)
+    assert verdict.p_value == pytest.approx(p.max(), abs=1.5 / 2001)
+    kept = {f"model {k + 1}" for k in np.flatnonzero(statistic <= critical)}
+    assert set(verdict.common_best) == kept
+    p_rope, statistic, _ = by_the_book(a, b, 0.05, rope, 2000, seed)
+    assert verdict.rope_p_value == pytest.approx(np.where(statistic <= 0, 1.0, p_rope).max(), abs=1.5 / 2001)
+
+
+@pytest.mark.parametrize("seed", [3, 5, 8, 12])
+@pytest.mark.parametrize("share", [0.0, 0.2, 0.9999, 1.001])
+def test_price_bound_is_where_the_test_stops_rejecting(seed, share):
+    a, b = values_of(seed)
+    verdict = Verdict.from_values(a, b, draws=1000, seed=seed)
+    assert verdict.price_lower > 0
+    _, statistic, critical = by_the_book(a, b, 0.05, share * verdict.price_lower, 1000, seed)
+    assert (statistic > critical).all() == (share < 1)
+
+
+def test_the_examples_cover_both_outcomes():
+    """Otherwise the comparison with the design would show little."""
+    sets = [Verdict.from_values(*values_of(seed), draws=2000, seed=seed).common_best for seed in range(16)]
+    assert any(not names for names in sets)
+    assert any(len(names) == 1 for names in sets)
+    assert any(len(names) > 1 for names in sets)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_upper_bounds_take_every_ordered_contrast_of_both_metrics(seed):
+    a, b = values_of(seed)
+    verdict = Verdict.from_values(a, b, draws=20_000, seed=seed)
+    x = np.hstack([a, b])
+    covariance = np.cov(x.T) / len(x)
+    g = np.random.default_rng(99).multivariate_normal(np.zeros(8), covariance, size=20_000, method="eigh")
+    pairs = [(j + s, k + s) for s in (0, 4) for j in range(4) for k in range(4) if j != k]
+    error = {(j, k): np.std(x[:, j] - x[:, k], ddof=1) / np.sqrt(len(x)) for j, k in pairs}
+    width = np.quantile(np.max([(g[:, j] - g[:, k]) / error[j, k] for j, k in pairs], axis=0), 0.95)
+    mean = x.mean(axis=0)
+    safe = verdict.models.index(verdict.safe_choice)
+    upper = max(mean[j] - mean[k] + width * error[j, k] for j, k in pairs if k % 4 == safe)
+    assert verdict.safe_regret_upper == pytest.approx(upper, rel=0.03)
+    for row, metric in enumerate((LINEAR, EXPONENTIAL)):
+        winner = 4 * (1 - row) + verdict.models.index(verdict.winners[metric])
+        other = [4 * (1 - row) + j for j in range(4) if 4 * (1 - row) + j != winner]
+        upper = max(0, max(mean[j] - mean[winner] + width * error[j, winner] for j in other))
+        assert verdict.winner_regrets_upper[metric] == pytest.approx(upper, rel=0.03)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_means_regrets_price_and_safe_choice_by_hand(seed):
+    a, b = values_of(seed)
+    verdict = Verdict.from_values(a, b, draws=200)
+    regret = {name: v.mean(axis=0).max() - v.mean(axis=0) for name, v in ((LINEAR, a), (EXPONENTIAL, b))}
+    worst = np.maximum(*regret.values())
+    assert verdict.price == verdict.safe_regret == pytest.approx(worst.min())
+    assert verdict.safe_choice == f"model {worst.argmin() + 1}"
+    for metric, values, other in ((LINEAR, a, EXPONENTIAL), (EXPONENTIAL, b, LINEAR)):
+        np.testing.assert_allclose(list(verdict.means[metric].values()), values.mean(axis=0))
+        np.testing.assert_allclose(list(verdict.regrets[metric].values()), regret[metric], atol=1e-14)
+        assert verdict.winners[metric] == f"model {values.mean(axis=0).argmax() + 1}"
+        assert verdict.winner_regrets[metric] == pytest.approx(regret[other][values.mean(axis=0).argmax()])
+
+
+def test_different_bests_far_apart_are_genuine():
+    verdict = Verdict.from_values(*exact([[0.1, 0, -0.3], [0, 0.1, -0.3]]), rope=0.02)
+    assert verdict.kind == "genuine"
+    assert verdict.material
+    assert not verdict.within_rope
+    assert verdict.common_best == ()
+    assert verdict.price == pytest.approx(0.1)
+    assert 0.02 <= verdict.price_lower < 0.1 < verdict.safe_regret_upper
+
+
+def test_a_common_best_far_ahead_is_agreement():
+    verdict = Verdict.from_values(*exact([[0.1, 0, 0.02], [0.1, 0.02, 0]]))
+    assert verdict.kind == "agree"
+    assert verdict.common_best == ("model 1",)
+    assert verdict.best_sets == {LINEAR: ("model 1",), EXPONENTIAL: ("model 1",)}
+
+
+def test_a_common_best_that_ties_under_one_metric_is_no_agreement():
+    verdict = Verdict.from_values(*exact([[0.1, 0, 0], [0.1, 0.0999, 0]]))
+    assert verdict.kind == "unresolved"
+    assert verdict.best_sets[EXPONENTIAL] == ("model 1", "model 2")
+
+
+def test_a_compromise_near_both_winners_is_no_genuine_disagreement():
+    """Two t-tests on the two winners would cry disagreement here."""
+    verdict = Verdict.from_values(*exact([[0.1, 0, 0.099], [0, 0.1, 0.099]]))
+    assert verdict.kind == "unresolved"
+    assert verdict.common_best == ("model 3",)
+    assert verdict.safe_choice == "model 3"
+    assert len(set(verdict.winners.values())) == 2
+
+
+def test_small_differences_within_the_rope_are_immaterial_even_beside_a_bad_model():
+    leads = [[0.001, 0, -0.5], [0, 0.001, -0.5]]
+    assert Verdict.from_values(*exact(leads), rope=0.08).kind == "immaterial"
+    assert Verdict.from_values(*exact(leads), rope=0.01).kind == "unresolved"
+
+
+def test_genuine_comes_before_immaterial_and_agree_before_immaterial():
+    genuine = Verdict.from_values(*exact([[0.1, 0], [0, 0.1]]), rope=0.5)
+    assert (genuine.kind, genuine.material, genuine.within_rope) == ("genuine", False, True)
+    agree = Verdict.from_values(*exact([[0.1, 0], [0.1, 0]]), rope=0.5)
+    assert (agree.kind, agree.within_rope) == ("agree", True)
+
+
+def test_rope_between_bound_and_price_leaves_materiality_open():
+    verdict = Verdict.from_values(*exact([[0.1, 0], [0, 0.1]]), rope=0.09)
+    assert (verdict.kind, verdict.material, verdict.within_rope) == ("genuine", False, False)
+    assert verdict.common_within_rope == ("model 1", "model 2")
+
+
+@pytest.mark.parametrize(("differing", "kind"), [(29, "unresolved"), (30, "genuine")])
+def test_pairs_that_differ_on_few_queries_eliminate_nobody(differing, kind):
+    a = np.zeros((3000, 2))
+    a[:differing, 0] = 0.5 + 0.01 * np.arange(differing)
+    verdict = Verdict.from_values(a, -a)
+    assert verdict.kind == kind
+    code = "ignored pairs" if kind == "unresolved" else "thin pairs"
+    (flag,) = [flag for flag in verdict.flags if flag.code.endswith("pairs")]
+    assert (flag.code, flag.pairs) == (code, (("model 1", "model 2"),))
+
+
+def test_guard_counts_heavy_queries_as_few():
+    rng = np.random.default_rng(0)
+    a = np.stack([rng.normal(1, 0.1, 400), np.zeros(400)], axis=1)
+    weights = np.where(np.arange(400) < 5, 1.0, 1e-6)
+    assert Verdict.from_values(a, -a).kind == "genuine"
+    verdict = Verdict.from_values(a, -a, weights=weights)
+    assert verdict.kind == "unresolved"
+    assert {"uneven weights", "ignored pairs"} <= {flag.code for flag in verdict.flags}
+
+
+@pytest.mark.parametrize("names", [["b", "c", "a"], ["c", "b", "a"]])
+def test_means_that_differ_by_rounding_tie(names):
+    """The same values in another order have another sum in the last digit; whichever is larger, b stands for both."""
+    rng = np.random.default_rng(0)
+    x = rng.lognormal(0, 3, 1001)
+    values = np.stack([x, x, x - 0.5], axis=1)
+    while values[:, 0].copy().mean() == values[:, 1].copy().mean():
+        values[:, 1] = rng.permutation(x)
+    verdict = Verdict.from_values(values, values, models=names, draws=200)
+    assert set(verdict.winners.values()) == {"b"}
+    assert verdict.flags[0].models == ("b", "c")
+    assert Verdict.from_values(values + np.array([0, 0, 0.7]), values, models=names, draws=200).safe_choice == "b"
+
+
+def test_identical_models_share_everything():
+    a, b = exact([[0.1, 0.1, 0], [0.1, 0.1, 0]])
+    a[:, 1], b[:, 1] = a[:, 0], b[:, 0]
+    verdict = Verdict.from_values(a, b, models=["z", "a", "m"])
+    assert verdict.common_best == ("a", "z")
+    assert set(verdict.winners.values()) == {"a"}
+    assert {flag.code for flag in verdict.flags} == {"tied winners", "identical models"}
+    assert verdict.best_probability[LINEAR] == {"a": 0.5, "m": 0.0, "z": 0.5}
+    assert verdict.winners_differ_probability == 0
+    assert verdict.kind == "immaterial"  # either of the two costs nothing
+
+
+@given(st.integers(0, 10_000), st.integers(0, 3))
+@settings(max_examples=30, deadline=None)
+def test_a_twin_is_kept_where_its_model_is(seed, which):
+    a, b = values_of(seed, queries=200)
+    alone = Verdict.from_values(a, b, draws=500)
+    a, b = (np.column_stack([v, v[:, which]]) for v in (a, b))
+    verdict = Verdict.from_values(a, b, draws=500, models=["m1", "m2", "m3", "m4", "twin"])
+    assert ("twin" in verdict.common_best) == (f"m{which + 1}" in verdict.common_best)
+    assert verdict.price == pytest.approx(alone.price)
+    assert verdict.regrets[LINEAR]["twin"] == verdict.regrets[LINEAR][f"m{which + 1}"]
+
+
+@given(st.integers(0, 10_000), st.permutations(range(5)), st.booleans())
+@settings(max_examples=30, deadline=None)
+def test_order_of_models_changes_nothing_to_the_last_digit(seed, order, weighted):
+    a, b = values_of(seed, queries=100, models=5)
+    names = ["beta", "m10", "m9", "Alpha", "z"]
+    weights = np.random.default_rng(seed).random(100) if weighted else None
+    one = Verdict.from_values(a, b, models=names, weights=weights, draws=300, rope=0.01)
+    shuffled = [names[i] for i in order]
+    other = Verdict.from_values(
+        np.asfortranarray(a[:, order]), b[:, order], models=shuffled, weights=weights, draws=300, rope=0.01
+    )
+    assert one == other
+    assert json.dumps(one.to_dict()) == json.dumps(other.to_dict())
+
+
+@given(st.integers(0, 10_000))
+@settings(max_examples=30, deadline=None)
+def test_order_of_queries_changes_nothing_beyond_rounding(seed):
+    a, b = values_of(seed, queries=150)
+    order = np.random.default_rng(seed).permutation(150)
+    one, other = Verdict.from_values(a, b, draws=500), Verdict.from_values(a[order], b[order], draws=500)
+    assert other.p_value == pytest.approx(one.p_value, abs=2 / 501)
+    for name in ("price", "price_lower", "safe_regret_upper", "detectable"):
+        assert getattr(other, name) == pytest.approx(getattr(one, name), abs=1e-9)
+
+
+@given(st.integers(0, 10_000), st.floats(1e-6, 1e6))
+@settings(max_examples=30, deadline=None)
+def test_scale_of_weights_changes_nothing_beyond_rounding(seed, factor):
+    a, b = values_of(seed, queries=150)
+    weights = np.random.default_rng(seed).random(150)
+    one = Verdict.from_values(a, b, weights=weights, draws=500)
+    other = Verdict.from_values(a, b, weights=weights * factor, draws=500)
+    assert other.p_value == pytest.approx(one.p_value, abs=2 / 501)
+    assert other.price_lower == pytest.approx(one.price_lower, abs=1e-9)
+    assert other.safe_regret_upper == pytest.approx(one.safe_regret_upper, rel=1e-9)
+
+
+@given(st.integers(0, 10_000))
+@settings(max_examples=30, deadline=None)
+def test_hard_and_easy_queries_do_not_matter(seed):
+    """Whatever is added to all models on a query cancels in every comparison."""
+    a, b = values_of(seed, queries=150)
+    extra = np.random.default_rng(seed).normal(size=(150, 1))
+    one, other = Verdict.from_values(a, b, draws=500), Verdict.from_values(a + extra, b - extra, draws=500)
+    assert other.price == pytest.approx(one.price)
+    assert other.winners == one.winners
+    assert other.safe_choice == one.safe_choice
+    plain, shifted = (estimate(read_panel({"a": v, "b": w})) for v, w in ((a, b), (a + extra, b - extra)))
+    np.testing.assert_allclose(shifted.error, plain.error, rtol=1e-9)
+    np.testing.assert_array_equal(shifted.support, plain.support)
+
+
+@given(st.integers(0, 10_000), st.sampled_from([0.01, 0.05, 0.2]), st.sampled_from([0.0, 0.01, 0.1]))
+@settings(max_examples=40, deadline=None)
+def test_parts_of_a_verdict_fit_together(seed, alpha, rope):
+    a, b = values_of(seed, queries=200)
+    verdict = Verdict.from_values(a, b, alpha=alpha, rope=rope, draws=1000)
+    genuine = verdict.kind == "genuine"
+    assert genuine == (verdict.common_best == ()) == (verdict.p_value <= alpha) == (verdict.price_lower > 0)
+    assert verdict.material == (verdict.common_within_rope == ()) == (verdict.rope_p_value <= alpha)
+    assert 0 <= verdict.price_lower <= verdict.price <= verdict.safe_regret_upper
+    assert set(verdict.common_best) <= set(verdict.common_within_rope)
+    assert alpha / 10 < verdict.p_value <= verdict.rope_p_value <= 1
+    if verdict.material:
+        assert genuine
+        assert verdict.price_lower >= rope
+    if verdict.kind == "agree":
+        assert verdict.winners[LINEAR] == verdict.winners[EXPONENTIAL] == verdict.common_best[0]
+    for metric in verdict.metrics:
+        assert verdict.winners[metric] in verdict.best_sets[metric]
+        assert verdict.winner_regrets[metric] <= verdict.winner_regrets_upper[metric]
+
+
+@given(st.integers(0, 10_000), st.integers(1, 45), st.integers(1, 4), st.integers(1, 2), st.sampled_from([0.0, 0.1]))
+@settings(max_examples=80, deadline=None)
+def test_any_input_gives_a_verdict_without_nan_or_warning(seed, queries, models, decimals, rope):
+    """Coarse values: constant columns, ties, identical models, a single query. Warnings are errors in this suite."""
+    rng = np.random.default_rng(seed)
+    a, b = (np.round(rng.random((queries, models)) * rng.integers(0, 2, models), decimals) for _ in range(2))
+    weights = rng.integers(0, 3, queries) if seed % 2 else None
+    assume(weights is None or weights.any())
+    verdict = Verdict.from_values(a, b, weights=weights, rope=rope, draws=200)
+    told = json.dumps(verdict.to_dict(), allow_nan=False)
+    assert "nan" not in verdict.text
+    assert json.loads(told)["kind"] == verdict.kind
+    assert models > 1 or verdict.kind == "agree"
+    assert queries >= 30 or models == 1 or verdict.kind == "unresolved"
+
+
+def test_all_models_identical_on_every_query():
+    values = np.repeat(np.random.default_rng(0).random((200, 1)), 3, axis=1)
+    verdict = Verdict.from_values(values, values)
+    assert (verdict.kind, verdict.p_value, verdict.price, verdict.safe_regret_upper) == ("immaterial", 1.0, 0.0, 0.0)
+    assert verdict.common_best == verdict.models
+    assert verdict.detectable == np.inf
+
+
+def test_constant_differences_are_certain():
+    x = np.random.default_rng(0).random((100, 1))
+    verdict = Verdict.from_values(x + np.array([0.2, 0.1, 0.0]), x + np.array([0.0, 0.1, 0.2]))
+    assert verdict.kind == "genuine"
+    assert verdict.price_lower == pytest.approx(0.1)
+    assert verdict.p_value == pytest.approx(0.005 + 1 / 10_001)
+    assert Verdict.from_values(x + np.array([0.2, 0.1]), x + np.array([0.5, 0.4])).kind == "agree"
+
+
+def test_one_model_and_one_query():
+    assert Verdict.from_values(np.ones((40, 1)), np.ones((40, 1))).kind == "agree"
+    verdict = Verdict.from_values([[0.2, 0.4]], [[0.4, 0.2]])
+    assert (verdict.kind, verdict.p_value, verdict.safe_regret_upper) == ("unresolved", 1.0, np.inf)
+    assert verdict.to_dict()["safe_regret_upper"] is None
+
+
+def test_a_lead_of_the_detectable_size_is_detected_four_times_in_five():
+    rng = np.random.default_rng(5)
+
+    def sample(lead):
+        noise = rng.normal(0, 0.2, (2, 300, 3))
+        return noise + np.array([[0, lead, -1], [0, 0, -1]])[:, None, :]
+
+    lead = np.mean([Verdict.from_values(*sample(0.0), draws=1000, seed=s).detectable for s in range(20)])
+    eliminated = [
+        "model 1" not in Verdict.from_values(*sample(lead), draws=500, seed=s).common_best for s in range(300)
+    ]
+    rate = np.mean(eliminated)
+    assert 0.80 - 2 * np.sqrt(0.16 / 300) <= rate <= 0.97
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_best_sets_agree_with_the_model_confidence_set(seed):
+    """Hansen, Lunde & Nason's set answers the same question for one metric; compared where the data are clear."""
+    bootstrap = pytest.importorskip("arch.bootstrap", reason="arch has the reference implementation")
+    error = 0.2 * np.sqrt(2 / 400)
+    leads = error * np.array([[0, -0.4, -7, -8, -9], [-8, -7, -9, -0.3, 0]])
+    values = exact(leads, seed=seed)
+    verdict = Verdict.from_values(*values, draws=1000)
+    for metric, v in zip((LINEAR, EXPONENTIAL), values, strict=True):
+        reference = bootstrap.MCS(-v, size=0.05, reps=1000, block_size=1, method="max", seed=seed)
+        reference.compute()
+        assert verdict.best_sets[metric] == tuple(f"model {i + 1}" for i in sorted(reference.included))
+
+
+def test_seed_decides_the_draws_and_nothing_else():
+    a, b = values_of(3)
+    assert Verdict.from_values(a, b, draws=500, seed=1) == Verdict.from_values(a, b, draws=500, seed=1)
+    one, other = (Verdict.from_values(a, b, draws=500, seed=s) for s in (1, 2))
+    assert one.best_probability != other.best_probability
+    assert one.means == other.means
+
+
+def test_nothing_is_changed_that_was_passed_in():
+    a, b = values_of(0)
+    weights = np.arange(400.0)
+    copies = a.copy(), b.copy(), weights.copy()
+    Verdict.from_values(a, b, weights=weights, draws=200)
+    for before, after in zip(copies, (a, b, weights), strict=True):
+        np.testing.assert_array_equal(before, after)
+
+
+def test_verdict_is_frozen_and_pickles():
+    verdict = Verdict.from_values(*values_of(0), draws=200)
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        verdict.kind = "agree"
+    assert pickle.loads(pickle.dumps(verdict)) == verdict
+
+
+CASES = {
+    "genuine": {"leads": [[0.1, 0, -0.3], [0, 0.1, -0.3]]},
+    "genuine and material": {"leads": [[0.1, 0, -0.3], [0, 0.1, -0.3]], "rope": 0.02},
+    "genuine and small": {"leads": [[0.1, 0, -0.3], [0, 0.1, -0.3]], "rope": 0.6},
+    "genuine, open": {"leads": [[0.1, 0, -0.3], [0, 0.1, -0.3]], "rope": 0.09},
+    "agree": {"leads": [[0.1, 0, 0.02], [0.1, 0.02, 0]]},
+    "immaterial": {"leads": [[0.001, 0, -0.5], [0, 0.001, -0.5]], "rope": 0.08},
+    "unresolved": {"leads": [[0.01, 0, -0.5], [0, 0.01, -0.5]]},
+    "unresolved, one winner": {"leads": [[0.01, 0, -0.5], [0.01, 0, -0.5]]},
+}
+PHRASES = {
+    "genuine": "genuinely disagree: no model is best under both",
+    "genuine and material": "This is material: it exceeds the 0.0200",
+    "genuine and small": "you lose no more than the 0.6000",
+    "genuine, open": "Whether it exceeds the 0.0900 that you called negligible is not proven",
+    "agree": "Choose model 1.",
+    "immaterial": "It does not matter which of",
+    "unresolved": "put different models first, but that may be chance",
+    "unresolved, one winner": "put the same model first, but these queries do not prove it the best",
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_text_says_what_the_verdict_is(case):
+    settings_of = dict(CASES[case])
+    verdict = Verdict.from_values(*exact(settings_of.pop("leads")), **settings_of)
+    assert verdict.kind == case.split(",")[0].split(" ")[0]
+    assert PHRASES[case] in verdict.text
+    assert "400 queries" in verdict.text
+    assert "queries are the random sample and the models are fixed" in verdict.text
+    assert "training seed" in verdict.text
+    assert str(verdict) == verdict.to_dict()["text"] == verdict.text
+
+
+def test_text_of_a_disagreement_has_its_numbers():
+    verdict = Verdict.from_values(*exact([[0.1, 0, -0.3], [0, 0.08, -0.3]]), models=["old", "new", "none"])
+    assert f"(p = {verdict.p_value:.2g}, 3 models on 400 queries)" in verdict.text
+    assert "choosing old costs 0.0800 of ndcg_exp@10, and choosing new costs 0.1000 of ndcg_linear@10" in verdict.text
+    assert f"loses at least {verdict.price_lower:.4f}" in verdict.text
+    assert f"safest choice is old: under the metric that likes it less it is 0.0800 behind the best, and at most {verdict.safe_regret_upper:.4f} with 95 % confidence" in verdict.text  # fmt: skip # noqa: E501
+
+
+def test_text_lists_who_may_be_best_and_what_can_be_detected():
+    verdict = Verdict.from_values(*exact([[0.01, 0, -0.5, 0.005], [0, 0.01, -0.5, 0.005]]), models=list("abcd"))
+    assert "If one is best under both, it is a, b or d (95 % confidence)" in verdict.text
+    assert f"trails by about {verdict.detectable:.4f} or more" in verdict.text
+
+
+def test_text_has_the_reservations():
+    verdict = Verdict.from_values([[0.2, 0.4]], [[0.4, 0.2]])
+    assert "evidence from 1 query only" in verdict.text
+    assert "1,234 queries" in Verdict.from_values(np.zeros((1234, 2)), np.zeros((1234, 2)), draws=200).text
+
+
+def test_text_stays_short_however_many_models_tie():
+    values = np.zeros((50, 60))
+    verdict = Verdict.from_values(values, values, draws=200)
+    assert len(verdict.text) < 2500
+    assert len(verdict.flags[-1].pairs) == 60 * 59 // 2
+
+
+GOOD = np.random.default_rng(0).random((40, 3))
+BAD = {
+    "shapes": ({"exponential": GOOD[:39]}, r"exponential has shape \(39, 3\), but linear has \(40, 3\)"),
+    "one dimension": ({"linear": GOOD[:, 0]}, r"linear must have two dimensions"),
+    "no queries": ({"linear": GOOD[:0], "exponential": GOOD[:0]}, "at least one query"),
+    "not numbers": ({"linear": [["a", "b"]]}, "linear must be an array of numbers"),
+    "nan": (
+        {"exponential": np.where(np.arange(120).reshape(40, 3) == 17, np.nan, GOOD), "models": ["x", "y", "z"]},
+        r"exponential holds 1 value\(s\) that are not finite, the first nan at query 5 of model 'z'",
+    ),
+    "infinite": ({"linear": np.where(GOOD[0, 0] == GOOD, np.inf, GOOD)}, "first inf at query 0 of model 'model 1'"),
+    "same names": ({"models": ["x", "y", "x"]}, "'x' twice, at 0 and 2"),
+    "few names": ({"models": ["x", "y"]}, "2 names, but the values have 3 columns"),
+    "alpha 0": ({"alpha": 0}, "alpha must lie between 0 and 0.5"),
+    "alpha half": ({"alpha": 0.5}, "alpha must lie between 0 and 0.5"),
+    "alpha nan": ({"alpha": float("nan")}, "alpha must lie"),
+    "rope": ({"rope": -0.1}, "rope must be a finite difference of means, 0 or more: got -0.1"),
+    "rope inf": ({"rope": float("inf")}, "rope must be"),
+    "draws": ({"draws": 199}, "draws must be at least 200 where alpha is 0.05: got 199"),
+    "draws for a small alpha": ({"alpha": 0.001, "draws": 9_999}, "draws must be at least 10000"),
+    "seed": ({"seed": -1}, "seed must be 0 or more"),
+    "weight": ({"weights": np.where(np.arange(40) == 7, -2, 1)}, r"weights\[7\] is -2"),
+    "weight nan": ({"weights": np.where(np.arange(40) == 7, np.nan, 1)}, r"weights\[7\] is nan"),
+    "weights": ({"weights": np.ones(39)}, r"shape \(40,\): got shape \(39,\)"),
+    "no weight": ({"weights": np.zeros(40)}, "weights are all zero"),
+    "metric names": ({"metric_names": ("same", "same")}, "two different strings"),
+    "one metric name": ({"metric_names": "ab"}, "two different strings"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_input_is_refused_by_name(case):
+    wrong, message = BAD[case]
+    with pytest.raises(ValueError, match=message):
+        Verdict.from_values(**{"linear": GOOD, "exponential": GOOD, **wrong})
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"models": [1, 2, 3]}, {"models": "xyz"}, {"draws": 1e4}, {"seed": None}, {"alpha": "x"}]
+)
+def test_wrong_types_are_refused(wrong):
+    with pytest.raises(TypeError, match=next(iter(wrong))):
+        Verdict.from_values(GOOD, GOOD, **wrong)

@@ -1,0 +1,117 @@
+"""Fixtures that several test modules share."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import hypothesis
+import numpy as np
+import pytest
+
+import gainsay as gs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from types import ModuleType
+
+hypothesis.settings.register_profile("gainsay", deadline=None)
+hypothesis.settings.load_profile("gainsay")
+
+
+def _load(path: Path) -> ModuleType:
+    """Import a helper module by its place: with importlib import mode, test folders are not on the path."""
+    spec = importlib.util.spec_from_file_location(f"gainsay_tests_{path.stem}", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+DEFINITIONS = _load(Path(__file__).parent / "oracles" / "definitions.py")
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """The folder of the data sets for development; tests that need it are skipped where it is absent."""
+    beside_checkout = Path(__file__).resolve().parents[2] / "shared" / "data"
+    folder = Path(os.environ.get("GAINSAY_SHARED_DATA", beside_checkout))
+    if not folder.is_dir():
+        pytest.skip(f"no shared data in {folder}; set GAINSAY_SHARED_DATA")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def definitions() -> ModuleType:
+    """The metrics in plain Python."""
+    return DEFINITIONS
+
+
+@pytest.fixture(scope="session", params=DEFINITIONS.METRICS)
+def defined(request: pytest.FixtureRequest) -> tuple[gs.Metric, Any]:
+    """A metric and its definition in plain Python, one after the other."""
+    (metric,) = gs.parse_metrics(request.param)
+    return metric, DEFINITIONS.METRICS[request.param]
+
+
+@pytest.fixture(scope="session")
+def every_metric() -> list[gs.Metric]:
+    """All metrics that have a definition in plain Python, without a cutoff, at 1, at 10 and at 200, for all ties."""
+    return [
+        replace(metric, k=k, ties=ties)  # type: ignore[arg-type]
+        for metric in gs.parse_metrics(list(DEFINITIONS.METRICS))
+        for k in (None, 1, 10, 200)
+        for ties in ("average", "order", "worst", "best")
+    ]
+
+
+class Grouped(NamedTuple):
+    """Labels and scores of many queries."""
+
+    labels: np.ndarray[Any, Any]
+    scores: np.ndarray[Any, Any]
+    sizes: np.ndarray[Any, Any]
+
+    @property
+    def judgments(self) -> gs.Judgments:
+        return gs.Judgments(self.labels, group=self.sizes)
+
+    def queries(self) -> Iterator[tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]]:
+        """Labels and scores of each query."""
+        ends = np.cumsum(self.sizes)
+        for end, size in zip(ends, self.sizes, strict=True):
+            yield self.labels[end - size : end], self.scores[end - size : end]
+
+
+@pytest.fixture(scope="session")
+def grouped() -> Callable[..., Grouped]:
+    """Make random queries whose scores are full of ties."""
+
+    def make(
+        seed: int,
+        *,
+        queries: int = 60,
+        longest: int = 25,
+        grades: int = 5,
+        distinct_scores: int = 6,
+        every_nth_empty: int | None = 7,
+        not_retrieved: bool = False,
+    ) -> Grouped:
+        """Sizes 1 to `longest`, labels 0 to `grades` - 1, scores that are multiples of 1/7 (not exact in binary)."""
+        rng = np.random.default_rng(seed)
+        sizes = rng.integers(1, longest + 1, queries)
+        sizes[:2] = 1, longest
+        query = np.repeat(np.arange(queries), sizes)
+        labels = rng.integers(0, grades, len(query)).astype(np.float64)
+        if every_nth_empty is not None:
+            labels[query % every_nth_empty == every_nth_empty - 1] = 0
+        scores = rng.integers(-(distinct_scores // 2), distinct_scores - distinct_scores // 2, len(query)) / 7
+        if not_retrieved:
+            scores[scores == scores.min()] = -np.inf
+        return Grouped(labels, scores, sizes)
+
+    return make

@@ -1,0 +1,132 @@
+"""The order of rows against np.lexsort, on floats chosen to defeat an order that looks at most bits only."""
+
+from __future__ import annotations
+
+import hypothesis.strategies as st
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from gainsay.ranking.order import NOT_RETRIEVED, descending_keys, rank_rows
+
+TINY = 5e-324
+INF = np.inf
+
+
+def neighbours(value, steps):
+    """Floats that follow one another bit by bit."""
+    found = [value]
+    for _ in range(steps):
+        found.append(np.nextafter(found[-1], INF))
+    return found
+
+
+ADVERSARIAL = [
+    *(0.0, -0.0, TINY, -TINY, 2 * TINY, 2.2250738585072014e-308, -2.2250738585072014e-308),
+    *(INF, -INF, np.finfo(np.float64).max, np.finfo(np.float64).min),
+    *neighbours(1.0, 5),
+    *neighbours(-1.0, 5),
+    *neighbours(2.0**-1030, 3),
+    *neighbours(np.nextafter(2.0, 0), 2),
+    *neighbours(1e300, 3),
+    *(np.nextafter(INF, 0), np.nextafter(-INF, 0)),
+]
+
+PAYLOAD_BITS = [2, 8, 16, 33, 52]
+
+
+def assert_ranked(scores, payload, bits):
+    """Compare `rank_rows` with np.lexsort; `payload` is -1 where a row has no document."""
+    found = rank_rows(descending_keys(scores), payload.astype(np.int64), bits)
+    blank = (1 << bits) - 1
+    tied_rows = {}
+    for row in range(len(scores)):
+        present = np.flatnonzero(payload[row] >= 0)
+        order = present[np.lexsort((payload[row, present], -scores[row, present]))]
+        expected = payload[row, order].tolist() + [blank] * (payload.shape[1] - len(order))
+        assert found.payload[row].tolist() == expected
+        ranked = scores[row, order]
+        equal = ranked[1:] == ranked[:-1]
+        if (equal & (payload[row, order][1:] != payload[row, order][:-1])).any():
+            tied_rows[row] = equal.tolist()
+    assert found.tied.tolist() == list(tied_rows)
+    for equal, expected in zip(found.equal, tied_rows.values(), strict=True):
+        assert equal[: len(expected)].tolist() == expected
+
+
+@st.composite
+def rows_of_scores(draw, pool=ADVERSARIAL):
+    """Rows of adversarial scores with payloads, some of them equal, and padding on the right."""
+    width = draw(st.integers(1, 12))
+    rows = draw(st.integers(1, 4))
+    bits = draw(st.sampled_from(PAYLOAD_BITS))
+    distinct = draw(st.integers(1, 2**bits - 1))
+    choose = st.sampled_from(pool) if draw(st.booleans()) else st.floats(allow_nan=False)
+    scores = [draw(st.lists(choose, min_size=width, max_size=width)) for _ in range(rows)]
+    payload = [draw(st.lists(st.integers(0, distinct - 1), min_size=width, max_size=width)) for _ in range(rows)]
+    lengths = [draw(st.integers(1, width)) for _ in range(rows)]
+    padded = np.where(np.arange(width) < np.array(lengths)[:, None], payload, -1)
+    return np.array(scores), padded, bits
+
+
+@settings(max_examples=400)
+@given(rows_of_scores())
+def test_any_floats_and_payloads(data):
+    assert_ranked(*data)
+
+
+@pytest.mark.parametrize("bits", PAYLOAD_BITS)
+def test_all_adversarial_floats_side_by_side(bits):
+    rng = np.random.default_rng(bits)
+    scores = np.array([rng.permutation(ADVERSARIAL) for _ in range(20)])
+    payload = rng.integers(0, 2**bits - 1, scores.shape)
+    assert_ranked(scores, payload, bits)
+
+
+@pytest.mark.parametrize("bits", PAYLOAD_BITS)
+def test_neighbours_whose_payloads_pull_the_other_way(bits):
+    scores = np.array([neighbours(1.0, 3)])
+    payload = np.array([[2, 0, 1, 0]])
+    assert_ranked(scores, payload, bits)
+
+
+@pytest.mark.parametrize("bits", PAYLOAD_BITS)
+def test_hidden_difference_beside_a_tie_in_another_row(bits):
+    scores = np.array([[1.0, np.nextafter(1.0, 2), 1.0], [5.0, 5.0, 3.0], [3.0, 2.0, 1.0]])
+    payload = np.array([[0, 2, 1], [1, 0, 2], [0, 1, 2]])
+    assert_ranked(scores, payload, bits)
+
+
+def test_zeros_of_both_signs_are_one_score():
+    assert_ranked(np.array([[0.0, -0.0, 0.0, -0.0]]), np.array([[3, 2, 1, 0]]), 3)
+
+
+def test_float32_scores():
+    rng = np.random.default_rng(1)
+    scores = rng.choice(np.float32([0, -0.0, 1, 1.0000001, -1, 1e-45, -1e-45, np.inf, -np.inf, 3e38]), (30, 20))
+    assert_ranked(scores, rng.integers(0, 6, scores.shape), 3)
+
+
+def test_keys_ascend_where_scores_descend():
+    descending = np.unique(np.array(ADVERSARIAL))[::-1]
+    assert (np.diff(descending_keys(descending).astype(object)) > 0).all()
+
+
+def test_equal_scores_have_equal_keys():
+    assert len(np.unique(descending_keys(np.array([0.0, -0.0])))) == 1
+
+
+def test_key_of_a_document_that_was_not_retrieved_is_the_last():
+    keys = descending_keys(np.array([-INF, np.finfo(np.float64).min]))
+    assert keys[0] == NOT_RETRIEVED > keys[1]
+
+
+def test_no_row_is_called_tied_where_equal_scores_have_equal_payloads():
+    found = rank_rows(descending_keys(np.array([[1.0, 1.0, 0.0]])), np.array([[2, 2, 1]]), 2)
+    assert found.tied.tolist() == []
+
+
+def test_scores_are_left_as_they_are():
+    scores = np.array([[1.0, 3.0, 2.0]])
+    rank_rows(descending_keys(scores), np.array([[0, 1, 2]]), 2)
+    assert scores.tolist() == [[1.0, 3.0, 2.0]]

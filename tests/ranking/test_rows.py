@@ -1,0 +1,154 @@
+"""Labels by rank, runs of ties, and sums that do not depend on what stands beside a row."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from gainsay.ranking.layout import Layout
+from gainsay.ranking.rows import blank_code, ideal_rows, rank_block, sums_at, table_of
+from gainsay.ranking.runs import TieRuns
+
+
+def block_of(codes, levels=4):
+    """A block of queries given by the codes of their documents."""
+    sizes = np.array([len(row) for row in codes])
+    (block,) = Layout(sizes, np.concatenate(codes).astype(np.int8), levels).blocks
+    return block
+
+
+def rank(codes, scores, ties="average", levels=4):
+    scores = np.concatenate(scores).astype(np.float64)
+    retrieved = bool((scores != -np.inf).all())
+    return rank_block(block_of(codes, levels), scores, ties, levels, all_retrieved=retrieved)
+
+
+@pytest.mark.parametrize(
+    ("ties", "expected"), [("order", [2, 1, 3, 0]), ("worst", [1, 2, 3, 0]), ("best", [3, 2, 1, 0])]
+)
+def test_ties_by_rank(ties, expected):
+    (rows,) = rank([[0, 2, 1, 3]], [[-1, 5, 5, 5]], ties)
+    assert rows.codes.tolist() == [expected]
+
+
+def test_rows_with_ties_come_apart_from_the_others():
+    parts = rank([[0, 1], [1, 0], [2, 2]], [[1, 1], [1, 0], [1, 1]])
+    assert {tuple(part.queries): part.runs is not None for part in parts} == {(0,): True, (1, 2): False}
+
+
+def test_shorter_rows_are_blank_to_the_right():
+    (rows,) = rank([[1], [3, 0]], [[1], [1, 2]], "order")
+    assert rows.codes.tolist() == [[1, blank_code(4)], [0, 3]]
+
+
+@pytest.mark.parametrize("ties", ["order", "worst", "best", "average"])
+def test_documents_that_were_not_retrieved_are_blank(ties):
+    (rows,) = rank([[3, 1, 2]], [[-np.inf, 1, -np.inf]], ties)[:1]
+    assert rows.codes.tolist() == [[1, blank_code(4), blank_code(4)]]
+
+
+def test_sizes_count_documents_that_were_not_retrieved():
+    (rows,) = rank([[3, 1, 2]], [[-np.inf, 1, 0]], "order")
+    assert rows.sizes.tolist() == [3]
+
+
+@pytest.mark.parametrize("levels", [1, 2, 3, 4, 254, 255, 256, 65535, 65536])
+def test_blank_code_lies_above_all_codes(levels):
+    assert blank_code(levels) >= levels
+
+
+@pytest.mark.parametrize("levels", [1, 3, 255, 256, 65535, 65536])
+@pytest.mark.parametrize("ties", ["order", "worst", "best", "average"])
+def test_highest_code_survives_ranking(levels, ties):
+    codes = [np.array([0, levels - 1])]
+    (block,) = Layout(np.array([2]), codes[0].astype(np.int64), levels).blocks
+    (rows,) = rank_block(block, np.array([2.0, 1.0]), ties, levels, all_retrieved=True)
+    assert rows.codes.tolist() == [[0, levels - 1]]
+
+
+@pytest.mark.parametrize("levels", [1, 2, 3, 4, 255, 256])
+def test_at_least_finds_neither_lower_codes_nor_blanks(levels):
+    all_codes = np.arange(levels)
+    sizes = np.array([levels, 1])
+    (block,) = Layout(sizes, np.append(all_codes, 0).astype(np.int64), levels).blocks[-1:]
+    (rows,) = rank_block(block, np.append(-all_codes, 0).astype(float), "order", levels, all_retrieved=True)
+    row = rows.queries.tolist().index(0)
+    for code in range(levels + 1):
+        expected = [own >= code for own in all_codes] + [False] * (rows.width - levels)
+        assert rows.at_least(code, levels)[row].tolist() == expected
+
+
+def test_look_up_without_runs():
+    (rows,) = rank([[0, 2]], [[2, 1]], "order")
+    assert rows.look_up(table_of(np.array([10.0, 20.0, 30.0, 40.0])), 2).tolist() == [[10, 30]]
+
+
+def test_look_up_gives_the_mean_of_a_run_that_the_depth_divides():
+    (rows,) = rank([[0, 2, 3]], [[1, 1, 1]])
+    assert rows.look_up(table_of(np.array([10.0, 20.0, 30.0, 41.0])), 2).tolist() == [[(10 + 30 + 41) / 3] * 2]
+
+
+def test_look_up_of_a_blank_is_zero():
+    (rows,) = rank([[1, 1]], [[1, -np.inf]], "order")
+    assert rows.look_up(table_of(np.array([10.0, 20.0, 30.0, 40.0])), 2).tolist() == [[20, 0]]
+
+
+class TestIdeal:
+    def test_descending_codes(self):
+        assert ideal_rows(block_of([[0, 3, 1, 3]]), 4).codes.tolist() == [[3, 3, 1, 0]]
+
+    def test_descending_in_another_order(self):
+        by = np.array([3, 0, 2, 1])  # code 0 is worth most, then 2, then 3, then 1
+        assert ideal_rows(block_of([[0, 1, 2, 3]]), 4, by).codes.tolist() == [[0, 2, 3, 1]]
+
+    def test_padding_stays_on_the_right(self):
+        blank = blank_code(4)
+        found = ideal_rows(block_of([[1], [0, 2, 3]]), 4, np.array([3, 2, 1, 0]))
+        assert found.codes.tolist() == [[1, blank, blank], [0, 2, 3]]
+
+
+class TestRuns:
+    """Two rows of five ranks: runs of 2, 1 and 2 documents, and of 1 and 4."""
+
+    runs = TieRuns(np.array([[True, False, False, True], [False, True, True, True]]))
+
+    def test_before(self):
+        assert self.runs.before.tolist() == [[0, 0, 2, 3, 3], [0, 1, 1, 1, 1]]
+
+    def test_length(self):
+        assert self.runs.length.tolist() == [[2, 2, 1, 2, 2], [1, 4, 4, 4, 4]]
+
+    def test_place(self):
+        assert self.runs.place.tolist() == [[1, 2, 1, 1, 2], [1, 1, 2, 3, 4]]
+
+    def test_at_start(self):
+        found = self.runs.at_start(np.arange(10).reshape(2, 5))
+        assert found.tolist() == [[0, 0, 2, 3, 3], [5, 6, 6, 6, 6]]
+
+    def test_total(self):
+        found = self.runs.total(np.arange(10.0).reshape(2, 5))
+        assert found.tolist() == [[1, 1, 2, 7, 7], [5, 30, 30, 30, 30]]
+
+    def test_mean(self):
+        found = self.runs.mean(np.arange(10.0).reshape(2, 5))
+        assert found.tolist() == [[0.5, 0.5, 2, 3.5, 3.5], [5, 7.5, 7.5, 7.5, 7.5]]
+
+
+class TestSums:
+    def test_at_cutoffs(self):
+        values = np.array([[1.0, 2.0, 4.0, 8.0], [16.0, 32.0, 64.0, 128.0]])
+        assert sums_at(values, [1, 3, None, 9]).tolist() == [[1, 7, 15, 15], [16, 112, 240, 240]]
+
+    @pytest.mark.parametrize("width", [1, 2, 7, 8, 9, 100, 127, 128, 129, 500, 16384, 16385, 20000])
+    @pytest.mark.parametrize("more", [1, 7, 200, 30000])
+    def test_appended_zeros_change_no_bit(self, width, more):
+        values = np.random.default_rng(width).normal(size=(3, width))
+        padded = np.hstack((values, np.zeros((3, more))))
+        cutoffs = [None, 1, 5, 150]
+        assert np.array_equal(sums_at(values, cutoffs), sums_at(padded, cutoffs))
+
+    @pytest.mark.parametrize("width", [1, 9, 129, 1000])
+    def test_rows_beside_change_no_bit(self, width):
+        values = np.random.default_rng(width).normal(size=(50, width))
+        together = sums_at(values, [None, 3])
+        assert np.array_equal(together[[17]], sums_at(values[[17]], [None, 3]))
