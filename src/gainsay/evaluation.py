@@ -103,10 +103,10 @@ class Evaluator:
                 families: Any = families,
             ) -> None:
                 levels = len(self.judgments.levels)
-                for rows in rank_block(block, by, ties, levels, all_retrieved=all_retrieved):
-                    for family in families:
-                        found = family.metric.score(rows, family.facts, family.cutoffs)
-                        per_query[rows.queries[:, None], family.columns] = found
+                rows = rank_block(block, by, ties, levels, all_retrieved=all_retrieved)
+                for family in families:
+                    found = family.metric.score(rows, family.facts, family.cutoffs)
+                    per_query[rows.queries[:, None], family.columns] = found
 
             self._run(work)
         for families in self._families.values():

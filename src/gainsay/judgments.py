@@ -160,7 +160,7 @@ class Judgments:
         documents = self._document_weights
         if documents is None:
             documents = np.repeat(self.weights, self.sizes)
-        sums = self.layout.sequential_sums(self.by_query(documents).astype(np.float32))
+        sums = self.layout.sequential_sums(documents.astype(np.float32))
         return (sums / np.maximum(self.sizes, 1).astype(np.float32)).astype(np.float64)
 
     def _checked_labels(self, values: np.ndarray[Any, Any], negative_labels: str) -> np.ndarray[Any, Any]:
@@ -182,6 +182,7 @@ class Judgments:
         return np.where(negative, 0, values) if negative_labels == "zero" else values
 
     def _checked_weights(self, weight: Any) -> tuple[Floats | None, Floats | None]:
+        """Return the weights of queries and, where they were given, of documents, those of a query together."""
         if weight is None:
             return None, None
         weights = numbers("weight", weight).astype(np.float64)
@@ -198,7 +199,8 @@ class Judgments:
             raise ValueError("weight is 0 for every query: a weighted mean needs at least one positive weight")
         if len(weights) == self.queries:
             return weights, None
-        totals = np.bincount(self._query_of_document(), weights=self.by_query(weights), minlength=self.queries)
+        weights = self.by_query(weights)
+        totals = np.bincount(self._query_of_document(), weights=weights, minlength=self.queries)
         return totals / np.maximum(self.sizes, 1), weights
 
     def _query_of_document(self) -> Integers:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import hypothesis.strategies as st
 import numpy as np
 import pytest
@@ -39,19 +41,19 @@ def assert_ranked(scores, payload, bits):
     """Compare `rank_rows` with np.lexsort; `payload` is -1 where a row has no document."""
     found = rank_rows(descending_keys(scores), payload.astype(np.int64), bits)
     blank = (1 << bits) - 1
-    tied_rows = {}
+    runs = []
     for row in range(len(scores)):
         present = np.flatnonzero(payload[row] >= 0)
         order = present[np.lexsort((payload[row, present], -scores[row, present]))]
         expected = payload[row, order].tolist() + [blank] * (payload.shape[1] - len(order))
         assert found.payload[row].tolist() == expected
-        ranked = scores[row, order]
-        equal = ranked[1:] == ranked[:-1]
-        if (equal & (payload[row, order][1:] != payload[row, order][:-1])).any():
-            tied_rows[row] = equal.tolist()
-    assert found.tied.tolist() == list(tied_rows)
-    for equal, expected in zip(found.equal, tied_rows.values(), strict=True):
-        assert equal[: len(expected)].tolist() == expected
+        start = 0
+        for _, equals in itertools.groupby(order, key=lambda at, row=row: scores[row, at] + 0.0):
+            payloads = [payload[row, at] for at in equals]
+            if len(set(payloads)) > 1:
+                runs.append((row * payload.shape[1] + start, len(payloads)))
+            start += len(payloads)
+    assert list(zip(found.starts.tolist(), found.lengths.tolist(), strict=True)) == runs
 
 
 @st.composite
@@ -121,9 +123,9 @@ def test_key_of_a_document_that_was_not_retrieved_is_the_last():
     assert keys[0] == NOT_RETRIEVED > keys[1]
 
 
-def test_no_row_is_called_tied_where_equal_scores_have_equal_payloads():
+def test_no_run_where_equal_scores_have_equal_payloads():
     found = rank_rows(descending_keys(np.array([[1.0, 1.0, 0.0]])), np.array([[2, 2, 1]]), 2)
-    assert found.tied.tolist() == []
+    assert found.starts.tolist() == found.lengths.tolist() == []
 
 
 def test_scores_are_left_as_they_are():

@@ -27,28 +27,34 @@ def rank(codes, scores, ties="average", levels=4):
     ("ties", "expected"), [("order", [2, 1, 3, 0]), ("worst", [1, 2, 3, 0]), ("best", [3, 2, 1, 0])]
 )
 def test_ties_by_rank(ties, expected):
-    (rows,) = rank([[0, 2, 1, 3]], [[-1, 5, 5, 5]], ties)
+    rows = rank([[0, 2, 1, 3]], [[-1, 5, 5, 5]], ties)
     assert rows.codes.tolist() == [expected]
 
 
-def test_rows_with_ties_come_apart_from_the_others():
-    parts = rank([[0, 1], [1, 0], [2, 2]], [[1, 1], [1, 0], [1, 1]])
-    assert {tuple(part.queries): part.runs is not None for part in parts} == {(0,): True, (1, 2): False}
+def test_runs_hold_ties_of_different_labels_only():
+    rows = rank([[0, 1], [1, 0], [2, 2]], [[1, 1], [1, 0], [1, 1]])
+    assert rows.runs is not None
+    tied = [int(rows.queries[start // rows.width]) for start in rows.runs.starts]
+    assert tied == [0]
+
+
+def test_no_runs_where_all_scores_differ():
+    assert rank([[0, 1], [1, 0]], [[1, 2], [1, 0]]).runs is None
 
 
 def test_shorter_rows_are_blank_to_the_right():
-    (rows,) = rank([[1], [3, 0]], [[1], [1, 2]], "order")
+    rows = rank([[1], [3, 0]], [[1], [1, 2]], "order")
     assert rows.codes.tolist() == [[1, blank_code(4)], [0, 3]]
 
 
 @pytest.mark.parametrize("ties", ["order", "worst", "best", "average"])
 def test_documents_that_were_not_retrieved_are_blank(ties):
-    (rows,) = rank([[3, 1, 2]], [[-np.inf, 1, -np.inf]], ties)[:1]
+    rows = rank([[3, 1, 2]], [[-np.inf, 1, -np.inf]], ties)
     assert rows.codes.tolist() == [[1, blank_code(4), blank_code(4)]]
 
 
 def test_sizes_count_documents_that_were_not_retrieved():
-    (rows,) = rank([[3, 1, 2]], [[-np.inf, 1, 0]], "order")
+    rows = rank([[3, 1, 2]], [[-np.inf, 1, 0]], "order")
     assert rows.sizes.tolist() == [3]
 
 
@@ -62,7 +68,7 @@ def test_blank_code_lies_above_all_codes(levels):
 def test_highest_code_survives_ranking(levels, ties):
     codes = [np.array([0, levels - 1])]
     (block,) = Layout(np.array([2]), codes[0].astype(np.int64), levels).blocks
-    (rows,) = rank_block(block, np.array([2.0, 1.0]), ties, levels, all_retrieved=True)
+    rows = rank_block(block, np.array([2.0, 1.0]), ties, levels, all_retrieved=True)
     assert rows.codes.tolist() == [[0, levels - 1]]
 
 
@@ -71,7 +77,7 @@ def test_at_least_finds_neither_lower_codes_nor_blanks(levels):
     all_codes = np.arange(levels)
     sizes = np.array([levels, 1])
     (block,) = Layout(sizes, np.append(all_codes, 0).astype(np.int64), levels).blocks[-1:]
-    (rows,) = rank_block(block, np.append(-all_codes, 0).astype(float), "order", levels, all_retrieved=True)
+    rows = rank_block(block, np.append(-all_codes, 0).astype(float), "order", levels, all_retrieved=True)
     row = rows.queries.tolist().index(0)
     for code in range(levels + 1):
         expected = [own >= code for own in all_codes] + [False] * (rows.width - levels)
@@ -79,17 +85,17 @@ def test_at_least_finds_neither_lower_codes_nor_blanks(levels):
 
 
 def test_look_up_without_runs():
-    (rows,) = rank([[0, 2]], [[2, 1]], "order")
+    rows = rank([[0, 2]], [[2, 1]], "order")
     assert rows.look_up(table_of(np.array([10.0, 20.0, 30.0, 40.0])), 2).tolist() == [[10, 30]]
 
 
 def test_look_up_gives_the_mean_of_a_run_that_the_depth_divides():
-    (rows,) = rank([[0, 2, 3]], [[1, 1, 1]])
+    rows = rank([[0, 2, 3]], [[1, 1, 1]])
     assert rows.look_up(table_of(np.array([10.0, 20.0, 30.0, 41.0])), 2).tolist() == [[(10 + 30 + 41) / 3] * 2]
 
 
 def test_look_up_of_a_blank_is_zero():
-    (rows,) = rank([[1, 1]], [[1, -np.inf]], "order")
+    rows = rank([[1, 1]], [[1, -np.inf]], "order")
     assert rows.look_up(table_of(np.array([10.0, 20.0, 30.0, 40.0])), 2).tolist() == [[20, 0]]
 
 
@@ -108,30 +114,41 @@ class TestIdeal:
 
 
 class TestRuns:
-    """Two rows of five ranks: runs of 2, 1 and 2 documents, and of 1 and 4."""
+    """Two rows of five ranks: runs of two documents at ranks 1 and 4, and in the second row of four at rank 2."""
 
-    runs = TieRuns(np.array([[True, False, False, True], [False, True, True, True]]))
+    runs = TieRuns(np.array([0, 3, 6]), np.array([2, 2, 4]), width=5)
 
     def test_before(self):
-        assert self.runs.before.tolist() == [[0, 0, 2, 3, 3], [0, 1, 1, 1, 1]]
+        assert self.runs.before.tolist() == [0, 3, 1]
 
-    def test_length(self):
-        assert self.runs.length.tolist() == [[2, 2, 1, 2, 2], [1, 4, 4, 4, 4]]
+    def test_positions(self):
+        assert self.runs.positions.tolist() == [0, 1, 3, 4, 6, 7, 8, 9]
 
-    def test_place(self):
-        assert self.runs.place.tolist() == [[1, 2, 1, 1, 2], [1, 1, 2, 3, 4]]
+    def test_places(self):
+        assert self.runs.places.tolist() == [0, 1, 0, 1, 0, 1, 2, 3]
 
-    def test_at_start(self):
-        found = self.runs.at_start(np.arange(10).reshape(2, 5))
-        assert found.tolist() == [[0, 0, 2, 3, 3], [5, 6, 6, 6, 6]]
-
-    def test_total(self):
-        found = self.runs.total(np.arange(10.0).reshape(2, 5))
-        assert found.tolist() == [[1, 1, 2, 7, 7], [5, 30, 30, 30, 30]]
+    def test_totals(self):
+        assert self.runs.totals(np.arange(10.0)[self.runs.positions]).tolist() == [0 + 1, 3 + 4, 6 + 7 + 8 + 9]
 
     def test_mean(self):
         found = self.runs.mean(np.arange(10.0).reshape(2, 5))
         assert found.tolist() == [[0.5, 0.5, 2, 3.5, 3.5], [5, 7.5, 7.5, 7.5, 7.5]]
+
+    @pytest.mark.parametrize(("depth", "starts"), [(1, [0]), (2, [0, 6]), (3, [0, 6]), (4, [0, 3, 6]), (9, [0, 3, 6])])
+    def test_reaching(self, depth, starts):
+        assert self.runs.reaching(depth).starts.tolist() == starts
+
+    def test_average_stops_at_the_depth(self):
+        out = np.zeros((2, 4))
+        runs = self.runs.reaching(4)
+        runs.average(out, np.arange(10.0)[runs.positions])
+        assert out.tolist() == [[0.5, 0.5, 0, 3.5], [0, 7.5, 7.5, 7.5]]
+
+    def test_over(self):
+        row, column = np.array([0, 0, 0, 1, 1]), np.array([1, 2, 4, 0, 4])
+        run, inside = self.runs.over(row, column)
+        assert inside.tolist() == [True, False, True, False, True]
+        assert run[inside].tolist() == [0, 1, 2]
 
 
 class TestSums:

@@ -77,4 +77,4 @@ class Rankings:
         levels = len(self.judgments.levels)
         for block in self.judgments.layout.blocks:
             if among is None or np.isin(block.queries, among).any():
-                yield from rank_block(block, scores, ties or by.ties, levels, all_retrieved=all_retrieved)
+                yield rank_block(block, scores, ties or by.ties, levels, all_retrieved=all_retrieved)

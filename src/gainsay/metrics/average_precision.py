@@ -63,17 +63,13 @@ class AP(BinaryMetric):
         """Return AP at each cutoff."""
         relevant = facts.at_ranks(rows)
         ranks = np.arange(1, depth_of(cutoffs, rows.width) + 1)
+        hits = np.add.accumulate(relevant[:, : len(ranks)], axis=1, dtype=np.int32)
+        terms = (hits * relevant[:, : len(ranks)]) * (1.0 / ranks)
         if rows.runs is not None:
-            terms = _expected_precision(relevant, rows.runs)[:, : len(ranks)] / ranks
-            if self.denominator == "hits":
-                return np.stack([_per_hit(relevant, rows, terms, k) for k in cutoffs], axis=1)
-            return sums_at(terms, cutoffs) / self._divisor(rows, facts, cutoffs)
-        relevant = relevant[:, : len(ranks)]
-        hits = np.add.accumulate(relevant, axis=1, dtype=np.int32)
-        counts = hits[:, [depth_of([k], rows.width) - 1 for k in cutoffs]] if self.denominator == "hits" else None
-        hits *= relevant
-        sums = sums_at(hits * (1.0 / ranks), cutoffs)
-        return sums / (self._divisor(rows, facts, cutoffs) if counts is None else np.maximum(counts, 1))
+            _expect(terms, relevant, hits, rows.runs.reaching(len(ranks)))
+        if self.denominator == "hits":
+            return np.stack([_per_hit(relevant, hits, rows, terms, k) for k in cutoffs], axis=1)
+        return sums_at(terms, cutoffs) / self._divisor(rows, facts, cutoffs)
 
     def _divisor(self, rows: RankedRows, facts: RelevanceFacts, cutoffs: Sequence[int | None]) -> Floats:
         relevant = np.maximum(facts.relevant[rows.queries], 1)[:, None].astype(np.float64)
@@ -82,33 +78,52 @@ class AP(BinaryMetric):
         return np.minimum(relevant, [np.inf if k is None else k for k in cutoffs])
 
 
-def _expected_precision(relevant: Bools, runs: TieRuns) -> Floats:
-    """Return at each rank the expectation of the number of hits so far, counted where the rank is a hit itself."""
-    present = relevant.astype(np.float64)
-    in_run = runs.total(present)
-    running = np.add.accumulate(present, axis=1)
-    earlier = runs.at_start(running - present)
-    inside = (runs.place - 1) * (in_run - 1) / np.maximum(runs.length - 1, 1)
-    expected: Floats = in_run / runs.length * (earlier + 1 + inside)
-    return expected
+def _expect(terms: Floats, relevant: Bools, hits: Integers, runs: TieRuns) -> None:
+    """Replace the terms of tied documents by their expectations; `hits` counts relevant documents up to each rank."""
+    if not len(runs):
+        return
+    t, r = runs.lengths, runs.totals(relevant.ravel()[runs.positions])
+    row = runs.starts // runs.width
+    earlier = hits[row, runs.before] - relevant[row, runs.before]
+    share = r / t
+    at_first, per_place = share * (earlier + 1), share * (r - 1) / np.maximum(t - 1, 1)
+    rank = runs.spread(runs.before + 1) + runs.places
+    runs.put(terms, (runs.spread(at_first) + runs.spread(per_place) * runs.places) / rank)
 
 
-def _per_hit(relevant: Bools, rows: RankedRows, terms: Floats, k: int | None) -> Floats:
+def _per_hit(relevant: Bools, hits: Integers, rows: RankedRows, terms: Floats, k: int | None) -> Floats:
     """Return the expectation of (sum of precisions) / (hits among the first k ranks).
 
-    Only the run that the cutoff divides makes the number of hits uncertain: it has s documents before it with R_s
-    relevant, t documents, r relevant, and m of its places count. The number h of relevant documents on these places is
-    hypergeometric, and given h they are spread evenly over the m places.
+    Only a run of ties that the cutoff divides makes the number of hits uncertain.
     """
-    runs = rows.runs
-    assert runs is not None
-    present = relevant.astype(np.float64)
-    last = np.arange(len(relevant)), (rows.sizes if k is None else np.minimum(rows.sizes, k)) - 1
-    s, t, m, r = runs.before[last], runs.length[last], runs.place[last], runs.total(present)[last]
-    earlier = (np.add.accumulate(present, axis=1) - present)[last[0], s]
+    number = np.arange(len(hits))
+    last = (rows.sizes if k is None else np.minimum(rows.sizes, k)) - 1
+    within = np.arange(terms.shape[1]) <= last[:, None]
+    values: Floats = row_sums(terms * within) / np.maximum(hits[number, last], 1)
+    if rows.runs is None:
+        return values
+    run, divided = rows.runs.over(number, last)
+    run, row = run[divided], number[divided]
+    if len(run):
+        values[row] = _per_uncertain_hit(relevant, hits, terms, rows.runs, run, row, last[row])
+    return values
+
+
+def _per_uncertain_hit(
+    relevant: Bools, hits: Integers, terms: Floats, runs: TieRuns, run: Integers, row: Integers, last: Integers
+) -> Floats:
+    """Return the same for rows whose rank `last` lies in a run of ties.
+
+    The run has s documents before it with R_s relevant, t documents, r relevant, and m of its places count. The number
+    h of relevant documents on these places is hypergeometric, and given h they are spread evenly over the m places.
+    """
+    s, t = runs.before[run], runs.lengths[run]
+    r = runs.totals(relevant.ravel()[runs.positions])[run]
+    m = last - s + 1
+    earlier = hits[row, s] - relevant[row, s]
     ranks = np.arange(1, terms.shape[1] + 1)
-    inside = (ranks > s[:, None]) & (ranks <= last[1][:, None] + 1)
-    sure = row_sums(terms * (ranks <= s[:, None]))
+    inside = (ranks > s[:, None]) & (ranks <= last[:, None] + 1)
+    sure = row_sums(terms[row] * (ranks <= s[:, None]))
     reciprocal = row_sums(inside / ranks)
     weighted = row_sums(inside * (ranks - s[:, None] - 1) / ranks)
     h = np.arange(int(np.minimum(m, r).max(initial=0)) + 1)

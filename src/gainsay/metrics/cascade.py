@@ -169,11 +169,9 @@ class ERR(Metric):
     def _average(self, stops: Floats, reaches: Floats, stop: Floats, rows: RankedRows, depth: int) -> None:
         """Replace, in runs of different labels, the probabilities that the reader stops at each rank by their means."""
         assert rows.runs is not None
-        starts, lengths, codes = rows.runs.starts, rows.runs.lengths, rows.codes.ravel()
-        differ = codes[starts] != codes[starts + lengths - 1]  # the codes of a run ascend
-        chosen = np.flatnonzero(differ & (starts % rows.width < depth))
-        chosen = chosen[np.argsort(-lengths[chosen], kind="stable")]
-        starts, lengths = starts[chosen], lengths[chosen]
+        runs = rows.runs.reaching(depth)
+        longest_first = np.argsort(-runs.lengths, kind="stable")
+        starts, lengths = runs.starts[longest_first], runs.lengths[longest_first]
         means = self._mean_stops(stop.ravel(), starts, lengths, depth) * reaches.ravel()[starts, None]
         place = np.arange(means.shape[1])
         within = place < lengths[:, None]

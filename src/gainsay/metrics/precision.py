@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
-from ..ranking.rows import sums_at
+from ..ranking.rows import row_sums, sums_at
 from .base import choice, depth_of
 from .relevance import BinaryMetric, RelevanceFacts, first_relevant
 
@@ -115,8 +115,11 @@ class Hit(BinaryMetric):
 
     def score(self, rows: RankedRows, facts: RelevanceFacts, cutoffs: Sequence[int | None]) -> Floats:
         """Return the (expected) hit at each cutoff."""
-        relevant = facts.at_ranks(rows)
-        if rows.runs is not None:
-            return sums_at(first_relevant(relevant, rows), cutoffs)
-        depths = [depth_of([k], rows.width) for k in cutoffs]
-        return np.stack([relevant[:, :depth].any(axis=1) for depth in depths], axis=1).astype(np.float64)
+        first = first_relevant(facts.at_ranks(rows), rows)
+        within = [first.found & (first.rank < (np.inf if k is None else k)) for k in cutoffs]
+        hit = np.stack(within, axis=1).astype(np.float64)
+        for column, k in enumerate(cutoffs):
+            if k is not None and len(first.rows):
+                place = np.arange(first.chance.shape[1])
+                hit[first.rows, column] = row_sums(np.where(place < k - first.before[:, None], first.chance, 0.0))
+        return hit

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from ..ranking.rows import sums_at
-from .base import depth_of
+from ..ranking.rows import row_sums
 from .relevance import BinaryMetric, RelevanceFacts, first_relevant
 
 if TYPE_CHECKING:
@@ -47,12 +46,13 @@ class RR(BinaryMetric):
 
     def score(self, rows: RankedRows, facts: RelevanceFacts, cutoffs: Sequence[int | None]) -> Floats:
         """Return RR at each cutoff."""
-        relevant = facts.at_ranks(rows)
-        depth = depth_of(cutoffs, rows.width)
-        if rows.runs is not None:
-            return sums_at(first_relevant(relevant, rows)[:, :depth] / np.arange(1, depth + 1), cutoffs)
-        first = relevant[:, :depth].argmax(axis=1)
-        found = relevant[np.arange(len(first)), first]
-        reciprocal = np.where(found, 1.0 / (first + 1), 0.0)
-        within = [first < (np.inf if k is None else k) for k in cutoffs]
-        return np.stack(within, axis=1) * reciprocal[:, None]
+        first = first_relevant(facts.at_ranks(rows), rows)
+        reciprocal = np.where(first.found, 1.0 / (first.rank + 1), 0.0)
+        within = [first.rank < (np.inf if k is None else k) for k in cutoffs]
+        values: Floats = np.where(np.stack(within, axis=1), reciprocal[:, None], 0.0)
+        if len(first.rows):
+            rank = first.before[:, None] + np.arange(1, first.chance.shape[1] + 1)
+            terms = first.chance / rank
+            for column, k in enumerate(cutoffs):
+                values[first.rows, column] = row_sums(terms if k is None else np.where(rank <= k, terms, 0.0))
+        return values

@@ -32,9 +32,11 @@ class RelevanceFacts(Facts):
     def expected(self, rows: RankedRows, depth: int) -> Floats:
         """Return the probability that a relevant document stands at each of the first ranks."""
         relevant = self.at_ranks(rows)
-        if rows.runs is None:
-            return relevant[:, :depth].astype(np.float64)
-        return rows.runs.mean(relevant.astype(np.float64))[:, :depth]
+        expected = relevant[:, :depth].astype(np.float64)
+        if rows.runs is not None:
+            runs = rows.runs.reaching(depth)
+            runs.average(expected, relevant.ravel()[runs.positions])
+        return expected
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,20 +66,38 @@ class BinaryMetric(Metric):
         )
 
 
-def first_relevant(relevant: Bools, rows: RankedRows) -> Floats:
-    """Return the probability that the first relevant document of a tied ranking stands at each rank.
+@dataclass(frozen=True, eq=False)
+class FirstRelevant:
+    """Rank of the first relevant document of each row (from 0), and where a run of ties makes it uncertain.
 
-    The first run that holds one has s documents before it, t documents, r relevant: none stands on its first i places
-    with probability prod over j < i of (t - r - j) / (t - j).
+    Row `rows[i]` is uncertain: its first relevant document stands on place j (from 0) of a run with `before[i]`
+    documents before it, with probability `chance[i, j]`.
     """
-    runs = rows.runs
-    assert runs is not None
-    present = relevant.astype(np.float64)
-    in_run = runs.total(present)
-    left = runs.length - runs.place + 1
-    # the chances, given no hit earlier in the run, of one here and of none
-    hit, miss = np.minimum(in_run / left, 1.0), np.maximum(left - in_run, 0.0) / left
-    before = np.ones_like(miss)
-    np.multiply.accumulate(miss[:, :-1], axis=1, out=before[:, 1:])
-    first: Floats = before * hit
-    return first
+
+    rank: Integers
+    found: Bools
+    rows: Integers
+    before: Integers
+    chance: Floats
+
+
+def first_relevant(relevant: Bools, rows: RankedRows) -> FirstRelevant:
+    """Return where the first relevant document stands.
+
+    The first run that holds one has t documents, r of them relevant: none stands on its first j places with probability
+    prod over i < j of (t - r - i) / (t - i).
+    """
+    number = np.arange(len(relevant))
+    rank = relevant.argmax(axis=1)
+    found = relevant[number, rank]
+    if rows.runs is None:
+        return FirstRelevant(rank, found, number[:0], rank[:0], np.zeros((0, 1)))
+    run, uncertain = rows.runs.over(number, rank)
+    uncertain &= found
+    run = run[uncertain]
+    hits = rows.runs.totals(relevant.ravel()[rows.runs.positions])[run, None]
+    places = np.arange(int((rows.runs.lengths[run, None] - hits).max(initial=0)) + 1)
+    left = np.maximum(rows.runs.lengths[run, None] - places, 1)
+    none_before = np.ones((len(run), len(places)))
+    np.multiply.accumulate(np.maximum(left - hits, 0.0)[:, :-1] / left[:, :-1], axis=1, out=none_before[:, 1:])
+    return FirstRelevant(rank, found, number[uncertain], rows.runs.before[run], none_before * (hits / left))

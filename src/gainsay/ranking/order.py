@@ -37,15 +37,15 @@ def descending_keys(scores: np.ndarray[Any, Any]) -> Keys:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Order:
-    """Payloads of each row in ranked order (all ones for padding).
+    """Payloads of each row in ranked order (all ones for padding), shape (rows, width).
 
-    `tied` lists the rows in which documents of equal score but different payload exist; `equal[i, r]` says for row
-    `tied[i]` that the documents at positions r and r + 1 have the same score.
+    `starts` and `lengths` list the runs of documents that have equal scores but not all the same payload: where the
+    first one stands in the flattened rows, and how many there are.
     """
 
     payload: Keys
-    tied: Integers
-    equal: Bools
+    starts: Integers
+    lengths: Integers
 
 
 def rank_rows(keys: Keys, payload: npt.NDArray[np.int64], bits: int) -> Order:
@@ -68,24 +68,49 @@ def rank_rows(keys: Keys, payload: npt.NDArray[np.int64], bits: int) -> Order:
     # equal but for the payload (step 1 .. low; 0 wraps round): a tie, or a difference that the cut bits have hidden
     suspect = np.flatnonzero(((step - np.uint64(1)) < low).any(axis=1))
     if not len(suspect):
-        return Order(packed & low, suspect, np.empty((0, step.shape[1]), dtype=bool))
-    full = np.where(payload[suspect] < 0, _PADDING, keys[suspect])
-    ranked = np.sort(full, axis=1)
-    equal = ranked[:, 1:] == ranked[:, :-1]
-    step = step[suspect]
-    hidden = np.flatnonzero(((step <= low) & ~equal).any(axis=1))
-    if len(hidden):
-        rows = suspect[hidden]
-        _rank_exactly(packed, full[hidden], payload, rows)
-        step[hidden] = packed[rows, 1:] ^ packed[rows, :-1]
-    ties = np.flatnonzero((equal & (step != 0)).any(axis=1))
-    return Order(packed & low, suspect[ties], equal[ties])
+        packed &= low
+        return Order(packed, suspect, suspect)
+    chosen = slice(None) if len(suspect) == len(step) else suspect  # a slice makes no copy
+    equal = step[chosen] <= low
+    if np.where(payload[chosen] < 0, 0, keys[chosen] & low).any():  # else nothing was cut, as with scores of 32 bits
+        full = _with_padding(keys[chosen], payload[chosen])
+        full.sort(axis=1)
+        truly = full[:, 1:] == full[:, :-1]
+        hidden = np.flatnonzero((equal & ~truly).any(axis=1))
+        if len(hidden):
+            _rank_exactly(packed, keys, payload, suspect[hidden])
+        equal = truly
+    packed &= low
+    return Order(packed, *_runs(packed, suspect, equal))
 
 
-def _rank_exactly(packed: Keys, full: Keys, payload: npt.NDArray[np.int64], rows: Integers) -> None:
+def _with_padding(keys: Keys, payload: npt.NDArray[np.int64]) -> Keys:
+    """Return keys with padding in its place, behind all documents."""
+    padded: Keys = np.where(payload < 0, _PADDING, keys)
+    return padded
+
+
+def _rank_exactly(packed: Keys, keys: Keys, payload: npt.NDArray[np.int64], rows: Integers) -> None:
     """Replace rows of `packed` by their payloads ranked by the full keys."""
-    chosen = payload[rows]
-    by_payload = np.sort(chosen.view(np.uint64), axis=1)
-    order = np.argsort(chosen.view(np.uint64), axis=1, kind="stable")
-    keys = np.take_along_axis(full, order, axis=1)
-    packed[rows] = np.take_along_axis(by_payload, np.argsort(keys, axis=1, kind="stable"), axis=1)
+    order = np.argsort(payload[rows].view(np.uint64), axis=1, kind="stable")
+    full = np.take_along_axis(_with_padding(keys[rows], payload[rows]), order, axis=1)
+    order = np.take_along_axis(order, np.argsort(full, axis=1, kind="stable"), axis=1)
+    packed[rows] = np.take_along_axis(payload[rows].view(np.uint64), order, axis=1)
+
+
+def _runs(payload: Keys, rows: Integers, equal: Bools) -> tuple[Integers, Integers]:
+    """Return starts and lengths of the runs of different payloads; `equal` says which neighbours in `rows` tie."""
+    width = payload.shape[1]
+    with_next = np.zeros((len(rows), width), dtype=bool)
+    with_next[:, :-1] = equal
+    at = np.flatnonzero(with_next)
+    if not len(at):
+        return at, at
+    ends = np.flatnonzero(np.diff(at, append=-1) != 1)
+    firsts = np.concatenate(([0], ends[:-1] + 1))
+    lengths = ends - firsts + 2
+    row, column = np.divmod(at[firsts], width)
+    starts = rows[row] * width + column
+    ranked = payload.ravel()
+    differ = ranked[starts] != ranked[starts + lengths - 1]
+    return starts[differ], lengths[differ]

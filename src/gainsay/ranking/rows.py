@@ -36,8 +36,8 @@ class RankedRows:
     sizes : ndarray of int64, shape (rows,)
         Judged documents of each query, whether retrieved or not.
     runs : TieRuns or None
-        The runs of documents with equal scores, where a metric is to average over their orders; None where every
-        document has its rank.
+        The runs of documents with equal scores over whose orders a metric is to average; None where every document has
+        its rank.
     """
 
     queries: Integers
@@ -52,9 +52,11 @@ class RankedRows:
 
     def look_up(self, table: Floats, depth: int) -> Floats:
         """Return the expected value of `table[code]` at each of the first `depth` ranks, shape (rows, depth)."""
-        if self.runs is None:
-            return np.take(table, self.codes[:, :depth])
-        return self.runs.mean(np.take(table, self.codes))[:, :depth]
+        values: Floats = np.take(table, self.codes[:, :depth])
+        if self.runs is not None:
+            runs = self.runs.reaching(depth)
+            runs.average(values, np.take(table, self.codes.ravel()[runs.positions]))
+        return values
 
     def at_least(self, code: int, levels: int) -> Bools:
         """Return at which ranks a document with label code >= `code` stands, shape (rows, width)."""
@@ -79,7 +81,7 @@ def table_of(values: Floats) -> Floats:
 
 def rank_block(
     block: Block, scores: np.ndarray[Any, Any], ties: Ties, levels: int, *, all_retrieved: bool
-) -> list[RankedRows]:
+) -> RankedRows:
     """Rank the queries of a block.
 
     Parameters
@@ -89,8 +91,7 @@ def rank_block(
     scores : ndarray of float32 or float64, shape (documents,)
         Documents of a query together; no NaN, -inf for a document that was not retrieved.
     ties : {"average", "order", "worst", "best"}
-        What to do with documents of equal score. Under "average" the rows that have such documents come apart from
-        the others, with their runs.
+        What to do with documents of equal score; "average" gives their runs.
     levels : int
         Number of distinct labels.
     all_retrieved : bool
@@ -109,15 +110,12 @@ def rank_block(
     codes = (order.payload & np.uint64(blank)).astype(np.min_scalar_type(blank))
     if ties == "best":
         codes = np.where(codes == blank, codes, codes.dtype.type(levels - 1) - codes)
+    runs = TieRuns(order.starts, order.lengths, block.width) if ties == "average" else None
     if not all_retrieved:
         retrieved = np.count_nonzero((keys < NOT_RETRIEVED) & (block.codes >= 0), axis=1)
         codes[np.arange(block.width) >= retrieved[:, None]] = blank
-    if ties != "average" or not len(order.tied):
-        return [RankedRows(block.queries, codes, block.sizes)]
-    untied = np.ones(len(codes), dtype=bool)
-    untied[order.tied] = False
-    parts = [(order.tied, TieRuns(order.equal)), (np.flatnonzero(untied), None)]
-    return [RankedRows(block.queries[at], codes[at], block.sizes[at], runs) for at, runs in parts if len(at)]
+        runs = runs and runs.chosen(runs.before < retrieved[runs.starts // block.width])
+    return RankedRows(block.queries, codes, block.sizes, runs or None)
 
 
 def ideal_rows(block: Block, levels: int, by: Integers | None = None) -> RankedRows:

@@ -1,4 +1,4 @@
-"""Runs of documents with equal scores, whose order a metric averages over."""
+"""Runs of documents with equal scores, over whose orders a metric averages."""
 
 from __future__ import annotations
 
@@ -12,50 +12,84 @@ if TYPE_CHECKING:
 
 
 class TieRuns:
-    """The runs of equal scores in each row; a document without an equal is a run of one, and so is all padding.
+    """Runs of two or more documents with equal scores and different labels, in ascending order.
 
-    Methods and attributes give one value per rank, shape (rows, width): at rank s + i of a run of t documents that
-    has s documents before it, `before` is s and `length` is t. `starts` and `lengths` list the runs themselves, by
-    position in the flattened rows.
+    Only these make a ranking uncertain: a document whose equals all have its label is worth the same in any order.
+
+    Parameters
+    ----------
+    starts, lengths : ndarray of int64, shape (runs,)
+        Position of the first document of each run in the flattened rows, and its number of documents.
+    width : int
+        Ranks of a row.
     """
 
-    def __init__(self, equal: Bools) -> None:
-        rows, width = len(equal), equal.shape[1] + 1
-        first = np.ones((rows, width), dtype=bool)
-        np.logical_not(equal, out=first[:, 1:])
-        self._shape = rows, width
-        self.starts = np.flatnonzero(first)
-        self.lengths = np.diff(self.starts, append=first.size)
+    def __init__(self, starts: Integers, lengths: Integers, width: int) -> None:
+        self.starts = starts
+        self.lengths = lengths
+        self.width = width
 
-    def _spread(self, per_run: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-        """Return the value of its run at each rank."""
-        return np.repeat(per_run, self.lengths).reshape(self._shape)
+    def __len__(self) -> int:
+        return len(self.starts)
 
     @cached_property
     def before(self) -> Integers:
-        """Documents ranked before the run."""
-        return self._spread(self.starts % self._shape[1])
+        """Documents ranked before each run."""
+        return self.starts % self.width
 
     @cached_property
-    def length(self) -> Integers:
-        """Documents in the run."""
-        return self._spread(self.lengths)
+    def offsets(self) -> Integers:
+        """Place of each run's first document in `positions`."""
+        return np.cumsum(self.lengths) - self.lengths
 
     @cached_property
-    def place(self) -> Integers:
-        """Place within the run, 1 for its first rank."""
-        places: Integers = np.arange(1, self._shape[1] + 1) - self.before
+    def positions(self) -> Integers:
+        """Position in the flattened rows of every document of every run."""
+        positions: Integers = np.arange(self.lengths.sum()) + self.spread(self.starts - self.offsets)
+        return positions
+
+    @cached_property
+    def places(self) -> Integers:
+        """Place of every document within its run, 0 for the first."""
+        places: Integers = np.arange(self.lengths.sum()) - self.spread(self.offsets)
         return places
 
-    def at_start(self, values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-        """Return the value that stands at the first rank of the run."""
-        return self._spread(values.ravel()[self.starts])
+    def reaching(self, depth: int) -> TieRuns:
+        """Return the runs of which at least one document stands among the first `depth` ranks."""
+        return self if depth >= self.width else self.chosen(self.before < depth)
 
-    def total(self, values: Floats) -> Floats:
-        """Sum over the run."""
-        return self._spread(np.add.reduceat(values.ravel(), self.starts))
+    def chosen(self, which: Bools) -> TieRuns:
+        """Return some of the runs."""
+        return TieRuns(self.starts[which], self.lengths[which], self.width)
+
+    def over(self, row: Integers, column: Integers) -> tuple[Integers, Bools]:
+        """Return the run that holds each given document (of a row and a rank), and whether there is one."""
+        at = row * self.width + column
+        run = np.searchsorted(self.starts, at, side="right") - 1
+        return run, (run >= 0) & (at < self.starts[run] + self.lengths[run])
+
+    def spread(self, per_run: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        """Return the value of its run for every document of every run."""
+        return np.repeat(per_run, self.lengths)
+
+    def totals(self, values: np.ndarray[Any, Any]) -> Floats:
+        """Return the sums over each run of values that stand at its positions."""
+        if not len(self):
+            return np.zeros(0)
+        return np.add.reduceat(values, self.offsets, dtype=np.float64)
+
+    def put(self, out: Floats, values: Floats) -> None:
+        """Write one value for every document of every run to its rank in `out`, shape (rows, depth)."""
+        row, column = np.divmod(self.positions, self.width)
+        inside = column < out.shape[1]
+        out[row[inside], column[inside]] = values[inside]
 
     def mean(self, values: Floats) -> Floats:
-        """Mean over the run: what is expected at each of its ranks when all orders are equally likely."""
-        sums = np.add.reduceat(values.ravel(), self.starts)
-        return self._spread(sums / self.lengths)
+        """Return `values`, of shape (rows, width), with the mean over its run at every rank of a run."""
+        mean = values.copy()
+        self.average(mean, values.ravel()[self.positions])
+        return mean
+
+    def average(self, out: Floats, values: np.ndarray[Any, Any]) -> None:
+        """Put the mean over its run, of values that stand at the runs' positions, at every rank of a run in `out`."""
+        self.put(out, self.spread(self.totals(values) / self.lengths))
