@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from ._typing import Floats
-    from .metrics.base import Facts, Metric, Scores
+    from .metrics.base import Metric, Scores
     from .ranking.layout import Block
     from .ranking.rows import Ties
 
@@ -31,12 +31,27 @@ CELLS_PER_THREAD = 150_000
 
 @dataclass(frozen=True, eq=False)
 class _Family:
-    """Metrics that differ in their cutoff only, and the columns that their values go to."""
+    """Metrics that differ in their cutoff only, and where among their group's values theirs stand."""
 
     metric: Metric
-    facts: Facts
+    facts: Any
     cutoffs: Sequence[int | None]
-    columns: Sequence[int]
+    place: slice
+
+    @cached_property
+    def has_empty(self) -> bool:
+        """Whether any query is without relevant documents."""
+        return bool(self.facts.empty.any())
+
+
+@dataclass(frozen=True, eq=False)
+class _Group:
+    """Metrics for which documents are ranked alike, and the columns of the result that their values go to."""
+
+    ties: Ties
+    scores: Scores
+    families: list[_Family] = field(default_factory=list)
+    columns: list[int] = field(default_factory=list)
 
 
 class Evaluator:
@@ -75,7 +90,7 @@ class Evaluator:
         self.metrics = parse_metrics(metrics)
         self.names = tuple(str(metric) for metric in self.metrics)
         self._threads = n_jobs if n_jobs is not None else _cpus()
-        self._families = _families(self.metrics, judgments)
+        self._groups = _groups(self.metrics, judgments)
 
     def __call__(self, scores: Any) -> Evaluation:
         """Evaluate one score per document, in the order of the labels.
@@ -89,30 +104,29 @@ class Evaluator:
             in which row and of which query.
         """
         values = self._checked(scores)
-        per_query = np.zeros((self.judgments.queries, len(self.metrics)))
-        for (ties, precision), families in self._families.items():
+        per_query = np.empty((self.judgments.queries, len(self.metrics)))
+        for group in self._groups:
             with np.errstate(over="ignore"):
-                ranked_by = values.astype(np.float32) if precision == "float32" else values
-            all_retrieved = bool(ranked_by.min() != -np.inf)
-
-            def work(
-                block: Block,
-                ties: Ties = ties,
-                by: Any = ranked_by,
-                all_retrieved: bool = all_retrieved,
-                families: Any = families,
-            ) -> None:
-                levels = len(self.judgments.levels)
-                rows = rank_block(block, by, ties, levels, all_retrieved=all_retrieved)
-                for family in families:
-                    found = family.metric.score(rows, family.facts, family.cutoffs)
-                    per_query[rows.queries[:, None], family.columns] = found
-
-            self._run(work)
-        for families in self._families.values():
-            for family in families:
-                _settle_empty(per_query, family)
+                ranked_by = values.astype(np.float32) if group.scores == "float32" else values
+            found = np.empty((self.judgments.queries, len(group.columns)))
+            found[:] = [_if_empty(self.metrics[column]) for column in group.columns]  # no block has empty groups
+            self._run(partial(self._evaluate_block, group, ranked_by, bool(ranked_by.min() != -np.inf), found))
+            per_query[:, group.columns] = found
         return Evaluation(self.metrics, self.judgments, per_query)
+
+    def _evaluate_block(
+        self, group: _Group, scores: np.ndarray[Any, Any], all_retrieved: bool, found: Floats, block: Block
+    ) -> None:
+        """Rank the queries of a block and write the values of all metrics of a group to their rows of `found`."""
+        levels = len(self.judgments.levels)
+        rows = rank_block(block, scores, group.ties, levels, all_retrieved=all_retrieved)
+        values = np.empty((len(block.queries), len(group.columns)))
+        for family in group.families:
+            own = family.metric.score(rows, family.facts, family.cutoffs)
+            if family.has_empty:
+                own = np.where(family.facts.empty[block.queries], _if_empty(family.metric), own)
+            values[:, family.place] = own
+        found[block.queries] = values
 
     def _run(self, work: Any) -> None:
         """Do the work on every block, in threads where there is enough of it."""
@@ -230,25 +244,24 @@ def evaluate(
     return Evaluator(metrics, judgments, n_jobs)(scores)
 
 
-def _families(metrics: Sequence[Metric], judgments: Judgments) -> dict[tuple[Ties, Scores], list[_Family]]:
-    """Group metrics by how documents are ranked, then by what differs in the cutoff only."""
+def _groups(metrics: Sequence[Metric], judgments: Judgments) -> list[_Group]:
+    """Bind metrics to judgments: grouped by how documents are ranked, then by what differs in the cutoff only."""
     members: dict[Metric, list[int]] = {}
     for column, metric in enumerate(metrics):
         members.setdefault(metric.without_cutoff(), []).append(column)
-    families: dict[tuple[Ties, Scores], list[_Family]] = {}
+    groups: dict[tuple[Ties, Scores], _Group] = {}
     for metric, columns in members.items():
         cutoffs = [metrics[column].k for column in columns]
-        family = _Family(metric, metric.bind(judgments, cutoffs), cutoffs, columns)
-        families.setdefault((metric.ties, metric.scores), []).append(family)
-    return families
+        group = groups.setdefault((metric.ties, metric.scores), _Group(metric.ties, metric.scores))
+        place = slice(len(group.columns), len(group.columns) + len(columns))
+        group.families.append(_Family(metric, metric.bind(judgments, cutoffs), cutoffs, place))
+        group.columns.extend(columns)
+    return list(groups.values())
 
 
-def _settle_empty(per_query: Floats, family: _Family) -> None:
-    """Give queries without relevant documents the value that the metric's option says."""
-    empty = family.facts.empty
-    if empty.any():
-        value = np.nan if family.metric.empty == "skip" else family.metric.empty
-        per_query[:, family.columns] = np.where(empty, value, per_query[:, family.columns])
+def _if_empty(metric: Metric) -> float:
+    """Return the value of a query without relevant documents."""
+    return float("nan") if metric.empty == "skip" else metric.empty
 
 
 def _mean(metric: Metric, judgments: Judgments, values: Floats) -> float:

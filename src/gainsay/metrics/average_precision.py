@@ -80,15 +80,19 @@ class AP(BinaryMetric):
 
 def _expect(terms: Floats, relevant: Bools, hits: Integers, runs: TieRuns) -> None:
     """Replace the terms of tied documents by their expectations; `hits` counts relevant documents up to each rank."""
+    in_run = runs.totals(relevant.ravel()[runs.positions])
+    mixed = (in_run > 0) & (in_run < runs.lengths)  # elsewhere every order gives the same
+    runs, r = runs.chosen(mixed), in_run[mixed]
     if not len(runs):
         return
-    t, r = runs.lengths, runs.totals(relevant.ravel()[runs.positions])
     row = runs.starts // runs.width
     earlier = hits[row, runs.before] - relevant[row, runs.before]
-    share = r / t
-    at_first, per_place = share * (earlier + 1), share * (r - 1) / np.maximum(t - 1, 1)
-    rank = runs.spread(runs.before + 1) + runs.places
-    runs.put(terms, (runs.spread(at_first) + runs.spread(per_place) * runs.places) / rank)
+    share = r / runs.lengths
+    at_first, per_place = share * (earlier + 1), share * (r - 1) / (runs.lengths - 1)
+    expected: Floats = runs.spread(per_place) * runs.places
+    expected += runs.spread(at_first)
+    expected /= runs.spread(runs.before + 1) + runs.places
+    runs.put(terms, expected)
 
 
 def _per_hit(relevant: Bools, hits: Integers, rows: RankedRows, terms: Floats, k: int | None) -> Floats:

@@ -94,10 +94,10 @@ def first_relevant(relevant: Bools, rows: RankedRows) -> FirstRelevant:
         return FirstRelevant(rank, found, number[:0], rank[:0], np.zeros((0, 1)))
     run, uncertain = rows.runs.over(number, rank)
     uncertain &= found
-    run = run[uncertain]
-    hits = rows.runs.totals(relevant.ravel()[rows.runs.positions])[run, None]
-    places = np.arange(int((rows.runs.lengths[run, None] - hits).max(initial=0)) + 1)
-    left = np.maximum(rows.runs.lengths[run, None] - places, 1)
-    none_before = np.ones((len(run), len(places)))
+    runs = rows.runs.chosen(run[uncertain])
+    hits = runs.totals(relevant.ravel()[runs.positions])[:, None]
+    places = np.arange(int((runs.lengths[:, None] - hits).max(initial=0)) + 1)
+    left = np.maximum(runs.lengths[:, None] - places, 1)
+    none_before = np.ones((len(runs), len(places)))
     np.multiply.accumulate(np.maximum(left - hits, 0.0)[:, :-1] / left[:, :-1], axis=1, out=none_before[:, 1:])
-    return FirstRelevant(rank, found, number[uncertain], rows.runs.before[run], none_before * (hits / left))
+    return FirstRelevant(rank, found, number[uncertain], runs.before, none_before * (hits / left))

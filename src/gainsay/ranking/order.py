@@ -66,13 +66,16 @@ def rank_rows(keys: Keys, payload: npt.NDArray[np.int64], bits: int) -> Order:
     packed.sort(axis=1)
     step = packed[:, 1:] ^ packed[:, :-1]
     # equal but for the payload (step 1 .. low; 0 wraps round): a tie, or a difference that the cut bits have hidden
-    suspect = np.flatnonzero(((step - np.uint64(1)) < low).any(axis=1))
+    step -= np.uint64(1)
+    suspect = np.flatnonzero((step < low).any(axis=1))
     if not len(suspect):
         packed &= low
         return Order(packed, suspect, suspect)
     chosen = slice(None) if len(suspect) == len(step) else suspect  # a slice makes no copy
-    equal = step[chosen] <= low
-    if np.where(payload[chosen] < 0, 0, keys[chosen] & low).any():  # else nothing was cut, as with scores of 32 bits
+    equal = step[chosen] + np.uint64(1) <= low
+    # nothing was cut from scores of 32 bits; for others the first documents nearly always show that something was
+    cut = (keys[chosen, 0] & low).any() or np.where(payload[chosen] < 0, 0, keys[chosen] & low).any()
+    if cut:
         full = _with_padding(keys[chosen], payload[chosen])
         full.sort(axis=1)
         truly = full[:, 1:] == full[:, :-1]
@@ -80,6 +83,8 @@ def rank_rows(keys: Keys, payload: npt.NDArray[np.int64], bits: int) -> Order:
         if len(hidden):
             _rank_exactly(packed, keys, payload, suspect[hidden])
         equal = truly
+    else:
+        equal &= packed[chosen, 1:] != _PADDING
     packed &= low
     return Order(packed, *_runs(packed, suspect, equal))
 
@@ -101,16 +106,16 @@ def _rank_exactly(packed: Keys, keys: Keys, payload: npt.NDArray[np.int64], rows
 def _runs(payload: Keys, rows: Integers, equal: Bools) -> tuple[Integers, Integers]:
     """Return starts and lengths of the runs of different payloads; `equal` says which neighbours in `rows` tie."""
     width = payload.shape[1]
-    with_next = np.zeros((len(rows), width), dtype=bool)
-    with_next[:, :-1] = equal
-    at = np.flatnonzero(with_next)
-    if not len(at):
-        return at, at
-    ends = np.flatnonzero(np.diff(at, append=-1) != 1)
-    firsts = np.concatenate(([0], ends[:-1] + 1))
-    lengths = ends - firsts + 2
-    row, column = np.divmod(at[firsts], width)
-    starts = rows[row] * width + column
+    before_equal = np.zeros((len(rows), width), dtype=bool)
+    before_equal[:, :-1] = equal
+    flat = before_equal.ravel()
+    first, last = flat.copy(), ~flat
+    first[1:] &= last[:-1]
+    last[1:] &= flat[:-1]
+    last[0] = False
+    firsts = np.flatnonzero(first)
+    lengths = np.flatnonzero(last) - firsts + 1
+    starts = firsts if len(rows) == len(payload) else rows[firsts // width] * width + firsts % width
     ranked = payload.ravel()
     differ = ranked[starts] != ranked[starts + lengths - 1]
     return starts[differ], lengths[differ]

@@ -28,6 +28,7 @@ class TieRuns:
         self.starts = starts
         self.lengths = lengths
         self.width = width
+        self._reaching: dict[int, TieRuns] = {}
 
     def __len__(self) -> int:
         return len(self.starts)
@@ -45,7 +46,7 @@ class TieRuns:
     @cached_property
     def positions(self) -> Integers:
         """Position in the flattened rows of every document of every run."""
-        positions: Integers = np.arange(self.lengths.sum()) + self.spread(self.starts - self.offsets)
+        positions: Integers = self.spread(self.starts) + self.places
         return positions
 
     @cached_property
@@ -56,10 +57,14 @@ class TieRuns:
 
     def reaching(self, depth: int) -> TieRuns:
         """Return the runs of which at least one document stands among the first `depth` ranks."""
-        return self if depth >= self.width else self.chosen(self.before < depth)
+        if depth >= self.width:
+            return self
+        if depth not in self._reaching:
+            self._reaching[depth] = self.chosen(self.before < depth)
+        return self._reaching[depth]
 
-    def chosen(self, which: Bools) -> TieRuns:
-        """Return some of the runs."""
+    def chosen(self, which: Bools | Integers) -> TieRuns:
+        """Return some of the runs, by a mask or by number."""
         return TieRuns(self.starts[which], self.lengths[which], self.width)
 
     def over(self, row: Integers, column: Integers) -> tuple[Integers, Bools]:
@@ -79,10 +84,15 @@ class TieRuns:
         return np.add.reduceat(values, self.offsets, dtype=np.float64)
 
     def put(self, out: Floats, values: Floats) -> None:
-        """Write one value for every document of every run to its rank in `out`, shape (rows, depth)."""
-        row, column = np.divmod(self.positions, self.width)
-        inside = column < out.shape[1]
-        out[row[inside], column[inside]] = values[inside]
+        """Write one value for every document of every run to its rank in `out`, contiguous, shape (rows, depth)."""
+        depth = out.shape[1]
+        if depth == self.width:
+            out.ravel()[self.positions] = values
+            return
+        column = self.spread(self.before) + self.places
+        inside = np.flatnonzero(column < depth)
+        row = self.positions[inside] // self.width
+        out.ravel()[row * depth + column[inside]] = values[inside]
 
     def mean(self, values: Floats) -> Floats:
         """Return `values`, of shape (rows, width), with the mean over its run at every rank of a run."""
