@@ -327,7 +327,7 @@ def report(rows: Sequence[Row], seed: int) -> str:
         "# Calibration of the verdict",
         "",
         f"Written by `benchmarks/calibration.py`: {rows[0].repetitions} samples a row, {MODELS} models, α = {ALPHA}, "
-        f"{DRAWS} draws a verdict (a tenth of the default, which costs nothing but a little noise), seed {seed}.",
+        f"{DRAWS} draws a verdict (a tenth of the default), seed {seed}.",
         "The rate of `genuine` is an error rate where a common best model exists (target: at most α, plus two standard "
         "errors of the simulation) and power where none does (target: at most .05 below, same allowance).",
         "A bound *covers* where the true price is not below its lower bound, or the true worst-metric regret of the "

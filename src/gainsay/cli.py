@@ -210,10 +210,13 @@ def compare(
             _show(_console(), comparison)
 
 
-def _show(console: Console, comparison: Any) -> None:
+def _show(console: Console, comparison: Any, *further: Any) -> None:
+    """Print the leaderboard, further tables, what each metric picks, the pairs in conflict, and the verdict."""
     from .report.text import conflicts_table, leaderboard_table, winners_lines
 
     console.print(leaderboard_table(comparison))
+    for table in further:
+        console.print(table)
     for line in winners_lines(comparison):
         console.print(line)
     console.print()
@@ -222,3 +225,80 @@ def _show(console: Console, comparison: Any) -> None:
         console.print(conflicts)
     if comparison.primary is not None and len(comparison.models) > 1:
         console.print(comparison.verdict.text, markup=False)
+
+
+@app.command()
+def demo(
+    seed: Annotated[int, typer.Option(help="Seed of the data, the trainings and the draws.")] = 7,
+    queries: Annotated[int, typer.Option(min=10, help="Queries to simulate.")] = 400,
+    rounds: Annotated[int, typer.Option(min=1, help="Boosting rounds of each candidate.")] = 200,
+    train: Annotated[
+        list[Path] | None,
+        typer.Option(exists=True, help="Instead of simulating: LETOR files, or LightGBM's with .query, to train on."),
+    ] = None,
+    valid: Annotated[Path | None, typer.Option(exists=True, help="With --train: data to choose rounds on.")] = None,
+    test: Annotated[Path | None, typer.Option(exists=True, help="With --train: data to compare on.")] = None,
+    features: Annotated[
+        int | None, typer.Option(help="With --train: number of features, where rows leave out zeros.")
+    ] = None,
+    directory: Annotated[Path | None, typer.Option(help="Keep everything here; an interrupted run goes on.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Train eight candidates with both libraries and show which one each definition would pick."""
+    with _errors():
+        from . import demo as job
+
+        if train:
+            parts, about = _own_data(train, valid, test, features)
+        else:
+            parts = job.simulated(queries, seed)
+            about = f"simulated, {queries} queries, seed {seed}"
+        console = _console()
+        if not as_json:
+            names = ("train", "valid", "test")
+            sizes = (
+                f"{name} {len(part.query_ids)} ({len(part.labels)})" for name, part in zip(names, parts, strict=True)
+            )
+            console.print(f"Data: {about}; queries (documents): {', '.join(sizes)}", markup=False)
+        result = job.run(*parts, seed=seed, rounds=rounds, directory=directory, progress=not as_json)
+        if as_json:
+            _print_json(_outcome(result, about))
+        else:
+            _show_experiment(console, result)
+
+
+def _own_data(train: list[Path], valid: Path | None, test: Path | None, features: int | None) -> tuple[Any, str]:
+    """Read data to train on, to choose rounds on and to compare on."""
+    from ._inputs import read_data
+    from .data import RankingData
+
+    if valid is None:
+        raise ValueError("with --train, give the data to choose rounds on as --valid")
+    parts = [read_data(path, features) for path in train]
+    held_out = read_data(valid, features or parts[0].features.shape[1])
+    about = f"{', '.join(path.name for path in train)} against {valid.name}"
+    if test is None:
+        about += "; no --test, so compared on the data that chose the rounds, which flatters every candidate a little"
+    compared = held_out if test is None else read_data(test, features or parts[0].features.shape[1])
+    return (RankingData.concatenate(parts), held_out, compared), about
+
+
+def _outcome(result: Any, about: str) -> dict[str, Any]:
+    """Return the outcome of an experiment as JSON knows it."""
+    return {
+        "data": about,
+        **result.comparison.to_dict(),
+        "best_rounds": {str(name): row for name, row in result.best_rounds.to_dict("index").items()},
+        "chosen": result.chosen.to_dict("index"),
+        "choice_loss": result.choice_loss.to_dict("records"),
+        "failures": result.failures,
+    }
+
+
+def _show_experiment(console: Console, result: Any) -> None:
+    from .report.text import frame_table
+
+    rounds = frame_table("Best round of each candidate under each metric, chosen on valid", result.best_rounds)
+    _show(console, result.comparison, rounds)
+    for name, failure in result.failures.items():
+        console.print(f"{name} failed: {failure.splitlines()[-1]}", markup=False)

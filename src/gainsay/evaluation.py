@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property, partial
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ._arrays import numbers
+from ._cpus import cpus
 from .judgments import Judgments
 from .metrics.names import MetricLike, parse_metrics
 from .ranking.rows import rank_block
@@ -89,7 +89,7 @@ class Evaluator:
         self.judgments = judgments
         self.metrics = parse_metrics(metrics)
         self.names = tuple(str(metric) for metric in self.metrics)
-        self._threads = n_jobs if n_jobs is not None else _cpus()
+        self._threads = n_jobs if n_jobs is not None else cpus()
         self._groups = _groups(self.metrics, judgments)
 
     def __call__(self, scores: Any) -> Evaluation:
@@ -275,11 +275,3 @@ def _mean(metric: Metric, judgments: Judgments, values: Floats) -> float:
     weights = np.ones(len(values)) if weights is None else weights[counted]
     total = weights.sum()
     return float((weights * values).sum() / total) if total > 0 else float("nan")
-
-
-def _cpus() -> int:
-    """Return how many CPUs the process may use."""
-    try:
-        return len(os.sched_getaffinity(0))
-    except AttributeError:  # not on macOS and Windows
-        return os.cpu_count() or 1

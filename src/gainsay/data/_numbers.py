@@ -107,6 +107,7 @@ def _parse_by_float(buffer: Bytes, starts: Positions, ends: Positions) -> NDArra
     if (characters == ord("_")).any() or (characters >= 128).any():
         return None
     try:
-        return tokens.astype(np.float64)
+        with np.errstate(over="ignore"):  # beyond the range of float64: infinite, as `float` has it
+            return tokens.astype(np.float64)
     except ValueError:
         return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from rich import box
+from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
@@ -16,51 +17,47 @@ if TYPE_CHECKING:
     from ..comparison import Comparison
 
 
-def values_table(title: str, rows: Mapping[str, float]) -> Table:
+def values_table(title: str, rows: Mapping[str, float]) -> Group:
     """Return a table of metrics and their means."""
-    table = _table(title, ["metric"], ["mean"])
+    table = _table(["metric"], ["mean"])
     for name, value in rows.items():
         table.add_row(name, f"{value:.4f}")
-    return table
+    return _titled(title, table)
 
 
-def frame_table(title: str, frame: pd.DataFrame) -> Table:
+def frame_table(title: str, frame: pd.DataFrame) -> Group:
     """Return a DataFrame as a table: numbers to four decimals, everything else as it is."""
     texts = [column for column in frame if frame[column].dtype.kind not in "fiu"]
-    table = _table(title, [str(frame.index.name or ""), *map(str, frame.columns)], [])
+    table = _table([str(frame.index.name or ""), *map(str, frame.columns)], [])
     for column, name in zip(table.columns[1:], frame.columns, strict=True):
         column.justify = "left" if name in texts else "right"
     for index, row in zip(frame.index, frame.itertuples(index=False), strict=True):
         table.add_row(Text(str(index)), *(Text(_cell(value)) for value in row))
-    return table
+    return _titled(title, table)
 
 
-def leaderboard_table(comparison: Comparison) -> Table:
+def leaderboard_table(comparison: Comparison) -> Group:
     """Return the means of all models under all metrics, with their ranks; the best of each metric in bold."""
-    table = _table(
-        f"Leaderboard: mean over {comparison.query_count} queries, rank in brackets", ["model"], comparison.metrics
-    )
+    table = _table(["model"], comparison.metrics)
     for model, row in comparison.leaderboard.iterrows():
         cells = [
             Text(f"{row[metric]:.4f} ({row[f'{metric} rank']:.0f})", style=_bold(row[f"{metric} rank"] == 1))
             for metric in comparison.metrics
         ]
         table.add_row(Text(str(model)), *cells)
-    return table
+    return _titled(f"Leaderboard: mean over {comparison.query_count} queries, rank in brackets", table)
 
 
-def conflicts_table(comparison: Comparison) -> Table | None:
+def conflicts_table(comparison: Comparison) -> Group | None:
     """Return the pairs of models whose order differs between the two primary metrics; None where there are none."""
     if comparison.primary is None or comparison.conflicts.empty:
         return None
     first, second = comparison.primary
-    table = _table(
-        f"Pairs in opposite order under {first} and {second}", ["pair"], [f"Δ {first}", f"Δ {second}", "p (Holm)"]
-    )
+    table = _table(["pair"], [f"Δ {first}", f"Δ {second}", "p (Holm)"])
     for row in comparison.conflicts.to_dict("records"):
         differences = (f"{row[f'difference {metric}']:+.4f}" for metric in (first, second))
         table.add_row(Text(f"{row['model_x']} − {row['model_y']}"), *differences, f"{row['p_holm']:.3f}")
-    return table
+    return _titled(f"Pairs in opposite order under {first} and {second}", table)
 
 
 def winners_lines(comparison: Comparison) -> list[Text]:
@@ -71,8 +68,13 @@ def winners_lines(comparison: Comparison) -> list[Text]:
     ]
 
 
-def _table(title: str, left: Iterable[str], right: Sequence[str]) -> Table:
-    table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
+def _titled(title: str, table: Table) -> Group:
+    """Return a table below its title, which may be wider than the table."""
+    return Group(Text(title, style="bold"), table)
+
+
+def _table(left: Iterable[str], right: Sequence[str]) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for name in left:
         table.add_column(name, overflow="fold")
     for name in right:

@@ -1,0 +1,5 @@
+"""`python -m gainsay` is the command `gainsay`."""
+
+from .cli import main
+
+main()

@@ -1,0 +1,77 @@
+"""The main job end to end: candidates of both libraries, trained on one data set and compared under every metric."""
+
+from __future__ import annotations
+
+import multiprocessing
+import warnings
+from concurrent.futures import ProcessPoolExecutor
+from typing import TYPE_CHECKING
+
+from ._cpus import cpus
+from .data import simulate
+from .experiment import Candidate, Experiment
+from .experiment.candidates import Gain, Library
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from .data import RankingData
+    from .experiment import ExperimentResult
+
+METRICS = ("ndcg_linear@10", "ndcg_exp@10", "ndcg_jk@10", "map", "mrr")
+
+TREES: dict[tuple[Library, str], dict[str, int]] = {
+    ("lightgbm", "small"): {"num_leaves": 7},
+    ("lightgbm", "large"): {"num_leaves": 63},
+    ("xgboost", "small"): {"max_depth": 3},
+    ("xgboost", "large"): {"max_depth": 7},
+}
+"""Parameters of small and large trees."""
+
+GAINS: tuple[Gain, Gain] = ("linear", "exponential")
+
+SPLIT = (0.5, 0.2, 0.3)
+"""Shares of the queries to train on, to choose rounds on, and to compare on."""
+
+
+def candidates(rounds: int) -> list[Candidate]:
+    """Return eight candidates: both libraries, both training gains, small and large trees."""
+    return [
+        Candidate(
+            f"{library} {gain}, {size} trees",
+            library,
+            {"learning_rate": 0.1, **trees},
+            training_gain=gain,
+            num_boost_round=rounds,
+        )
+        for (library, size), trees in TREES.items()
+        for gain in GAINS
+    ]
+
+
+def simulated(queries: int, seed: int) -> tuple[RankingData, RankingData, RankingData]:
+    """Return simulated data to train on, to choose rounds on and to compare on."""
+    train, valid, test = simulate(queries, seed).split_queries(*SPLIT, seed=seed)
+    return train, valid, test
+
+
+def run(
+    train: RankingData,
+    valid: RankingData,
+    test: RankingData,
+    *,
+    seed: int = 0,
+    rounds: int = 100,
+    directory: Path | None = None,
+    progress: bool = True,
+) -> ExperimentResult:
+    """Train the candidates, one per CPU at a time, and return what they show."""
+    with warnings.catch_warnings():
+        if test is valid:  # the caller knows
+            warnings.filterwarnings("ignore", message="valid and test are the same data")
+        experiment = Experiment(
+            candidates(rounds), train, valid, test, METRICS, directory, seed=seed, num_boost_round=rounds
+        )
+    # OpenMP, which both libraries use, does not survive a fork
+    with ProcessPoolExecutor(cpus(), mp_context=multiprocessing.get_context("spawn")) as pool:
+        return experiment.run(executor=pool, progress=progress)

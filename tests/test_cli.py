@@ -1,0 +1,224 @@
+"""The command line: what it prints, what it reads, and what it says about bad input."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import subprocess
+import sys
+
+import lightgbm as lgb
+import numpy as np
+import pandas as pd
+import pytest
+import xgboost as xgb
+from typer.testing import CliRunner
+
+import gainsay as gs
+from gainsay.cli import app
+from gainsay.data import read_letor, simulate, write_run
+
+PANEL = ["ndcg_linear@10", "ndcg_exp@10", "ndcg_jk@10", "map", "mrr"]
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+def outcome(*arguments):
+    result = run(*arguments, "--json")
+    assert result.exit_code == 0, result.stderr
+    return json.loads(result.stdout)
+
+
+@pytest.fixture(scope="module")
+def data():
+    return simulate(40, seed=11, mean_length=15)
+
+
+@pytest.fixture(scope="module")
+def letor(data, tmp_path_factory):
+    path = tmp_path_factory.mktemp("letor") / "valid.txt.gz"
+    with gzip.open(path, "wt") as file:
+        for label, query, row in zip(data.labels, data.qid, data.features, strict=True):
+            values = " ".join(f"{at}:{value:.9g}" for at, value in enumerate(row.tolist(), start=1))
+            file.write(f"{label:g} qid:{query} {values}\n")
+    return path
+
+
+@pytest.fixture(scope="module")
+def scores(data):
+    rng = np.random.default_rng(0)
+    return {name: data.labels * share + rng.normal(size=len(data.labels)) for name, share in (("a", 1.0), ("b", 0.2))}
+
+
+class TestCompare:
+    def expected(self, data, models):
+        return gs.compare(models, data.judgments(), PANEL)
+
+    def test_score_files(self, data, letor, scores, tmp_path):
+        np.save(tmp_path / "a.npy", scores["a"])
+        np.savetxt(tmp_path / "b.csv", scores["b"])
+        found = outcome("compare", "--data", letor, tmp_path / "a.npy", f"other={tmp_path / 'b.csv'}")
+        expected = self.expected(data, {"a": scores["a"], "other": scores["b"]})
+        assert found["winners"] == expected.winners
+        for model in ("a", "other"):
+            for metric in PANEL:
+                ours = found["leaderboard"][model][metric]
+                assert ours == pytest.approx(expected.leaderboard.loc[model, metric], rel=1e-12)
+        assert found["verdict"]["kind"] == expected.verdict.kind
+
+    def test_models_of_both_libraries(self, letor, tmp_path):
+        data = read_letor(letor)
+        first = lgb.train(
+            {"objective": "lambdarank", "verbose": -1}, lgb.Dataset(data.features, data.labels, group=data.group), 3
+        )
+        first.save_model(tmp_path / "lgb.txt")
+        dtrain = xgb.DMatrix(data.features, label=data.labels, qid=data.qid)
+        second = xgb.train({"objective": "rank:ndcg"}, dtrain, 3)
+        second.save_model(tmp_path / "xgb.json")
+        found = outcome("compare", "--data", letor, tmp_path / "lgb.txt", tmp_path / "xgb.json")
+        expected = self.expected(data, {"lgb": first.predict(data.features), "xgb": second.predict(dtrain)})
+        assert found["leaderboard"]["lgb"]["mrr"] == pytest.approx(expected.leaderboard.loc["lgb", "mrr"], rel=1e-12)
+        assert found["leaderboard"]["xgb"]["map"] == pytest.approx(expected.leaderboard.loc["xgb", "map"], rel=1e-12)
+
+    def test_runs(self, tmp_path):
+        qrels = {"q1": {"a": 2, "b": 0, "c": 1}, "q2": {"x": 1, "y": 0}}
+        runs = {"first": {"q1": {"a": 3.0, "n": 2.0}, "q2": {"y": 1.0}}, "second": {"q1": {"c": 1.0}, "q2": {"x": 1.0}}}
+        (tmp_path / "qrels").write_text(
+            "".join(f"{query} 0 {doc} {label}\n" for query, docs in qrels.items() for doc, label in docs.items())
+        )
+        for name, content in runs.items():
+            write_run(content, tmp_path / f"{name}.txt")
+        found = outcome("compare", "--qrels", tmp_path / "qrels", tmp_path / "first.txt", tmp_path / "second.txt")
+        for name, content in runs.items():
+            expected = gs.evaluate_run(PANEL, content, qrels, missing="zero").mean
+            assert {metric: found["leaderboard"][name][metric] for metric in PANEL} == pytest.approx(
+                expected, rel=1e-12
+            )
+
+    def test_a_table(self, data, scores, tmp_path):
+        frame = pd.DataFrame({"grade": data.labels, "topic": data.qid, **scores})
+        frame.sample(frac=1, random_state=0).to_csv(tmp_path / "all.csv", index=False)
+        found = outcome("compare", "--table", tmp_path / "all.csv", "--label", "grade", "--query", "topic")
+        expected = self.expected(data, scores).leaderboard
+        assert found["leaderboard"]["b"]["ndcg_exp@10"] == pytest.approx(expected.loc["b", "ndcg_exp@10"], rel=1e-12)
+
+    def test_tables_for_people(self, letor, scores, tmp_path):
+        for name, values in scores.items():
+            np.save(tmp_path / f"{name}.npy", values)
+        result = run(
+            "compare", "--data", letor, tmp_path / "a.npy", tmp_path / "b.npy", "-m", "ndcg_linear@5", "-m", "mrr"
+        )
+        assert result.exit_code == 0
+        assert "ndcg_linear@5  picks  a" in result.stdout
+        assert "The queries are the random sample and the models are fixed" in result.stdout
+
+    @pytest.mark.parametrize(
+        ("arguments", "message"),
+        [
+            (["compare", "x"], "give the judgments as one of --data, --qrels and --table"),
+            (["compare", "--data", "LETOR"], "name at least one model"),
+            (["compare", "--data", "LETOR", "no.npy"], "there is no file 'no.npy' (model 'no')"),
+            (["compare", "--data", "LETOR", "a=LETOR", "a=LETOR"], "two models are named 'a'"),
+            (["compare", "--data", "LETOR", "SHORT"], "model 'short' has 1 scores"),
+            (["compare", "--data", "LETOR", "SHORT", "-m", "ndcg@10"], "does not say which NDCG"),
+            (["compare", "--data", "LETOR", "SHORT", "-m", "ncdg_exp"], "did you mean 'ndcg_exp'?"),
+            (["compare", "--table", "SHORT"], "short.csv has no column 'label'"),
+        ],
+    )
+    def test_bad_input_ends_with_one_message(self, letor, tmp_path, arguments, message):
+        (tmp_path / "short.csv").write_text("0.5\n")
+        places = {"LETOR": str(letor), "SHORT": str(tmp_path / "short.csv")}
+        for name, path in places.items():
+            arguments = [argument.replace(name, path) for argument in arguments]
+        result = run(*arguments)
+        assert result.exit_code == 1
+        assert message in result.stderr
+        assert "Traceback" not in result.stderr
+
+    def test_nan_scores_name_the_model(self, letor, scores, tmp_path):
+        bad = scores["a"].copy()
+        bad[3] = np.nan
+        np.save(tmp_path / "diverged.npy", bad)
+        result = run("compare", "--data", letor, tmp_path / "diverged.npy")
+        assert result.exit_code == 1
+        assert "model 'diverged'" in result.stderr
+        assert "NaN" in result.stderr
+
+    def test_a_malformed_file_names_its_line(self, tmp_path):
+        path = tmp_path / "bad.txt"
+        path.write_text("1 qid:1 1:0.5\n2 qid:1 1:oops\n")
+        (tmp_path / "s.csv").write_text("1\n2\n")
+        result = run("compare", "--data", path, tmp_path / "s.csv")
+        assert result.exit_code == 1
+        assert "line 2" in result.stderr
+        assert "oops" in result.stderr
+
+
+class TestScore:
+    def test_equals_evaluate_run(self, shared_data):
+        folder = shared_data / "trec-eval"
+        found = outcome(
+            "score", folder / "results.test", folder / "qrels.test", "-m", "map", "--convention", "trec_eval", "-q"
+        )
+        assert f"{found['mean']['map(ties=order,denominator=R)']:.4f}" == "0.1785"
+        assert set(found["per_query"]) == {"301", "302", "303"}
+
+    def test_prints_a_table(self, tmp_path):
+        (tmp_path / "run").write_text("1 Q0 a 1 2.0 t\n1 Q0 b 2 1.0 t\n")
+        (tmp_path / "qrels").write_text("1 0 a 0\n1 0 b 1\n2 0 b 1\n")
+        result = run("score", tmp_path / "run", tmp_path / "qrels", "-m", "mrr", "-q")
+        assert "0.5000" in result.stdout
+        assert "Mean over 1 queries" in result.stdout
+        assert "0.2500" in run("score", tmp_path / "run", tmp_path / "qrels", "-m", "mrr", "-c").stdout
+
+
+class TestExplain:
+    def test_labels_in_ranked_order(self):
+        found = outcome("explain", "--labels", "5,0,0,0,0,3,3,3,3,3")
+        assert round(found["lightgbm"]["ndcg_exp@10"], 2) == 0.89
+        assert round(found["lightgbm"]["ndcg_jk@10"], 2) == 0.73
+
+    def test_a_file(self, tmp_path):
+        pd.DataFrame({"label": [1, 0], "score": [0.1, 0.2], "q": ["a", "a"]}).to_csv(tmp_path / "f.csv", index=False)
+        assert outcome("explain", tmp_path / "f.csv", "-k", "1")["gainsay"]["mrr@1"] == 0.0
+        assert outcome("explain", tmp_path / "f.csv", "--query", "q")["gainsay"]["mrr@10"] == 0.5
+
+    def test_needs_one_source(self):
+        assert "give either a file or --labels" in run("explain").stderr
+
+
+class TestDemo:
+    def test_own_data(self, shared_data, tmp_path):
+        folder = shared_data / "lightgbm-lambdarank"
+        found = outcome("demo", "--train", folder / "rank.train", "--valid", folder / "rank.test", "--features", 300,
+                        "--rounds", 5)  # fmt: skip
+        assert found["queries"] == 50
+        assert len(found["leaderboard"]) == 8
+        assert set(found["best_rounds"]) == set(found["leaderboard"])
+        assert "no --test" in found["data"]
+
+    def test_simulated_data_twice(self):
+        first, second = (outcome("demo", "--queries", 30, "--rounds", 4, "--seed", 5) for _ in range(2))
+        assert first == second
+        assert first["verdict"]["kind"] in ("genuine", "agree", "immaterial", "unresolved")
+
+    def test_for_people(self):
+        result = run("demo", "--queries", 30, "--rounds", 4)
+        assert result.exit_code == 0
+        assert "Leaderboard" in result.stdout
+        assert "Best round of each candidate under each metric" in result.stdout
+        assert "ndcg_linear@10  picks" in result.stdout
+
+    def test_train_needs_valid(self, letor):
+        assert "give the data to choose rounds on as --valid" in run("demo", "--train", letor).stderr
+
+
+def test_version():
+    assert run("--version").stdout.strip() == gs.__version__
+
+
+def test_the_command_is_installed():
+    done = subprocess.run([sys.executable, "-m", "gainsay", "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == gs.__version__
