@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 import gainsay as gs
-from gainsay import evaluation
+from gainsay import plan
 
 INF = np.inf
 
@@ -257,7 +257,7 @@ class TestNothingBesideMatters:
         assert np.array_equal(together[judgments.query_ids], found)
 
     def test_threads(self, mixed, every_metric, together, monkeypatch):
-        monkeypatch.setattr(evaluation, "CELLS_PER_THREAD", 1)
+        monkeypatch.setattr(plan, "DOCUMENTS_PER_THREAD", 1)
         found = gs.evaluate(every_metric, mixed.judgments, mixed.scores, n_jobs=4).per_query
         assert np.array_equal(together, found)
 
@@ -417,7 +417,7 @@ class TestEvaluation:
             gs.evaluate("mrr", self.judgments, [1, 2, 3, 4], n_jobs=n_jobs)
 
     def test_error_in_a_thread_reaches_the_caller(self, monkeypatch):
-        monkeypatch.setattr(evaluation, "CELLS_PER_THREAD", 1)
+        monkeypatch.setattr(plan, "DOCUMENTS_PER_THREAD", 1)
         judgments = gs.Judgments([1, 0, *[0, 1] * 20_000], group=[1, 1, 40_000])
         with pytest.raises(ValueError, match="have the same score"):
             gs.evaluate("err(max_label=1)", judgments, np.zeros(40_002), n_jobs=2)

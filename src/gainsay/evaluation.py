@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,45 +12,15 @@ from ._arrays import numbers
 from ._cpus import cpus
 from .judgments import Judgments
 from .metrics.names import MetricLike, parse_metrics
-from .ranking.rows import rank_block
+from .plan import groups_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     import pandas as pd
 
     from ._typing import Floats
-    from .metrics.base import Metric, Scores
-    from .ranking.layout import Block
-    from .ranking.rows import Ties
-
-CELLS_PER_THREAD = 150_000
-"""A thread more pays for itself from about this many documents on."""
-
-
-@dataclass(frozen=True, eq=False)
-class _Family:
-    """Metrics that differ in their cutoff only, and where among their group's values theirs stand."""
-
-    metric: Metric
-    facts: Any
-    cutoffs: Sequence[int | None]
-    place: slice
-
-    @cached_property
-    def has_empty(self) -> bool:
-        """Whether any query is without relevant documents."""
-        return bool(self.facts.empty.any())
-
-
-@dataclass(frozen=True, eq=False)
-class _Group:
-    """Metrics for which documents are ranked alike, and the columns of the result that their values go to."""
-
-    ties: Ties
-    scores: Scores
-    families: list[_Family] = field(default_factory=list)
-    columns: list[int] = field(default_factory=list)
+    from .metrics.base import Metric
 
 
 class Evaluator:
@@ -90,7 +59,7 @@ class Evaluator:
         self.metrics = parse_metrics(metrics)
         self.names = tuple(str(metric) for metric in self.metrics)
         self._threads = n_jobs if n_jobs is not None else cpus()
-        self._groups = _groups(self.metrics, judgments)
+        self._groups = groups_of(self.metrics, judgments)
 
     def __call__(self, scores: Any) -> Evaluation:
         """Evaluate one score per document, in the order of the labels.
@@ -106,39 +75,8 @@ class Evaluator:
         values = self._checked(scores)
         per_query = np.empty((self.judgments.queries, len(self.metrics)))
         for group in self._groups:
-            with np.errstate(over="ignore"):
-                ranked_by = values.astype(np.float32) if group.scores == "float32" else values
-            found = np.empty((self.judgments.queries, len(group.columns)))
-            found[:] = [_if_empty(self.metrics[column]) for column in group.columns]  # no block has empty groups
-            self._run(partial(self._evaluate_block, group, ranked_by, bool(ranked_by.min() != -np.inf), found))
-            per_query[:, group.columns] = found
+            per_query[:, group.columns] = group.evaluate(self.judgments, values, self._threads)
         return Evaluation(self.metrics, self.judgments, per_query)
-
-    def _evaluate_block(
-        self, group: _Group, scores: np.ndarray[Any, Any], all_retrieved: bool, found: Floats, block: Block
-    ) -> None:
-        """Rank the queries of a block and write the values of all metrics of a group to their rows of `found`."""
-        levels = len(self.judgments.levels)
-        rows = rank_block(block, scores, group.ties, levels, all_retrieved=all_retrieved)
-        values = np.empty((len(block.queries), len(group.columns)))
-        for family in group.families:
-            own = family.metric.score(rows, family.facts, family.cutoffs)
-            if family.has_empty:
-                own = np.where(family.facts.empty[block.queries], _if_empty(family.metric), own)
-            values[:, family.place] = own
-        found[block.queries] = values
-
-    def _run(self, work: Any) -> None:
-        """Do the work on every block, in threads where there is enough of it."""
-        blocks = self.judgments.layout.blocks
-        threads = min(self._threads, len(blocks), self.judgments.documents // CELLS_PER_THREAD)
-        if threads <= 1:
-            for block in blocks:
-                work(block)
-            return
-        with ThreadPoolExecutor(threads) as pool:
-            for done in [pool.submit(work, block) for block in reversed(blocks)]:
-                done.result()
 
     def _checked(self, scores: Any) -> np.ndarray[Any, Any]:
         """Return the scores, documents of a query together."""
@@ -244,27 +182,8 @@ def evaluate(
     return Evaluator(metrics, judgments, n_jobs)(scores)
 
 
-def _groups(metrics: Sequence[Metric], judgments: Judgments) -> list[_Group]:
-    """Bind metrics to judgments: grouped by how documents are ranked, then by what differs in the cutoff only."""
-    members: dict[Metric, list[int]] = {}
-    for column, metric in enumerate(metrics):
-        members.setdefault(metric.without_cutoff(), []).append(column)
-    groups: dict[tuple[Ties, Scores], _Group] = {}
-    for metric, columns in members.items():
-        cutoffs = [metrics[column].k for column in columns]
-        group = groups.setdefault((metric.ties, metric.scores), _Group(metric.ties, metric.scores))
-        place = slice(len(group.columns), len(group.columns) + len(columns))
-        group.families.append(_Family(metric, metric.bind(judgments, cutoffs), cutoffs, place))
-        group.columns.extend(columns)
-    return list(groups.values())
-
-
-def _if_empty(metric: Metric) -> float:
-    """Return the value of a query without relevant documents."""
-    return float("nan") if metric.empty == "skip" else metric.empty
-
-
-def _mean(metric: Metric, judgments: Judgments, values: Floats) -> float:
+def weighted(metric: Metric, judgments: Judgments, values: Floats) -> tuple[Floats, Floats]:
+    """Return w * v and w of the queries that count, from the value v of every query; their sums make the mean."""
     weights = None
     if metric.weights == "query":
         weights = judgments.weights
@@ -273,5 +192,10 @@ def _mean(metric: Metric, judgments: Judgments, values: Floats) -> float:
     counted = ~np.isnan(values) if metric.empty == "skip" else slice(None)
     values = values[counted]
     weights = np.ones(len(values)) if weights is None else weights[counted]
+    return weights * values, weights
+
+
+def _mean(metric: Metric, judgments: Judgments, values: Floats) -> float:
+    products, weights = weighted(metric, judgments, values)
     total = weights.sum()
-    return float((weights * values).sum() / total) if total > 0 else float("nan")
+    return float(products.sum() / total) if total > 0 else float("nan")

@@ -48,6 +48,9 @@ class Order:
     lengths: Integers
 
 
+_NONE = np.empty(0, dtype=np.int64)
+
+
 def rank_rows(keys: Keys, payload: npt.NDArray[np.int64], bits: int) -> Order:
     """Sort each row by key, then payload. A payload is below 2**bits - 1, or -1 for padding.
 
@@ -67,10 +70,11 @@ def rank_rows(keys: Keys, payload: npt.NDArray[np.int64], bits: int) -> Order:
     step = packed[:, 1:] ^ packed[:, :-1]
     # equal but for the payload (step 1 .. low; 0 wraps round): a tie, or a difference that the cut bits have hidden
     step -= np.uint64(1)
-    suspect = np.flatnonzero((step < low).any(axis=1))
-    if not len(suspect):
+    close = step < low
+    if not close.any():
         packed &= low
-        return Order(packed, suspect, suspect)
+        return Order(packed, _NONE, _NONE)
+    suspect = np.flatnonzero(close.any(axis=1))
     chosen = slice(None) if len(suspect) == len(step) else suspect  # a slice makes no copy
     equal = step[chosen] + np.uint64(1) <= low
     # nothing was cut from scores of 32 bits; for others the first documents nearly always show that something was

@@ -1,0 +1,147 @@
+"""Metrics grouped so that documents are ranked once, and metrics that differ in their cutoff share their sums."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from .ranking.rows import RankedRows, first_ranks, rank_block
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from ._typing import Floats
+    from .judgments import Judgments
+    from .metrics.base import Metric, Scores
+    from .ranking.layout import Block
+    from .ranking.rows import Ties
+
+T = TypeVar("T")
+
+DOCUMENTS_PER_THREAD = 150_000
+"""One more thread pays for itself from about this many documents on."""
+
+SHALLOW = 50
+"""Metrics that look at no more ranks than these are read off all queries at once, when all blocks have been ranked."""
+
+
+@dataclass(frozen=True, eq=False)
+class Family:
+    """Metrics that differ in their cutoff only, and where among their group's values theirs stand."""
+
+    metric: Metric
+    facts: Any
+    cutoffs: Sequence[int | None]
+    place: slice
+
+    @cached_property
+    def has_empty(self) -> bool:
+        """Whether any query is without relevant documents."""
+        return bool(self.facts.empty.any())
+
+    @cached_property
+    def depth(self) -> int | None:
+        """How many ranks the cutoffs look at; None for all."""
+        return None if None in self.cutoffs else max(k for k in self.cutoffs if k is not None)
+
+    @property
+    def is_shallow(self) -> bool:
+        """Whether the family looks at the first few ranks only."""
+        return self.depth is not None and self.depth <= SHALLOW
+
+    def write(self, rows: RankedRows, found: Floats) -> None:
+        """Write the values of the rows' queries to `found`, shape (queries, values of the group)."""
+        values = self.metric.score(rows, self.facts, self.cutoffs)
+        if self.has_empty:
+            values = np.where(self.facts.empty[rows.queries], value_if_empty(self.metric), values)
+        found[rows.queries, self.place] = values
+
+
+@dataclass(frozen=True, eq=False)
+class Group:
+    """Metrics for which documents are ranked alike, and the columns of the result that their values go to."""
+
+    ties: Ties
+    scores: Scores
+    families: list[Family] = field(default_factory=list)
+    columns: list[int] = field(default_factory=list)
+
+    def evaluate(self, judgments: Judgments, scores: np.ndarray[Any, Any], threads: int) -> Floats:
+        """Return the value of each query under each metric of the group, shape (queries, values).
+
+        `scores` are one per document, documents of a query together, none of them NaN.
+        """
+        if self.scores == "float32":
+            with np.errstate(over="ignore"):
+                scores = scores.astype(np.float32)
+        found = np.empty((judgments.queries, len(self.columns)))
+        for family in self.families:
+            found[:, family.place] = value_if_empty(family.metric)  # stays where a query has no documents
+        rank = partial(self._evaluate_block, judgments, scores, bool(scores.min() != -np.inf), found)
+        blocks = judgments.layout.blocks
+        threads = min(threads, len(blocks), judgments.documents // DOCUMENTS_PER_THREAD)
+        untied = [rows for rows in _shared_out(rank, blocks, threads) if rows is not None]
+        if untied:
+            together = first_ranks(untied, self._shallow_depth, len(judgments.levels))
+            for family in self.families:
+                if family.is_shallow:
+                    family.write(together, found)
+        return found
+
+    @cached_property
+    def _shallow_depth(self) -> int:
+        return max((family.depth or 0 for family in self.families if family.is_shallow), default=0)
+
+    def _evaluate_block(
+        self, judgments: Judgments, scores: np.ndarray[Any, Any], all_retrieved: bool, found: Floats, block: Block
+    ) -> RankedRows | None:
+        """Rank the queries of a block and evaluate them; return the first ranks where shallow families are to follow.
+
+        Ties need the labels of whole runs, which may reach far down, so a block that has some is done with at once.
+        """
+        levels = len(judgments.levels)
+        rows = rank_block(block, scores, self.ties, levels, all_retrieved=all_retrieved)
+        for family in self.families:
+            if rows.runs is not None or not family.is_shallow:
+                family.write(rows, found)
+        if rows.runs is not None or not self._shallow_depth:
+            return None
+        return RankedRows(rows.queries, rows.codes[:, : self._shallow_depth].copy(), rows.sizes)
+
+
+def _shared_out(work: Callable[[Block], T], blocks: Sequence[Block], threads: int) -> list[T]:
+    """Return the results of the work on all blocks, done by some threads, of which this one is the first."""
+    if threads <= 1:
+        return [work(block) for block in blocks]
+
+    def share(first: int) -> list[T]:
+        return [work(block) for block in blocks[first::threads]]
+
+    with ThreadPoolExecutor(threads - 1) as pool:
+        others = [pool.submit(share, first) for first in range(1, threads)]
+        own = share(0)
+        return own + [found for other in others for found in other.result()]
+
+
+def groups_of(metrics: Sequence[Metric], judgments: Judgments) -> list[Group]:
+    """Bind metrics to judgments, grouped by how documents are ranked, then by what differs in the cutoff only."""
+    members: dict[Metric, list[int]] = {}
+    for column, metric in enumerate(metrics):
+        members.setdefault(metric.without_cutoff(), []).append(column)
+    groups: dict[tuple[Ties, Scores], Group] = {}
+    for metric, columns in members.items():
+        cutoffs = [metrics[column].k for column in columns]
+        group = groups.setdefault((metric.ties, metric.scores), Group(metric.ties, metric.scores))
+        place = slice(len(group.columns), len(group.columns) + len(columns))
+        group.families.append(Family(metric, metric.bind(judgments, cutoffs), cutoffs, place))
+        group.columns.extend(columns)
+    return list(groups.values())
+
+
+def value_if_empty(metric: Metric) -> float:
+    """Return the value of a query without relevant documents."""
+    return float("nan") if metric.empty == "skip" else metric.empty
