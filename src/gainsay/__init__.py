@@ -16,6 +16,7 @@ from .run_evaluation import evaluate_run
 
 if TYPE_CHECKING:
     from .comparison import Comparison, Verdict, compare
+    from .experiment import Candidate, Experiment, ExperimentResult, grid, k_folds
 
 __version__ = "0.1.0"
 
@@ -27,9 +28,12 @@ __all__ = [
     "NDCG",
     "RBP",
     "RR",
+    "Candidate",
     "Comparison",
     "Evaluation",
     "Evaluator",
+    "Experiment",
+    "ExperimentResult",
     "Hit",
     "Judgments",
     "Metric",
@@ -40,10 +44,15 @@ __all__ = [
     "evaluate",
     "evaluate_run",
     "explain",
+    "grid",
+    "k_folds",
     "parse_metrics",
 ]
 
-_LOADED_ON_FIRST_USE = {"Comparison": ".comparison", "Verdict": ".comparison", "compare": ".comparison"}
+_LOADED_ON_FIRST_USE = {
+    **dict.fromkeys(("Comparison", "Verdict", "compare"), ".comparison"),
+    **dict.fromkeys(("Candidate", "Experiment", "ExperimentResult", "grid", "k_folds"), ".experiment"),
+}
 """Names whose modules need more than NumPy."""
 
 

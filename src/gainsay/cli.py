@@ -50,9 +50,12 @@ def _errors() -> Iterator[None]:
     """Print what is wrong with the input as one message, and end with exit code 1."""
     try:
         yield
-    except (ValueError, TypeError, OSError, ImportError) as error:
-        typer.echo(f"gainsay: {error}", err=True)
-        raise typer.Exit(1) from None
+    except (ValueError, TypeError, OSError, ImportError, RuntimeError, KeyboardInterrupt) as error:
+        stopped = isinstance(error, KeyboardInterrupt)
+        typer.echo(f"gainsay: {'interrupted' if stopped else error}", err=True)
+        for note in getattr(error, "__notes__", ()):  # how to go on from what was finished
+            typer.echo(note, err=True)
+        raise typer.Exit(130 if stopped else 1) from None
 
 
 def _console() -> Console:
@@ -228,6 +231,26 @@ def _show(console: Console, comparison: Any, *further: Any) -> None:
 
 
 @app.command()
+def run(
+    file: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="The experiment, a TOML file.")],
+    directory: Annotated[
+        Path | None, typer.Option(help="Where to keep everything, instead of what the file says.")
+    ] = None,
+    jobs: Annotated[int, typer.Option("--jobs", "-j", min=1, help="Candidates to train at the same time.")] = 1,
+    as_json: AsJson = False,
+) -> None:
+    """Train the candidates of an experiment and compare them; what an interrupted run has finished is kept."""
+    with _errors():
+        from .experiment import Experiment
+        from .experiment.pool import processes
+
+        experiment = Experiment.from_toml(file, directory)
+        with processes(jobs) as executor:
+            result = experiment.run(executor, progress=not as_json)
+        _print_json(_outcome(result)) if as_json else _show_experiment(_console(), result)
+
+
+@app.command()
 def demo(
     seed: Annotated[int, typer.Option(help="Seed of the data, the trainings and the draws.")] = 7,
     queries: Annotated[int, typer.Option(min=10, help="Queries to simulate.")] = 400,
@@ -262,7 +285,7 @@ def demo(
             console.print(f"Data: {about}; queries (documents): {', '.join(sizes)}", markup=False)
         result = job.run(*parts, seed=seed, rounds=rounds, directory=directory, progress=not as_json)
         if as_json:
-            _print_json(_outcome(result, about))
+            _print_json({"data": about, **_outcome(result)})
         else:
             _show_experiment(console, result)
 
@@ -283,10 +306,9 @@ def _own_data(train: list[Path], valid: Path | None, test: Path | None, features
     return (RankingData.concatenate(parts), held_out, compared), about
 
 
-def _outcome(result: Any, about: str) -> dict[str, Any]:
+def _outcome(result: Any) -> dict[str, Any]:
     """Return the outcome of an experiment as JSON knows it."""
     return {
-        "data": about,
         **result.comparison.to_dict(),
         "best_rounds": {str(name): row for name, row in result.best_rounds.to_dict("index").items()},
         "chosen": result.chosen.to_dict("index"),

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import warnings
-from concurrent.futures import ProcessPoolExecutor
 from typing import TYPE_CHECKING
 
 from ._cpus import cpus
 from .data import simulate
 from .experiment import Candidate, Experiment
 from .experiment.candidates import Gain, Library
+from .experiment.pool import processes
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -72,6 +71,5 @@ def run(
         experiment = Experiment(
             candidates(rounds), train, valid, test, METRICS, directory, seed=seed, num_boost_round=rounds
         )
-    # OpenMP, which both libraries use, does not survive a fork
-    with ProcessPoolExecutor(cpus(), mp_context=multiprocessing.get_context("spawn")) as pool:
-        return experiment.run(executor=pool, progress=progress)
+    with processes(cpus()) as executor:
+        return experiment.run(executor, progress)

@@ -1,0 +1,77 @@
+"""From the directory of an experiment to its result; the only way there is, whether it was run now or long ago."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from .measured import Measured, OnFold
+from .plan import Plan, Unit
+from .result import ExperimentResult
+from .store import DamagedError, Finished, Store
+
+__all__ = ["collect", "result_of"]
+
+
+def collect(
+    store: Store, plan: Plan, units: Iterable[Unit], current: Mapping[str, str] | None = None
+) -> dict[str, OnFold]:
+    """Return by slug what is finished of these units. What is damaged counts as not finished, with a warning.
+
+    Parameters
+    ----------
+    store, plan, units
+        Where to look for what.
+    current : mapping of library to version, optional
+        Versions installed now: warn where a unit stems from another one.
+    """
+    found = {}
+    for unit in units:
+        try:
+            finished = store.load(plan, unit)
+            if finished is not None:
+                found[unit.slug] = OnFold.from_finished(unit.fold.name, finished, plan.metrics)
+        except DamagedError as error:
+            warnings.warn(f"{store.folder(unit)}: {error}; {unit} has to be trained again", stacklevel=4)
+            continue
+        if finished is not None and current is not None:
+            _warn_of_version(unit, finished, current[unit.candidate.library])
+    return found
+
+
+def _warn_of_version(unit: Unit, finished: Finished, now: str) -> None:
+    before = finished.manifest["versions"].get(unit.candidate.library)
+    if before != now:
+        warnings.warn(
+            f"{unit} was trained by {unit.candidate.library} {before}, this is {now}; for a result of one version take "
+            "another directory",
+            stacklevel=5,
+        )
+
+
+def result_of(store: Store, plan: Plan, found: Mapping[str, OnFold], directory: Path | None) -> ExperimentResult:
+    """Return what the candidates that are finished on all folds show together.
+
+    Raises
+    ------
+    RuntimeError
+        Where there is none; the message holds what went wrong.
+    """
+    measured: dict[str, Measured] = {}
+    failures: dict[str, str] = {}
+    for candidate in plan.candidates:
+        units = [Unit(candidate, fold) for fold in plan.folds]
+        missing = [unit for unit in units if unit.slug not in found]
+        if missing:
+            failures[candidate.name] = "\n".join(f"{unit}: {_reason(store, unit)}" for unit in missing)
+        else:
+            measured[candidate.name] = Measured([found[unit.slug] for unit in units])
+    if not measured:
+        texts = "\n".join(failures.values())
+        raise RuntimeError(f"no candidate is finished:\n{texts}")
+    return ExperimentResult(plan, measured, failures, directory)
+
+
+def _reason(store: Store, unit: Unit) -> str:
+    return (store.failure(unit) or "not trained yet; run the experiment to go on").strip()

@@ -1,0 +1,161 @@
+"""Experiments written down in TOML.
+
+The file says what `Experiment` is given. Paths are relative to its folder. A small one::
+
+    metrics = ["ndcg_linear@10", "ndcg_exp@10", "map", "mrr"]   # these four keys may be left out
+    directory = "runs/first"        # by default named after the file: experiment.toml makes experiment-run
+    num_boost_round = 300           # for candidates that do not say
+    early_stopping_rounds = 50      # 0, the default: train all rounds
+
+    [data]
+    train = ["train.txt.gz"]        # several files are joined
+    valid = ["vali.txt.gz"]
+    test = ["test.txt.gz"]
+    format = "letor"                # or "lightgbm", which looks for .query (and .weight) files
+    features = 136                  # needed where the last features may be missing from a file
+
+    [[candidates]]
+    name = "lightgbm"
+    library = "lightgbm"            # or "xgboost"
+    training_gain = ["linear", "exponential"]   # a list makes a candidate of each of its values,
+    params = {learning_rate = 0.1, num_leaves = [15, 31, 63]}   # here two times three of them
+
+Further keys at the top: `primary` (two of the metrics), `seed`, `alpha`, `rope`, `draws`, `threads`. Further keys of a
+candidate: `num_boost_round`, `early_stopping_rounds`, `seed` (or a list of seeds), `threads`. See `Experiment` and
+`Candidate` for what they mean. A parameter that is itself a list goes into another list.
+
+`[data]` is one of:
+
+* `train`, `valid`, `test`: files, as above;
+* `folds = ["fold1.txt", "fold2.txt", …]`: one file a fold, which take turns: test on fold i, validate on fold i + 1,
+  train on the others;
+* `files = ["all.txt"]` with `k_folds = 5` and maybe `seed = 0`: queries divided at random into as many folds;
+* `simulate = {queries = 1000, seed = 1, split = [0.6, 0.2, 0.2]}`, or the same with `k_folds = 5` beside it and no
+  `split`. Further keys of `simulate`: `features`, `mean_length`, `signal`; see `gainsay.data.simulate`.
+
+With files, `format`, `features` and `zero_based` are arguments of `gainsay.data.read_letor` or `read_lightgbm`.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from ..data import RankingData, read_letor, read_lightgbm, simulate
+from ..metrics.names import parse_metrics
+from .candidates import Candidate, grid
+from .folds import k_folds
+from .tables import CandidateTable, DataTable, ExperimentTable, read_table
+from .training import library_of
+
+__all__ = ["read_toml"]
+
+
+_PASSED_ON = (
+    *("metrics", "primary", "seed", "alpha", "rope", "draws"),
+    *("num_boost_round", "early_stopping_rounds", "threads"),
+)
+
+
+def read_toml(path: str | os.PathLike[str], directory: str | os.PathLike[str] | None = None) -> dict[str, Any]:
+    """Return the arguments of `Experiment` that a TOML file describes, the data read.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+    directory : path, optional
+        Instead of the file's own.
+
+    Raises
+    ------
+    ValueError
+        For what is wrong with the file: one line a mistake, with its key and value.
+    """
+    source = Path(path)
+    table = _validated(source)
+    candidates = _candidates(source, table.candidates)
+    for key in ("metrics", "primary"):
+        with _prefixed(f"{source}: {key}: "):
+            if getattr(table, key) is not None:
+                parse_metrics(getattr(table, key))
+    kept = directory if directory is not None else source.parent / (table.directory or f"{source.stem}-run")
+    arguments = {key: getattr(table, key) for key in _PASSED_ON}
+    data = _data(source, table.data, table.seed)
+    return {**arguments, "candidates": candidates, "directory": kept, **data}
+
+
+def _validated(source: Path) -> ExperimentTable:
+    with _prefixed(f"{source}: not TOML: "):
+        document = tomllib.loads(source.read_text(encoding="utf-8"))
+    with _prefixed(f"{source}: "):
+        return read_table(document)
+
+
+@contextmanager
+def _prefixed(prefix: str) -> Iterator[None]:
+    """Put file and key before the message of an error."""
+    try:
+        yield
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"{prefix}{error}") from None
+
+
+def _candidates(source: Path, tables: Sequence[CandidateTable]) -> list[Candidate]:
+    """Return the candidates of all tables, grids expanded."""
+    made: list[Candidate] = []
+    origin: dict[str, int] = {}
+    for place, table in enumerate(tables):
+        with _prefixed(f"{source}: candidates[{place}]."):
+            grown = grid(**table.model_dump())
+            for candidate in grown:
+                library_of(candidate.library).check(candidate)
+                if candidate.name in origin:
+                    raise ValueError(
+                        f"name: {candidate.name!r} is also the name of candidates[{origin[candidate.name]}]"
+                    )
+                origin[candidate.name] = place
+        made += grown
+    return made
+
+
+def _data(source: Path, table: DataTable, seed: int) -> dict[str, Any]:
+    """Return the arguments of `Experiment` that hold the data."""
+    if table.simulate is not None:
+        options = table.simulate.model_dump(exclude={"split"})
+        with _prefixed(f"{source}: data.simulate: "):
+            everything = simulate(**options)
+            if table.simulate.split is not None:
+                parts = everything.split_queries(*table.simulate.split, seed=table.simulate.seed)
+                return dict(zip(("train", "valid", "test"), parts, strict=True))
+        return _folds(source, everything, table, seed)
+    paths = {key: _existing(source, table, key) for key in ("train", "valid", "test", "folds", "files")}
+    if table.folds is not None:
+        return {"folds": [_read([path], table) for path in paths["folds"]]}
+    if table.files is not None:
+        return _folds(source, _read(paths["files"], table), table, seed)
+    return {key: _read(paths[key], table) for key in ("train", "valid", "test")}
+
+
+def _folds(source: Path, everything: RankingData, table: DataTable, seed: int) -> dict[str, Any]:
+    with _prefixed(f"{source}: data.k_folds: "):
+        return {"folds": k_folds(everything, table.k_folds or 0, seed=seed if table.seed is None else table.seed)}
+
+
+def _existing(source: Path, table: DataTable, key: str) -> list[Path]:
+    """Return the paths under a key, seen from the folder of the TOML file."""
+    paths = [source.parent / name for name in getattr(table, key) or ()]
+    for place, path in enumerate(paths):
+        if not path.is_file():
+            raise FileNotFoundError(f"{source}: data.{key}[{place}]: there is no file {path}")
+    return paths
+
+
+def _read(paths: Sequence[Path], table: DataTable) -> RankingData:
+    options: dict[str, Any] = {"features": table.features, "zero_based": table.zero_based}
+    reader = read_letor if table.format == "letor" else read_lightgbm
+    return RankingData.concatenate([reader(path, **options) for path in paths])

@@ -1,0 +1,158 @@
+"""Files that are either whole or not there: atomic writes, checksums, a lock, names that are safe."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import io
+import json
+import os
+import re
+import secrets
+import sys
+import unicodedata
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["canonical", "from_parquet", "locked", "need_parquet", "replace_file", "sha256", "slug", "to_parquet"]
+
+_SLUG_LENGTH = 60
+_TEMPORARY = ".partial"
+
+
+def sha256(content: bytes) -> str:
+    """Return the digest of some bytes."""
+    return hashlib.sha256(content).hexdigest()
+
+
+def canonical(document: Any) -> bytes:
+    """Return JSON text that is the same for equal documents."""
+    return json.dumps(document, sort_keys=True, indent=1, ensure_ascii=False, allow_nan=False).encode()
+
+
+def slug(name: str) -> str:
+    """Return a folder name for any text: readable, of few characters, and different for different texts.
+
+    Examples
+    --------
+    >>> slug("../LightGBM: 31 leaves")
+    'lightgbm-31-leaves-1d3192426c4c'
+    """
+    plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
+    readable = re.sub(r"[^a-z0-9]+", "-", plain)[:_SLUG_LENGTH].strip("-")
+    return f"{readable or 'candidate'}-{sha256(name.encode())[:12]}"
+
+
+def replace_file(path: Path, content: bytes) -> None:
+    """Write a file so that it is there with all its content or, after a crash, as it was before."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(6)}{_TEMPORARY}")
+    try:
+        with open(temporary, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    _sync_folder(path.parent)
+
+
+def remove_partial(folder: Path) -> None:
+    """Remove what writes that never ended have left in a folder."""
+    for path in folder.glob(f".*{_TEMPORARY}"):
+        path.unlink(missing_ok=True)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make the new name itself durable; not every system can open folders."""
+    with contextlib.suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def need_parquet() -> None:
+    """Raise `ImportError` where there is nothing to write Parquet with."""
+    try:
+        import_module("pyarrow")
+    except ImportError as error:
+        raise ImportError(
+            "an experiment keeps its curves and values as Parquet and needs pyarrow: pip install 'gainsay[experiment]'"
+        ) from error
+
+
+def to_parquet(frame: pd.DataFrame) -> bytes:
+    """Return a DataFrame as the bytes of a Parquet file."""
+    buffer = io.BytesIO()
+    frame.to_parquet(buffer, engine="pyarrow", index=False)
+    return buffer.getvalue()
+
+
+def from_parquet(content: bytes) -> pd.DataFrame:
+    """Return the DataFrame in the bytes of a Parquet file."""
+    import pandas as pd
+
+    return pd.read_parquet(io.BytesIO(content), engine="pyarrow")
+
+
+@contextlib.contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Hold a lock file; the system releases it when the process ends, however it ends.
+
+    Raises
+    ------
+    RuntimeError
+        Where another process, or another run in this one, holds it.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    file = open(path, "a+b")  # noqa: SIM115 - closed below, and in children that inherit it
+    # A child that is forked while the lock is held would hold it on after this process has died.
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=file.close)
+    try:
+        if not _lock(file):
+            file.seek(0)
+            owner = file.read(100).decode(errors="replace").strip() or "another process"
+            raise RuntimeError(
+                f"{path.parent} is in use by {owner}: wait until it has ended, or take another directory"
+            )
+        file.truncate(0)
+        file.write(f"process {os.getpid()}".encode())
+        file.flush()
+        yield
+        file.truncate(0)
+    finally:
+        file.close()
+
+
+if sys.platform == "win32":  # pragma: no cover - the tests run on POSIX systems
+
+    def _lock(file: IO[bytes]) -> bool:
+        import msvcrt
+
+        file.seek(1 << 30)  # beyond the owner's name, which others must be able to read
+        try:
+            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+        except OSError:
+            return False
+        return True
+
+else:
+
+    def _lock(file: IO[bytes]) -> bool:
+        import fcntl
+
+        try:
+            fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True

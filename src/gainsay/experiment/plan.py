@@ -1,0 +1,161 @@
+"""What an experiment consists of, and whether a directory holds results of the same one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from .candidates import Candidate
+from .files import slug
+from .folds import Fold
+
+__all__ = ["Plan", "Unit", "differences"]
+
+FORMAT = 1
+"""Version of what is written to the directory."""
+
+
+@dataclass(frozen=True)
+class Unit:
+    """The smallest piece of work: one candidate on one fold."""
+
+    candidate: Candidate
+    fold: Fold
+
+    @property
+    def slug(self) -> str:
+        """The name of its folder: safe whatever candidate and fold are called."""
+        fold = re.sub(r"[^a-z0-9]+", "-", self.fold.name)
+        return f"{slug(self.candidate.name)}.{fold}" if fold else slug(self.candidate.name)
+
+    def __str__(self) -> str:
+        return f"{self.candidate.name} ({self.fold.name})" if self.fold.name else self.candidate.name
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Everything that a result depends on.
+
+    Attributes
+    ----------
+    candidates : tuple of Candidate
+        With nothing left open.
+    folds : tuple of Fold
+        How the data are divided.
+    data : dict of part to str
+        Fingerprints.
+    metrics : tuple of str
+        Their names.
+    primary : tuple of two str, or None
+        The two between which disagreement is looked for.
+    alpha, rope, draws, seed : float, float, int, int
+        Of the verdict.
+    """
+
+    candidates: tuple[Candidate, ...]
+    folds: tuple[Fold, ...]
+    data: Mapping[str, str]
+    metrics: tuple[str, ...]
+    primary: tuple[str, str] | None
+    alpha: float
+    rope: float
+    draws: int
+    seed: int
+
+    def units(self) -> Iterator[Unit]:
+        """Yield all pieces of work, candidate by candidate."""
+        for candidate in self.candidates:
+            for fold in self.folds:
+                yield Unit(candidate, fold)
+
+    def identity(self, unit: Unit) -> dict[str, Any]:
+        """Return all that the outcome of a unit depends on, as JSON knows it."""
+        return {
+            "candidate": unit.candidate.to_dict(),
+            "fold": unit.fold.to_dict(),
+            "data": {part: self.data[part] for part in unit.fold.parts()},
+            "metrics": list(self.metrics),
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as JSON knows it."""
+        return {
+            "format": FORMAT,
+            "candidates": [candidate.to_dict() for candidate in self.candidates],
+            "folds": [fold.to_dict() for fold in self.folds],
+            "data": dict(self.data),
+            "metrics": list(self.metrics),
+            "primary": None if self.primary is None else list(self.primary),
+            "alpha": self.alpha,
+            "rope": self.rope,
+            "draws": self.draws,
+            "seed": self.seed,
+        }
+
+    @classmethod
+    def from_dict(cls, stored: Mapping[str, Any]) -> Plan:
+        """Return the plan that `to_dict` wrote."""
+        primary = stored["primary"]
+        return cls(
+            candidates=tuple(Candidate.from_dict(candidate) for candidate in stored["candidates"]),
+            folds=tuple(Fold.from_dict(fold) for fold in stored["folds"]),
+            data=dict(stored["data"]),
+            metrics=tuple(stored["metrics"]),
+            primary=None if primary is None else (primary[0], primary[1]),
+            alpha=float(stored["alpha"]),
+            rope=float(stored["rope"]),
+            draws=int(stored["draws"]),
+            seed=int(stored["seed"]),
+        )
+
+    def conflicts(self, earlier: Plan) -> list[str]:
+        """Say what keeps this plan from going on where `earlier` left off.
+
+        More, fewer or reordered candidates do not, nor does what a verdict can be reached with afresh: `primary`,
+        `alpha`, `rope` and `draws`.
+        """
+        found = differences(
+            {"metrics": list(earlier.metrics), "seed": earlier.seed}, {"metrics": list(self.metrics), "seed": self.seed}
+        )
+        if earlier.data.keys() == self.data.keys():
+            found += [f"the data of {part} are others" for part in self.data if self.data[part] != earlier.data[part]]
+        else:
+            found.append(
+                f"the data were divided into {', '.join(sorted(earlier.data))}, now into {', '.join(sorted(self.data))}"
+            )
+        known = {candidate.name: candidate for candidate in earlier.candidates}
+        for candidate in self.candidates:
+            if candidate.name in known:
+                changes = differences(known[candidate.name].to_dict(), candidate.to_dict())
+                found += [f"candidate {candidate.name!r}: {change}" for change in changes]
+        return found
+
+
+def differences(before: Any, now: Any, place: str = "") -> list[str]:
+    """Return in words where two JSON documents differ.
+
+    Examples
+    --------
+    >>> differences({"seed": 1, "params": {"num_leaves": 31}}, {"seed": 1, "params": {"num_leaves": 63, "max_bin": 9}})
+    ['params.num_leaves was 31, is 63', 'params.max_bin was not there, is 9']
+    """
+    if isinstance(before, Mapping) and isinstance(now, Mapping):
+        found = []
+        for key in dict.fromkeys([*before, *now]):
+            where = f"{place}.{key}" if place else str(key)
+            if key not in now:
+                found.append(f"{where} was {_short(before[key])}, is not there")
+            elif key not in before:
+                found.append(f"{where} was not there, is {_short(now[key])}")
+            else:
+                found += differences(before[key], now[key], where)
+        return found
+    same = type(before) is type(now) and before == now
+    return [] if same else [f"{place} was {_short(before)}, is {_short(now)}"]
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 100 else f"{text[:97]}…"

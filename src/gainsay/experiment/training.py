@@ -1,0 +1,184 @@
+"""One candidate trained on one fold: every metric at every round on valid, every query's values on test."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from ..evaluation import Evaluation, Evaluator
+from ..metrics.names import parse_metrics
+from .folds import Fold, Parts, query_weights
+
+if TYPE_CHECKING:
+    from .._typing import Floats
+    from ..data import RankingData
+    from .candidates import Candidate
+
+__all__ = ["Trained", "Watch", "best_rounds", "check_library", "counted_weight", "library_of", "train_candidate"]
+
+
+class Library(Protocol):
+    """What a training library does for an experiment; `lightgbm_training` and `xgboost_training` are such modules."""
+
+    def check(self, candidate: Candidate) -> None:
+        """Raise where the library does not know a parameter of the candidate."""
+
+    def version(self) -> str:
+        """Return the version of the library."""
+
+    def train(self, candidate: Candidate, train: RankingData, valid: RankingData, watch: Watch) -> bytes:
+        """Train, telling `watch` of every round; return the model in the library's own format."""
+
+    def load(self, model: bytes) -> Any:
+        """Return the model of the library that these bytes hold."""
+
+    def predictor(self, model: bytes, data: RankingData, threads: int) -> Callable[[int], Any]:
+        """Return a function from a number of rounds to the scores of the documents."""
+
+
+def library_of(name: str) -> Library:
+    """Return the module that trains with this library.
+
+    Raises
+    ------
+    ImportError
+        Where the library is not installed; the message names the extra to install.
+    """
+    module: Any = import_module(f".{name}_training", __package__)
+    library: Library = module
+    return library
+
+
+def check_library(candidate: Candidate) -> None:
+    """Raise where the candidate's library is not installed or does not know one of its parameters."""
+    library = library_of(candidate.library)
+    try:
+        library.check(candidate)
+    except ValueError as error:
+        raise ValueError(f"candidate {candidate.name!r}: {error}") from None
+
+
+class Watch:
+    """Keeps the values of every round, and says when no metric improves any more.
+
+    Training may stop only where *every* metric has gone `patience` rounds without a new maximum. So each metric sees at
+    least the rounds that it would have seen, had one stopped by it alone, and its best round is the same.
+
+    Parameters
+    ----------
+    metrics : sequence of str
+        Names, in the order of the values.
+    patience : int
+        Rounds without improvement; 0: never stop.
+    """
+
+    def __init__(self, metrics: Sequence[str], patience: int) -> None:
+        self.metrics = tuple(metrics)
+        self.patience = patience
+        self.rounds: list[list[float]] = []
+        self._best = [-np.inf] * len(self.metrics)
+        self._last_improvement = 0
+
+    def record(self, values: Sequence[float]) -> None:
+        """Take the values of one round."""
+        self.rounds.append(list(values))
+        for column, value in enumerate(values):
+            if value > self._best[column]:
+                self._best[column] = value
+                self._last_improvement = len(self.rounds)
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether training should stop now."""
+        return self.patience > 0 and len(self.rounds) - self._last_improvement >= self.patience
+
+
+@dataclass(frozen=True)
+class Trained:
+    """What is kept of one training.
+
+    Attributes
+    ----------
+    model : bytes
+        The model with all its rounds, in the library's own format.
+    curves : ndarray, shape (rounds, metrics)
+        Means on valid.
+    test : dict of int to ndarray, shape (queries, metrics)
+        For every round that some metric chooses on valid, the values of all metrics for each query of test.
+    query_ids : ndarray of str, shape (queries,)
+        Of test.
+    weights : ndarray, shape (queries,), or None
+        Of test.
+    valid_weight : list of float, one per metric
+        The weight of all queries of valid that have a value: how much this fold counts where folds are averaged.
+    """
+
+    model: bytes
+    curves: Floats
+    test: dict[int, Floats]
+    query_ids: Any
+    weights: Floats | None
+    valid_weight: list[float]
+
+
+def best_rounds(curves: Floats) -> list[int]:
+    """Return for each column of (rounds, metrics) the first round, counted from 1, with the largest value.
+
+    Examples
+    --------
+    >>> best_rounds(np.array([[0.1, 0.5], [0.3, 0.4], [0.3, 0.2]]))
+    [2, 1]
+    """
+    return [int(place) + 1 for place in curves.argmax(axis=0)]
+
+
+def train_candidate(candidate: Candidate, fold: Fold, metrics: Sequence[str], parts: Parts) -> Trained:
+    """Train a candidate once and evaluate what can be chosen.
+
+    The scores on test come from the model as it is stored, not from the one in memory.
+    """
+    library = library_of(candidate.library)
+    train, valid, test = fold.data(parts)
+    watch = Watch(metrics, candidate.early_stopping_rounds or 0)
+    threads = candidate.threads or 1
+    model = library.train(candidate, train, valid, watch)
+    curves = np.array(watch.rounds, dtype=np.float64)
+    evaluator = Evaluator(parse_metrics(metrics), test.judgments(), threads)
+    predict = library.predictor(model, test, threads)
+    return Trained(
+        model,
+        curves,
+        {number: evaluator(predict(number)).per_query for number in sorted(set(best_rounds(curves)))},
+        test.query_ids,
+        query_weights(test),
+        counted_weight(metrics, valid),
+    )
+
+
+def counted_weight(metrics: Sequence[str], data: RankingData) -> list[float]:
+    """Return for each metric the total weight of the queries that have a value under it.
+
+    Raises
+    ------
+    ValueError
+        For labels that do not suit a metric, or a metric under which no query has a value.
+    """
+    judgments = data.judgments()
+    evaluation = Evaluator(parse_metrics(metrics), judgments)(np.zeros(judgments.documents))
+    weights = [_weight_under(evaluation, column) for column in range(len(metrics))]
+    for name, weight in zip(metrics, weights, strict=True):
+        if not weight > 0:
+            raise ValueError(f"no query has a value under {name}: all are skipped for want of relevant documents")
+    return weights
+
+
+def _weight_under(evaluation: Evaluation, column: int) -> float:
+    counted = ~np.isnan(evaluation.per_query[:, column])
+    weights = evaluation.judgments.weights
+    if weights is None or evaluation.metrics[column].weights == "ignore":
+        return float(np.count_nonzero(counted))
+    return float(weights[counted].sum())

@@ -1,0 +1,85 @@
+"""Small experiments that the tests of a module share."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, NamedTuple
+
+import pytest
+
+from gainsay.data import RankingData, simulate
+from gainsay.experiment import Candidate, Experiment, ExperimentResult, grid
+
+METRICS = ("ndcg_linear@10", "ndcg_exp@10", "mrr")
+
+
+class Parts(NamedTuple):
+    train: RankingData
+    valid: RankingData
+    test: RankingData
+
+
+@pytest.fixture(scope="session")
+def metrics() -> tuple[str, ...]:
+    return METRICS
+
+
+@pytest.fixture(scope="session")
+def parts() -> Parts:
+    return Parts(*simulate(100, seed=5, mean_length=20).split_queries(0.5, 0.25, 0.25, seed=5))
+
+
+@pytest.fixture(scope="session")
+def candidates() -> list[Candidate]:
+    """Two of each library; different gains, so that what is chosen differs."""
+    return [
+        *grid("lgb", "lightgbm", {"num_leaves": 7}, training_gain=["linear", "exponential"]),
+        *grid("xgb", "xgboost", {"max_depth": 3, "subsample": 0.8}, training_gain=["linear", "exponential"]),
+    ]
+
+
+@pytest.fixture(scope="session")
+def make(parts: Parts, candidates: list[Candidate]) -> Any:
+    """Return a function that makes the experiment of these tests, with some things changed."""
+
+    def experiment(directory: Any = None, **changes: Any) -> Experiment:
+        arguments: dict[str, Any] = {
+            "candidates": candidates,
+            **parts._asdict(),
+            "metrics": METRICS,
+            "num_boost_round": 12,
+            "seed": 3,
+            "draws": 1000,
+        }
+        return Experiment(**{**arguments, "directory": directory, **changes})
+
+    return experiment
+
+
+class Done(NamedTuple):
+    result: ExperimentResult
+    directory: Any
+
+
+@pytest.fixture(scope="session")
+def done(make: Any, tmp_path_factory: pytest.TempPathFactory) -> Done:
+    """The experiment, run once without a break; not to be changed."""
+    directory = tmp_path_factory.mktemp("whole") / "run"
+    return Done(make(directory).run(progress=False), directory)
+
+
+@pytest.fixture(scope="session")
+def facts() -> Any:
+    """Return a function that writes a result out to the last digit."""
+
+    def of(result: ExperimentResult) -> dict[str, str]:
+        frames = {
+            name: getattr(result, name)
+            for name in ("leaderboard", "curves", "best_rounds", "chosen", "choice_loss", "stopping_loss", "pairs")
+        }
+        return {name: frame.to_csv(float_format="%.17g") for name, frame in frames.items()} | {
+            "verdict": json.dumps(result.verdict.to_dict()),
+            "summary": result.summary(),
+        }
+
+    return of

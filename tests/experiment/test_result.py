@@ -1,0 +1,245 @@
+"""What is read off the values: choices on valid, losses on test with their intervals, words."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+import xgboost as xgb
+from scipy import stats
+
+import gainsay as gs
+from gainsay.data import RankingData
+from gainsay.experiment import Candidate, ExperimentResult
+from gainsay.experiment.measured import Loss, Measured, OnFold, paired_loss
+from gainsay.experiment.wording import _costs
+
+
+def per_query(done, parts, metrics, name, chooser):
+    """Values of all metrics on test at the round that `chooser` chose, from the stored model."""
+    booster = done.result.load_model(name)
+    best = int(done.result.best_rounds.loc[name, chooser])
+    if name.startswith("lgb"):
+        scores = booster.predict(parts.test.features, num_iteration=best, num_threads=1)
+    else:
+        booster.set_param({"nthread": 1})
+        scores = booster.predict(xgb.DMatrix(parts.test.features, nthread=1), iteration_range=(0, best))
+    return pd.DataFrame(gs.evaluate(metrics, parts.test.judgments(), scores).per_query, columns=list(metrics))
+
+
+def chosen_by(done, metric):
+    """The candidate with the largest value on valid."""
+    best = done.result.curves[done.result.curves["metric"] == metric].groupby("candidate")["value"].max()
+    return best.idxmax(), best.max()
+
+
+class TestChosen:
+    def test_candidate_round_and_values(self, done, parts, metrics):
+        for metric in metrics:
+            name, value = chosen_by(done, metric)
+            row = done.result.chosen.loc[metric]
+            assert (row["candidate"], row["valid"]) == (name, value)
+            assert row["rounds"] == (done.result.best_rounds.loc[name, metric],)
+            expected = per_query(done, parts, metrics, name, metric).mean()
+            assert {other: row[f"test {other}"] for other in metrics} == pytest.approx(expected.to_dict(), rel=1e-12)
+
+    def test_of_equal_ones_the_first_by_name(self):
+        curves = np.array([[0.5], [0.4]])
+        fold = OnFold("", curves, {1: np.zeros((3, 1))}, np.ones(3), np.ones(1))
+        measured = {"m10": Measured([fold]), "m2": Measured([fold])}
+        assert ExperimentResult._choice(_Named(measured), 0) == "m2"
+
+
+class _Named:
+    """Just enough of a result to choose from."""
+
+    def __init__(self, measured):
+        self.measured, self.candidates = measured, tuple(measured)
+
+
+class TestLosses:
+    def test_of_choosing_by_another_metric(self, done, parts, metrics):
+        rows = done.result.choice_loss.set_index(["metric", "chosen_by"])
+        assert list(rows.index) == list(itertools.permutations(metrics, 2))
+        for judge, chooser in rows.index:
+            own, other = chosen_by(done, judge)[0], chosen_by(done, chooser)[0]
+            row = rows.loc[(judge, chooser)]
+            assert (row["candidate"], row["other"]) == (own, other)
+            check(
+                row,
+                per_query(done, parts, metrics, own, judge)[judge],
+                per_query(done, parts, metrics, other, chooser)[judge],
+            )
+
+    def test_of_stopping_by_another_metric(self, done, parts, metrics):
+        rows = done.result.stopping_loss.set_index(["candidate", "metric", "stopped_by"])
+        assert len(rows) == 4 * 6
+        for name, judge, chooser in rows.index:
+            check(
+                rows.loc[(name, judge, chooser)],
+                per_query(done, parts, metrics, name, judge)[judge],
+                per_query(done, parts, metrics, name, chooser)[judge],
+            )
+
+    def test_some_are_not_zero(self, done):
+        assert (done.result.stopping_loss["loss"] != 0).any()
+        assert (done.result.choice_loss["loss"] != 0).any()
+
+
+def check(row, own, other):
+    """Against SciPy's paired t-interval."""
+    expected = stats.ttest_rel(own, other)
+    difference = (own - other).to_numpy()
+    assert row["loss"] == pytest.approx(difference.mean(), abs=1e-15)
+    if difference.any():
+        interval = expected.confidence_interval(0.95)
+        assert (row["lower"], row["upper"]) == pytest.approx((interval.low, interval.high), abs=1e-12)
+    else:
+        assert (row["lower"], row["upper"]) == (0, 0)
+
+
+class TestPairedLoss:
+    def test_weights_of_two_count_nearly_as_two_queries(self):
+        """The ratio of sums is the mean of the repeated sample, and its error larger: a query repeated is one query."""
+        rng = np.random.default_rng(1)
+        difference, weights = rng.normal(size=50), rng.integers(1, 3, 50).astype(float)
+        repeated = np.repeat(difference, weights.astype(int))
+        found = paired_loss(difference, weights, 0.05)
+        assert found.loss == pytest.approx(repeated.mean())
+        assert found.upper - found.loss > paired_loss(repeated, np.ones(len(repeated)), 0.05).upper - found.loss
+
+    def test_only_ratios_of_weights_matter(self):
+        difference = np.array([0.1, -0.2, 0.3])
+        first, second = (paired_loss(difference, scale * np.ones(3), 0.1) for scale in (1, 1e9))
+        assert (first.loss, first.lower) == pytest.approx((second.loss, second.lower), rel=1e-12)
+
+    def test_queries_of_weight_zero_do_not_count(self):
+        some = paired_loss(np.array([0.1, 0.5, 9.0]), np.array([1.0, 1.0, 0.0]), 0.05)
+        assert some == paired_loss(np.array([0.1, 0.5]), np.ones(2), 0.05)
+
+    def test_no_difference(self):
+        assert paired_loss(np.zeros(5), np.ones(5), 0.05) == Loss(0, 0, 0)
+
+    def test_one_query_says_nothing(self):
+        assert paired_loss(np.array([0.5]), np.ones(1), 0.05) == Loss(0.5, -np.inf, np.inf)
+
+
+class TestComparison:
+    def test_each_metric_at_its_own_rounds(self, done, parts, metrics):
+        for metric, name in itertools.product(metrics, done.result.candidates):
+            expected = per_query(done, parts, metrics, name, metric)[metric]
+            assert done.result.leaderboard.loc[name, metric] == pytest.approx(expected.mean(), rel=1e-12)
+
+    def test_delegates(self, done):
+        result = done.result
+        assert result.verdict is result.comparison.verdict
+        assert result.leaderboard is result.comparison.leaderboard
+        assert result.pairs is result.comparison.pairs
+        assert result.winners == result.comparison.winners
+
+    def test_queries_that_a_metric_skips_are_left_out(self, make, parts):
+        metrics = ["ndcg_exp(empty=skip)@10", "mrr"]
+        empty = parts.test.labels.copy()
+        empty[parts.test.qid < 4] = 0
+        result = make(
+            test=replace(parts.test, labels=empty), metrics=metrics, candidates=[Candidate("a", "lightgbm")]
+        ).run(progress=False)
+        assert len(result.comparison.values["mrr"]) == 25 - 4
+        assert result.chosen.notna().all(axis=None)
+
+    def test_one_metric(self, make):
+        result = make(metrics="mrr", candidates=[Candidate("a", "lightgbm")]).run(progress=False)
+        assert result.choice_loss.empty
+        assert "Best on test by mrr: a" in result.summary()
+
+    def test_primary(self, make, metrics):
+        result = make(primary=("mrr", "ndcg_exp@10"), candidates=[Candidate("a", "lightgbm")]).run(progress=False)
+        assert result.verdict.metrics == ("mrr", "ndcg_exp@10")
+
+
+class TestWords:
+    def test_say_what_the_frames_hold(self, done, metrics):
+        text = done.result.summary()
+        assert text.startswith(done.result.verdict.text)
+        for metric in metrics[:2]:
+            row = done.result.chosen.loc[metric]
+            assert f"Chosen on valid by {metric}: {row['candidate']} at round {row['rounds'][0]} " in text
+            assert f"Best on test by {metric}: {done.result.winners[metric]} " in text
+        assert "mrr" not in text.removeprefix(done.result.verdict.text)
+
+    def test_a_loss_may_be_a_gain(self):
+        assert [_costs(loss) for loss in (0.00126, -0.2, 0.00001, -0.00001)] == [
+            "costs 0.0013 of",
+            "gains 0.2000 of",
+            "costs nothing of",
+            "costs nothing of",
+        ]
+
+    def test_repr(self, done):
+        assert repr(done.result) == (
+            "ExperimentResult(4 candidates, 25 queries, metrics ndcg_linear@10, ndcg_exp@10, mrr)"
+        )
+
+
+class TestLoadModel:
+    def test_unknown(self, done):
+        with pytest.raises(KeyError, match="no model of candidate 'lgbm'"):
+            done.result.load_model("lgbm")
+
+    def test_not_kept(self, make):
+        result = make(candidates=[Candidate("a", "lightgbm")], num_boost_round=2).run(progress=False)
+        with pytest.raises(ValueError, match="the models were not kept: give the experiment a directory"):
+            result.load_model("a")
+
+
+class TestArguments:
+    @pytest.mark.parametrize(
+        ("changes", "error", "message"),
+        [
+            ({"valid": None}, ValueError, "valid missing: give train, valid and test, or folds"),
+            ({"metrics": "ndcg@10"}, ValueError, "does not say which NDCG"),
+            ({"primary": ["mrr"]}, ValueError, "primary must name two metrics, got 1"),
+            ({"primary": ["mrr", "map"]}, ValueError, "primary names 'map', which is not among"),
+            ({"alpha": 0.7}, ValueError, "alpha must lie between"),
+            ({"rope": -1}, ValueError, "rope must be"),
+            ({"draws": 3}, ValueError, "draws must be at least"),
+            ({"seed": -1}, ValueError, "seed must be 0 or more"),
+            ({"num_boost_round": 0}, ValueError, "num_boost_round must be at least 1"),
+            ({"threads": 0}, ValueError, "threads must be at least 1"),
+            ({"candidates": []}, ValueError, "candidates is empty"),
+            ({"test": np.zeros(3)}, TypeError, "test must be RankingData, got ndarray"),
+        ],
+    )
+    def test_refuses(self, make, changes, error, message):
+        with pytest.raises(error, match=message):
+            make(**changes)
+
+    def test_features_that_do_not_fit(self, make, parts):
+        narrow = replace(parts.test, features=parts.test.features[:, :3])
+        with pytest.raises(ValueError, match="test has 3 features, but train has 30"):
+            make(test=narrow)
+
+    def test_labels_that_do_not_suit_a_metric_are_seen_before_training(self, make):
+        with pytest.raises(ValueError, match=r"valid: .*max_label"):
+            make(metrics="err(max_label=2,ties=order)")
+
+    def test_choosing_on_test_data_is_warned_of(self, make, parts):
+        with pytest.warns(UserWarning, match="valid and test are the same data"):
+            make(valid=parts.test)
+
+    def test_rows_in_any_order(self, make, parts):
+        """The rows of a query need not stand together; the queries keep their order of first appearance."""
+
+        def scattered(data):
+            rows = np.random.default_rng(0).permutation(len(data.labels))
+            rows = np.concatenate([np.unique(data.qid, return_index=True)[1], rows])
+            rows = rows[np.sort(np.unique(rows, return_index=True)[1])]
+            return RankingData(data.features[rows], data.labels[rows], data.qid[rows], data.query_ids)
+
+        only = [Candidate("a", "lightgbm"), Candidate("b", "xgboost")]
+        result = make(candidates=only, test=scattered(parts.test)).run(progress=False)
+        expected = make(candidates=only).run(progress=False)
+        np.testing.assert_allclose(result.comparison.values["mrr"], expected.comparison.values["mrr"], rtol=1e-12)

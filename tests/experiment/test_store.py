@@ -1,0 +1,423 @@
+"""The directory: what is damaged or foreign is recognised, and nothing is written outside."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from gainsay.experiment import Candidate, Experiment, files
+from gainsay.experiment.candidates import grid
+from gainsay.experiment.files import locked, replace_file, slug
+from gainsay.experiment.folds import Fold
+from gainsay.experiment.store import Store, _sealed
+
+
+@pytest.fixture
+def copy(done, tmp_path):
+    """A copy of the finished experiment that may be spoilt."""
+    target = tmp_path / "copy"
+    shutil.copytree(done.directory, target)
+    return target
+
+
+def folder_of(directory, name):
+    return directory / "candidates" / slug(name)
+
+
+def trained(monkeypatch):
+    """Note which candidates are trained from now on."""
+    names = []
+    from gainsay.experiment import work
+
+    original = work.train_candidate
+
+    def note(candidate, *rest):
+        names.append(candidate.name)
+        return original(candidate, *rest)
+
+    monkeypatch.setattr(work, "train_candidate", note)
+    return names
+
+
+class TestResume:
+    def test_nothing_is_trained_twice(self, done, copy, make, monkeypatch, facts):
+        names = trained(monkeypatch)
+        assert facts(make(copy).run(progress=False)) == facts(done.result)
+        assert names == []
+
+    def test_load_needs_no_training_data(self, done, copy, facts):
+        result = Experiment.load(copy)
+        assert facts(result) == facts(done.result)
+        assert result.directory == copy
+
+    def test_load_of_an_empty_directory(self, tmp_path):
+        with pytest.raises(FileNotFoundError, match="holds no experiment"):
+            Experiment.load(tmp_path)
+
+    def test_load_of_one_that_was_interrupted(self, copy):
+        (folder_of(copy, "lgb gain=linear") / "manifest.json").unlink()
+        result = Experiment.load(copy)
+        assert result.candidates == ("lgb gain=exponential", "xgb gain=linear", "xgb gain=exponential")
+        assert "not trained yet" in result.failures["lgb gain=linear"]
+
+    def test_load_before_anything_is_finished(self, copy):
+        shutil.rmtree(copy / "candidates")
+        with pytest.raises(RuntimeError, match="no candidate is finished"):
+            Experiment.load(copy)
+
+    def test_more_candidates(self, copy, make, candidates, monkeypatch):
+        names = trained(monkeypatch)
+        more = [Candidate("new", "lightgbm", {"num_leaves": 3}), *candidates]
+        result = make(copy, candidates=more).run(progress=False)
+        assert names == ["new"]
+        assert result.candidates == tuple(candidate.name for candidate in more)
+        assert Experiment.load(copy).candidates == result.candidates
+
+    def test_fewer_candidates_and_all_again(self, done, copy, make, candidates, monkeypatch, facts):
+        names = trained(monkeypatch)
+        assert make(copy, candidates=candidates[2:]).run(progress=False).candidates == (
+            "xgb gain=linear",
+            "xgb gain=exponential",
+        )
+        assert facts(make(copy).run(progress=False)) == facts(done.result)
+        assert names == []
+
+    def test_another_level_needs_no_training(self, copy, make, monkeypatch):
+        names = trained(monkeypatch)
+        assert make(copy, alpha=0.1).run(progress=False).verdict.alpha == 0.1
+        assert names == []
+        assert Experiment.load(copy).verdict.alpha == 0.1
+
+
+class TestForeign:
+    @pytest.mark.parametrize(
+        ("changes", "message"),
+        [
+            ({"metrics": ["ndcg_linear@10", "ndcg_exp@5"]}, "metrics was .*ndcg_exp@10.*, is .*ndcg_exp@5"),
+            ({"seed": 4}, "seed was 3, is 4.*candidate 'lgb gain=linear': seed was 3, is 4"),
+            ({"num_boost_round": 13}, "candidate 'lgb gain=linear': num_boost_round was 12, is 13"),
+            ({"threads": 2}, "candidate 'lgb gain=linear': threads was 1, is 2"),
+            (
+                {"candidates": grid("lgb", "lightgbm", {"num_leaves": 9}, training_gain=["linear", "exponential"])},
+                "candidate 'lgb gain=linear': params.num_leaves was 7, is 9",
+            ),
+        ],
+    )
+    def test_is_refused_and_left_as_it_is(self, done, copy, make, changes, message):
+        before = contents(copy)
+        with pytest.raises(ValueError, match=message):
+            make(copy, **changes).run(progress=False)
+        assert contents(copy) == before
+
+    def test_other_data(self, copy, make, parts):
+        with pytest.raises(ValueError, match=r"holds another experiment: the data of test are others\. Take another"):
+            make(copy, test=parts.test.take_queries(range(20))).run(progress=False)
+
+    def test_other_division(self, copy, make, parts):
+        with pytest.raises(ValueError, match="were divided into test, train, valid, now into fold 1, fold 2, fold 3"):
+            make(copy, train=None, valid=None, test=None, folds=list(parts)).run(progress=False)
+
+    def test_candidate_that_is_in_the_directory_but_not_in_the_plan(self, copy, make, candidates):
+        """Left out and taken in again with other parameters: its own manifest gives it away."""
+        make(copy, candidates=candidates[1:]).run(progress=False)
+        changed = Candidate("lgb gain=linear", "lightgbm", {"num_leaves": 9}, training_gain="linear")
+        with pytest.raises(ValueError, match=r"another candidate of the same name: candidate.params.num_leaves was 7"):
+            make(copy, candidates=[changed]).run(progress=False)
+
+    def test_other_version_is_warned_of(self, copy, make, candidates, monkeypatch):
+        monkeypatch.setattr("gainsay.experiment.lightgbm_training.version", lambda: "99.0")
+        with pytest.warns(UserWarning, match=r"lgb gain=linear was trained by lightgbm .*, this is 99.0"):
+            make(copy, candidates=candidates[:1]).run(progress=False)
+
+
+def contents(directory):
+    return {
+        path.relative_to(directory): path.read_bytes()
+        for path in sorted(directory.rglob("*"))
+        if path.is_file() and path.name != ".lock"
+    }
+
+
+def cut(path):
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+
+def empty(path):
+    path.write_bytes(b"")
+
+
+def flip(path):
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+
+
+def remove(path):
+    path.unlink()
+
+
+def replace_by_folder(path):
+    path.unlink()
+    path.mkdir()
+
+
+class TestDamage:
+    @pytest.mark.parametrize("name", ["model.txt", "curves.parquet", "test.parquet", "manifest.json"])
+    @pytest.mark.parametrize("damage", [cut, empty, flip, remove])
+    def test_is_seen_and_mended(self, done, copy, make, monkeypatch, facts, name, damage):
+        damage(folder_of(copy, "lgb gain=exponential") / name)
+        names = trained(monkeypatch)
+        if (name, damage) == ("manifest.json", remove):  # that is how an unfinished one looks
+            result = make(copy).run(progress=False)
+        else:
+            with pytest.warns(UserWarning, match=rf"{name}.*lgb gain=exponential has to be trained again"):
+                result = make(copy).run(progress=False)
+        assert names == ["lgb gain=exponential"]
+        assert facts(result) == facts(done.result)
+
+    def test_unreadable_parquet_with_the_right_checksum(self, copy, make, monkeypatch):
+        folder = folder_of(copy, "lgb gain=linear")
+        (folder / "test.parquet").write_bytes(b"PAR1 not really")
+        resealed(folder, lambda manifest: manifest["files"].update({"test.parquet": listed(folder / "test.parquet")}))
+        names = trained(monkeypatch)
+        with pytest.warns(UserWarning, match=r"test.parquet cannot be read"):
+            make(copy).run(progress=False)
+        assert names == ["lgb gain=linear"]
+
+    def test_a_folder_in_the_place_of_a_file(self, copy, make):
+        replace_by_folder(folder_of(copy, "lgb gain=linear") / "manifest.json")
+        with pytest.warns(UserWarning, match="manifest.json"):
+            Experiment.load(copy)
+
+    @pytest.mark.parametrize("name", ["../../../secret", "/etc/hostname", "..", "model.txt/../../x"])
+    def test_a_manifest_cannot_lead_outside(self, copy, name):
+        (copy.parent / "secret").write_text("x")
+        folder = folder_of(copy, "lgb gain=linear")
+        resealed(folder, lambda manifest: manifest["files"].update({name: manifest["files"].pop("model.txt")}))
+        with pytest.warns(UserWarning, match="manifest.json lists .* instead of model.txt, curves.parquet"):
+            Experiment.load(copy)
+
+    def test_nor_can_the_name_of_a_fold(self, done):
+        unit = replace(next(done.result.plan.units()), fold=Fold("../../x/", (), "valid", "test"))
+        assert Store(done.directory).folder(unit).parent == done.directory / "candidates"
+
+    def test_other_columns(self, copy):
+        folder = folder_of(copy, "lgb gain=linear")
+        pd.DataFrame({"round": [1]}).to_parquet(folder / "curves.parquet")
+        about = listed(folder / "curves.parquet")
+        resealed(folder, lambda manifest: manifest["files"].update({"curves.parquet": about}))
+        with pytest.warns(UserWarning, match=r"curves.parquet has the columns round;"):
+            Experiment.load(copy)
+
+    @pytest.mark.parametrize("damage", [cut, empty, flip])
+    def test_experiment_json(self, done, copy, make, monkeypatch, facts, damage):
+        damage(copy / "experiment.json")
+        with pytest.raises(ValueError, match=r"experiment.json cannot be read"):
+            Experiment.load(copy)
+        names = trained(monkeypatch)
+        with pytest.warns(UserWarning, match=r"experiment.json is written anew"):
+            assert facts(make(copy).run(progress=False)) == facts(done.result)
+        assert names == []
+
+    def test_later_format(self, copy):
+        document = json.loads((copy / "experiment.json").read_text())
+        del document["sha256"]
+        (copy / "experiment.json").write_bytes(_sealed({**document, "format": 99}))
+        with pytest.raises(ValueError, match="it has format 99, this version of gainsay reads 1"):
+            Experiment.load(copy)
+
+    def test_what_writes_that_never_ended_left_is_removed(self, done, copy, make):
+        folder = folder_of(copy, "lgb gain=linear")
+        (folder / ".model.txt.abc.partial").write_text("half")
+        (folder / "manifest.json").unlink()
+        make(copy).run(progress=False)
+        assert sorted(path.name for path in folder.iterdir()) == [
+            "curves.parquet",
+            "manifest.json",
+            "model.txt",
+            "test.parquet",
+        ]
+
+
+def listed(path):
+    return {"bytes": path.stat().st_size, "sha256": files.sha256(path.read_bytes())}
+
+
+def resealed(folder, change):
+    """Change a manifest as somebody would who knows how it is sealed."""
+    manifest = json.loads((folder / "manifest.json").read_text())
+    del manifest["sha256"]
+    change(manifest)
+    (folder / "manifest.json").write_bytes(_sealed(manifest))
+
+
+class TestWriting:
+    def test_no_pickle_and_nothing_else(self, done):
+        assert {path.name for path in done.directory.rglob("*") if path.is_file()} == {
+            ".lock",
+            "experiment.json",
+            "manifest.json",
+            "model.txt",
+            "model.ubj",
+            "curves.parquet",
+            "test.parquet",
+        }
+
+    def test_manifest_comes_last(self, make, tmp_path, monkeypatch):
+        order = []
+        original = os.replace
+        monkeypatch.setattr(os, "replace", lambda a, b: (order.append(Path(b).name), original(a, b))[1])
+        make(tmp_path / "run", candidates=[Candidate("a", "lightgbm")]).run(progress=False)
+        assert order == ["experiment.json", "model.txt", "curves.parquet", "test.parquet", "manifest.json"]
+
+    def test_a_failed_write_leaves_the_old_file(self, tmp_path, monkeypatch):
+        replace_file(tmp_path / "a", b"old")
+
+        def full(descriptor):
+            raise OSError(28, "No space left on device")
+
+        monkeypatch.setattr(os, "fsync", full)
+        with pytest.raises(OSError, match="No space left"):
+            replace_file(tmp_path / "a", b"new")
+        assert [path.name for path in tmp_path.iterdir()] == ["a"]
+        assert (tmp_path / "a").read_bytes() == b"old"
+
+    def test_a_full_disk_ends_the_run_and_says_how_to_go_on(self, done, make, tmp_path, monkeypatch, facts):
+        written = []
+        original = os.fsync
+
+        def full_after_some(descriptor):
+            written.append(descriptor)
+            if len(written) > 14:  # within the second candidate
+                raise OSError(28, "No space left on device")
+            original(descriptor)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "fsync", full_after_some)
+            with pytest.raises(OSError, match="No space left") as caught:
+                make(tmp_path / "run").run(progress=False)
+        assert "trainings are left" in caught.value.__notes__[0]
+        assert "Run the same again" in caught.value.__notes__[0]
+        assert Experiment.load(tmp_path / "run").candidates == ("lgb gain=linear",)
+        assert facts(make(tmp_path / "run").run(progress=False)) == facts(done.result)
+
+    def test_manifest_says_what_it_stems_from(self, done):
+        manifest = json.loads((folder_of(done.directory, "xgb gain=linear") / "manifest.json").read_text())
+        assert manifest["identity"]["candidate"]["params"] == {"max_depth": 3, "subsample": 0.8}
+        assert manifest["identity"]["data"] == dict(done.result.plan.data)
+        assert set(manifest["versions"]) == {"gainsay", "numpy", "xgboost"}
+
+    def test_frames_are_the_same_whoever_writes_them(self, done, make, tmp_path):
+        make(tmp_path / "again").run(progress=False)
+        for name in done.result.candidates:
+            for file in ("curves.parquet", "test.parquet"):
+                first, second = (folder_of(root, name) / file for root in (done.directory, tmp_path / "again"))
+                assert first.read_bytes() == second.read_bytes()
+                pd.testing.assert_frame_equal(pd.read_parquet(first), pd.read_parquet(second))
+
+    def test_without_parquet(self, make, monkeypatch):
+        monkeypatch.setitem(sys.modules, "pyarrow", None)
+        with pytest.raises(ImportError, match=r"needs pyarrow: pip install 'gainsay\[experiment\]'"):
+            make()
+
+
+HOSTILE = [
+    "../../etc/passwd",
+    "a/b\\c",
+    "..",
+    "x" * 300,
+    "Ünïcödé 模型 🚀",
+    "模型",
+    "con",
+    "a\nb\x00c",
+    "  padded  ",
+    "Same",
+    "same",
+    "$(rm -rf /)",
+    "-rf",
+]
+
+
+class TestNames:
+    def test_are_safe_and_distinct(self):
+        slugs = [slug(name) for name in HOSTILE]
+        assert len(set(slugs)) == len(HOSTILE)
+        assert all(0 < len(text) < 80 and set(text) <= set("abcdefghijklmnopqrstuvwxyz0123456789-") for text in slugs)
+        assert not any(text.startswith("-") for text in slugs)
+
+    def test_work_from_end_to_end(self, make, tmp_path, facts):
+        hostile = [Candidate(name, "lightgbm", {"num_leaves": 3}, num_boost_round=1) for name in HOSTILE]
+        result = make(tmp_path / "run", candidates=hostile).run(progress=False)
+        assert result.candidates == tuple(HOSTILE)
+        assert [path.name for path in tmp_path.iterdir()] == ["run"]
+        assert len(list((tmp_path / "run" / "candidates").iterdir())) == len(HOSTILE)
+        assert facts(Experiment.load(tmp_path / "run")) == facts(result)
+
+
+OUTLIVED = """
+import os, signal, sys, time
+from pathlib import Path
+from gainsay.experiment.folds import Fold
+from gainsay.experiment.files import locked
+
+reader, writer = os.pipe()
+with locked(Path(sys.argv[1])):
+    child = os.fork()
+    if child == 0:
+        os.close(1)  # whoever reads what the owner prints must not wait for the child
+        os.write(writer, b"x")
+        time.sleep(60)
+    else:
+        os.read(reader, 1)
+        print(child, flush=True)
+        os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+class TestLock:
+    def test_two_runs_at_once(self, copy, make):
+        with (
+            Store(copy).locked(),
+            pytest.raises(RuntimeError, match=f"is in use by process {os.getpid()}: wait until it has ended"),
+        ):
+            make(copy).run(progress=False)
+        make(copy).run(progress=False)
+
+    def test_what_a_dead_process_left_does_not_count(self, copy, make):
+        (copy / ".lock").write_text("process 1")
+        make(copy).run(progress=False)
+
+    def test_released_after_an_error(self, tmp_path):
+        with pytest.raises(KeyError), locked(tmp_path / ".lock"):
+            raise KeyError
+        with locked(tmp_path / ".lock"):
+            pass
+
+    def test_a_forked_child_does_not_keep_it(self, tmp_path):
+        """Else a worker that outlives a killed run would lock the directory for ever."""
+        owner = subprocess.run(
+            [sys.executable, "-c", OUTLIVED, str(tmp_path / ".lock")], stdout=subprocess.PIPE, text=True, check=False
+        )
+        assert owner.returncode == -signal.SIGKILL
+        child = int(owner.stdout)
+        try:
+            with locked(tmp_path / ".lock"):
+                os.kill(child, 0)  # it lives
+        finally:
+            os.kill(child, signal.SIGKILL)
+
+
+class TestTemporary:
+    def test_a_run_without_directory_leaves_nothing(self, done, make, tmp_path, monkeypatch, facts):
+        monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+        assert facts(make().run(progress=False)) == facts(done.result)
+        assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,253 @@
+"""Where the work is done makes no difference; one that fails does not sink the others; a kill loses nothing."""
+
+from __future__ import annotations
+
+import multiprocessing
+import pickle
+import signal
+import subprocess
+import sys
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+
+import numpy as np
+import pytest
+
+from gainsay.data import RankingData
+from gainsay.experiment import Candidate, Experiment, grid
+from gainsay.experiment.store import PartsOnDisk
+from gainsay.experiment.work import Task
+
+BROKEN = Candidate("broken", "lightgbm", {"objective": "nosuch"})
+
+
+class Elsewhere(Executor):
+    """Does the last task first, and sees what is handed to it only as a process would: pickled."""
+
+    def __init__(self):
+        self.sizes = []
+        self.tasks = []
+
+    def submit(self, function, /, *arguments, **options):
+        self.tasks.append((function, arguments, Future()))
+        if len(self.tasks) == 4:
+            self.work()
+        return self.tasks[-1][2]
+
+    def work(self):
+        for function, arguments, future in reversed(self.tasks):
+            pickled = pickle.dumps((function, arguments))
+            self.sizes.append(len(pickled))
+            function, arguments = pickle.loads(pickled)
+            future.set_running_or_notify_cancel()
+            future.set_result(function(*arguments))
+
+
+class TestExecutors:
+    def test_processes(self, done, make, tmp_path, facts):
+        context = multiprocessing.get_context("spawn")
+        with ProcessPoolExecutor(2, mp_context=context) as executor:
+            result = make(tmp_path / "run").run(executor, progress=False)
+        assert facts(result) == facts(done.result)
+        assert not (tmp_path / "run" / "data").exists()
+
+    def test_threads(self, done, make, tmp_path, facts):
+        with ThreadPoolExecutor(4) as executor:
+            result = make(tmp_path / "run").run(executor, progress=False)
+        assert facts(result) == facts(done.result)
+
+    def test_any_other(self, done, make, tmp_path, facts):
+        executor = Elsewhere()
+        assert facts(make(tmp_path / "run").run(executor, progress=False)) == facts(done.result)
+        assert max(executor.sizes) < 10_000  # the data go by way of the disk
+
+    def test_any_other_without_a_directory(self, done, make, facts):
+        assert facts(make().run(Elsewhere(), progress=False)) == facts(done.result)
+
+    def test_not_an_executor(self, make):
+        with pytest.raises(TypeError, match=r"executor must be a concurrent.futures.Executor or None, got int"):
+            make().run(3, progress=False)
+
+    def test_a_lost_worker_ends_the_run_and_says_so(self, make, tmp_path):
+        class Lost(Elsewhere):
+            def work(self):
+                for _, _, future in self.tasks:
+                    future.set_exception(BrokenProcessPool("a process was terminated abruptly"))
+
+        with pytest.raises(RuntimeError, match="lost a worker process") as caught:
+            make(tmp_path / "run").run(Lost(), progress=False)
+        assert "4 trainings are left" in caught.value.__notes__[0]
+
+    def test_data_come_back_from_disk_as_they_were(self, parts, tmp_path):
+        names = ("train", "test")
+        shared = PartsOnDisk(tmp_path / "data", names)
+        shared.write({"train": parts.train, "test": parts.test})
+        assert list(shared) == list(names)
+        for name in names:
+            before, after = getattr(parts, name), shared[name]
+            assert (after.features == before.features).all()
+            assert (after.query_ids == before.query_ids).all()
+            assert after.weight is None
+
+
+class TestGainsInThreads:
+    def test_trainings_on_different_gains_do_not_spoil_each_other(self, tmp_path):
+        """LightGBM's table of gains belongs to the process, and is read once per query while a booster is set up."""
+        rng = np.random.default_rng(0)
+        queries, length = 20_000, 20
+        train = RankingData(
+            rng.normal(size=(queries * length, 1)),
+            rng.integers(0, 5, queries * length),
+            np.repeat(np.arange(queries), length),
+            np.arange(queries).astype(str),
+        )
+        others = [train.take_queries(range(10)), train.take_queries(range(10, 20))]
+        many = grid("a", "lightgbm", {"max_bin": 15}, training_gain=["linear", "exponential"], seed=[1, 2, 3, 4])
+        with ThreadPoolExecutor(8) as executor:
+            runs = [
+                Experiment(many, train, *others, "mrr", tmp_path / name, num_boost_round=1).run(where, progress=False)
+                for name, where in (("alone", None), ("threads", executor), ("again", executor))
+            ]
+        for name in runs[0].candidates:
+            assert len({run.load_model(name).model_to_string() for run in runs}) == 1
+
+
+class TestFailures:
+    def test_are_reported_and_sink_nobody(self, done, make, candidates, tmp_path):
+        result = make(tmp_path / "run", candidates=[BROKEN, *candidates]).run(progress=False)
+        assert result.candidates == done.result.candidates
+        assert list(result.failures) == ["broken"]
+        assert "Traceback" in result.failures["broken"]
+        assert "nosuch" in result.failures["broken"]
+        assert "Failed: broken (" in result.summary()
+        (on_disk,) = (tmp_path / "run" / "failures").iterdir()
+        assert on_disk.read_text().strip() in result.failures["broken"]
+        assert Experiment.load(tmp_path / "run").failures == result.failures
+
+    def test_all(self, make):
+        with pytest.raises(RuntimeError, match=r"(?s)no candidate is finished:\nbroken: Traceback.*nosuch"):
+            make(candidates=[BROKEN]).run(progress=False)
+
+    def test_is_tried_again_and_forgotten_once_it_succeeds(self, make, tmp_path, monkeypatch):
+        only = [Candidate("a", "lightgbm"), Candidate("b", "lightgbm")]
+        with monkeypatch.context() as patch:
+            patch.setattr("gainsay.experiment.lightgbm_training.train", fail_for("a"))
+            assert list(make(tmp_path / "run", candidates=only).run(progress=False).failures) == ["a"]
+        assert make(tmp_path / "run", candidates=only).run(progress=False).failures == {}
+        assert list((tmp_path / "run" / "failures").iterdir()) == []
+
+    def test_on_one_fold_takes_the_candidate_out(self, make, parts, monkeypatch):
+        monkeypatch.setattr("gainsay.experiment.lightgbm_training.train", fail_for("a", after=1))
+        only = [Candidate("a", "lightgbm"), Candidate("b", "xgboost")]
+        result = make(candidates=only, train=None, valid=None, test=None, folds=list(parts)).run(progress=False)
+        assert result.candidates == ("b",)
+        assert result.failures["a"].startswith("a (fold 2): Traceback")
+
+
+def fail_for(name, after=0):
+    from gainsay.experiment.lightgbm_training import train
+
+    calls = []
+
+    def training(candidate, *rest):
+        if candidate.name == name:
+            calls.append(name)
+            if len(calls) > after:
+                raise ArithmeticError("as if it diverged")
+        return train(candidate, *rest)
+
+    return training
+
+
+class TestInterrupt:
+    @pytest.mark.parametrize("threads", [False, True])
+    def test_says_how_to_go_on_and_leaves_a_usable_directory(self, done, make, tmp_path, monkeypatch, facts, threads):
+        from gainsay.experiment import work
+
+        original = work.train_candidate
+        seen = []
+
+        def interrupted(candidate, *rest):
+            seen.append(candidate)
+            if len(seen) == 3:
+                raise KeyboardInterrupt
+            return original(candidate, *rest)
+
+        with monkeypatch.context() as patch, ThreadPoolExecutor(1) as executor:
+            patch.setattr(work, "train_candidate", interrupted)
+            with pytest.raises(KeyboardInterrupt) as caught:
+                make(tmp_path / "run").run(executor if threads else None, progress=False)
+        assert caught.value.__notes__ == [
+            f"2 trainings are left; the others are in {tmp_path / 'run'}. Run the same again to go on."
+        ]
+        assert len(Experiment.load(tmp_path / "run").candidates) >= 2
+        assert facts(make(tmp_path / "run").run(progress=False)) == facts(done.result)
+
+
+KILLED = """
+import os, signal, sys
+from gainsay.data import simulate
+from gainsay.experiment import Experiment, grid
+from gainsay.experiment import files, training
+
+where, count = sys.argv[2], int(sys.argv[3])
+calls = 0
+
+def counted(original):
+    def call(*arguments):
+        global calls
+        calls += 1
+        if calls == count:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return original(*arguments)
+    return call
+
+if where == "before a file is whole":
+    os.fsync = counted(os.fsync)
+elif where == "before a file has its name":
+    os.replace = counted(os.replace)
+elif where == "in a boosting round":
+    training.Watch.record = counted(training.Watch.record)
+
+train, valid, test = simulate(100, seed=5, mean_length=20).split_queries(0.5, 0.25, 0.25, seed=5)
+gains = ["linear", "exponential"]
+candidates = [
+    *grid("lgb", "lightgbm", {"num_leaves": 7}, training_gain=gains),
+    *grid("xgb", "xgboost", {"max_depth": 3, "subsample": 0.8}, training_gain=gains),
+]
+Experiment(candidates, train, valid, test, ["ndcg_linear@10", "ndcg_exp@10", "mrr"], sys.argv[1],
+           num_boost_round=12, seed=3, draws=1000).run(progress=False)
+"""
+
+
+class TestKill:
+    """Each run is killed with SIGKILL twice, at different points, and then goes on to the end."""
+
+    @pytest.mark.parametrize(
+        ("first", "second"),
+        [
+            (("before a file is whole", 5), ("in a boosting round", 20)),
+            (("before a file has its name", 5), ("before a file has its name", 8)),
+        ],
+    )
+    def test_twice_and_then_the_same_result(self, done, make, tmp_path, facts, first, second):
+        directory = tmp_path / "run"
+        for where, count in (first, second):
+            arguments = [sys.executable, "-c", KILLED, str(directory), where, str(count)]
+            ended = subprocess.run(arguments, capture_output=True, text=True, timeout=120, check=False)
+            assert ended.returncode == -signal.SIGKILL, ended.stderr
+        unfinished = 4 - len(list(directory.glob("candidates/*/manifest.json")))
+        assert unfinished > 0
+        result = make(directory).run(progress=False)
+        assert facts(result) == facts(done.result)
+        for whole in done.directory.rglob("*.parquet"):
+            assert (directory / whole.relative_to(done.directory)).read_bytes() == whole.read_bytes()
+        for whole in done.directory.rglob("model.*"):
+            assert (directory / whole.relative_to(done.directory)).read_bytes() == whole.read_bytes()
+        assert not list(directory.rglob("*.partial"))
+
+
+def test_tasks_name_the_data_instead_of_holding_them(done, parts, tmp_path):
+    unit = next(done.result.plan.units())
+    task = Task(tmp_path, done.result.plan, unit, PartsOnDisk(tmp_path, ("train",)))
+    assert len(pickle.dumps(task)) < 10_000 < parts.train.features.nbytes
