@@ -119,7 +119,9 @@ def _pair_flags(panel: Panel, estimated: Estimate) -> list[Flag]:
         here = chosen[first, second]
         pairs = tuple((panel.models[k], panel.models[j]) for k, j in zip(first[here], second[here], strict=True))
         if pairs:
-            named = listed([f"{a} and {b}" for a, b in pairs], most=3, word="as well as")
+            named = listed([f"{a} and {b}" for a, b in pairs], word="as well as")
+            if len(pairs) > 3:
+                named = f"{len(pairs)} of {len(first)} pairs of models"
             found.append(Flag(code, f"{named} {says}.", _unique(pairs), pairs))
     return found
 
