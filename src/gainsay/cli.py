@@ -227,7 +227,7 @@ def _show(console: Console, comparison: Any, *further: Any) -> None:
     if conflicts is not None:
         console.print(conflicts)
     if comparison.primary is not None and len(comparison.models) > 1:
-        console.print(comparison.verdict.text, markup=False)
+        console.print(comparison.verdict.text, markup=False, soft_wrap=not sys.stdout.isatty())
 
 
 @app.command()
