@@ -5,6 +5,7 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property, partial
+from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -118,13 +119,21 @@ def _shared_out(work: Callable[[Block], T], blocks: Sequence[Block], threads: in
     if threads <= 1:
         return [work(block) for block in blocks]
 
-    def share(first: int) -> list[T]:
-        return [work(block) for block in blocks[first::threads]]
+    waiting = iter(blocks)
+    turn = Lock()
+
+    def share() -> list[T]:
+        done = []
+        while True:
+            with turn:
+                block = next(waiting, None)
+            if block is None:
+                return done
+            done.append(work(block))
 
     with ThreadPoolExecutor(threads - 1) as pool:
-        others = [pool.submit(share, first) for first in range(1, threads)]
-        own = share(0)
-        return own + [found for other in others for found in other.result()]
+        others = [pool.submit(share) for _ in range(threads - 1)]
+        return [*share(), *(found for other in others for found in other.result())]
 
 
 def groups_of(metrics: Sequence[Metric], judgments: Judgments) -> list[Group]:

@@ -208,7 +208,7 @@ class NDCG(DCG):
 
     def score(self, rows: RankedRows, facts: GainFacts, cutoffs: Sequence[int | None]) -> Floats:
         """Return NDCG at each cutoff."""
-        ideal = facts.ideal[rows.queries]
+        ideal = np.take(facts.ideal, rows.queries, axis=0)
         with np.errstate(divide="ignore", invalid="ignore"):
             return super().score(rows, facts, cutoffs) / ideal
 

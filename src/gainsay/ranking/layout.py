@@ -52,7 +52,8 @@ class Layout:
         starts = np.cumsum(sizes) - sizes
         order = np.argsort(sizes, kind="stable")
         order = order[np.searchsorted(sizes[order], 1) :]  # queries without documents have nothing to rank
-        self.blocks = [_block(order[a:b], starts, sizes, codes) for a, b in _cuts(sizes[order])]
+        # in a block queries stand as in the data, so that memory is read in one direction
+        self.blocks = [_block(np.sort(order[a:b]), starts, sizes, codes) for a, b in _cuts(sizes[order])]
 
     def count(self, code: int) -> Integers:
         """Return how many documents of each query have a label code of at least `code` (>= 0)."""
@@ -72,7 +73,7 @@ class Layout:
 
 def _block(queries: Integers, all_starts: Integers, all_sizes: Integers, codes: Codes) -> Block:
     starts, sizes = all_starts[queries], all_sizes[queries]
-    cells = _windows(codes, starts, _width(int(sizes[-1]), len(codes)))
+    cells = _windows(codes, starts, _width(int(sizes.max()), len(codes)))
     cells[np.arange(cells.shape[1]) >= sizes[:, None]] = -1
     return Block(queries, starts, sizes, cells)
 

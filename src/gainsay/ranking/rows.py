@@ -107,7 +107,7 @@ def rank_block(
     low_bits = bits + block.width.bit_length() if ties == "order" else bits
     order = rank_rows(keys, payload, low_bits)
     blank = blank_code(levels)
-    codes = (order.payload & np.uint64(blank)).astype(np.min_scalar_type(blank))
+    codes = (order.payload if low_bits == bits else order.payload & np.uint64(blank)).astype(np.min_scalar_type(blank))
     if ties == "best":
         codes = np.where(codes == blank, codes, codes.dtype.type(levels - 1) - codes)
     runs = TieRuns(order.starts, order.lengths, block.width) if ties == "average" else None
@@ -176,12 +176,15 @@ def row_sums(values: Floats) -> Floats:
     numbers in eight interleaved partial sums; in multiples of eight these stay the same.
     """
     while values.shape[1] > 1:
-        rows, width = values.shape
-        chunk = 128 if width > 128 else -(-width // 8) * 8
-        chunks = -(-width // chunk)
-        if chunks * chunk != width:
-            padded = np.zeros((rows, chunks * chunk))
-            padded[:, :width] = values
-            values = padded
-        values = np.add.reduce(np.ascontiguousarray(values).reshape(rows, chunks, chunk), axis=2)
+        starts = range(0, values.shape[1], 128)
+        sums = np.empty((len(values), len(starts)))
+        for place, start in enumerate(starts):
+            np.add.reduce(_to_eights(values[:, start : start + 128]), axis=1, out=sums[:, place])
+        values = sums
     return values[:, 0]
+
+
+def _to_eights(values: Floats) -> Floats:
+    """Return the rows with zeros appended up to a multiple of eight."""
+    missing = -values.shape[1] % 8
+    return np.pad(values, ((0, 0), (0, missing))) if missing else values
