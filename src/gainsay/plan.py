@@ -123,7 +123,7 @@ def _shared_out(work: Callable[[Block], T], blocks: Sequence[Block], threads: in
     turn = Lock()
 
     def share() -> list[T]:
-        done = []
+        done: list[T] = []
         while True:
             with turn:
                 block = next(waiting, None)
