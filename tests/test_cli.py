@@ -215,6 +215,51 @@ class TestDemo:
         assert "give the data to choose rounds on as --valid" in run("demo", "--train", letor).stderr
 
 
+class TestRun:
+    TOML = """
+        metrics = ["ndcg_linear@5", "ndcg_exp@5", "mrr"]
+        num_boost_round = 4
+
+        [data]
+        simulate = {{ queries = 40, seed = 1, split = [0.5, 0.25, 0.25] }}
+
+        [[candidates]]
+        name = "lgb"
+        library = "lightgbm"
+        params = {{ num_leaves = 7 }}
+        training_gain = {gains}
+    """
+
+    @pytest.fixture
+    def experiment(self, tmp_path):
+        path = tmp_path / "experiment.toml"
+        path.write_text(self.TOML.format(gains='["linear", "exponential"]'))
+        return path
+
+    def test_trains_once_and_reads_the_rest_back(self, experiment, tmp_path):
+        first = outcome("run", experiment, "--directory", tmp_path / "kept")
+        models = {path: path.stat().st_mtime_ns for path in (tmp_path / "kept").rglob("*") if path.is_file()}
+        second = outcome("run", experiment, "--directory", tmp_path / "kept", "--jobs", 2)
+        assert second == first
+        assert set(first["best_rounds"]) == {"lgb gain=linear", "lgb gain=exponential"}
+        assert {path: path.stat().st_mtime_ns for path in models if "candidates" in str(path)} == {
+            path: time for path, time in models.items() if "candidates" in str(path)
+        }
+
+    def test_for_people(self, experiment):
+        result = run("run", experiment)
+        assert result.exit_code == 0, result.stderr
+        assert "Best round of each candidate" in result.stdout
+
+    def test_a_wrong_key_is_named(self, tmp_path):
+        path = tmp_path / "wrong.toml"
+        path.write_text(self.TOML.format(gains='"exp"'))
+        result = run("run", path)
+        assert result.exit_code == 1
+        assert "candidates[0].training_gain" in result.stderr
+        assert "Traceback" not in result.stderr
+
+
 def test_version():
     assert run("--version").stdout.strip() == gs.__version__
 
