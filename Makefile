@@ -1,7 +1,7 @@
 # make demo   the main job on embedded data
 # make test   the whole test suite
 # make lint   ruff and mypy
-# make bench  ratios against the libraries' own metrics
+# make bench  ratios against the libraries' own metrics and other packages, into benchmarks/RESULTS.md
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -21,8 +21,7 @@ lint: .venv/developer
 	$(BIN)/mypy
 
 bench: .venv/developer
-	$(BIN)/python benchmarks/evaluation.py
-	$(BIN)/python benchmarks/training.py
+	$(BIN)/python benchmarks/run.py
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv
