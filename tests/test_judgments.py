@@ -366,3 +366,23 @@ class TestFacts:
         copy = pickle.loads(pickle.dumps(self.judgments))
         expected = gs.evaluate(["map", "ndcg_exp"], self.judgments, [1, 5, 2, 3, 4]).mean
         assert gs.evaluate(["map", "ndcg_exp"], copy, [1, 5, 2, 3, 4]).mean == expected
+
+
+class TestFromFrame:
+    FRAME = pd.DataFrame({"topic": ["b", "a", "b"], "grade": [1, 0, 2], "w": [1.0, 3.0, 2.0]})
+
+    @pytest.mark.parametrize("kind", ["pandas", "pyarrow"])
+    def test_columns_by_name(self, kind):
+        frame = self.FRAME
+        if kind == "pyarrow":
+            frame = pytest.importorskip("pyarrow").Table.from_pandas(frame)
+        found = gs.Judgments.from_frame(frame, "grade", "topic", weight="w")
+        assert found.labels.tolist() == [1, 0, 2]
+        assert found.sizes.tolist() == [2, 1]
+        assert found.weights.tolist() == [(1 + 2) / 2, 3]
+
+    def test_a_missing_column_is_named_with_the_nearest(self):
+        with pytest.raises(
+            ValueError, match=r"no column 'grades' for label=; did you mean 'grade'\? \(it has topic, grade"
+        ):
+            gs.Judgments.from_frame(self.FRAME, "grades", "topic")

@@ -91,7 +91,7 @@ def from_runs(qrels: Path, sources: list[str]) -> Judged:
 def from_table(path: Path, label: str, query: str, scores: list[str]) -> Judged:
     """Return judgments and scores from the columns of a CSV, TSV or Parquet file."""
     table = read_table(path)
-    labels, queries = column(table, label, path).to_numpy(), column(table, query, path).to_numpy()
+    labels, queries = column(table, label, path), column(table, query, path)
     chosen = scores or [str(name) for name in table if name not in (label, query) and table[name].dtype.kind in "fiu"]
     if not chosen:
         raise ValueError(f"{path} has no column of scores beside {label!r} and {query!r}")

@@ -282,7 +282,7 @@ def demo(
             sizes = (
                 f"{name} {len(part.query_ids)} ({len(part.labels)})" for name, part in zip(names, parts, strict=True)
             )
-            console.print(f"Data: {about}; queries (documents): {', '.join(sizes)}", markup=False)
+            console.print(f"Data: {about}; queries (documents): {', '.join(sizes)}", markup=False, soft_wrap=True)
         result = job.run(*parts, seed=seed, rounds=rounds, directory=directory, progress=not as_json)
         if as_json:
             _print_json({"data": about, **_outcome(result)})

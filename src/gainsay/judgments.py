@@ -88,6 +88,55 @@ class Judgments:
             if array is not None:
                 array.flags.writeable = False
 
+    @classmethod
+    def from_frame(
+        cls,
+        frame: Any,
+        label: str = "label",
+        query: str = "query",
+        *,
+        weight: str | None = None,
+        negative_labels: NegativeLabels = "refuse",
+    ) -> Judgments:
+        """Return the judgments that stand in columns of a DataFrame (pandas, polars or pyarrow), one row per document.
+
+        Scores in further columns of the same frame fit them: `evaluate(metrics, judgments, frame["score"])`.
+
+        Parameters
+        ----------
+        frame : DataFrame
+            One row per document; the rows of a query need not be contiguous.
+        label, query, weight : str
+            Names of the columns; without `weight` all queries count the same.
+        negative_labels : {"refuse", "allow", "zero"}
+            See `Judgments`.
+
+        Raises
+        ------
+        ValueError
+            Where a column is missing; the message lists those that exist.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> import gainsay as gs
+        >>> frame = pd.DataFrame({"query": ["a", "b", "a"], "label": [0, 1, 1], "score": [0.3, 0.2, 0.1]})
+        >>> gs.evaluate("mrr", gs.Judgments.from_frame(frame), frame["score"]).mean
+        {'mrr': 0.75}
+        """
+        known = list(map(str, getattr(frame, "column_names", frame.columns)))
+        for role, name in (("label", label), ("query", query), ("weight", weight)):
+            if name is not None and name not in known:
+                raise ValueError(
+                    f"the frame has no column {name!r} for {role}={nearest(name, known)} (it has {', '.join(known)})"
+                )
+        return cls(
+            frame[label],
+            qid=frame[query],
+            weight=None if weight is None else frame[weight],
+            negative_labels=negative_labels,
+        )
+
     @property
     def queries(self) -> int:
         """Number of queries, those without documents included."""
