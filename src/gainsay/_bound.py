@@ -36,6 +36,11 @@ class WeakIdentityMap(Generic[T]):
 
         entries[at] = (weakref.ref(key, forget), value)
 
+    def forget(self, key: object) -> None:
+        """Drop the value of this object, if there is one."""
+        if self.get(key) is not None:
+            del self._entries[id(key)]
+
 
 class Panel:
     """The metrics that an adapter logs every round, and how the data sets that it meets are read."""

@@ -1,0 +1,26 @@
+"""Metrics over a cluster with Dask: exact means over partitions, and curves of trained models round by round.
+
+>>> import dask.array as da
+>>> from gainsay.dask import evaluate
+>>> labels = da.from_array([3, 0, 1, 2, 0, 1], chunks=(4, 2))
+>>> scores = da.from_array([0.3, 0.2, 0.1, 0.3, 0.5, 0.2], chunks=(4, 2))
+>>> qid = da.from_array(["a", "a", "a", "a", "b", "b"], chunks=(4, 2))
+>>> evaluate(["mrr", "precision@1"], labels, scores, qid=qid).mean
+{'mrr': 0.75, 'precision@1': 0.5}
+
+Partitions are evaluated where they lie, each in one task; what travels is sums. A query lies in one partition whole.
+"""
+
+from __future__ import annotations
+
+try:
+    import dask.array
+    import dask.delayed  # noqa: F401
+except ImportError as error:  # pragma: no cover - needs an environment without Dask
+    raise ImportError("gainsay.dask needs Dask: pip install 'gainsay[dask]'") from error
+
+from .evaluation import ClusterEvaluation, evaluate
+from .queries import require_whole_queries
+from .rounds import Curves, evaluate_rounds
+
+__all__ = ["ClusterEvaluation", "Curves", "evaluate", "evaluate_rounds", "require_whole_queries"]

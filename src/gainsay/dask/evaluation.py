@@ -1,0 +1,195 @@
+"""Metrics over the partitions of Dask collections."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._bound import Panel
+from .._parts import ratios
+from .summed import Cluster, Summed, evaluated
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    import dask.array
+    import dask.dataframe
+    import pandas as pd
+
+    from .._typing import Floats
+    from ..judgments import NegativeLabels
+    from ..metrics.base import Metric
+    from ..metrics.names import MetricLike
+
+
+@dataclass(frozen=True, eq=False)
+class ClusterEvaluation:
+    """Values of metrics over a cluster: the means are here, the values by query stay there until asked for.
+
+    Attributes
+    ----------
+    metrics : tuple of Metric
+        What was computed.
+    """
+
+    metrics: tuple[Metric, ...]
+    _found: Summed = field(repr=False)
+    _cluster: Cluster = field(repr=False)
+
+    @cached_property
+    def sums(self) -> dict[str, tuple[float, float]]:
+        """The sums of w * v and of w over queries by metric name, exact and rounded once."""
+        totals = self._found.totals[0].tolist()
+        return {str(metric): (product, weight) for metric, (product, weight) in zip(self.metrics, totals, strict=True)}
+
+    @cached_property
+    def mean(self) -> dict[str, float]:
+        """The weighted mean over queries, sum(w * v) / sum(w), by metric name; NaN where every query is skipped."""
+        return dict(zip(map(str, self.metrics), ratios(self._found.totals[0]).tolist(), strict=True))
+
+    @property
+    def queries(self) -> int:
+        """Number of queries."""
+        return int(self._found.queries.sum())
+
+    @property
+    def documents(self) -> int:
+        """Number of documents."""
+        return int(self._found.documents.sum())
+
+    @property
+    def per_query(self) -> dask.array.Array:
+        """The values by query, a Dask array of shape (queries, metrics), one chunk per partition.
+
+        Nothing is computed until you ask it to; then partitions are evaluated again, and the values stay where they
+        are computed.
+        """
+        import dask.array as da
+
+        counts = self._found.queries.tolist()
+        chunks = [
+            da.from_delayed(values, shape=(queries, len(self.metrics)), dtype=np.float64)
+            for values, queries in zip(self._cluster.map(_values), counts, strict=True)
+        ]
+        values: dask.array.Array = da.concatenate(chunks, axis=0)
+        return values
+
+    def frame(self) -> dask.dataframe.DataFrame:
+        """Return the values by query as a Dask DataFrame: one row per query, one column per metric.
+
+        The index is the query's id; where `group` was given its number, counted over all partitions.
+        """
+        import dask.dataframe as dd
+        import pandas as pd
+
+        names = [str(metric) for metric in self.metrics]
+        numbered = "qid" not in self._cluster.partitions[0]
+        firsts = (np.cumsum(self._found.queries) - self._found.queries).tolist() if numbered else None
+        index = pd.Index(self._found.some_id, name="query")[:0]
+        meta = pd.DataFrame(index=index, columns=names, dtype=np.float64)
+        frames = self._cluster.map(partial(_frame, meta), first=firsts or [None] * len(self._cluster.partitions))
+        frame: dask.dataframe.DataFrame = dd.from_delayed(frames, meta=meta)
+        return frame
+
+    def __repr__(self) -> str:
+        width = max(len(name) for name in self.mean)
+        lines = "\n".join(f"  {name:<{width}}  {value:.6f}" for name, value in self.mean.items())
+        return f"Evaluation of {self.queries} queries in {len(self._found.queries)} partitions\n{lines}"
+
+
+def evaluate(
+    metrics: MetricLike | Iterable[MetricLike],
+    labels: Any,
+    scores: Any,
+    *,
+    group: Any = None,
+    qid: Any = None,
+    weight: Any = None,
+    convention: str | None = None,
+    negative_labels: NegativeLabels = "refuse",
+) -> ClusterEvaluation:
+    """Evaluate one score per document over partitions, with the scheduler or the client that is in use.
+
+    Each partition is evaluated where it lies, in one task and one thread. What is sent is, for every partition, the
+    exact sums of w * v and of w; so the means do not depend on how the data are cut up, and equal those of
+    `gainsay.evaluate` but for the rounding of its sums. Where `qid` is given, 8 bytes per query travel between workers
+    besides, to make sure that no query is split; `group` needs nothing of the kind. A task that a dying worker takes
+    along is done again by another one, with the same result, as long as Dask can make its partition again.
+
+    Parameters
+    ----------
+    metrics : str, Metric, or an iterable of them
+        See `gainsay.parse_metrics`.
+    labels, scores : dask array or Series, or list of Delayed or Future with one entry per partition
+        Labels and scores of documents, cut at the same rows. Partitions may be of any size, and empty. See
+        `gainsay.Judgments` and `gainsay.evaluate`.
+    group : the same, optional
+        Documents per query; those of a partition add up to its documents, as LightGBM's Dask estimators take them.
+    qid : the same, optional
+        The query of each document. A query lies in one partition whole. Give exactly one of `group` and `qid`.
+    weight : the same, optional
+        Weights of queries, or of documents as LightGBM takes them, cut as the partitions are.
+    convention : str, optional
+        Read metric names as this library does; see `gainsay.parse_metrics`.
+    negative_labels : {"refuse", "allow", "zero"}
+        See `gainsay.Judgments`.
+
+    Returns
+    -------
+    ClusterEvaluation
+        `.mean` and `.sums` (dicts, here), `.per_query` (a Dask array) and `.frame()` (a Dask DataFrame).
+
+    Raises
+    ------
+    TypeError
+        For data that are in memory: take `gainsay.evaluate`.
+    ValueError
+        As `gainsay.evaluate` and `gainsay.Judgments`, with the number of the partition; for collections with different
+        numbers of partitions; for a query in several partitions, which the message names.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from gainsay.data import simulate
+    >>> from gainsay.dask import evaluate
+    >>> data = simulate(4, seed=1, mean_length=20)
+    >>> ends = data.group.cumsum().tolist()
+    >>> rows = ((ends[1], 0, ends[3] - ends[1]),)  # three partitions, one of them empty
+    >>> labels = da.from_array(data.labels, chunks=rows)
+    >>> scores = da.from_array(data.features[:, 0], chunks=rows)
+    >>> result = evaluate(["ndcg_exp@10", "mrr"], labels, scores, qid=da.from_array(data.qid, chunks=rows))
+    >>> {name: round(value, 3) for name, value in result.mean.items()}
+    {'ndcg_exp@10': 0.377, 'mrr': 0.572}
+    >>> result.per_query
+    dask.array<concatenate, shape=(4, 2), dtype=float64, chunksize=(2, 2), chunktype=numpy.ndarray>
+    >>> result.frame().compute().round(3)
+           ndcg_exp@10    mrr
+    query
+    0            0.470  1.000
+    1            0.000  0.038
+    2            0.674  1.000
+    3            0.364  0.250
+    """
+    panel = Panel(metrics, convention, negative_labels, n_jobs=1)
+    cluster = Cluster.of(panel, group, qid, labels=labels, scores=scores, weight=weight)
+    return ClusterEvaluation(panel.metrics, cluster.summed(), cluster)
+
+
+def _values(panel: Panel, number: int, **data: Any) -> Floats:
+    """Return the values by query of a partition, shape (queries, metrics)."""
+    found = evaluated(panel, number, **data)
+    return np.zeros((0, len(panel.metrics))) if found is None else found.per_query
+
+
+def _frame(empty: pd.DataFrame, panel: Panel, number: int, first: int | None, **data: Any) -> pd.DataFrame:
+    """Return the values by query of a partition as a DataFrame, queries numbered from `first` where they have no id."""
+    found = evaluated(panel, number, **data)
+    if found is None:
+        return empty
+    frame = found.frame()
+    if first is not None:
+        frame.index += first
+    return frame

@@ -1,0 +1,130 @@
+"""The evaluation of partitions, each in one task, and the exact sums over all of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from dask.base import compute
+from dask.delayed import delayed
+
+from .._parts import Part, add_exactly, beside, rounded
+from .partitions import aligned, at_partition, tree
+from .queries import Seen, raise_if_split
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from .._bound import Panel
+    from .._typing import Floats, Integers
+    from ..evaluation import Evaluation
+
+
+@dataclass(frozen=True, eq=False)
+class Summed:
+    """What is kept of the evaluation of some partitions, in their order.
+
+    `sums` are exact, shape (rows, stages, metrics, 2): of w * v and of w, to be added up over the rows. `queries` and
+    `documents` are numbers by partition; `counts` says whether any query has a document and a weight; `some_id` is the
+    id of one query, if there is one; `seen` are all queries, where they have ids.
+    """
+
+    sums: Floats
+    queries: Integers
+    documents: Integers
+    counts: bool
+    some_id: np.ndarray[Any, Any]
+    seen: Seen | None
+
+    @classmethod
+    def merged(cls, parts: Sequence[Summed]) -> Summed:
+        """Return the evaluation of several sets of partitions."""
+        seen = [part.seen for part in parts if part.seen is not None]
+        return cls(
+            add_exactly([part.sums for part in parts]),
+            np.concatenate([part.queries for part in parts]),
+            np.concatenate([part.documents for part in parts]),
+            any(part.counts for part in parts),
+            next((part.some_id for part in parts if len(part.some_id)), parts[0].some_id),
+            Seen.merged(seen) if seen else None,
+        )
+
+    @property
+    def totals(self) -> Floats:
+        """The sums of w * v and of w, shape (stages, metrics, 2)."""
+        return rounded(self.sums)
+
+
+@dataclass(frozen=True, eq=False)
+class Cluster:
+    """Partitions by the name of their arguments, and how they are evaluated.
+
+    `stages` turns the partition of `scores` into one or several arrays of scores, or is None where it is one already.
+    """
+
+    panel: Panel
+    partitions: Sequence[dict[str, Any]]
+    stages: Any = None
+
+    @classmethod
+    def of(cls, panel: Panel, group: Any, qid: Any, stages: Any = None, **collections: Any) -> Cluster:
+        """Check what can be checked without looking at data."""
+        if (group is None) == (qid is None):
+            given = "both" if group is not None else "neither"
+            raise ValueError(
+                "give exactly one of group= (documents per query, by partition) and qid= (the query of each document), "
+                f"got {given}"
+            )
+        return cls(panel, aligned({**collections, "group": group, "qid": qid}), stages)
+
+    def summed(self) -> Summed:
+        """Evaluate all partitions and add up; raise where a query is split, or where there is nothing to add up."""
+        stages = delayed(self.stages, traverse=False)
+        results = self.map(_summed, stages=[stages] * len(self.partitions))
+        (found,) = compute(tree(results, Summed.merged))
+        if found.documents.sum() == 0:
+            raise ValueError(f"labels is empty in all of {len(results)} partitions: there is no document to judge")
+        if not found.counts:
+            raise ValueError("weight is 0 for every query: a weighted mean needs at least one positive weight")
+        if found.seen is not None:
+            raise_if_split(found.seen.repeated, [part["qid"] for part in self.partitions])
+        result: Summed = found
+        return result
+
+    def map(self, work: Callable[..., Any], **more: Sequence[Any]) -> list[Any]:
+        """Return the Delayed results of `work(panel, number, **arguments)`; `more` has an argument per partition."""
+        lazily, panel = delayed(work, pure=False), delayed(self.panel, traverse=False)
+        added = [dict(zip(more, values, strict=True)) for values in zip(*more.values(), strict=True)]
+        added = added or [{} for _ in self.partitions]
+        return [
+            lazily(panel, number, **part, **extra)
+            for number, (part, extra) in enumerate(zip(self.partitions, added, strict=True))
+        ]
+
+
+def evaluated(panel: Panel, number: int, scores: Any, **data: Any) -> Evaluation | None:
+    """Return the values of the queries of a partition; None where there are none."""
+    try:
+        return Part(panel, **data).evaluate(scores)
+    except (ValueError, TypeError) as error:
+        raise at_partition(number, error) from None
+
+
+def _summed(panel: Panel, number: int, stages: Any, scores: Any, **data: Any) -> Summed:
+    """Evaluate a partition at each stage, and keep what is to be added up or checked."""
+    try:
+        part = Part(panel, **data)
+        each = [part.exact_sums(found) for found in (stages(scores) if stages is not None else [scores])]
+    except (ValueError, TypeError) as error:
+        raise at_partition(number, error) from None
+    judgments = None if part.evaluator is None else part.evaluator.judgments
+    ids = np.zeros(0, dtype=np.int64) if judgments is None else judgments.query_ids
+    return Summed(
+        beside(each),
+        np.array([len(ids)]),
+        np.array([0 if judgments is None else judgments.documents]),
+        part.counts,
+        ids[:1].copy(),
+        Seen.of(ids) if "qid" in data else None,
+    )

@@ -1,0 +1,101 @@
+"""What of XGBoost the adapters share: reading a DMatrix, binding metrics to it, and callbacks that log."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import xgboost as xgb
+from xgboost.callback import TrainingCallback
+
+from .._bound import Panel, WeakIdentityMap
+from .._parts import Part
+
+if TYPE_CHECKING:
+    from .._typing import Floats
+
+REMEDY = "Leave it out of params['eval_metric'] (disable_default_eval_metric=True turns the objective's own off)"
+
+_loggers: WeakIdentityMap[list[Logger]] = WeakIdentityMap()
+"""The callbacks that log into a training, by its booster, until it ends.
+
+Before 3.2 XGBoost calls callbacks in no particular order; with this, early stopping can have them log first.
+"""
+
+
+class Logger(TrainingCallback):
+    """A callback that logs something in every round, once, whoever asks for it first."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._logged: int | None = None
+
+    def before_training(self, model: Any) -> Any:
+        """Start anew, and let early stopping know."""
+        self._logged = None
+        _loggers.set(model, [*(_loggers.get(model) or []), self])
+        return model
+
+    def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
+        """Log; never stops training."""
+        if self._logged != epoch:
+            self._logged = epoch
+            self.log_round(model, epoch, evals_log)
+        return False
+
+    def after_training(self, model: Any) -> Any:
+        """Let go of the booster."""
+        _loggers.forget(model)
+        return model
+
+    def log_round(self, model: Any, epoch: int, evals_log: Any) -> None:
+        """Write into the history."""
+        raise NotImplementedError
+
+
+def log_first(model: Any, epoch: int, evals_log: Any) -> None:
+    """Have all callbacks that log into a training do so for this round, if they have not yet."""
+    for logger in _loggers.get(model) or []:
+        logger.after_iteration(model, epoch, evals_log)
+
+
+class BoundMatrix:
+    """A DMatrix's metrics, with what it was made from: XGBoost hands out fresh copies, so compare values."""
+
+    def __init__(self, panel: Panel, dmatrix: xgb.DMatrix) -> None:
+        self._made_from = _read(dmatrix)
+        labels, boundaries, weight = self._made_from
+        whole = not xgb.collective.is_distributed()
+        group = _sizes(boundaries) if whole or dmatrix.num_row() else None
+        self.part = Part(panel, labels, group=group, weight=weight if len(weight) else None, whole=whole)
+        self.rounds = 0
+
+    def outdated(self, dmatrix: xgb.DMatrix) -> bool:
+        """Return whether labels, groups or weights have been set anew."""
+        return not all(map(np.array_equal, self._made_from, _read(dmatrix)))
+
+
+def _read(dmatrix: xgb.DMatrix) -> tuple[Any, Any, Any]:
+    """Return labels, group boundaries and query weights of a DMatrix."""
+    return dmatrix.get_label(), dmatrix.get_uint_info("group_ptr"), dmatrix.get_weight()
+
+
+def sums_of(part: Part, predictions: Any, round_number: int, where: str = "") -> Floats:
+    """Return the sums of w * v and of w by metric; an error says in which round, and where given in which data set."""
+    try:
+        return part.sums(_on_host(predictions))
+    except ValueError as error:
+        raise ValueError(f"in boosting round {round_number}{where}: {error}") from None
+
+
+def _sizes(boundaries: Any) -> Any:
+    if len(boundaries) == 0:
+        raise ValueError(
+            "the DMatrix has no groups: give it qid= (the query of each document), as ranking metrics need queries"
+        )
+    return np.diff(np.asarray(boundaries).astype(np.int64))
+
+
+def _on_host(predictions: Any) -> Any:
+    """Bring predictions that were made on a GPU (CuPy) to NumPy."""
+    return predictions.get() if hasattr(predictions, "__cuda_array_interface__") else predictions

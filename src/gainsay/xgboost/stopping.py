@@ -1,0 +1,198 @@
+"""Early stopping on the metric that you name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import xgboost as xgb
+from xgboost.callback import TrainingCallback
+
+from .._arrays import nearest
+from .._bound import clash, is_ours, metric_name, positive_int
+from .binding import REMEDY, log_first
+
+if TYPE_CHECKING:
+    from ..metrics.names import MetricLike
+
+_HIGHER_IS_BETTER = ("auc", "aucpr", "pre", "map", "ndcg")
+_LOWER_IS_BETTER = (
+    "rmse",
+    "rmsle",
+    "mae",
+    "mape",
+    "mphe",
+    "logloss",
+    "error",
+    "merror",
+    "mlogloss",
+    "poisson-nloglik",
+    "gamma-nloglik",
+    "cox-nloglik",
+    "gamma-deviance",
+    "tweedie-nloglik",
+    "aft-nloglik",
+    "interval-regression-accuracy",
+    "quantile",
+    "expectile",
+)
+
+
+def early_stopping(
+    metric: MetricLike,
+    rounds: int,
+    data_name: str | None = None,
+    min_delta: float = 0.0,
+    maximize: bool | None = None,
+    save_best: bool = False,
+    verbose: bool = True,
+) -> EarlyStopping:
+    """Return a callback that stops training when the metric that you name has not improved for some rounds.
+
+    Our metrics are maximised, always. (XGBoost's own callback guesses the direction from the name, so that it minimises
+    `mrr`.) It sets `best_iteration` and `best_score`, whether training was stopped or ran to its end, and may serve
+    several trainings one after the other.
+
+    Parameters
+    ----------
+    metric : str or Metric
+        A metric as it is logged, such as `"ndcg_linear@10"`.
+    rounds : int
+        Stop after this many boosting rounds without improvement.
+    data_name : str, optional
+        The data set, as it is named in `evals` or `EvaluateRanking`. May be left out where the metric is logged on one
+        data set only.
+    min_delta : float
+        By how much a value must exceed the best one so far to count as better.
+    maximize : bool, optional
+        The direction; needed only for a custom metric of another origin.
+    save_best : bool
+        Return the model cut after its best round. Not in `xgboost.cv`.
+    verbose : bool
+        Say which round was the best.
+
+    Raises
+    ------
+    ValueError
+        In the first round, where the metric or data set does not occur; the message lists those that do.
+    """
+    return EarlyStopping(metric, rounds, data_name, min_delta, maximize, save_best, verbose)
+
+
+class EarlyStopping(TrainingCallback):
+    """A callback for XGBoost; made by `early_stopping`."""
+
+    def __init__(
+        self,
+        metric: MetricLike,
+        rounds: int,
+        data_name: str | None,
+        min_delta: float,
+        maximize: bool | None,
+        save_best: bool,
+        verbose: bool,
+    ) -> None:
+        super().__init__()
+        self.metric = metric_name(metric)
+        self.rounds = positive_int("rounds", rounds, "boosting rounds")
+        self.data_name = data_name
+        if not min_delta >= 0:
+            raise ValueError(f"min_delta must not be negative, got {min_delta}")
+        self.min_delta = min_delta
+        self.maximize = _direction(self.metric) if maximize is None else maximize
+        self.save_best = save_best
+        self.verbose = verbose
+
+    def before_training(self, model: Any) -> Any:
+        """Start anew."""
+        if self.save_best and not isinstance(model, xgb.Booster):
+            raise ValueError("save_best has no meaning in xgboost.cv, which returns no model")
+        self._first_round = model.num_boosted_rounds()
+        self._chosen: str | None = None
+        self._seen = 0
+        self._best: float | None = None
+        self._best_epoch = 0
+        return model
+
+    def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
+        """Look at the values of a round; return whether to stop."""
+        log_first(model, epoch, evals_log)
+        curve = self._curve(evals_log)
+        if curve is None:
+            raise ValueError(self._missing(evals_log))
+        if len(curve) > epoch + 1:
+            raise clash(self.metric, "XGBoost", REMEDY)
+        if len(curve) > self._seen:
+            self._seen = len(curve)
+            value = float(curve[-1][0] if isinstance(curve[-1], tuple) else curve[-1])
+            if self._improves(value):
+                self._best, self._best_epoch = value, epoch
+                model.set_attr(best_score=str(value), best_iteration=str(epoch + self._first_round))
+        return self._best is not None and epoch - self._best_epoch >= self.rounds
+
+    def after_training(self, model: Any) -> Any:
+        """Say which round was the best, and cut the model there if asked to."""
+        if self._best is None:
+            return model
+        if self.verbose and xgb.collective.get_rank() == 0:
+            xgb.collective.communicator_print(
+                f"Best iteration is {self._best_epoch + self._first_round} (counted from 0) "
+                f"with {self.metric} = {self._best:.6g} on {self._chosen}\n"
+            )
+        if not self.save_best:
+            return model
+        best = model.best_iteration
+        cut = model[: best + 1]
+        cut.set_attr(best_iteration=str(best), best_score=str(self._best))
+        return cut
+
+    def _improves(self, value: float) -> bool:
+        if self._best is None:
+            return value == value  # NaN is no start
+        gain = value - self._best if self.maximize else self._best - value
+        return gain > self.min_delta
+
+    def _curve(self, evals_log: Any) -> list[Any] | None:
+        """Return the values so far; None where there are none."""
+        if self._chosen is None:
+            having = [name for name, history in evals_log.items() if self.metric in history]
+            if self.data_name is not None:
+                having = [name for name in having if name == self.data_name]
+            if len(having) > 1:
+                raise ValueError(f"{self.metric!r} is logged on {', '.join(having)}: give data_name=, one of these")
+            if not having:
+                return None
+            self._chosen = having[0]
+        curve: list[Any] = evals_log[self._chosen][self.metric]
+        return curve
+
+    def _missing(self, evals_log: Any) -> str:
+        """Say that the metric does not occur, and what does."""
+        remedy = f"evaluate it with EvaluateRanking({{…}}, [{self.metric!r}]) in callbacks, or with custom_metric"
+        if not evals_log:
+            return f"early stopping on {self.metric!r} has nothing to look at: no data set is evaluated; {remedy}"
+        if self.data_name is not None and self.data_name not in evals_log:
+            known = list(evals_log)
+            return (
+                f"no data set {self.data_name!r} is evaluated{nearest(self.data_name, known)} "
+                f"(there are: {', '.join(known)})"
+            )
+        names = [self.data_name] if self.data_name else list(evals_log)
+        logged = list(dict.fromkeys(metric for name in names for metric in evals_log[name]))
+        advice = f"; {remedy}" if is_ours(self.metric) else ""
+        return (
+            f"no metric {self.metric!r} is logged on {', '.join(map(repr, names))}{nearest(self.metric, logged)} "
+            f"(there are: {', '.join(logged)}){advice}"
+        )
+
+
+def _direction(metric: str) -> bool:
+    """Return whether a higher value of the metric is better, where that is known."""
+    kind = metric.partition("@")[0]
+    if is_ours(metric) or kind in _HIGHER_IS_BETTER:
+        return True
+    if kind in _LOWER_IS_BETTER:
+        return False
+    raise ValueError(
+        f"it is not known whether a higher {metric!r} is better: give maximize=True or maximize=False"
+        f"{nearest(metric, (*_HIGHER_IS_BETTER, *_LOWER_IS_BETTER))}"
+    )
