@@ -13,11 +13,20 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 
+REST = 0.02
+"""Seconds."""
+
+
 def interleaved(contestants: Mapping[str, Callable[[], object]], repeats: int) -> dict[str, list[float]]:
-    """Return the seconds of each contestant in each round, after one round that is not counted."""
+    """Return the seconds of each contestant in each round, after one round that is not counted.
+
+    Before each there is a short rest: OpenMP's threads go on spinning for some milliseconds after their work, which
+    would be charged to whoever comes next.
+    """
     seconds: dict[str, list[float]] = {name: [] for name in contestants}
     for turn in range(repeats + 1):
         for name, work in contestants.items():
+            time.sleep(REST)
             start = time.perf_counter()
             work()
             if turn:

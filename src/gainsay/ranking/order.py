@@ -76,7 +76,7 @@ def rank_rows(keys: Keys, payload: npt.NDArray[np.int64], bits: int) -> Order:
         return Order(packed, _NONE, _NONE)
     suspect = np.flatnonzero(close.any(axis=1))
     chosen = slice(None) if len(suspect) == len(step) else suspect  # a slice makes no copy
-    equal = step[chosen] + np.uint64(1) <= low
+    equal = close[chosen] | (step[chosen] == _PADDING)  # the same payload: a step of 0, from which 1 was taken
     # nothing was cut from scores of 32 bits; for others the first documents nearly always show that something was
     cut = (keys[chosen, 0] & low).any() or np.where(payload[chosen] < 0, 0, keys[chosen] & low).any()
     if cut:
