@@ -17,12 +17,15 @@ from .rankings import Rankings
 from .verdict import Verdict
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
 
     import pandas as pd
 
     from .._typing import Floats
     from ..judgments import Judgments
+    from ..report.plots import Plots
 
 DEFAULT_METRICS = ("ndcg_linear@10", "ndcg_exp@10", "ndcg_jk@10", "map", "mrr")
 """The two definitions of NDCG, and three witnesses."""
@@ -118,6 +121,8 @@ class Comparison:
         The two between which disagreement is looked for; the first two by default.
     rankings : Rankings, optional
         The scores behind the values, without which `attribution` and `queries` are not to be had.
+    curves : DataFrame, optional
+        Metrics after every round of training: columns `candidate`, `round`, `metric`, `value`, and `fold` if several.
     alpha, rope, draws, seed
         See `Verdict.from_values`.
     """
@@ -130,6 +135,7 @@ class Comparison:
         weights: Floats | None = None,
         primary: Sequence[str] | None = None,
         rankings: Rankings | None = None,
+        curves: pd.DataFrame | None = None,
         alpha: float = 0.05,
         rope: float = 0.0,
         draws: int = 10_000,
@@ -141,6 +147,7 @@ class Comparison:
         self.weights = weights
         self.primary = _primary(self.metrics, primary)
         self.rankings = rankings
+        self.curves = curves
         self.alpha, self.rope, self.draws, self.seed = alpha, rope, draws, seed
 
     @property
@@ -250,6 +257,31 @@ class Comparison:
             )
         return self.rankings
 
+    @property
+    def plot(self) -> Plots:
+        """The pictures: `conflict`, `regret`, `ranks`, `pairs`, `attribution`, `queries` and, of experiments, `curves`."""
+        from ..report.plots import Plots
+
+        return Plots(self)
+
+    def to_html(self, path: str | os.PathLike[str], *, queries: int = 50) -> Path:
+        """Write the report as one HTML file: see `gainsay.report.html.write_html`."""
+        from ..report.html import write_html
+
+        return write_html(self, path, queries=queries)
+
+    def to_markdown(self, path: str | os.PathLike[str] | None = None, *, queries: int = 10) -> str:
+        """Return the report as Markdown, and write it where a path is given."""
+        from ..report.markdown import to_markdown
+
+        return to_markdown(self, path, queries=queries)
+
+    def to_json(self, path: str | os.PathLike[str] | None = None, *, queries: int = 50) -> str:
+        """Return everything as JSON, and write it where a path is given: see `gainsay.report.document`."""
+        from ..report.document import to_json
+
+        return to_json(self, path, queries=queries)
+
     def to_dict(self) -> dict[str, Any]:
         """Return leaderboard, winners, pairs and verdict as JSON knows them."""
         content = {
@@ -270,6 +302,11 @@ class Comparison:
 
     def __repr__(self) -> str:
         return f"Comparison({len(self.models)} models, {self.query_count} queries, metrics {', '.join(self.metrics)})"
+
+    def _repr_html_(self) -> str:
+        from ..report.notebook import comparison_html
+
+        return comparison_html(self)
 
 
 def _primary(metrics: Sequence[str], primary: Sequence[str] | None) -> tuple[str, str] | None:

@@ -203,6 +203,11 @@ class Verdict:
     def __str__(self) -> str:
         return self.text
 
+    def _repr_html_(self) -> str:
+        from ..report.notebook import verdict_html
+
+        return verdict_html(self)
+
     def to_dict(self) -> dict[str, Any]:
         """Return everything, `text` included, as JSON knows it; an infinite bound becomes None.
 

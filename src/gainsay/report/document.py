@@ -1,0 +1,106 @@
+"""A comparison as one JSON document.
+
+The document is one object. Keys are always there, unless said otherwise; what is not to be had is null. Numbers that
+are not finite (bounds from a single query) are null.
+
+- ``gainsay``: version that wrote it; ``schema``: 1, raised when a key changes its meaning or goes.
+- ``models``, ``metrics``: lists of names. ``primary``: the two metrics between which disagreement is looked for, or
+  null where there is one metric.
+- ``queries``: how many. ``settings``: object of ``alpha``, ``rope``, ``draws``, ``seed``.
+- ``leaderboard``: object by model of, for each metric M, ``M``, ``M rank``, ``M lower``, ``M upper``.
+- ``winners``: object by metric.
+- ``verdict``: object, see `Verdict`; ``text`` is its paragraph.
+- ``pairs``: list of objects, see `pairs_table`.
+- ``why``: object of ``pair`` (first, second), ``reason``, and ``attribution`` (see `Attribution.to_dict`, or null).
+- ``contradictions``: object of ``count`` and ``queries``, the strongest of them: a list of objects, see
+  `contradictory_queries`.
+- ``curves``: list of objects ``candidate``, ``fold``, ``round``, ``metric``, ``value``; ``best_rounds``: list of
+  objects, see `gainsay.report.rounds.best_rounds`.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .. import __version__
+from .content import why_pair
+from .rounds import best_rounds
+
+if TYPE_CHECKING:
+    import os
+
+    from ..comparison import Comparison
+
+__all__ = ["SCHEMA", "document", "plain", "to_json"]
+
+SCHEMA = 1
+
+
+def to_json(comparison: Comparison, path: str | os.PathLike[str] | None = None, *, queries: int = 50) -> str:
+    """Return a comparison as JSON text, and write it where a path is given.
+
+    Parameters
+    ----------
+    comparison : Comparison
+        What is written.
+    path : path, optional
+        Where to.
+    queries : int
+        How many contradictory queries to list.
+    """
+    text = json.dumps(document(comparison, queries), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    if path is not None:
+        Path(path).write_bytes(text.encode("utf-8", "replace"))
+    return text
+
+
+def document(comparison: Comparison, queries: int = 50) -> dict[str, Any]:
+    """Return the document as plain dicts, lists, strings and numbers."""
+    both = comparison.primary is not None
+    pair, attribution = why_pair(comparison)
+    table = None
+    if pair is not None and comparison.rankings is not None:
+        table = comparison.queries(pair.first, pair.second, most=comparison.query_count)
+    curves = comparison.curves
+    content = {
+        "gainsay": __version__,
+        "schema": SCHEMA,
+        "models": list(comparison.models),
+        "metrics": list(comparison.metrics),
+        "primary": None if comparison.primary is None else list(comparison.primary),
+        "queries": comparison.query_count,
+        "settings": {name: getattr(comparison, name) for name in ("alpha", "rope", "draws", "seed")},
+        "leaderboard": comparison.leaderboard.to_dict("index"),
+        "winners": comparison.winners,
+        "verdict": comparison.verdict.to_dict() if both else None,
+        "pairs": comparison.pairs.to_dict("records") if both else None,
+        "why": None
+        if pair is None
+        else {
+            "pair": [pair.first, pair.second],
+            "reason": pair.reason,
+            "attribution": None if attribution is None else attribution.to_dict(),
+        },
+        "contradictions": None
+        if table is None
+        else {"count": len(table), "queries": table.head(queries).to_dict("records")},
+        "curves": None if curves is None else curves.to_dict("records"),
+        "best_rounds": None
+        if curves is None or not both
+        else best_rounds(curves, comparison.verdict.metrics).to_dict("records"),
+    }
+    return {name: plain(value) for name, value in content.items()}
+
+
+def plain(content: Any) -> Any:
+    """Return content as JSON knows it: numbers of NumPy as Python's, infinities and NaN as None."""
+    if isinstance(content, dict):
+        return {str(key): plain(value) for key, value in content.items()}
+    if isinstance(content, list | tuple):
+        return [plain(value) for value in content]
+    if hasattr(content, "item"):
+        content = content.item()
+    return None if isinstance(content, float) and not math.isfinite(content) else content

@@ -1,0 +1,75 @@
+"""Numbers as reports write them."""
+
+from __future__ import annotations
+
+import math
+
+__all__ = ["count", "difference", "mean", "p_value", "share"]
+
+MINUS = "\u2212"
+
+LEFT_TO_RIGHT = "\u200e"
+"""Unseen; keeps numbers in their place beside names that are written from right to left."""
+
+GAP = f"{LEFT_TO_RIGHT}\u2003{LEFT_TO_RIGHT}"
+"""A wide space, between a name and a number that is no part of it."""
+
+
+def mean(value: float) -> str:
+    """Write the mean of a metric, or a distance from it, to four places."""
+    return f"{value:.4f}".replace("-", MINUS) if math.isfinite(value) else "unbounded"
+
+
+def difference(value: float) -> str:
+    """Write a difference with its sign.
+
+    >>> difference(0.01234), difference(-0.01234), difference(0.0), difference(-0.00001)
+    ('+0.0123', '−0.0123', '0', '−0.00001')
+    """
+    if value == 0:
+        return "0"
+    if not math.isfinite(value):
+        return "unbounded"
+    text = f"{value:+.4f}" if abs(value) >= 0.00005 else _plain_small(value)
+    return text.replace("-", MINUS)
+
+
+def _plain_small(value: float) -> str:
+    return f"{value:+.5f}" if abs(value) >= 0.000005 else f"{value:+.0e}"
+
+
+def p_value(value: float) -> str:
+    """Write a p-value with its equals sign.
+
+    >>> p_value(0.0123), p_value(0.00002)
+    ('p = 0.012', 'p = 2e-05')
+    """
+    return f"p = {bare_p(value)}"
+
+
+def bare_p(value: float) -> str:
+    """Write a p-value."""
+    return f"{value:.2g}" if value >= 0.0001 else f"{value:.0e}"
+
+
+def share(value: float) -> str:
+    """Write a share in percent.
+
+    >>> share(0.931), share(0.0004), share(0.9996), share(1.0)
+    ('93 %', '< 1 %', '> 99 %', '100 %')
+    """
+    if 0 < value < 0.005:
+        return "< 1 %"
+    if 0.995 < value < 1:
+        return "> 99 %"
+    return f"{100 * value:.0f} %"
+
+
+def count(number: int, thing: str) -> str:
+    """Write how many there are of a thing.
+
+    >>> count(1, "pair"), count(30000, "query")
+    ('1 pair', '30,000 queries')
+    """
+    plural = f"{thing[:-1]}ies" if thing.endswith("y") else f"{thing}{'es' if thing.endswith('s') else 's'}"
+    return f"{number:,} {thing if number == 1 else plural}"

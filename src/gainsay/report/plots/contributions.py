@@ -1,0 +1,107 @@
+"""One ranking: what each rank adds to the three NDCGs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..._arrays import numbers
+from ...comparison.contributions import Split, grades_of, rank_bands, split_model
+from ...comparison.rankings import Rankings
+from ...judgments import Judgments
+from ...metrics.base import whole_number
+from ...metrics.dcg import DCG
+from ...metrics.names import parse_metrics
+from ..numbers import mean
+from .strips import draw_strip
+from .style import finish, grade_colours, start, theme_named
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from ..._typing import Floats
+
+__all__ = ["plot_explain", "rank_contributions"]
+
+NAMES = ("ndcg_jk", "ndcg_linear", "ndcg_exp")
+
+
+def rank_contributions(labels: Any, scores: Any, k: int = 10) -> dict[str, Floats]:
+    """Return for each of the three NDCGs what ranks 1 to k add to it; tied documents share their ranks.
+
+    Examples
+    --------
+    >>> parts = rank_contributions([1, 3, 0], [3, 2, 1], k=3)
+    >>> parts["ndcg_exp@3"].round(3).tolist()
+    [0.131, 0.579, 0.0]
+    """
+    k = whole_number("k", k)
+    judgments = Judgments(labels, group=[len(numbers("labels", labels))])
+    rankings = Rankings(judgments, {"ranking": numbers("scores", scores).astype(np.float64)}, np.ones(1, dtype=bool))
+    depth = min(k, judgments.documents)
+    metrics = [metric for metric in parse_metrics([f"{name}@{k}" for name in NAMES]) if isinstance(metric, DCG)]
+    bands = rank_bands(range(1, depth + 1), [depth], longest=depth)
+    splits = [Split(metric, rankings, grades_of(judgments.levels), bands) for metric in metrics]
+    found = split_model(rankings, "ranking", splits)
+    return {str(metric): cells.sum(axis=0) for metric, (_, cells) in zip(metrics, found, strict=True)}
+
+
+def plot_explain(labels: Any, scores: Any, k: int = 10, ax: Axes | None = None, theme: str = "light") -> Axes:
+    """Draw what each rank of one ranking adds to the three NDCGs, above the grades in ranked order.
+
+    Parameters
+    ----------
+    labels, scores : array-like, shape (documents,)
+        Relevance labels and scores of one query.
+    k : int
+        Cutoff.
+    ax, theme
+        As for `plot_conflict`.
+
+    Returns
+    -------
+    Axes
+    """
+    colours = theme_named(theme)
+    parts = rank_contributions(labels, scores, k)
+    depth = len(next(iter(parts.values())))
+    ax = start(ax, colours, (max(5.6, 2.2 + 0.52 * depth), 4.2))
+    kinds = ((colours.third, "//"), (colours.first, ""), (colours.second, "xx"))
+    highest = max(float(max(values.max() for values in parts.values())), 1e-6)
+    for number, ((name, values), (colour, hatch)) in enumerate(zip(parts.items(), kinds, strict=True)):
+        ax.bar(
+            np.arange(depth) + 0.5 + 0.27 * (number - 1),
+            values,
+            0.25,
+            color=colour,
+            edgecolor=colours.face,
+            hatch=hatch,
+            linewidth=0.6,
+            label=f"{name} = {mean(float(values.sum()))}",
+        )
+    by_label = np.asarray(labels, dtype=float)
+    order = np.argsort(-np.asarray(scores, dtype=float), kind="stable")[:depth]
+    levels = sorted(set(by_label.tolist()))
+    shades = dict(zip(levels, grade_colours(len(levels)), strict=True))
+    strip = by_label[order].tolist()
+    below = ax.inset_axes((0, -0.2, 1, 0.11))
+    below.set_xlim(0, depth)
+    below.set_ylim(1, 0)
+    below.axis("off")
+    draw_strip(below, strip, 0, shades, colours)
+    ax.set_xlim(0, depth)
+    ax.set_ylim(0, 1.08 * highest)
+    ax.set_xticks(np.arange(depth) + 0.5, [str(rank) for rank in range(1, depth + 1)])
+    ax.tick_params(axis="x", length=0)
+    ax.grid(axis="y", color=colours.grid, linewidth=0.6)
+    ax.legend(frameon=False, fontsize=9, labelcolor=colours.ink)
+    totals = {name: float(values.sum()) for name, values in parts.items()}
+    title = "One ranking, three NDCGs: " + ", ".join(f"{mean(value)}" for value in totals.values())
+    alt = f"Bars of what each rank adds. Grades from rank 1: {' '.join(f'{grade:g}' for grade in strip)}. " + " ".join(
+        f"{name} is {mean(totals[name])}: {', '.join(mean(float(value)) for value in values)}."
+        for name, values in parts.items()
+    )
+    finish(ax, colours, title, alt, y="added by the rank")
+    ax.set_xlabel("rank; cells hold the grade of the document there", fontsize=9.5, color=colours.ink, labelpad=36)
+    return ax

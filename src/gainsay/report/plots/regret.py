@@ -1,0 +1,165 @@
+"""What every model loses under either metric."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ...comparison.wording import amount
+from ..names import listed_short, short_names
+from ..numbers import mean
+from .labels import label_points
+from .style import finish, start, theme_named
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from ...comparison import Comparison, Verdict
+    from .style import Theme
+
+__all__ = ["pareto_front", "plot_regret"]
+
+MOST_NAMED = 12
+
+
+def pareto_front(verdict: Verdict) -> tuple[str, ...]:
+    """Return the models that no other beats under both metrics, the best under the first metric first.
+
+    A model is left out where another one is at least as good under both metrics and better under one.
+    """
+    first, second = (verdict.regrets[metric] for metric in verdict.metrics)
+    at = {name: (first[name], second[name]) for name in verdict.models}
+    front = [
+        name for name, (x, y) in at.items() if not any((a <= x and b <= y) and (a < x or b < y) for a, b in at.values())
+    ]
+    return tuple(sorted(front, key=lambda name: at[name]))
+
+
+def plot_regret(comparison: Comparison, ax: Axes | None = None, theme: str = "light") -> Axes:
+    """Draw one point per model: what it loses under the first metric against what it loses under the second.
+
+    The corner at 0 | 0 is best under both. Filled circles may be best under both (the confidence set), hollow ones are
+    ruled out; a star marks the safe choice; a line joins the Pareto front, the models that no other beats under both
+    metrics; a dotted box shows the ROPE. Models far from all of these are drawn as triangles at the edge.
+
+    Parameters
+    ----------
+    comparison, ax, theme
+        As for `plot_conflict`.
+
+    Returns
+    -------
+    Axes
+    """
+    from matplotlib.patches import Rectangle
+
+    colours = theme_named(theme)
+    ax = start(ax, colours, (6.4, 5.4))
+    verdict = comparison.verdict
+    first, second = verdict.metrics
+    front = pareto_front(verdict)
+    at = {name: (verdict.regrets[first][name], verdict.regrets[second][name]) for name in verdict.models}
+    notable = {*front, *verdict.winners.values(), verdict.safe_choice}
+    furthest = max(max(at[name]) for name in notable)
+    everyone = max(max(point) for point in at.values())
+    limit = max(1.15 * everyone if everyone <= 4 * furthest or not furthest else 3 * furthest, 1.6 * verdict.rope, 1e-6)
+    drawn = {name: (min(x, limit), min(y, limit)) for name, (x, y) in at.items()}
+    away = [name for name in verdict.models if max(at[name]) > limit]
+    ax.set_xlim(-0.06 * limit, 1.03 * limit)
+    ax.set_ylim(-0.06 * limit, 1.03 * limit)
+    ax.axhline(0, color=colours.grid, linewidth=1, zorder=0)
+    ax.axvline(0, color=colours.grid, linewidth=1, zorder=0)
+    if verdict.rope > 0:
+        box = Rectangle(
+            (0, 0), verdict.rope, verdict.rope, facecolor="none", edgecolor=colours.third, linestyle=":", linewidth=1.4
+        )
+        ax.add_patch(box)
+        box.set_label(f"negligible (ROPE {amount(verdict.rope)})")
+    if len(front) > 1:
+        steps = [drawn[name] for name in front]
+        ax.plot(*zip(*steps, strict=True), color=colours.muted, linewidth=1.2, zorder=1, label="Pareto front")
+    _scatter(ax, colours, verdict, drawn, away)
+    order = list(dict.fromkeys([verdict.safe_choice, *verdict.winners.values(), *front, *verdict.common_best]))
+    order += [name for name in sorted(at, key=lambda name: max(at[name])) if name not in order and name not in away]
+    short = short_names(verdict.models)
+    named = order[:MOST_NAMED]
+    label_points(
+        ax, [drawn[name] for name in named], [short[name] for name in named], colours.ink, around=list(drawn.values())
+    )
+    ax.legend(
+        loc="upper center",
+        bbox_to_anchor=(0.5, -0.13),
+        ncols=3,
+        frameon=False,
+        fontsize=8,
+        labelcolor=colours.ink,
+        handletextpad=0.4,
+        columnspacing=1.2,
+    )
+    return finish(
+        ax,
+        colours,
+        _finding(verdict, short),
+        _in_words(verdict, front, short),
+        x=f"behind the best under {first}",
+        y=f"behind the best under {second}",
+    )
+
+
+def _scatter(
+    ax: Axes, colours: Theme, verdict: Verdict, drawn: dict[str, tuple[float, float]], away: list[str]
+) -> None:
+    common = [name for name in verdict.models if name in verdict.common_best and name != verdict.safe_choice]
+    others = [name for name in verdict.models if name not in (*common, *away, verdict.safe_choice)]
+    safe_fill = colours.first if verdict.safe_choice in verdict.common_best else colours.face
+    kinds = [
+        ("ruled out as best under both", others, "o", colours.face, colours.second, 36, 3),
+        ("may be best under both", common, "o", colours.first, colours.first, 44, 4),
+        ("safe choice", [verdict.safe_choice], "*", safe_fill, colours.first, 190, 5),
+        (
+            "further out",
+            [name for name in away if name != verdict.safe_choice],
+            "^",
+            colours.face,
+            colours.muted,
+            30,
+            3,
+        ),
+    ]
+    for label, names, marker, fill, edge, size, above in kinds:
+        if names:
+            x, y = zip(*(drawn[name] for name in names), strict=True)
+            ax.scatter(
+                x,
+                y,
+                s=size,
+                marker=marker,
+                facecolor=fill,
+                edgecolor=edge,
+                linewidth=1.3,
+                zorder=above,
+                label=f"{label} ({len(names)})" if label != "safe choice" else label,
+                clip_on=False,
+            )
+
+
+def _finding(verdict: Verdict, short: dict[str, str]) -> str:
+    safe = short[verdict.safe_choice]
+    if verdict.safe_regret == 0:
+        return f"{safe} is behind no other model under either metric"
+    return f"{safe} is the safe choice: {mean(verdict.safe_regret)} behind under the metric that likes it less"
+
+
+def _in_words(verdict: Verdict, front: tuple[str, ...], short: dict[str, str]) -> str:
+    first, second = verdict.metrics
+    order = sorted(verdict.models, key=lambda name: max(verdict.regrets[first][name], verdict.regrets[second][name]))
+    points = [
+        f"{short[name]}: {mean(verdict.regrets[first][name])} and {mean(verdict.regrets[second][name])}."
+        for name in order[:12]
+    ]
+    more = [f"{len(order) - 12} more are in the leaderboard."] if len(order) > 12 else []
+    opening = (
+        f"Scatter plot of {len(order)} models, how far behind the best under {first} across, under {second} up. "
+        f"Safe choice: {short[verdict.safe_choice]}. Pareto front: {listed_short(front, short)}. "
+        f"May be best under both: {listed_short(verdict.common_best, short)}."
+    )
+    return " ".join([opening, *points, *more])

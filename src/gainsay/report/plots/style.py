@@ -1,0 +1,183 @@
+"""How all pictures look: two themes, axes without global state, and words for those who cannot see them."""
+
+from __future__ import annotations
+
+import textwrap
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+try:
+    import matplotlib.colors
+    from matplotlib.figure import Figure
+except ImportError as error:  # pragma: no cover - needs an environment without Matplotlib
+    raise ImportError("pictures need Matplotlib: pip install 'gainsay[report]'") from error
+
+from ..names import printable
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["DARK", "LIGHT", "SHADES", "Theme", "alt_text", "finish", "grade_colours", "plain", "start", "theme_named"]
+
+SHADES = 7
+"""Shades on either side of zero in a diverging map."""
+
+
+@dataclass(frozen=True)
+class Theme:
+    """Colours. Those that tell data apart are Okabe and Ito's; none stands alone without a marker or a sign.
+
+    Attributes
+    ----------
+    name : str
+        ``"light"`` or ``"dark"``.
+    face, ink, muted, grid : str
+        Background, text, secondary text and lines, faint lines.
+    shade : str
+        Of areas in which the metrics conflict.
+    first, second, third : str
+        The first and the second metric, and a third.
+    zero, plus, minus : str
+        Middle and ends of the diverging map; text in `ink` is legible on all of it.
+    """
+
+    name: str
+    face: str
+    ink: str
+    muted: str
+    grid: str
+    shade: str
+    first: str
+    second: str
+    third: str
+    zero: str
+    plus: str
+    minus: str
+
+    def diverging(self) -> list[str]:
+        """Return 2 * SHADES + 1 colours from `minus` over `zero` to `plus`."""
+        ends = [np.array(matplotlib.colors.to_rgb(colour)) for colour in (self.minus, self.zero, self.plus)]
+        steps = np.linspace(-1, 1, 2 * SHADES + 1)
+        mixed = [ends[1] + abs(step) * (ends[2 if step > 0 else 0] - ends[1]) for step in steps]
+        return [matplotlib.colors.to_hex(colour) for colour in mixed]
+
+    def slots(self) -> dict[str, str]:
+        """Return every colour by the name it has in a style sheet."""
+        names = ("face", "ink", "muted", "grid", "shade", "first", "second", "third")
+        return {name: getattr(self, name) for name in names} | {
+            f"d{place}": colour for place, colour in enumerate(self.diverging())
+        }
+
+
+LIGHT = Theme(
+    name="light",
+    face="#ffffff",
+    ink="#1b1e23",
+    muted="#5d6570",
+    grid="#d9dde2",
+    shade="#fbe8dc",
+    first="#0072b2",
+    second="#d55e00",
+    third="#009e73",
+    zero="#f7f7f8",
+    plus="#3db394",
+    minus="#d08bb3",
+)
+DARK = Theme(
+    name="dark",
+    face="#14171c",
+    ink="#e9ebee",
+    muted="#a3abb6",
+    grid="#343a43",
+    shade="#35251c",
+    first="#56b4e9",
+    second="#e69f00",
+    third="#2fc79b",
+    zero="#20242b",
+    plus="#0a7356",
+    minus="#8e4d74",
+)
+
+
+def theme_named(theme: str) -> Theme:
+    """Return a theme by its name.
+
+    Raises
+    ------
+    ValueError
+        Unless it is ``"light"`` or ``"dark"``.
+    """
+    for known in (LIGHT, DARK):
+        if theme == known.name:
+            return known
+    raise ValueError(f"theme must be 'light' or 'dark': got {theme!r}")
+
+
+def start(ax: Axes | None, theme: Theme, size: tuple[float, float]) -> Axes:
+    """Return the axes to draw on: those given, or those of a new figure (inches) that pyplot knows nothing of."""
+    if ax is None:
+        ax = Figure(figsize=size, facecolor=theme.face, layout="constrained").add_subplot()
+    ax.set_facecolor(theme.face)
+    for side, spine in ax.spines.items():
+        spine.set_color(theme.muted)
+        spine.set_linewidth(0.8)
+        spine.set_visible(side in ("left", "bottom"))
+    ax.tick_params(colors=theme.muted, labelcolor=theme.ink, labelsize=9, width=0.8)
+    ax.set_axisbelow(True)
+    return ax
+
+
+def finish(
+    ax: Axes,
+    theme: Theme,
+    title: str,
+    alt: str,
+    *,
+    x: str = "",
+    y: str = "",
+    pad: float = 10,
+    wide: float = 0.8,
+) -> Axes:
+    """Give axes their title (the finding), the names of their axes, and their text alternative.
+
+    The title is broken to fit axes that take the share `wide` of the width of their figure.
+    """
+    width = ax.figure.get_figwidth() if isinstance(ax.figure, Figure) else 6.0
+    title = "\n".join(textwrap.wrap(plain(title).replace("p = ", "p\u00a0=\u00a0"), max(24, int(wide * width * 12.5))))
+    ax.set_title(title, loc="left", fontsize=11, color=theme.ink, parse_math=False, pad=pad)
+    ax.set_xlabel(x, fontsize=9.5, color=theme.ink, parse_math=False)
+    ax.set_ylabel(y, fontsize=9.5, color=theme.ink, parse_math=False)
+    setattr(ax, _ALT, plain(alt))
+    return ax
+
+
+_ALT = "_gainsay_alt_text"
+
+
+def alt_text(ax: Axes) -> str:
+    """Return the text alternative of a picture: what it shows, with its numbers.
+
+    Empty for axes that gainsay did not draw.
+    """
+    return str(getattr(ax, _ALT, ""))
+
+
+def plain(text: Any) -> str:
+    """Return text for a picture, on one line."""
+    return printable(str(text))
+
+
+def grade_colours(count: int) -> list[tuple[str, str]]:
+    """Return for each of `count` grades, lowest first, a colour from cividis and that of text on it.
+
+    >>> grade_colours(2)
+    [('#00224e', '#fefefe'), ('#fee838', '#101010')]
+    """
+    colours = matplotlib.colormaps["cividis"](np.linspace(0, 1, max(count, 2)))[:count]
+    light = [float(np.dot(np.power(colour[:3], 2.2), (0.2126, 0.7152, 0.0722))) > 0.2 for colour in colours]
+    return [
+        (matplotlib.colors.to_hex(colour), "#101010" if bright else "#fefefe")
+        for colour, bright in zip(colours, light, strict=True)
+    ]

@@ -1,0 +1,80 @@
+"""The best round of a curve under each of two metrics, and what stopping at the other's best round loses on it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["best_rounds", "curve_of", "most_torn"]
+
+
+def best_rounds(curves: pd.DataFrame, metrics: tuple[str, str]) -> pd.DataFrame:
+    """Read the best rounds off the curves.
+
+    Parameters
+    ----------
+    curves : DataFrame
+        Columns `candidate`, `round`, `metric`, `value`, and `fold` where there are several.
+    metrics : two metric names
+
+    Returns
+    -------
+    DataFrame
+        One row per candidate and fold: `candidate`, `fold`, and for each metric M `round M`, the first round with the
+        largest value of M, `best M`, that value, and `loss M`, what M loses on this curve at the other's best round.
+        Candidates without one of the metrics are left out.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> values = {"a": [0.1, 0.3, 0.2], "b": [0.5, 0.4, 0.4]}
+    >>> curves = pd.concat(
+    ...     pd.DataFrame({"candidate": "c", "round": [1, 2, 3], "metric": metric, "value": value})
+    ...     for metric, value in values.items()
+    ... )
+    >>> best_rounds(curves, ("a", "b"))[["round a", "round b", "loss a", "loss b"]].round(6).values.tolist()
+    [[2.0, 1.0, 0.2, 0.1]]
+    """
+    import pandas as pd
+
+    rows = []
+    for (candidate, fold), part in _with_folds(curves).groupby(["candidate", "fold"], sort=False):
+        row: dict[str, Any] = {"candidate": candidate, "fold": fold}
+        lines = {metric: curve_of(part, metric) for metric in metrics}
+        if any(line.empty for line in lines.values()):
+            continue
+        for metric, line in lines.items():
+            row |= {
+                f"round {metric}": int(line.index[int(line.to_numpy().argmax())]),
+                f"best {metric}": float(line.max()),
+            }
+        for metric, other in (metrics, metrics[::-1]):
+            row[f"loss {metric}"] = row[f"best {metric}"] - float(
+                lines[metric].get(row[f"round {other}"], float("nan"))
+            )
+        rows.append(row)
+    columns = [f"{what} {metric}" for what in ("round", "best", "loss") for metric in metrics]
+    return pd.DataFrame(rows, columns=["candidate", "fold", *columns])
+
+
+def curve_of(curves: pd.DataFrame, metric: str) -> pd.Series[float]:
+    """Return the values of one metric by round, ascending."""
+    part = curves[curves["metric"] == metric]
+    return part.set_index("round")["value"].sort_index()
+
+
+def most_torn(best: pd.DataFrame, metrics: tuple[str, str]) -> str:
+    """Return the candidate that loses most by the other metric's best round, under the metric that loses more."""
+    losses = best.groupby("candidate", sort=False)[[f"loss {metric}" for metric in metrics]].mean().max(axis=1)
+    return str(losses.idxmax())
+
+
+def _with_folds(curves: pd.DataFrame) -> pd.DataFrame:
+    missing = {"candidate", "round", "metric", "value"} - {str(column) for column in curves.columns}
+    if missing:
+        raise ValueError(
+            f"curves need the columns candidate, round, metric and value; missing: {', '.join(sorted(missing))}"
+        )
+    return curves if "fold" in curves.columns else curves.assign(fold="")

@@ -1,0 +1,192 @@
+"""The tables of a report, as rows of written cells that HTML and Markdown lay out alike."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from .names import printable, short_names
+from .numbers import bare_p, count, difference, mean
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pandas as pd
+
+    from ..comparison import Comparison, Verdict
+    from ..comparison.attribution import Attribution
+
+__all__ = ["Cell", "Column", "Table"]
+
+LONGEST_NAME = 40
+"""In tables that repeat names, longer ones are shortened; the leaderboard has them whole."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What stands in a cell: text, a smaller note below it, whether it is a name, and whether it is set off."""
+
+    text: str
+    note: str = ""
+    name: bool = False
+    strong: bool = False
+
+
+@dataclass(frozen=True)
+class Column:
+    """The head of a column; `order` is "ascending" or "descending" where the rows come sorted by it."""
+
+    label: str
+    numeric: bool = True
+    order: str = ""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table; the first cell of each row is its heading."""
+
+    caption: str
+    columns: list[Column]
+    rows: list[list[Cell]] = field(repr=False)
+
+
+def leaderboard(comparison: Comparison) -> Table:
+    """Return every model: means under all metrics, and what it loses under the primary ones."""
+    verdict = comparison.verdict if comparison.primary else None
+    primary = comparison.primary or ()
+    witnesses = [metric for metric in comparison.metrics if metric not in primary]
+    best = Column("best under both?", numeric=False)
+    columns = [Column("model", numeric=False), *map(Column, primary)]
+    columns += [best, Column("worst regret"), Column("at most")] if verdict else []
+    columns += map(Column, witnesses)
+    columns = [replace(it, order="descending") if it.label == comparison.metrics[0] else it for it in columns]
+    rows = []
+    for name, row in comparison.leaderboard.iterrows():
+        model = str(name)
+        roles = _roles(verdict, model) if verdict else ""
+        cells = [Cell(printable(model), roles, name=True, strong=bool(roles))]
+        means = {metric: _mean(row, metric) for metric in comparison.metrics}
+        cells += [means[metric] for metric in primary]
+        if verdict:
+            worst = max(verdict.regrets[metric][model] for metric in verdict.metrics)
+            upper = max(verdict.regrets_upper[metric][model] for metric in verdict.metrics)
+            possible = "possible" if model in verdict.common_best else "ruled out"
+            cells += [Cell(possible), Cell(mean(worst)), Cell(mean(upper))]
+        cells += [means[metric] for metric in witnesses]
+        rows.append(cells)
+    caption = (
+        f"Means over {comparison.query_count:,} queries, with rank and simultaneous "
+        f"{100 * (1 - comparison.alpha):g} % confidence interval"
+    )
+    return Table(caption, columns, rows)
+
+
+def _roles(verdict: Verdict, model: str) -> str:
+    roles = [f"best by {metric}" for metric, winner in verdict.winners.items() if winner == model]
+    return "\n".join([*roles, *(["safe choice"] if model == verdict.safe_choice else [])])
+
+
+def _mean(row: Any, metric: str) -> Cell:
+    rank = int(row[f"{metric} rank"])
+    interval = f"{mean(row[f'{metric} lower'])} to {mean(row[f'{metric} upper'])}"
+    return Cell(mean(row[metric]), f"rank {rank}\n{interval}", strong=rank == 1)
+
+
+def pairs(comparison: Comparison, table: pd.DataFrame, caption: str) -> Table:
+    """Return pairs of models: both differences with intervals, conflict, p-value, counts."""
+    metrics = comparison.verdict.metrics
+    short = short_names(comparison.models, LONGEST_NAME)
+    columns = [
+        Column("model", numeric=False),
+        Column("against", numeric=False),
+        *(Column(f"Δ {metric}") for metric in metrics),
+        Column("opposite order?", numeric=False),
+        Column("p (Holm)"),
+        *(Column(f"wins {metric}") for metric in metrics),
+    ]
+    rows = []
+    for row in table.to_dict("records"):
+        sure = row["conflict"] and row["p_holm"] <= comparison.alpha
+        word = "significantly" if sure else "maybe by chance" if row["conflict"] else ""
+        cells = [Cell(short[row["model_x"]], name=True), Cell(short[row["model_y"]], name=True)]
+        for metric in metrics:
+            ends = f"{difference(row[f'lower {metric}'])} to {difference(row[f'upper {metric}'])}"
+            cells.append(Cell(difference(row[f"difference {metric}"]), ends))
+        cells.append(Cell("yes" if row["conflict"] else "no", word, strong=bool(sure)))
+        cells.append(Cell(bare_p(row["p_holm"]), _flag(row["flag"], row["differing"])))
+        for metric in metrics:
+            rest = f"{count(row[f'ties {metric}'], 'tie')}\n{count(row[f'losses {metric}'], 'loss')}"
+            cells.append(Cell(f"{row[f'wins {metric}']:,}", rest))
+        rows.append(cells)
+    return Table(caption, columns, rows)
+
+
+def _flag(flag: str, differing: float) -> str:
+    if flag == "identical":
+        return "never differ"
+    return f"differ on\n{differing:.0f} queries" if flag else ""
+
+
+def grades_by_ranks(attribution: Attribution, metric: str) -> Table:
+    """Return what every grade at every band of ranks adds to the difference, with sums."""
+    part = attribution.grades_by_ranks.loc[metric]
+    columns = [Column("grade"), *(Column(f"rank {band}") for band in part.columns), Column("all ranks")]
+    rows = []
+    for grade, cells in zip(part.index[::-1], part.to_numpy(float)[::-1], strict=True):
+        rows.append([Cell(str(grade)), *(Cell(difference(value)) for value in [*cells, cells.sum()])])
+    sums = part.to_numpy(float).sum(axis=0)
+    total = Cell(difference(attribution.difference[metric]), strong=True)
+    rows.append([Cell("all"), *(Cell(difference(value)) for value in sums), total])
+    return Table(f"{metric}: {difference(attribution.difference[metric])} in all", columns, rows)
+
+
+def parts(attribution: Attribution) -> Table:
+    """Return discount and gain: what each changes on the way from one definition to the other."""
+    columns = [
+        Column("what changes", numeric=False),
+        Column("from", numeric=False),
+        Column("to", numeric=False),
+        *(Column(name) for name in ("before", "after", "change")),
+    ]
+    rows = [
+        [Cell(str(part)), Cell(row["from"]), Cell(row["to"]), *_numbers(row, ("before", "after", "change"))]
+        for part, row in zip(attribution.parts.index, attribution.parts.to_dict("records"), strict=True)
+    ]
+    return Table("How the difference changes from one definition to the other", columns, rows)
+
+
+def query_classes(attribution: Attribution) -> Table:
+    """Return what queries add to the difference, by how many documents of the top grade they have."""
+    table = attribution.by_query_class
+    columns = [
+        Column(f"documents of grade {attribution.top_grade}"),
+        Column("queries"),
+        *map(Column, attribution.metrics),
+    ]
+    rows = [
+        [Cell(str(name)), Cell(f"{row['queries']:,}"), *_numbers(row, attribution.metrics)]
+        for name, row in zip(table.index, table.to_dict("records"), strict=True)
+    ]
+    return Table("What each class of queries adds to the difference", columns, rows)
+
+
+def best_rounds(best: pd.DataFrame, metrics: tuple[str, str]) -> Table:
+    """Return the best round of every candidate under both metrics, and what stopping at the other's loses."""
+    folds = len(set(best["fold"].astype(str))) > 1
+    columns = [Column("candidate", numeric=False), *([Column("fold", numeric=False)] if folds else [])]
+    columns += [Column(f"best round by {metric}") for metric in metrics]
+    columns += [Column(f"{metric} at the other's round") for metric in metrics]
+    short = short_names(dict.fromkeys(map(str, best["candidate"])), LONGEST_NAME)
+    rows = []
+    for row in best.to_dict("records"):
+        cells = [Cell(short[str(row["candidate"])], name=True)]
+        if folds:
+            cells.append(Cell(printable(str(row["fold"]))))
+        cells += [Cell(str(int(row[f"round {metric}"]))) for metric in metrics]
+        cells += [Cell(difference(-row[f"loss {metric}"])) for metric in metrics]
+        rows.append(cells)
+    return Table("Best rounds on the validation set", columns, rows)
+
+
+def _numbers(row: Any, names: Sequence[str]) -> list[Cell]:
+    return [Cell(difference(float(row[name]))) for name in names]

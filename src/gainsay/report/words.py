@@ -1,0 +1,179 @@
+"""What a report says in words around its tables: the answer, the facts beside it, the method, the glossary."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+from ..comparison.descriptions import kendall_tau, tau_ap
+from ..comparison.wording import SAMPLE, amount
+from .names import listed_short, short_names
+from .numbers import count, mean, p_value, share
+
+if TYPE_CHECKING:
+    from ..comparison import Comparison, Verdict
+    from ..comparison.attribution import Attribution
+
+__all__ = ["GLOSSARY", "Fact", "advice", "answer", "facts", "method", "question", "why_sentences"]
+
+
+class Fact(NamedTuple):
+    """One of the few numbers beside the verdict."""
+
+    label: str
+    value: str
+    note: str
+
+
+def question(comparison: Comparison) -> str:
+    """Return the title of the report."""
+    if comparison.primary is None:
+        return f"Models compared by {comparison.metrics[0]}"
+    return f"Do {comparison.primary[0]} and {comparison.primary[1]} disagree about the best model?"
+
+
+def answer(comparison: Comparison) -> str:
+    """Return the verdict in one line."""
+    short = short_names(comparison.models, 60)
+    if comparison.primary is None:
+        return f"{short[comparison.winners[comparison.metrics[0]]]} has the highest mean."
+    verdict = comparison.verdict
+    winner = short[verdict.winners[verdict.metrics[0]]]
+    if len(verdict.models) == 1:
+        return "There is one model only: nothing to disagree about."
+    if verdict.kind == "genuine":
+        small = " But the difference is negligible." if verdict.within_rope and verdict.rope > 0 else ""
+        return f"Yes, genuinely: no model is best under both.{small}"
+    if verdict.kind == "agree":
+        return f"No: {winner} is the best under both."
+    if verdict.kind == "immaterial":
+        return "Not so that it matters: either choice is as good."
+    if len(set(verdict.winners.values())) > 1:
+        return "Not proven: different models come first, but that may be chance."
+    return f"Not proven: both put {winner} first, but it may not be the best."
+
+
+def advice(verdict: Verdict) -> str:
+    """Return what to choose, in one line."""
+    safe = short_names(verdict.models, 60)[verdict.safe_choice]
+    if verdict.kind == "agree":
+        return f"Choose {safe}."
+    behind = f"{amount(verdict.safe_regret)} behind the best" if verdict.safe_regret else "behind no other model"
+    upper = verdict.safe_regret_upper
+    bound = f", at most {amount(upper)} with {100 * (1 - verdict.alpha):g} % confidence" if math.isfinite(upper) else ""
+    return f"Safe choice: {safe}, under the less favourable metric {behind}{bound}."
+
+
+def facts(verdict: Verdict) -> list[Fact]:
+    """Return the numbers that a reader looks for first."""
+    short = short_names(verdict.models, 40)
+    first, second = verdict.metrics
+    sure = f"{100 * (1 - verdict.alpha):g} % confidence"
+    found = []
+    for metric, other in ((first, second), (second, first)):
+        winner = verdict.winners[metric]
+        note = f"mean {mean(verdict.means[metric][winner])}; loses {amount(verdict.winner_regrets[metric])} of {other}"
+        found.append(Fact(f"Best by {metric}", short[winner], note))
+    upper = verdict.safe_regret_upper
+    bound = f", at most {amount(upper)} with {sure}" if math.isfinite(upper) else ""
+    found.append(Fact("Safe choice", short[verdict.safe_choice], f"loses {amount(verdict.safe_regret)}{bound}"))
+    at_least = f"at least {amount(verdict.price_lower)} with {sure}" if verdict.price_lower > 0 else "may be nothing"
+    found.append(Fact("Price of disagreement", amount(verdict.price), at_least))
+    size = f"{count(len(verdict.models), 'model')}, {count(verdict.queries, 'query')}"
+    found.append(Fact("Evidence", p_value(verdict.p_value), f"that one model is best under both; {size}"))
+    return found
+
+
+def why_sentences(attribution: Attribution, reason: str) -> list[str]:
+    """Return what the attribution says, before its tables."""
+    short = short_names(attribution.models, 40)
+    first, second = (short[name] for name in attribution.models)
+    leads = [
+        f"by {metric} {first} {'leads' if value > 0 else 'trails'} by {abs(value):.4f}"
+        if value
+        else f"by {metric} the two are level"
+        for metric, value in attribution.difference.items()
+    ]
+    text = [f"{first} against {second} ({reason}): {', '.join(leads)}."]
+    if {"gain", "discount"} <= set(attribution.parts.index):
+        change = attribution.parts["change"]
+        ends = attribution.parts.loc["total", ["from", "to"]]
+        text.append(
+            f"From {ends['from']} to {ends['to']} the difference changes by {change['total']:+.4f}: "
+            f"{change['discount']:+.4f} by the discount, {change['gain']:+.4f} by the gain."
+        )
+    return [sentence.replace("-0.", "\u22120.") for sentence in text]
+
+
+def method(comparison: Comparison) -> list[str]:
+    """Return scope, method and descriptions as sentences."""
+    level = f"{100 * (1 - comparison.alpha):g} %"
+    if comparison.primary is None:
+        return [SAMPLE, f"Intervals of the means hold together with {level} confidence."]
+    verdict, pairs = comparison.verdict, comparison.pairs
+    first, second = verdict.metrics
+    text = [
+        SAMPLE,
+        f"The verdict is one joint test over both metrics of the hypothesis that some model is best under both "
+        f"(two-step moment inequalities after Romano, Shaikh and Wolf, 2014; Gaussian multiplier bootstrap with "
+        f"{verdict.draws:,} draws, seed {verdict.seed}, level {verdict.alpha:g}). Comparing the two winners by two "
+        f"t-tests would not answer it: that shows a conflict between two models, not that no other is best under both.",
+        f"A difference up to {amount(verdict.rope)} counts as negligible (the ROPE)."
+        if verdict.rope > 0
+        else "No difference was declared negligible (the ROPE is 0).",
+        f"Intervals hold together with {level} confidence: those of the means over all models of a metric, those of "
+        f"the differences over all pairs and both metrics. p-values of pairs are corrected by Holm's method.",
+    ]
+    if len(verdict.models) > 1:
+        short = short_names(verdict.models, 40)
+        sets = "; ".join(f"by {metric}: {listed_short(best, short)}" for metric, best in verdict.best_sets.items())
+        text.append(f"Who may be best under each metric alone ({level} confidence): {sets}.")
+        text.append(_descriptions(comparison, len(pairs), first, second))
+    return text
+
+
+def _descriptions(comparison: Comparison, pairs: int, first: str, second: str) -> str:
+    """Describe how alike the two metrics order the models; ranks, so that means within rounding count as ties."""
+    ranks = [[-rank for rank in comparison.leaderboard[f"{metric} rank"]] for metric in (first, second)]
+    tau, one_way, other_way = kendall_tau(*ranks), tau_ap(*ranks), tau_ap(*ranks[::-1])
+    counts = {
+        metric: int((comparison.pairs[f"p_holm {metric}"] <= comparison.alpha).sum()) for metric in (first, second)
+    }
+    alike = "" if tau is None else f"Kendall's τ between the two orders is {tau:.2f}".replace("-", "\u2212")
+    if alike and one_way is not None and other_way is not None:
+        alike += f", τ_AP {(one_way + other_way) / 2:.2f}; ".replace("-", "\u2212")
+    return (
+        f"Descriptions, which are no tests: {alike}"
+        f"{first} tells {counts[first]} of {count(pairs, 'pair')} apart, {second} {counts[second]}; "
+        f"the winners differ in {share(comparison.verdict.winners_differ_probability)} of the draws."
+    )
+
+
+GLOSSARY = (
+    ("query, document, grade", "Each query has documents with relevance grades (labels), judged by people or derived "
+     "from clicks. A model ranks the documents of each query."),
+    ("NDCG@k", "The gains of the documents at ranks 1 to k, discounted by rank, divided by the largest such sum that "
+     "any order could reach. 1 is a perfect ranking. The name stands for several numbers: gain and discount differ."),
+    ("ndcg_linear", "NDCG whose gain is the grade itself, discounted by 1/log2(rank + 1). Many fair hits win."),
+    ("ndcg_exp", "NDCG whose gain is 2^grade − 1, same discount. One excellent hit wins."),
+    ("ndcg_jk", "NDCG of 2002 (Järvelin and Kekäläinen): linear gain, no discount at ranks 1 and 2, then "
+     "1/log2(rank)."),
+    ("opposite order, conflict", "A pair of models of which one metric prefers the one, and the other metric the "
+     "other. It does not yet show that the metrics disagree about the best model: a third may be best under both."),
+    ("genuine disagreement", "No model is best under both metrics, beyond what chance explains."),
+    ("regret", "How far a model is behind the best one under a metric; 0 for the best. The worst regret is the larger "
+     "of its regrets under the two metrics."),
+    ("safe choice", "The model whose worst regret is smallest: the one to take if both metrics matter."),
+    ("price of disagreement", "What must be given up under one of the metrics, whichever model is chosen: the worst "
+     "regret of the safe choice."),
+    ("possible, ruled out", "Whether a model may be best under both metrics: the confidence set of common best models "
+     "holds each such model with the stated confidence."),
+    ("ROPE", "Region of practical equivalence: a difference so small that it does not matter to you. You set it."),
+    ("p-value, Holm", "How often chance alone would show something at least as strong. With many pairs some look "
+     "strong by chance; Holm's correction allows for that."),
+    ("wins, ties, losses", "On how many queries the first model of a pair is above, level with, or below the second."),
+    ("rank band", "Ranks taken together: 1, 2-3, 4-5, 6-10 and beyond."),
+    ("pull", "How strongly a query contradicts: the smaller of its two differences, which have opposite signs, times "
+     "its weight."),
+)  # fmt: skip
+"""Terms and what they mean."""

@@ -1,0 +1,173 @@
+"""The report in headless Chromium: it loads nothing, says nothing on the console, and its controls work."""
+
+from __future__ import annotations
+
+import os
+import shutil
+
+import pytest
+
+sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright")
+
+CHROMIUM = os.environ.get("GAINSAY_CHROMIUM") or next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
+)
+if CHROMIUM is None:
+    pytest.skip("needs Chromium on the path, or GAINSAY_CHROMIUM", allow_module_level=True)
+
+OPTIONS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with sync_api.sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=CHROMIUM, args=OPTIONS)
+        yield started
+        started.close()
+
+
+@pytest.fixture(scope="module")
+def files(make, hostile, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("reports")
+    return {
+        "plain": make(8, curves=True).to_html(folder / "plain.html"),
+        "hostile": hostile.to_html(folder / "hostile.html"),
+    }
+
+
+@pytest.fixture
+def open_report(browser, files):
+    """Open a report; at the end nothing may have been requested but the file, and nothing said on the console."""
+    pages, requests, said = [], [], []
+
+    def start(which="plain", **options):
+        page = browser.new_page(**options)
+        page.on("request", lambda request: requests.append(request.url))
+        page.on("console", lambda message: said.append(message.text))
+        page.on("pageerror", lambda error: said.append(str(error)))
+        page.on("dialog", lambda dialog: said.append(dialog.message))
+        page.goto(files[which].as_uri())
+        pages.append(page)
+        return page
+
+    yield start
+    for page in pages:
+        page.close()
+    assert said == []
+    assert {url for url in requests if not url.startswith("data:,")} <= {path.as_uri() for path in files.values()}
+    assert len(requests) <= 2 * len(pages)
+
+
+def column(page, table, number):
+    return page.locator(f"{table} tbody tr > :nth-child({number})").all_inner_texts()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("which", ["plain", "hostile"])
+def test_it_loads_nothing_and_reports_no_error(open_report, which, scheme):
+    page = open_report(which, color_scheme=scheme)
+    assert page.locator("h1").count() == 1
+    assert page.locator("svg[role=img]").count() >= 6
+    assert page.locator(".answer").is_visible()
+
+
+def test_the_page_is_no_wider_than_the_window(open_report):
+    for width in (360, 1200):
+        page = open_report(viewport={"width": width, "height": 800})
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_heads_sort_tables_both_ways_and_say_so(open_report):
+    page = open_report()
+    head = page.locator("#leaderboard th[scope=col]").nth(2)
+    assert head.get_attribute("aria-sort") is None
+    head.locator("button").click()
+    assert head.get_attribute("aria-sort") == "descending"
+    means = [float(text.split()[0]) for text in column(page, "#leaderboard", 3)]
+    assert means == sorted(means, reverse=True)
+    head.locator("button").click()
+    assert head.get_attribute("aria-sort") == "ascending"
+    assert [float(text.split()[0]) for text in column(page, "#leaderboard", 3)] == means[::-1]
+    assert page.locator("#leaderboard th[aria-sort]").count() == 1
+
+
+def test_names_and_signed_numbers_sort(open_report):
+    page = open_report()
+    page.locator("#pairs th[scope=col] button").nth(0).click()
+    names = column(page, "#pairs > .scroll", 1)
+    assert names == sorted(names)
+    page.locator("#pairs th[scope=col] button").nth(3).click()
+    values = [float(text.split()[0].replace("−", "-")) for text in column(page, "#pairs > .scroll", 4)]
+    assert values == sorted(values, reverse=True)
+    assert min(values) < 0
+
+
+def test_tables_sort_by_keyboard(open_report):
+    page = open_report()
+    button = page.locator("#leaderboard th[scope=col] button").first
+    button.focus()
+    page.keyboard.press("Enter")
+    assert page.locator("#leaderboard th[scope=col]").first.get_attribute("aria-sort") == "ascending"
+
+
+def test_queries_unfold(open_report):
+    page = open_report()
+    folded = page.locator("details.query").nth(3)
+    assert not folded.locator(".strip").first.is_visible()
+    folded.locator("summary").click()
+    assert folded.locator(".strip").first.is_visible()
+    assert folded.locator(".strip").first.locator("li").count() == 10
+
+
+def background(page):
+    return page.evaluate("getComputedStyle(document.documentElement).backgroundColor")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_theme_follows_the_system_and_the_button(open_report, scheme):
+    shades = {"light": "rgb(255, 255, 255)", "dark": "rgb(20, 23, 28)"}
+    other = {"light": "dark", "dark": "light"}[scheme]
+    page = open_report(color_scheme=scheme)
+    button = page.locator("#theme")
+    assert background(page) == shades[scheme]
+    assert button.inner_text() == f"{other.capitalize()} theme"
+    button.click()
+    assert background(page) == shades[other]
+    ink = page.evaluate("getComputedStyle(document.querySelector('svg text')).fill")
+    assert ink == {"light": "rgb(27, 30, 35)", "dark": "rgb(233, 235, 238)"}[other]
+    button.click()
+    assert background(page) == shades[scheme]
+
+
+def test_paper_is_light_and_without_controls(open_report):
+    page = open_report(color_scheme="dark")
+    page.emulate_media(media="print")
+    assert background(page) == "rgb(255, 255, 255)"
+    assert not page.locator("#theme").is_visible()
+    assert not page.locator("nav").is_visible()
+    assert not page.locator("details.query").nth(5).is_visible()
+    assert len(page.pdf(format="A4")) > 20_000
+
+
+def test_names_that_are_markup_run_nothing_and_are_read(open_report):
+    page = open_report("hostile")
+    assert page.get_by_text("<script>alert(1)</script>", exact=True).first.is_visible()
+    assert page.locator("main script").count() == 0
+
+
+def test_it_reads_without_javascript(browser, files):
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(files["plain"].as_uri())
+    assert page.locator(".answer").is_visible()
+    assert not page.locator("#theme").is_visible()
+    assert page.locator("#leaderboard thead button").count() == 0
+    context.close()

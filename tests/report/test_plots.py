@@ -1,0 +1,472 @@
+"""What pictures draw, read back from their artists and held against numbers that are computed here."""
+
+from __future__ import annotations
+
+import io
+import sys
+import threading
+
+import matplotlib
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.collections import LineCollection, PathCollection, QuadMesh
+from matplotlib.colors import to_hex
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+from matplotlib.text import Text
+
+import gainsay as gs
+from gainsay.report.plots import alt_text, plot_curves, plot_explain, plot_queries
+from gainsay.report.plots.contributions import rank_contributions
+from gainsay.report.plots.ranks import rank_lines
+from gainsay.report.plots.regret import pareto_front
+from gainsay.report.plots.style import DARK, LIGHT, grade_colours
+
+PICTURES = ("conflict", "regret", "ranks", "pairs", "attribution", "queries", "curves")
+BOTH = ("ndcg_linear@10", "ndcg_exp@10")
+
+
+def draw(ax):
+    """Render, which is where Matplotlib warns and fails."""
+    written = io.BytesIO()
+    ax.figure.savefig(written, format="png", dpi=40)
+    return written.getvalue()
+
+
+def points(ax):
+    """Coordinates of all scattered points, rounded."""
+    found = [offset for part in ax.collections if isinstance(part, PathCollection) for offset in part.get_offsets()]
+    return sorted(tuple(np.round(np.asarray(offset, dtype=float), 9)) for offset in found)
+
+
+def words(ax):
+    return [text.get_text() for text in ax.findobj(Text) if text.get_text()]
+
+
+def luminance(colour):
+    channels = np.array(matplotlib.colors.to_rgb(colour))
+    linear = np.where(channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)
+    return float(linear @ [0.2126, 0.7152, 0.0722])
+
+
+def contrast(one, other):
+    light, dark = sorted((luminance(one), luminance(other)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+def means(comparison):
+    return {metric: comparison.values[metric].mean(axis=0) for metric in comparison.verdict.metrics}
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("models", [2, 8, 30])
+@pytest.mark.parametrize("picture", PICTURES)
+def test_every_picture_is_drawn_in_both_themes_at_every_size_with_title_and_alt_text(make, picture, models, theme):
+    comparison = make(models, curves=True)
+    ax = getattr(comparison.plot, picture)(theme=theme)
+    draw(ax)
+    assert ax.get_title(loc="left")
+    assert len(alt_text(ax)) > 60
+    assert any(letter.isdigit() for letter in alt_text(ax))
+    assert to_hex(ax.figure.get_facecolor()) == {"light": LIGHT, "dark": DARK}[theme].face
+
+
+@pytest.mark.parametrize("models", [2, 8, 30])
+@pytest.mark.parametrize("picture", PICTURES)
+def test_no_text_leaves_its_figure(make, picture, models):
+    ax = getattr(make(models, curves=True).plot, picture)()
+    ax.figure.draw_without_rendering()
+    box, (width, height) = ax.figure.get_tightbbox(), ax.figure.get_size_inches()
+    assert box.x0 >= -0.01
+    assert box.y0 >= -0.01
+    assert box.x1 <= width + 0.01
+    assert box.y1 <= height + 0.01
+
+
+@pytest.mark.parametrize("picture", PICTURES)
+def test_pictures_are_drawn_on_the_axes_that_are_given(make, picture):
+    ax = Figure(figsize=(6, 5)).add_subplot()
+    assert getattr(make(8, curves=True).plot, picture)(ax=ax) is ax
+
+
+@pytest.mark.parametrize("picture", PICTURES)
+def test_identical_models_are_drawn(make, picture):
+    draw(getattr(make(4, twins=True, curves=True).plot, picture)())
+
+
+@pytest.mark.parametrize("picture", ["conflict", "regret", "ranks", "pairs"])
+def test_metrics_other_than_ndcg_are_drawn(make, picture):
+    ax = getattr(make(5, metrics=("map", "mrr")).plot, picture)()
+    draw(ax)
+    assert any("mrr" in text for text in words(ax))
+
+
+@pytest.mark.parametrize("picture", ["conflict", "regret", "ranks", "pairs"])
+def test_models_that_never_differ_are_drawn(from_values, picture):
+    same = np.tile(np.random.default_rng(0).random((50, 1)), 3)
+    draw(getattr(from_values(same, same).plot, picture)())
+
+
+@pytest.mark.parametrize("picture", ["conflict", "regret", "ranks", "pairs"])
+def test_a_single_query_is_drawn_without_its_infinite_intervals(from_values, picture):
+    draw(getattr(from_values([[0.1, 0.2]], [[0.2, 0.1]]).plot, picture)())
+
+
+def test_nothing_global_changes(make):
+    before = dict(matplotlib.rcParams)
+    had_pyplot = "matplotlib.pyplot" in sys.modules
+    for picture in PICTURES:
+        draw(getattr(make(8, curves=True).plot, picture)())
+    assert dict(matplotlib.rcParams) == before
+    assert ("matplotlib.pyplot" in sys.modules) == had_pyplot
+
+
+def test_an_unknown_theme_is_refused(make):
+    with pytest.raises(ValueError, match="theme must be 'light' or 'dark': got 'blue'"):
+        make(8).plot.conflict(theme="blue")
+
+
+def test_axes_that_gainsay_did_not_draw_have_no_alt_text():
+    assert alt_text(Figure().add_subplot()) == ""
+
+
+@pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
+def test_text_is_legible_on_every_shade(theme):
+    assert min(contrast(theme.ink, shade) for shade in theme.diverging()) >= 4.5
+    assert contrast(theme.ink, theme.face) >= 7
+    assert contrast(theme.muted, theme.face) >= 4.5
+    assert all(contrast(colour, theme.face) >= 3 for colour in (theme.first, theme.second, theme.third))
+    assert len(set(theme.slots().values())) == len(theme.slots())
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 5, 11, 20])
+def test_text_is_legible_on_every_grade(count):
+    assert len(grade_colours(count)) == count
+    assert min(contrast(*pair) for pair in grade_colours(count)) >= 3
+
+
+class TestConflict:
+    def test_each_pair_is_a_point_at_both_its_differences(self, make):
+        comparison = make(8)
+        linear, exponential = (means(comparison)[metric] for metric in BOTH)
+        first, second = np.triu_indices(8, 1)
+        expected = zip(linear[first] - linear[second], exponential[first] - exponential[second], strict=True)
+        assert np.allclose(points(comparison.plot.conflict()), sorted(expected), atol=1e-8)
+
+    def test_only_proven_conflicts_are_filled(self, make):
+        comparison = make(8)
+        ax = comparison.plot.conflict()
+        agree, unproven, proven = (part for part in ax.collections if isinstance(part, PathCollection))
+        pairs = comparison.pairs
+        conflict = pairs["difference ndcg_linear@10"] * pairs["difference ndcg_exp@10"] < 0
+        sure = conflict & (pairs["p_holm"] <= 0.05)
+        assert [len(part.get_offsets()) for part in (agree, unproven, proven)] == [
+            (~conflict).sum(),
+            (conflict & ~sure).sum(),
+            sure.sum(),
+        ]
+        assert len(agree.get_facecolor()) == 0
+        assert to_hex(proven.get_facecolor()[0]) == LIGHT.second
+        assert to_hex(unproven.get_facecolor()[0]) == LIGHT.face
+        assert agree.get_paths()[0].vertices.shape != proven.get_paths()[0].vertices.shape
+
+    def test_the_shaded_quadrants_are_those_of_opposite_signs(self, make):
+        ax = make(8).plot.conflict()
+        shaded = [part for part in ax.patches if isinstance(part, Rectangle) and part.get_fill()]
+        middles = {
+            (np.sign(part.get_x() + part.get_width() / 2), np.sign(part.get_y() + part.get_height() / 2))
+            for part in shaded
+        }
+        assert middles == {(1, -1), (-1, 1)}
+
+    def test_intervals_are_drawn_where_there_are_few_pairs(self, make):
+        def lines(models):
+            return [part for part in make(models).plot.conflict().collections if isinstance(part, LineCollection)]
+
+        across, up = lines(8)
+        pairs = make(8).pairs
+        assert np.allclose(
+            [part[:, 0] for part in across.get_segments()], pairs[["lower ndcg_linear@10", "upper ndcg_linear@10"]]
+        )
+        assert np.allclose(
+            [part[:, 1] for part in up.get_segments()], pairs[["lower ndcg_exp@10", "upper ndcg_exp@10"]]
+        )
+        assert lines(30) == []
+
+    def test_the_title_counts_the_conflicts(self, make):
+        pairs = make(8).pairs
+        conflict = pairs["conflict"]
+        sure = (conflict & (pairs["p_holm"] <= 0.05)).sum()
+        title = make(8).plot.conflict().get_title(loc="left").replace("\n", " ")
+        assert title == f"{conflict.sum()} of 28 pairs of models are in opposite order, {sure or 'none'} significantly"
+
+
+class TestRegret:
+    def test_each_model_is_a_point_at_both_its_regrets(self, make):
+        comparison = make(8)
+        linear, exponential = (values.max() - values for values in means(comparison).values())
+        limit = comparison.plot.regret().get_xlim()[1] / 1.03
+        expected = sorted(zip(np.minimum(linear, limit), np.minimum(exponential, limit), strict=True))
+        assert np.allclose(points(comparison.plot.regret()), expected, atol=1e-8)
+
+    def test_the_safe_choice_is_the_one_star(self, make):
+        comparison = make(8)
+        ax = comparison.plot.regret()
+        (star,) = [part for part in ax.collections if part.get_label() == "safe choice"]
+        worst = np.maximum(*(values.max() - values for values in means(comparison).values()))
+        assert comparison.models[int(worst.argmin())] == comparison.verdict.safe_choice
+        assert np.isclose(star.get_offsets().max(), worst.min())
+
+    def test_the_front_holds_whom_nobody_dominates(self, make):
+        verdict = make(30).verdict
+        x, y = (verdict.regrets[metric] for metric in verdict.metrics)
+        expected = [
+            name
+            for name in verdict.models
+            if not any(
+                x[other] <= x[name] and y[other] <= y[name] and (x[other], y[other]) != (x[name], y[name])
+                for other in verdict.models
+            )
+        ]
+        assert set(pareto_front(verdict)) == set(expected)
+        assert list(pareto_front(verdict)) == sorted(expected, key=lambda name: x[name])
+
+    def test_the_box_is_the_rope(self, make):
+        (box,) = make(8, rope=0.01).plot.regret().patches
+        assert (box.get_xy(), box.get_width(), box.get_height()) == ((0, 0), 0.01, 0.01)
+        assert len(make(8, rope=0.0).plot.regret().patches) == 0
+
+
+class TestRanks:
+    def test_lines_join_the_ranks(self, make):
+        comparison = make(8)
+        for line in rank_lines(comparison):
+            place = comparison.models.index(line.model)
+            expected = [1 + int((values > values[place]).sum()) for values in means(comparison).values()]
+            assert list(line.ranks) == expected
+            assert list(line.places) == expected
+        drawn = [list(line.get_ydata()) for line in comparison.plot.ranks().lines if len(line.get_xdata()) == 2][:8]
+        assert drawn == [list(line.places) for line in rank_lines(comparison)]
+
+    def test_a_line_is_broken_exactly_where_no_swap_of_its_model_is_proven(self, make):
+        comparison = make(8)
+        pairs = comparison.pairs
+        for line in rank_lines(comparison):
+            own = pairs[(pairs["model_x"] == line.model) | (pairs["model_y"] == line.model)]
+            swaps = own[own["conflict"]]
+            assert line.broken == (len(swaps) > 0 and not (swaps["p_holm"] <= 0.05).any())
+
+    def test_equal_models_share_a_rank_and_are_drawn_apart(self, make):
+        lines = {line.model: line for line in rank_lines(make(4, twins=True))}
+        one, other = lines["lambdarank, taste 0"], lines["lambdarank, taste 1"]
+        assert one.ranks == other.ranks
+        assert one.shared == other.shared == (True, True)
+        assert {one.places[0], other.places[0]} == {one.ranks[0], one.ranks[0] + 1}
+        assert any(f"{one.ranks[0]}=" in text for text in words(make(4, twins=True).plot.ranks()))
+
+
+class TestPairs:
+    def test_cells_are_differences_of_means_in_the_order_of_the_first_metric(self, make):
+        comparison = make(8)
+        mesh = next(part for part in comparison.plot.pairs().collections if isinstance(part, QuadMesh))
+        table = np.ma.filled(mesh.get_array(), np.nan)
+        linear, exponential = means(comparison).values()
+        order = np.argsort(-linear)
+        for row in range(8):
+            for column in range(row + 1, 8):
+                assert np.isclose(table[row, column], linear[order[row]] - linear[order[column]])
+                assert np.isclose(table[column, row], exponential[order[row]] - exponential[order[column]])
+        assert np.isnan(np.diag(table)).all()
+        assert (table[np.triu_indices(8, 1)] >= 0).all()
+
+    def test_numbers_stand_in_few_cells_and_signs_in_many(self, make):
+        written = [text for text in words(make(8).plot.pairs()) if text[0] in "+−" and text[1] == "0"]
+        assert len(written) >= 56
+        many = make(30)
+        marks = points(many.plot.pairs())
+        assert len(marks) == 30 * 29
+
+    def test_signs_are_those_of_the_cells(self, make):
+        ax = make(30).plot.pairs()
+        mesh = next(part for part in ax.collections if isinstance(part, QuadMesh))
+        marks = [part for part in ax.collections if isinstance(part, PathCollection)]
+        plus = [tuple(offset) for part in marks[:2] for offset in part.get_offsets().tolist()]
+        table = np.ma.filled(mesh.get_array(), np.nan)
+        assert sorted(plus) == sorted((column + 0.5, row + 0.5) for row, column in np.argwhere(table > 0))
+
+
+class TestAttribution:
+    def test_cells_and_headings_are_those_of_the_attribution(self, make):
+        comparison = make(8)
+        pair = [comparison.winners[metric] for metric in BOTH]
+        expected = comparison.attribution(*pair, BOTH)
+        ax = comparison.plot.attribution()
+        mesh = next(part for part in ax.collections if isinstance(part, QuadMesh))
+        table = np.ma.filled(mesh.get_array(), np.nan)
+        width = expected.grades_by_ranks.shape[1]
+        for number, metric in enumerate(BOTH):
+            block = table[:, number * (width + 1) : number * (width + 1) + width]
+            assert np.allclose(block[::-1], expected.grades_by_ranks.loc[metric])
+            assert np.isclose(block.sum(), expected.difference[metric])
+            assert any(text.startswith(f"{metric}: ") for text in words(ax))
+
+    def test_a_pair_may_be_named(self, make):
+        comparison = make(8)
+        ax = comparison.plot.attribution("lambdarank, taste 2", "lambdarank, taste 3")
+        assert "taste 2 minus" in alt_text(ax)
+        with pytest.raises(ValueError, match="name both models"):
+            comparison.plot.attribution("lambdarank, taste 2")
+
+
+class TestQueries:
+    def test_strips_hold_the_grades_in_ranked_order(self, make):
+        comparison = make(8)
+        table = comparison.queries(*(comparison.winners[metric] for metric in BOTH), most=3)
+        ax = comparison.plot.queries(most=3)
+        cells = [part for part in ax.patches if isinstance(part, Rectangle)]
+        grades = [text.get_text() for text in ax.texts if text.get_text() in set("01234")]
+        expected = [
+            f"{grade}"
+            for row in table.to_dict("records")
+            for model in (comparison.winners[metric] for metric in BOTH)
+            for grade in row[f"labels {model}"]
+        ]
+        assert grades == expected
+        shades = grade_colours(5)
+        assert [to_hex(cell.get_facecolor()) for cell in cells] == [shades[int(grade)][0] for grade in expected]
+
+    def test_words_say_whom_each_metric_prefers(self, make):
+        comparison = make(8)
+        first, second = (comparison.winners[metric] for metric in BOTH)
+        row = comparison.queries(first, second, most=1).iloc[0]
+        value = row["difference ndcg_linear@10"]
+        preferred = (first if value > 0 else second).split()[-1]
+        assert any(
+            text.startswith("ndcg_linear@10 prefers") and text.endswith(f"{preferred} by {abs(value):.4f}")
+            for text in words(comparison.plot.queries(most=1))
+        )
+
+    def test_an_empty_table_says_so(self, make):
+        comparison = make(8)
+        table = comparison.queries(*comparison.models[:2]).head(0)
+        ax = plot_queries(table)
+        draw(ax)
+        assert "on no query" in ax.get_title(loc="left").replace("\n", " ")
+
+    def test_another_table_is_refused(self):
+        with pytest.raises(ValueError, match=r"made by Comparison\.queries"):
+            plot_queries(pd.DataFrame({"a": [1]}))
+
+
+class TestCurves:
+    METRICS = ("a", "b")
+
+    @staticmethod
+    def curves(**values):
+        frames = [
+            pd.DataFrame({"candidate": "c", "round": range(1, len(value) + 1), "metric": metric, "value": value})
+            for metric, value in values.items()
+        ]
+        return pd.concat(frames, ignore_index=True)
+
+    def test_both_best_rounds_are_marked_and_what_the_other_loses_there(self):
+        ax = plot_curves(self.curves(a=[0.1, 0.4, 0.3, 0.2], b=[0.1, 0.2, 0.3, 0.5]), self.METRICS)
+        marks = [
+            (line.get_xdata()[0], round(line.get_ydata()[0], 9)) for line in ax.lines if len(line.get_xdata()) == 1
+        ]
+        assert marks == [(2, 0.0), (4, -0.2), (4, 0.0), (2, -0.3)]
+        assert "best at round 2 by a, at 4 by b; stopping by the other loses 0.2000 and 0.3000" in ax.get_title(
+            loc="left"
+        ).replace("\n", " ")
+
+    def test_curves_are_distances_from_their_own_best(self):
+        ax = plot_curves(self.curves(a=[0.1, 0.4, 0.3], b=[0.9, 0.2, 0.3]), self.METRICS)
+        drawn = [line.get_ydata().round(9).tolist() for line in ax.lines if len(line.get_xdata()) == 3]
+        assert drawn == [[-0.3, 0.0, -0.1], [0.0, -0.7, -0.6]]
+
+    def test_each_fold_has_lines_of_its_own(self):
+        one = self.curves(a=[0.1, 0.4], b=[0.3, 0.2]).assign(fold="x")
+        other = self.curves(a=[0.1, 0.4, 0.5], b=[0.3, 0.2, 0.4]).assign(fold="y")
+        ax = plot_curves(pd.concat([one, other]), self.METRICS)
+        draw(ax)
+        assert "the best rounds differ in 1 of 2 folds" in ax.get_title(loc="left")
+
+    def test_of_equal_values_the_first_round_is_best(self):
+        title = plot_curves(self.curves(a=[0.4, 0.4], b=[0.3, 0.3]), self.METRICS).get_title(loc="left")
+        assert title == "c: both metrics are best at round 1"
+
+    def test_by_default_the_candidate_that_loses_most_is_drawn(self):
+        torn = self.curves(a=[0.1, 0.9], b=[0.9, 0.1]).assign(candidate="torn")
+        calm = self.curves(a=[0.1, 0.9], b=[0.1, 0.9]).assign(candidate="calm")
+        assert plot_curves(pd.concat([calm, torn]), self.METRICS).get_title(loc="left").startswith("torn")
+
+    def test_what_is_missing_is_named(self, make):
+        curves = self.curves(a=[0.1], b=[0.1])
+        with pytest.raises(ValueError, match=r"no curves of 'x' under both metrics \(known: c\)"):
+            plot_curves(curves, self.METRICS, candidate="x")
+        with pytest.raises(ValueError, match="no curves under both a and z"):
+            plot_curves(curves, ("a", "z"))
+        with pytest.raises(ValueError, match="missing: round"):
+            plot_curves(curves.drop(columns="round"), self.METRICS)
+        with pytest.raises(ValueError, match="has no curves"):
+            make(8).plot.curves()
+
+
+class TestExplain:
+    LABELS = (5, 0, 0, 0, 0, 3, 3, 3, 3, 3)
+
+    def test_parts_are_gain_times_discount_over_the_ideal(self):
+        parts = rank_contributions(self.LABELS, range(10, 0, -1))
+        ranks = np.arange(1, 11)
+        labels = np.array(self.LABELS, dtype=float)
+        ideal = np.sort(labels)[::-1]
+        for name, gain, discount in (
+            ("ndcg_jk@10", lambda label: label, 1 / np.maximum(1, np.log2(ranks))),
+            ("ndcg_linear@10", lambda label: label, 1 / np.log2(ranks + 1)),
+            ("ndcg_exp@10", lambda label: 2**label - 1, 1 / np.log2(ranks + 1)),
+        ):
+            assert np.allclose(parts[name], gain(labels) * discount / (gain(ideal) @ discount), atol=1e-14)
+
+    @pytest.mark.parametrize("scores", [np.arange(10, 0, -1), np.repeat([3, 2, 1], [2, 5, 3]), np.zeros(10)])
+    @pytest.mark.parametrize("k", [1, 4, 10, 50])
+    def test_bars_sum_to_the_metrics(self, scores, k):
+        ax = plot_explain(self.LABELS, scores, k)
+        draw(ax)
+        names = [f"{name}@{k}" for name in ("ndcg_jk", "ndcg_linear", "ndcg_exp")]
+        expected = gs.evaluate(names, gs.Judgments(self.LABELS, group=[10]), scores).mean
+        drawn = [sum(bar.get_height() for bar in bars) for bars in ax.containers]
+        assert np.allclose(drawn, [expected[name] for name in names], atol=1e-12)
+        assert [text.get_text() for text in ax.get_legend().get_texts()] == [
+            f"{name} = {expected[name]:.4f}" for name in names
+        ]
+
+    def test_bars_differ_by_more_than_colour(self):
+        ax = plot_explain(self.LABELS, range(10, 0, -1))
+        assert len({bars[0].get_hatch() for bars in ax.containers}) == 3
+
+
+def test_names_are_shown_as_they_are_and_never_read_as_formulas(make):
+    ax = make(names=("$\\frac{1}{2}$", "a_b^c")).plot.ranks()
+    draw(ax)
+    assert any("$\\frac{1}{2}$" in text for text in words(ax))
+
+
+def test_pictures_can_be_drawn_in_threads(make):
+    comparison = make(8)
+    comparison.pairs, comparison.leaderboard, comparison.verdict  # noqa: B018 - computed once, before the threads
+    drawn, failed = [], []
+
+    def work():
+        try:
+            drawn.append(draw(comparison.plot.conflict()))
+        except Exception as error:  # pragma: no cover - would be a failure
+            failed.append(error)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failed == []
+    assert len(set(drawn)) == 1
