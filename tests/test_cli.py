@@ -97,6 +97,13 @@ class TestCompare:
                 expected, rel=1e-12
             )
 
+    def test_a_report(self, letor, scores, tmp_path):
+        np.save(tmp_path / "a.npy", scores["a"])
+        np.save(tmp_path / "b.npy", scores["b"])
+        result = run("compare", "--data", letor, tmp_path / "a.npy", tmp_path / "b.npy", "--html", tmp_path / "r.html")
+        assert result.exit_code == 0, result.stderr
+        assert "<h1" in (tmp_path / "r.html").read_text()
+
     def test_a_table(self, data, scores, tmp_path):
         frame = pd.DataFrame({"grade": data.labels, "topic": data.qid, **scores})
         frame.sample(frac=1, random_state=0).to_csv(tmp_path / "all.csv", index=False)
@@ -250,6 +257,19 @@ class TestRun:
         result = run("run", experiment)
         assert result.exit_code == 0, result.stderr
         assert "Best round of each candidate" in result.stdout
+
+    def test_the_report_can_be_written_again(self, experiment, tmp_path):
+        run("run", experiment, "--directory", tmp_path / "kept")
+        first = (tmp_path / "kept" / "report.html").read_text()
+        result = run("report", tmp_path / "kept", "--output", tmp_path / "again.html")
+        assert result.exit_code == 0, result.stderr
+        assert (tmp_path / "again.html").read_text() == first
+        assert "lgb gain=linear" in first
+
+    def test_a_report_of_no_experiment(self, tmp_path):
+        result = run("report", tmp_path)
+        assert result.exit_code == 1
+        assert "Traceback" not in result.stderr
 
     def test_a_wrong_key_is_named(self, tmp_path):
         path = tmp_path / "wrong.toml"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import sys
+import tempfile
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -180,6 +181,7 @@ def compare(
     alpha: Annotated[float, typer.Option(help="Level of the tests.")] = 0.05,
     rope: Annotated[float, typer.Option(help="A difference up to this does not matter to you.")] = 0.0,
     seed: Annotated[int, typer.Option(help="Seed of the draws.")] = 0,
+    html: Annotated[Path | None, typer.Option(help="Write the report to this HTML file.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Compare models on the same judgments: who is best under which metric, and is a disagreement real."""
@@ -211,6 +213,8 @@ def compare(
             _print_json(comparison.to_dict())
         else:
             _show(_console(), comparison)
+        if html is not None:
+            _write_report(comparison, html)
 
 
 def _show(console: Console, comparison: Any, *further: Any) -> None:
@@ -247,7 +251,25 @@ def run(
         experiment = Experiment.from_toml(file, directory)
         with processes(jobs) as executor:
             result = experiment.run(executor, progress=not as_json)
-        _print_json(_outcome(result)) if as_json else _show_experiment(_console(), result)
+        if as_json:
+            _print_json(_outcome(result))
+        else:
+            _show_experiment(_console(), result)
+            _write_report(result.comparison, (experiment.directory or Path()) / "report.html")
+
+
+@app.command()
+def report(
+    directory: Annotated[Path, typer.Argument(exists=True, file_okay=False, help="The directory of an experiment.")],
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Where to; report.html there if not said.")
+    ] = None,
+) -> None:
+    """Write the HTML report of an experiment that was run."""
+    with _errors():
+        from .experiment import Experiment
+
+        _write_report(Experiment.load(directory).comparison, output or directory / "report.html")
 
 
 @app.command()
@@ -288,6 +310,7 @@ def demo(
             _print_json({"data": about, **_outcome(result)})
         else:
             _show_experiment(console, result)
+            _write_report(result.comparison, (directory or Path(tempfile.mkdtemp(prefix="gainsay-"))) / "report.html")
 
 
 def _own_data(train: list[Path], valid: Path | None, test: Path | None, features: int | None) -> tuple[Any, str]:
@@ -304,6 +327,16 @@ def _own_data(train: list[Path], valid: Path | None, test: Path | None, features
         about += "; no --test, so compared on the data that chose the rounds, which flatters every candidate a little"
     compared = held_out if test is None else read_data(test, features or parts[0].features.shape[1])
     return (RankingData.concatenate(parts), held_out, compared), about
+
+
+def _write_report(comparison: Any, path: Path) -> None:
+    """Write the HTML report and say where it is; without the packages that draw it, say what is missing."""
+    try:
+        written = comparison.to_html(path)
+    except ImportError as error:
+        typer.echo(f"no HTML report: {error}", err=True)
+    else:
+        typer.echo(f"Report: {written}", err=True)
 
 
 def _outcome(result: Any) -> dict[str, Any]:

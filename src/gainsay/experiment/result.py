@@ -82,6 +82,7 @@ class ExperimentResult:
             self.candidates,
             weights=None if (self._weights == self._weights[0]).all() else self._weights,
             primary=self.plan.primary,
+            curves=self.curves,
             alpha=self.plan.alpha,
             rope=self.plan.rope,
             draws=self.plan.draws,

@@ -1,0 +1,139 @@
+"""How the documentation is built: sphinx-build -W --keep-going -b html docs docs/_build/html."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from docutils import nodes
+from docutils.utils.math.latex2mathml import tex2mathml
+from sphinx.domains.python import PyXRefRole
+
+import gainsay
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
+
+HERE = Path(__file__).parent
+BENCHMARKS = HERE.parent / "benchmarks"
+
+project = "gainsay"
+author = "The gainsay developers"
+project_copyright = author
+release = version = gainsay.__version__
+
+extensions = [
+    "myst_nb",
+    "numpydoc",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.viewcode",
+]
+templates_path = ["_templates"]
+exclude_patterns = ["_build", "**.ipynb_checkpoints"]
+default_role = "py:obj"
+suppress_warnings = ["config.cache"]
+
+# Pages about libraries that may be missing are built all the same: a note says so, and their cells are not executed.
+OPTIONAL = {"catboost": "howto/catboost.md", "mlflow": "howto/mlflow.md", "optuna": "howto/optuna.md"}
+missing = [library for library in OPTIONAL if find_spec(library) is None]
+for library in missing:
+    tags.add(f"without_{library}")  # type: ignore[name-defined]  # noqa: F821
+for library, page in {"dask": "api/dask.md", "matplotlib": "api/report.md"}.items():
+    if find_spec(library) is None:
+        exclude_patterns.append(page)
+
+# -- pages that are executed
+for variable in ("OMP_NUM_THREADS", "OMP_THREAD_LIMIT"):  # the same trees whatever the machine, and no busy waiting
+    os.environ.setdefault(variable, "1")
+nb_execution_mode = "auto"
+nb_execution_timeout = 120
+nb_execution_raise_on_error = True
+nb_execution_show_tb = True
+nb_execution_excludepatterns = ["notebooks/*", *(OPTIONAL[library] for library in missing)]  # notebooks: as stored
+nb_merge_streams = True
+nb_output_stderr = "remove"
+nb_ipywidgets_js: dict[str, Any] = {}
+myst_enable_extensions = ["amsmath", "colon_fence", "deflist", "dollarmath"]
+myst_heading_anchors = 3
+
+# -- reference from docstrings
+autosummary_generate = True
+autodoc_typehints = "none"
+autodoc_member_order = "bysource"
+numpydoc_show_class_members = False
+numpydoc_class_members_toctree = False
+numpydoc_attributes_as_param_list = True
+
+# -- HTML
+html_theme = "pydata_sphinx_theme"
+html_title = "gainsay"
+html_static_path = ["_static"]
+html_css_files = ["extra.css"]
+html_math_renderer = "mathml"
+html_show_sourcelink = False
+html_copy_source = False
+html_sidebars = {"index": [], "tutorial": [], "scale": [], "benchmarks": []}
+html_theme_options = {
+    "logo": {"text": "gainsay"},
+    "navigation_with_keys": False,
+    "show_prev_next": False,
+    "secondary_sidebar_items": ["page-toc"],
+    "footer_start": ["copyright"],
+    "footer_end": [],
+}
+
+
+def visit_math(translator: Any, node: nodes.math) -> None:
+    """Write inline mathematics as MathML, which browsers draw without a script."""
+    translator.body.append(tex2mathml(node.astext()))
+    raise nodes.SkipNode
+
+
+def visit_displaymath(translator: Any, node: nodes.math_block) -> None:
+    """Write displayed mathematics as MathML."""
+    translator.body.append(f'<div class="math">{tex2mathml(node.astext(), as_block=True)}</div>')
+    raise nodes.SkipNode
+
+
+class ApiRole(PyXRefRole):
+    """What stands in single backquotes: a link where it is the name of something, else code.
+
+    Of `.mean` it is not said whose it is, so it is code.
+    """
+
+    def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
+        """Return the node."""
+        if self.text.startswith("."):
+            return [nodes.literal(self.rawtext, self.text, classes=["xref", "py"])], []
+        return super().run()
+
+
+def add_results(app: Sphinx, docname: str, source: list[str]) -> None:
+    """Put what the benchmarks wrote where its page asks for it."""
+    if docname == "benchmarks":
+        written = [path for path in sorted(BENCHMARKS.glob("*.md")) if path.name != "CALIBRATION.md"]
+        texts = [re.sub("^#", "##", path.read_text(encoding="utf-8"), flags=re.MULTILINE) for path in written]
+        source[0] = source[0].replace("(what the scripts wrote)", "\n\n".join(texts))
+
+
+def copy_notebooks(app: Sphinx) -> None:
+    """Put the executed notebooks among the pages."""
+    target = HERE / "notebooks"
+    target.mkdir(exist_ok=True)
+    for notebook in sorted((HERE.parent / "notebooks").glob("*.ipynb")):
+        copy = target / notebook.name
+        if not copy.exists() or copy.read_bytes() != notebook.read_bytes():
+            shutil.copyfile(notebook, copy)
+
+
+def setup(app: Sphinx) -> None:
+    """Register what is above."""
+    app.add_html_math_renderer("mathml", (visit_math, None), (visit_displaymath, None))
+    app.add_role_to_domain("py", "obj", ApiRole(), override=True)
+    app.connect("builder-inited", copy_notebooks)
+    app.connect("source-read", add_results)
