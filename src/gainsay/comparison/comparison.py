@@ -259,7 +259,7 @@ class Comparison:
 
     @property
     def plot(self) -> Plots:
-        """The pictures: `conflict`, `regret`, `ranks`, `pairs`, `attribution`, `queries` and, of experiments, `curves`."""
+        """The pictures: `conflict`, `regret`, `ranks`, `pairs`, `attribution`, `queries`; of experiments `curves`."""
         from ..report.plots import Plots
 
         return Plots(self)
