@@ -15,7 +15,7 @@ from .metrics import AP, CG, DCG, ERR, NDCG, RBP, RR, Hit, Metric, Precision, Re
 from .run_evaluation import evaluate_run
 
 if TYPE_CHECKING:
-    from .comparison import Comparison, Verdict, compare
+    from .comparison import Comparison, Verdict, compare, compare_runs
     from .experiment import Candidate, Experiment, ExperimentResult, grid, k_folds
 
 __version__ = "0.1.0"
@@ -41,6 +41,7 @@ __all__ = [
     "Recall",
     "Verdict",
     "compare",
+    "compare_runs",
     "evaluate",
     "evaluate_run",
     "explain",
@@ -50,7 +51,7 @@ __all__ = [
 ]
 
 _LOADED_ON_FIRST_USE = {
-    **dict.fromkeys(("Comparison", "Verdict", "compare"), ".comparison"),
+    **dict.fromkeys(("Comparison", "Verdict", "compare", "compare_runs"), ".comparison"),
     **dict.fromkeys(("Candidate", "Experiment", "ExperimentResult", "grid", "k_folds"), ".experiment"),
 }
 """Names whose modules need more than NumPy."""

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from ._arrays import nearest
 from .judgments import Judgments
 
@@ -75,17 +73,12 @@ def _model(path: Path) -> Any:
 def from_runs(qrels: Path, sources: list[str]) -> Judged:
     """Return judgments of all judged and all retrieved documents, with -inf where a run did not retrieve one."""
     from .data import read_qrels, read_run
+    from .run_evaluation import align_runs
 
-    judged = read_qrels(qrels).assign(label=lambda frame: frame["label"].clip(lower=0))
-    runs = {name: read_run(path) for name, path in named_files(sources).items()}
-    table = judged
-    for name, run in runs.items():
-        renamed = run.rename(columns={"score": f"score {name}"})
-        table = table.merge(renamed[renamed["query"].isin(set(judged["query"]))], on=["query", "document"], how="outer")
-    table = table.assign(label=table["label"].fillna(0.0))
-    table = table.sort_values("document", ascending=False, kind="stable")  # trec_eval's order of ties
-    scores = {name: table[f"score {name}"].fillna(-np.inf).to_numpy() for name in runs}
-    return Judged(Judgments(table["label"].to_numpy(), qid=table["query"].to_numpy()), scores)
+    judgments, scores = align_runs(
+        {name: read_run(path) for name, path in named_files(sources).items()}, read_qrels(qrels)
+    )
+    return Judged(judgments, dict(scores))
 
 
 def from_table(path: Path, label: str, query: str, scores: list[str]) -> Judged:

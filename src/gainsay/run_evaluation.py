@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from ._typing import Floats
     from .metrics.names import MetricLike
 
 _COLUMNS = {
@@ -83,13 +84,7 @@ def evaluate_run(
     """
     choice("missing", missing, ("skip", "zero"))
     judged = _table("qrels", qrels, "label")
-    retrieved = _table("run", run, "score")
-    if np.isneginf(retrieved["score"]).any():
-        at = retrieved[np.isneginf(retrieved["score"])].iloc[0]
-        raise ValueError(
-            f"run gives document {at['document']!r} of query {at['query']!r} the score -inf; leave out documents that "
-            "were not retrieved"
-        )
+    retrieved = _retrieved("run", run)
     queries = judged["query"].drop_duplicates()
     if missing == "skip":
         queries = queries[queries.isin(set(retrieved["query"]))]
@@ -104,6 +99,47 @@ def evaluate_run(
     )
     evaluator = Evaluator(parse_metrics(metrics, convention=convention), judgments, n_jobs)
     return evaluator(documents["score"].to_numpy())
+
+
+def align_runs(
+    runs: Mapping[str, Any], qrels: Any, negative_labels: NegativeLabels = "zero"
+) -> tuple[Judgments, dict[str, Floats]]:
+    """Return judgments of all judged queries and the scores of each run on the same documents.
+
+    These are all that are judged or that a run retrieved; a run that did not retrieve one gives it -inf, and a document
+    that nobody judged has label 0. Documents stand by id, descending (trec_eval's order of ties).
+
+    Parameters
+    ----------
+    runs : mapping of name to run
+        Runs as `evaluate_run` takes them.
+    qrels, negative_labels
+        See `evaluate_run`.
+    """
+    table = _table("qrels", qrels, "label")
+    queries = table["query"].drop_duplicates()
+    for name, run in runs.items():
+        scores = _retrieved(f"run {name!r}", run).rename(columns={"score": f"score {name}"})
+        table = table.merge(scores[scores["query"].isin(set(queries))], on=["query", "document"], how="outer")
+    table = table.assign(label=table["label"].fillna(0.0)).sort_values("document", ascending=False, kind="stable")
+    number = {query: at for at, query in enumerate(queries)}
+    table = table.sort_values("query", key=lambda ids: ids.map(number), kind="stable")
+    judgments = Judgments(
+        table["label"].to_numpy(), qid=table["query"].to_numpy(dtype=object), negative_labels=negative_labels
+    )
+    return judgments, {name: table[f"score {name}"].fillna(-np.inf).to_numpy() for name in runs}
+
+
+def _retrieved(name: str, run: Any) -> pd.DataFrame:
+    """Return a run as a table; raise where a document stands in it with the score of one that was not retrieved."""
+    table = _table(name, run, "score")
+    if np.isneginf(table["score"]).any():
+        at = table[np.isneginf(table["score"])].iloc[0]
+        raise ValueError(
+            f"{name} gives document {at['document']!r} of query {at['query']!r} the score -inf; leave out documents "
+            "that were not retrieved"
+        )
+    return table
 
 
 def _merged(queries: pd.Series, judged: pd.DataFrame, retrieved: pd.DataFrame) -> pd.DataFrame:

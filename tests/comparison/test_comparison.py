@@ -13,7 +13,7 @@ from sklearn.linear_model import LinearRegression
 
 import gainsay as gs
 from gainsay.comparison import Comparison
-from gainsay.data import simulate
+from gainsay.data import simulate, write_run
 
 METRICS = ["ndcg_linear@5", "ndcg_exp@5", "map"]
 
@@ -182,3 +182,30 @@ def test_from_values_alone():
     found = Comparison({"m1": np.array([[1.0, 0.0], [0.5, 0.5]]), "m2": np.array([[0.0, 1.0], [0.5, 0.5]])}, ["a", "b"])
     assert found.winners == {"m1": "a", "m2": "b"}
     assert len(found.conflicts) == 1
+
+
+class TestRuns:
+    QRELS = {"q1": {"a": 2, "b": 0, "c": 1}, "q2": {"x": 1, "y": -1}, "q3": {"z": 1}}
+    RUNS = {
+        "first": {"q1": {"a": 3.0, "new": 2.0}, "q2": {"y": 1.0, "x": 0.5}},
+        "second": {"q1": {"c": 1.0, "a": 0.5}, "q2": {"x": 1.0}, "q9": {"a": 1.0}},
+    }
+
+    def test_means_are_those_of_evaluate_run(self):
+        found = gs.compare_runs(self.RUNS, self.QRELS, METRICS).leaderboard
+        for name, run in self.RUNS.items():
+            expected = gs.evaluate_run(METRICS, run, self.QRELS, missing="zero").mean
+            assert found.loc[name, METRICS].to_dict() == pytest.approx(expected, rel=1e-12, abs=0)
+
+    def test_files(self, tmp_path):
+        for name, run in self.RUNS.items():
+            write_run(run, tmp_path / name)
+        lines = [f"{q} 0 {d} {label}" for q, docs in self.QRELS.items() for d, label in docs.items()]
+        (tmp_path / "qrels").write_text("\n".join(lines) + "\n")
+        found = gs.compare_runs({name: tmp_path / name for name in self.RUNS}, tmp_path / "qrels", METRICS)
+        expected = gs.compare_runs(self.RUNS, self.QRELS, METRICS)
+        pd.testing.assert_frame_equal(found.leaderboard, expected.leaderboard)
+
+    def test_the_run_is_named_in_errors(self):
+        with pytest.raises(ValueError, match="run 'first' has 1 NaN, the first for document 'a' of query 'q1'"):
+            gs.compare_runs({"first": {"q1": {"a": float("nan")}}}, self.QRELS)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from functools import cached_property
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..evaluation import Evaluator
 from ..metrics.names import MetricLike, parse_metrics
+from ..run_evaluation import align_runs
 from .attribution import Attribution, attribute
 from .contradictions import contradictory_queries
 from .pairs import leaderboard_table, pairs_table
@@ -104,6 +106,50 @@ def compare(
         draws=draws,
         seed=seed,
     )
+
+
+def compare_runs(
+    runs: Mapping[str, Any],
+    qrels: Any,
+    metrics: MetricLike | Iterable[MetricLike] | None = None,
+    **options: Any,
+) -> Comparison:
+    """Compare TREC runs on the same qrels.
+
+    All judged queries count, also those for which a run retrieved nothing.
+
+    Parameters
+    ----------
+    runs : mapping of name to path, mapping {query: {document: score}}, or DataFrame
+        A path is read with `gainsay.data.read_run`.
+    qrels : path, mapping {query: {document: label}}, or DataFrame
+        A path is read with `gainsay.data.read_qrels`. Negative grades count as 0.
+    metrics, options
+        As in `compare`.
+
+    Returns
+    -------
+    Comparison
+
+    Raises
+    ------
+    ValueError
+        Where files are malformed or runs and qrels do not fit; the message names the run.
+
+    Examples
+    --------
+    >>> import gainsay as gs
+    >>> qrels = {"q1": {"a": 2, "b": 0, "c": 1}}
+    >>> runs = {"first": {"q1": {"a": 2.0, "b": 1.0}}, "second": {"q1": {"b": 2.0, "a": 1.0}}}
+    >>> gs.compare_runs(runs, qrels, ["ndcg_linear@2", "mrr"]).winners
+    {'ndcg_linear@2': 'first', 'mrr': 'first'}
+    """
+    from ..data import read_qrels, read_run
+
+    loaded = {name: read_run(run) if isinstance(run, str | PathLike) else run for name, run in runs.items()}
+    judged = read_qrels(qrels) if isinstance(qrels, str | PathLike) else qrels
+    judgments, scores = align_runs(loaded, judged)
+    return compare(scores, judgments, metrics, **options)
 
 
 class Comparison:
