@@ -1,6 +1,6 @@
 """The cost of one evaluation against the built-in metrics of LightGBM and XGBoost, on the same scores.
 
-    python benchmarks/evaluation.py [--documents 1000000] [--repeats 21] [--threads 2]
+    python benchmarks/evaluation.py [--documents 1000000] [--repeats 15] [--threads 2]
 
 The built-in metrics are timed without the predictions that they are given: LightGBM evaluates scores that it already
 holds, XGBoost those that it has cached.
@@ -123,7 +123,7 @@ def main() -> None:
     """Print the report."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--documents", type=int, default=1_000_000)
-    parser.add_argument("--repeats", type=int, default=21)
+    parser.add_argument("--repeats", type=int, default=15)
     parser.add_argument("--threads", type=int, default=2)
     arguments = parser.parse_args()
     print(f"{machine()}\n")

@@ -1,6 +1,6 @@
 """Whole LightGBM trainings: with our panel, with the built-in ndcg, and with no metric at all.
 
-    python benchmarks/training.py [--documents 1000000] [--rounds 20] [--repeats 7] [--threads 2]
+    python benchmarks/training.py [--documents 1000000] [--rounds 20] [--repeats 5] [--threads 2]
 
 Training and validation data have the given number of documents each. All contestants grow the same trees.
 """
@@ -56,7 +56,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--documents", type=int, default=1_000_000)
     parser.add_argument("--rounds", type=int, default=20)
-    parser.add_argument("--repeats", type=int, default=7)
+    parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--threads", type=int, default=2)
     arguments = parser.parse_args()
     train, valid = datasets(arguments.documents)

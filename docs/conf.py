@@ -43,14 +43,15 @@ OPTIONAL = {"catboost": "howto/catboost.md", "mlflow": "howto/mlflow.md", "optun
 missing = [library for library in OPTIONAL if find_spec(library) is None]
 for library in missing:
     tags.add(f"without_{library}")  # type: ignore[name-defined]  # noqa: F821
-for library, page in {"dask": "api/dask.md", "matplotlib": "api/report.md"}.items():
+for library, module in {"dask": "dask", "matplotlib": "report"}.items():
     if find_spec(library) is None:
-        exclude_patterns.append(page)
+        exclude_patterns += [f"api/{module}.md", f"api/generated/gainsay.{module}.*"]
 
 # -- pages that are executed
 for variable in ("OMP_NUM_THREADS", "OMP_THREAD_LIMIT"):  # the same trees whatever the machine, and no busy waiting
     os.environ.setdefault(variable, "1")
 nb_execution_mode = "auto"
+nb_execution_in_temp = True
 nb_execution_timeout = 120
 nb_execution_raise_on_error = True
 nb_execution_show_tb = True
@@ -82,6 +83,8 @@ html_theme_options = {
     "logo": {"text": "gainsay"},
     "navigation_with_keys": False,
     "show_prev_next": False,
+    "header_links_before_dropdown": 7,
+    "navbar_persistent": ["search-button"],
     "secondary_sidebar_items": ["page-toc"],
     "footer_start": ["copyright"],
     "footer_end": [],
@@ -96,7 +99,7 @@ def visit_math(translator: Any, node: nodes.math) -> None:
 
 def visit_displaymath(translator: Any, node: nodes.math_block) -> None:
     """Write displayed mathematics as MathML."""
-    translator.body.append(f'<div class="math">{tex2mathml(node.astext(), as_block=True)}</div>')
+    translator.body.append(f'<div class="displaymath">{tex2mathml(node.astext(), as_block=True)}</div>')
     raise nodes.SkipNode
 
 
@@ -117,7 +120,7 @@ def add_results(app: Sphinx, docname: str, source: list[str]) -> None:
     """Put what the benchmarks wrote where its page asks for it."""
     if docname == "benchmarks":
         written = [path for path in sorted(BENCHMARKS.glob("*.md")) if path.name != "CALIBRATION.md"]
-        texts = [re.sub("^#", "##", path.read_text(encoding="utf-8"), flags=re.MULTILINE) for path in written]
+        texts = [re.sub(r"\A# .*\n", "", path.read_text(encoding="utf-8")) for path in written]  # the page has a title
         source[0] = source[0].replace("(what the scripts wrote)", "\n\n".join(texts))
 
 

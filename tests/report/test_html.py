@@ -173,6 +173,10 @@ def test_contradictory_queries_are_folded_with_their_strips(report, make):
     row = comparison.queries(pair.first, pair.second, most=1).iloc[0]
     assert strips[0]["text"] == "".join(map(str, row[f"labels {pair.first}"]))
     assert strips[1]["text"] == "".join(map(str, row[f"labels {pair.second}"]))
+    for metric in comparison.verdict.metrics:
+        value = row[f"difference {metric}"]
+        preference = f"{metric} prefers {pair.first if value > 0 else pair.second} by {abs(value):.4f}"
+        assert preference in folded[0]["text"]
     assert strips[0]["aria-label"] == f"Grades by rank, {pair.first}"
 
 

@@ -232,6 +232,11 @@ class TestRegret:
         assert set(pareto_front(verdict)) == set(expected)
         assert list(pareto_front(verdict)) == sorted(expected, key=lambda name: x[name])
 
+    def test_who_is_level_under_one_metric_and_behind_under_the_other_is_not_on_the_front(self, from_values):
+        noise = 1e-3 * np.random.default_rng(0).random((50, 1))
+        verdict = from_values(noise + [0.5, 0.5, 0.2], noise + [0.3, 0.2, 0.4]).verdict
+        assert pareto_front(verdict) == ("m0", "m2")
+
     def test_the_box_is_the_rope(self, make):
         (box,) = make(8, rope=0.01).plot.regret().patches
         assert (box.get_xy(), box.get_width(), box.get_height()) == ((0, 0), 0.01, 0.01)
