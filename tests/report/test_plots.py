@@ -234,7 +234,7 @@ class TestRegret:
 
     def test_who_is_level_under_one_metric_and_behind_under_the_other_is_not_on_the_front(self, from_values):
         noise = 1e-3 * np.random.default_rng(0).random((50, 1))
-        verdict = from_values(noise + [0.5, 0.5, 0.2], noise + [0.3, 0.2, 0.4]).verdict
+        verdict = from_values(noise + np.array([0.5, 0.5, 0.2]), noise + np.array([0.3, 0.2, 0.4])).verdict
         assert pareto_front(verdict) == ("m0", "m2")
 
     def test_the_box_is_the_rope(self, make):
