@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from .evaluation import Evaluator
@@ -10,7 +11,7 @@ from .judgments import Judgments, NegativeLabels
 from .metrics.names import MetricLike, parse_metrics
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
 T = TypeVar("T")
 
@@ -64,10 +65,17 @@ class Panel:
 
     def evaluate(self, evaluator: Evaluator, scores: Any, *, round_number: int, where: str = "") -> list[float]:
         """Return the means, one per metric; an error says in which round, and where given in which data set."""
-        try:
+        with in_round(round_number, where):
             return list(evaluator(scores).mean.values())
-        except ValueError as error:
-            raise ValueError(f"in boosting round {round_number}{where}: {error}") from None
+
+
+@contextmanager
+def in_round(number: int, where: str = "") -> Iterator[None]:
+    """Have a `ValueError` say in which boosting round, and where given on which data set, it came up."""
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(f"in boosting round {number}{where}: {error}") from None
 
 
 def clash(name: str, library: str, remedy: str) -> ValueError:

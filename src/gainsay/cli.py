@@ -29,8 +29,6 @@ app = typer.Typer(
     help="Both NDCG definitions, MAP, MRR and their kin, and where they disagree about which model is best.",
 )
 
-DEFAULT_METRICS = ["ndcg_linear@10", "ndcg_exp@10", "ndcg_jk@10", "map", "mrr"]
-
 Metrics = Annotated[
     list[str] | None,
     typer.Option(
@@ -98,6 +96,7 @@ def score(
 ) -> None:
     """Score a TREC run against qrels, like trec_eval."""
     with _errors():
+        from .comparison.comparison import DEFAULT_METRICS
         from .data import read_qrels, read_run
         from .report.text import frame_table, values_table
         from .run_evaluation import evaluate_run
@@ -203,7 +202,7 @@ def compare(
         comparison = compared(
             judged.models,
             judged.judgments,
-            metric or DEFAULT_METRICS,
+            metric,
             features=judged.features,
             alpha=alpha,
             rope=rope,

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from .data import RankingData
     from .experiment import ExperimentResult
 
-METRICS = ("ndcg_linear@10", "ndcg_exp@10", "ndcg_jk@10", "map", "mrr")
-
 TREES: dict[tuple[Library, str], dict[str, int]] = {
     ("lightgbm", "small"): {"num_leaves": 7},
     ("lightgbm", "large"): {"num_leaves": 63},
@@ -69,7 +67,7 @@ def run(
         if test is valid:  # the caller knows
             warnings.filterwarnings("ignore", message="valid and test are the same data")
         experiment = Experiment(
-            candidates(rounds), train, valid, test, METRICS, directory, seed=seed, num_boost_round=rounds
+            candidates(rounds), train, valid, test, directory=directory, seed=seed, num_boost_round=rounds
         )
     with processes(cpus()) as executor:
         return experiment.run(executor, progress)

@@ -8,7 +8,7 @@ import numpy as np
 import xgboost as xgb
 from xgboost.callback import TrainingCallback
 
-from .._bound import Panel, WeakIdentityMap
+from .._bound import Panel, WeakIdentityMap, in_round
 from .._parts import Part
 
 if TYPE_CHECKING:
@@ -82,10 +82,8 @@ def _read(dmatrix: xgb.DMatrix) -> tuple[Any, Any, Any]:
 
 def sums_of(part: Part, predictions: Any, round_number: int, where: str = "") -> Floats:
     """Return the sums of w * v and of w by metric; an error says in which round, and where given in which data set."""
-    try:
+    with in_round(round_number, where):
         return part.sums(_on_host(predictions))
-    except ValueError as error:
-        raise ValueError(f"in boosting round {round_number}{where}: {error}") from None
 
 
 def _sizes(boundaries: Any) -> Any:
