@@ -6,6 +6,7 @@ import math
 import os
 import pickle
 import signal
+import sys
 from contextlib import contextmanager
 from fractions import Fraction
 from itertools import pairwise
@@ -25,6 +26,7 @@ from gainsay.data import simulate
 dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
 
+import cloudpickle  # noqa: E402
 import dask.array as da  # noqa: E402
 import dask.dataframe as dd  # noqa: E402
 import lightgbm as lgb  # noqa: E402
@@ -46,6 +48,7 @@ OPTIONS = [
     "precision(empty=skip,weights=ignore,min_label=4)@3",
     "dcg_exp",
 ]
+cloudpickle.register_pickle_by_value(sys.modules[__name__])  # workers need not be able to import this file
 XGB = {"objective": "rank:ndcg", "disable_default_eval_metric": True, "nthread": 1, "max_depth": 3}
 LGB = {"objective": "lambdarank", "verbose": -1, "num_threads": 1, "min_data_in_leaf": 5, "num_leaves": 7}
 
@@ -445,9 +448,10 @@ def test_what_tasks_are_made_of_can_be_pickled(thing):
 @contextmanager
 def local_client(workers):
     with (
-        distributed.LocalCluster(workers, threads_per_worker=1, dashboard_address=":0") as cluster,
+        distributed.LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=":0") as cluster,
         distributed.Client(cluster) as client,
     ):
+        assert len(client.nthreads()) == workers
         yield client
 
 
@@ -459,7 +463,7 @@ def client(request):
 
 def placed(client, data, shares):
     """Features, labels and qid as Dask arrays: each worker holds as many queries as `shares` says, in one partition."""
-    workers = sorted(client.scheduler_info(n_workers=-1)["workers"])
+    workers = sorted(client.nthreads())
     cuts = np.round(np.cumsum(np.array(shares[:-1]) / sum(shares)) * len(data.sizes)).astype(int).tolist()
     rows = rows_of(data.sizes, cuts)
     ends = np.concatenate(([0], np.cumsum(rows)))
@@ -539,7 +543,7 @@ class TestClusters:
         assert {name: history[name][2] for name in PANEL} == pytest.approx(expected, rel=1e-12)
 
     def test_callbacks_that_workers_make_themselves_count_all_queries(self, client, data):
-        workers = sorted(client.scheduler_info(n_workers=-1)["workers"])
+        workers = sorted(client.nthreads())
         tracker = RabitTracker(n_workers=len(workers), host_ip="127.0.0.1")
         tracker.start()
         cuts = np.append(np.linspace(0, 60, len(workers)).astype(int), 60)  # the last of several workers has no data
