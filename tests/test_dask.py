@@ -6,7 +6,6 @@ import math
 import os
 import pickle
 import signal
-import sys
 from contextlib import contextmanager
 from fractions import Fraction
 from itertools import pairwise
@@ -26,7 +25,6 @@ from gainsay.data import simulate
 dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
 
-import cloudpickle  # noqa: E402
 import dask.array as da  # noqa: E402
 import dask.dataframe as dd  # noqa: E402
 import lightgbm as lgb  # noqa: E402
@@ -48,7 +46,6 @@ OPTIONS = [
     "precision(empty=skip,weights=ignore,min_label=4)@3",
     "dcg_exp",
 ]
-cloudpickle.register_pickle_by_value(sys.modules[__name__])  # workers need not be able to import this file
 XGB = {"objective": "rank:ndcg", "disable_default_eval_metric": True, "nthread": 1, "max_depth": 3}
 LGB = {"objective": "lambdarank", "verbose": -1, "num_threads": 1, "min_data_in_leaf": 5, "num_leaves": 7}
 
