@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 
 from ._arrays import integers, nearest, numbers, vector
+from ._names import check_name
 from .ranking.layout import Layout
 
 if TYPE_CHECKING:
@@ -81,8 +82,8 @@ class Judgments:
             raise ValueError("labels is empty: there is no document to judge")
         self.sizes, self.query_ids, self._rows = _grouping(len(values), group, qid)
         values = self._checked_labels(values, negative_labels)
-        self.levels: Floats = np.unique(values).astype(np.float64)
-        self._flat_codes = _codes(self.levels, values if self._rows is None else values[self._rows])
+        self.levels, codes = _levels_and_codes(values)
+        self._flat_codes = codes if self._rows is None else codes[self._rows]
         self.weights, self._document_weights = self._checked_weights(weight)
         for array in (self.sizes, self.query_ids, self.weights, self.levels, self._flat_codes):
             if array is not None:
@@ -297,12 +298,21 @@ def _from_qid(documents: int, qid: np.ndarray[Any, Any]) -> tuple[Integers, np.n
         )
     starts = np.flatnonzero(np.concatenate(([True], qid[1:] != qid[:-1])))
     run_codes, ids = _factorize(qid[starts])
+    _check_ids(ids)
     lengths = np.diff(np.append(starts, documents))
     sizes = np.bincount(run_codes, weights=lengths, minlength=len(ids)).astype(np.int64)
     if len(ids) == len(starts):
         return sizes, ids, None
     rows = np.argsort(np.repeat(run_codes, lengths), kind="stable")
     return sizes, ids, rows
+
+
+def _check_ids(ids: np.ndarray[Any, Any]) -> None:
+    """Refuse query ids that no table and no file takes."""
+    if ids.dtype.kind in "UO":
+        for query in ids.tolist():
+            if isinstance(query, str) and not query.isascii():
+                check_name(f"the query id {query!r}", query)
 
 
 def _missing(keys: np.ndarray[Any, Any]) -> Bools:
@@ -329,7 +339,20 @@ def _factorize(keys: np.ndarray[Any, Any]) -> tuple[Integers, np.ndarray[Any, An
     return number[inverse.ravel()], distinct[order]
 
 
-def _codes(levels: Floats, values: np.ndarray[Any, Any]) -> Codes:
-    """Return the position of each value in `levels`, in the narrowest signed type that also holds -1."""
-    narrow = np.min_scalar_type(-len(levels))
-    return np.searchsorted(levels, values).astype(narrow)
+def _levels_and_codes(values: np.ndarray[Any, Any]) -> tuple[Floats, Codes]:
+    """Return the distinct values, ascending, and the position among them of each value.
+
+    Positions are of the narrowest signed type that also holds -1.
+    """
+    if len(values) and values.min() >= 0 and values.max() < 256:  # whole grades, nearly always: no need to sort
+        grades = values.astype(np.uint8)
+        if (grades == values).all():
+            there = np.bincount(grades, minlength=256) > 0
+            levels = np.flatnonzero(there)
+            return levels.astype(np.float64), (np.cumsum(there) - 1).astype(_narrow(levels))[grades]
+    levels = np.unique(values)
+    return levels.astype(np.float64), np.searchsorted(levels, values).astype(_narrow(levels))
+
+
+def _narrow(levels: np.ndarray[Any, Any]) -> np.dtype[Any]:
+    return np.min_scalar_type(-len(levels))

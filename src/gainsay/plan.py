@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from ._typing import Floats
     from .judgments import Judgments
     from .metrics.base import Metric, Scores
-    from .ranking.layout import Block
-    from .ranking.rows import Ties
+    from .ranking.layout import Block, Ties
+
 
 T = TypeVar("T")
 

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .._arrays import nearest
+from ..evaluation import Evaluator
 from ..ranking.rows import rank_block
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from .._typing import Bools, Floats, Integers
     from ..judgments import Judgments
     from ..metrics.base import Metric
-    from ..ranking.rows import RankedRows, Ties
+    from ..ranking.layout import Ties
+    from ..ranking.rows import RankedRows
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,17 +33,35 @@ class Rankings:
         In the order of the labels, without NaN.
     counted : ndarray of bool, shape (queries,)
         The queries that the models are compared on; the others have no value under some metric.
+    by_metric : mapping of metric name to such a mapping as `scores`, optional
+        Where every metric has the models as of rounds of its own choice: the scores that each was computed from. A
+        metric without an entry takes `scores`.
     """
 
     judgments: Judgments
     scores: Mapping[str, Floats]
     counted: Bools
+    by_metric: Mapping[str, Mapping[str, Floats]] | None = None
 
     @property
     def weights(self) -> Floats:
         """The weight of each query, 0 where it does not count, shape (queries,)."""
         weights = self.judgments.weights
         return np.where(self.counted, 1.0 if weights is None else weights, 0.0)
+
+    def under(self, metric: Metric) -> Mapping[str, Floats]:
+        """Return the scores that a metric was computed from."""
+        return self.scores if self.by_metric is None else self.by_metric.get(str(metric), self.scores)
+
+    def as_of(self, metric: Metric) -> Rankings:
+        """Return the rankings that a metric was computed from, as those of all metrics."""
+        return self if self.by_metric is None else replace(self, scores=self.under(metric), by_metric=None)
+
+    def values(self, models: Sequence[str], metrics: Sequence[str]) -> dict[str, Floats]:
+        """Return the values of some models on the queries that count, by metric, shape (counted queries, models)."""
+        evaluator = Evaluator(metrics, self.judgments)
+        found = np.stack([evaluator(self.scores[model]).per_query[self.counted] for model in models], axis=2)
+        return {metric: found[:, place] for place, metric in enumerate(metrics)}
 
     def check_pair(self, first: str, second: str) -> None:
         """Raise `ValueError` unless these are two different models."""
@@ -63,13 +83,13 @@ class Rankings:
         model : str
             Whose scores.
         by : Metric
-            Says in which precision scores are compared and what becomes of ties.
+            Says which scores, in which precision they are compared, and what becomes of ties.
         ties : {"average", "order", "worst", "best"}, optional
             In place of the metric's own.
         among : ndarray of int, optional
             Only blocks that hold one of these queries.
         """
-        scores: np.ndarray[Any, Any] = np.ascontiguousarray(self.judgments.by_query(self.scores[model]))
+        scores: np.ndarray[Any, Any] = np.ascontiguousarray(self.judgments.by_query(self.under(by)[model]))
         if by.scores == "float32":
             with np.errstate(over="ignore"):
                 scores = scores.astype(np.float32)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, get_args
 
 import numpy as np
 
 from .._arrays import nearest
-from ..ranking.rows import Ties
+from ..ranking.layout import Ties
 from .gains import number_text
 
 if TYPE_CHECKING:
@@ -21,6 +22,10 @@ if TYPE_CHECKING:
 Scores = Literal["float64", "float32"]
 Weights = Literal["query", "float32", "float32_mean", "ignore"]
 Empty = float | Literal["skip"]
+
+
+COMMON = ("k", "ties", "empty", "scores", "weights")
+"""The options of all metrics, in the order in which they are written after those of one kind."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,6 +77,11 @@ class Metric:
                 raise ValueError(f"empty must be 0, 1 or 'skip', got {self.empty!r}")
             self._set("empty", float(self.empty))
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "__repr__" not in vars(cls):
+            cls.__repr__ = Metric.__repr__  # type: ignore[method-assign]  # or dataclass writes one of its own
+
     def _set(self, name: str, value: Any) -> None:
         """Store the canonical form of an option, while the value is being made."""
         object.__setattr__(self, name, value)
@@ -85,6 +95,34 @@ class Metric:
             if field.name != "k" and getattr(self, field.name) != preset.get(field.name, field.default)
         )
         return f"{name}({options}){cutoff}" if options else f"{name}{cutoff}"
+
+    def __repr__(self) -> str:
+        """Return how the metric is made: the class, and the options that are not as by default."""
+        own = sorted(fields(self), key=lambda field: field.name in COMMON)
+        given = [
+            f"{field.name}={self._literal(field.name)}" for field in own if getattr(self, field.name) != field.default
+        ]
+        return f"{type(self).__name__}({', '.join(given)})"
+
+    def _literal(self, option: str) -> str:
+        value = getattr(self, option)
+        return f"float({str(value)!r})" if isinstance(value, float) and not np.isfinite(value) else repr(value)
+
+    def _repr_html_(self) -> str:
+        """Return name, formula and all options."""
+        from html import escape
+
+        formula = (inspect.getdoc(type(self)) or "").partition("\n")[0]
+        own = sorted(fields(self), key=lambda field: field.name in COMMON)
+        texts = {
+            field.name: "all ranks" if field.name == "k" and self.k is None else self.option_text(field.name)
+            for field in own
+        }
+        rows = "".join(f"<tr><td>{escape(name)}</td><td>{escape(text)}</td></tr>" for name, text in texts.items())
+        return (
+            f"<p><strong>{escape(str(self))}</strong></p><p>{escape(formula)}</p>"
+            f"<table><thead><tr><th>option</th><th>value</th></tr></thead><tbody>{rows}</tbody></table>"
+        )
 
     def _name(self) -> tuple[str, Mapping[str, Any]]:
         """Return the name that says most about this metric."""

@@ -133,7 +133,8 @@ class DCG(Metric):
                 highest = judgments.levels[rows.codes[:, 0]]
                 gains.top[rows.queries] = np.where(highest > LARGEST_EXPONENT, highest, 0.0)
             ideal[rows.queries] = gains.sums(rows, cutoffs)
-            has_gain[rows.queries, 0] = (gains.table[rows.codes] != 0).any(axis=1)
+            if not self._is_ratio:
+                has_gain[rows.queries, 0] = (gains.table != 0)[rows.codes].any(axis=1)
         # with negative labels an ideal may fall below 0: there is nothing to normalise by, as with 0
         return GainFacts(empty=ideal <= 0 if self._is_ratio else ~has_gain, gains=gains, ideal=ideal)
 

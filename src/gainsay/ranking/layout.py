@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
+
+from .order import Payload
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from .._typing import Codes, Integers
+
+Ties = Literal["average", "order", "worst", "best"]
 
 BLOCK_CELLS = 131_072
 """Cells of a block: 1 MiB of 64-bit keys, about a second-level cache. Smaller blocks cost more calls, and threads wait
@@ -32,6 +36,7 @@ class Block:
     starts: Integers
     sizes: Integers
     codes: Codes
+    _payloads: dict[Ties, Payload] = field(default_factory=dict, repr=False)
 
     @property
     def width(self) -> int:
@@ -41,6 +46,14 @@ class Block:
     def gather(self, values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         """Return one value per cell from one value per document; padding cells hold arbitrary values."""
         return _windows(values, self.starts, self.width)
+
+    def payload(self, levels: int, ties: Ties) -> Payload:
+        """Return what travels with the documents' keys; kept, since it depends on the data set alone."""
+        ties = "worst" if ties == "average" else ties  # averaged ties stand by ascending code
+        if ties not in self._payloads:
+            codes = np.where(self.codes < 0, -1, levels - 1 - self.codes) if ties == "best" else self.codes
+            self._payloads[ties] = Payload.of(codes, levels.bit_length(), by_place=ties == "order")
+        return self._payloads[ties]
 
 
 class Layout:

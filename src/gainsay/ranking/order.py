@@ -1,9 +1,9 @@
 """Exact, stable descending order of every row of a block, by sorting values instead of positions.
 
 NumPy sorts 64-bit integers by value with SIMD instructions, many times faster than it argsorts. So each score becomes
-an integer whose order is the scores' order, its lowest bits make room for what is wanted at each rank (the code of the
-label, and a tie-break), and the rows are sorted by value. The cut bits may have held a difference between two scores;
-rows where that can matter are recognised from the sorted values and ranked again by the full keys.
+an integer whose order is the scores' order; its lowest bits make room for what is wanted at each rank: the code of the
+label, and the document's place in its row. The rows are sorted by value. The cut bits may have held a difference
+between two scores, so wherever the bits that are left agree, the places tell whose full keys to compare.
 """
 
 from __future__ import annotations
@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from .runs import TieRuns
+
 if TYPE_CHECKING:
-    from .._typing import Bools, Integers
+    from .._typing import Codes, Integers
 
 Keys = npt.NDArray[np.uint64]
 
 _SIGN = np.int64(-(2**63))
-_PADDING = np.uint64(2**64 - 1)
 NOT_RETRIEVED = np.array([np.inf]).view(np.uint64)[0] | np.uint64(2**63)
 """The key of a document whose score is -inf: behind every retrieved document, before padding."""
 
@@ -35,91 +36,125 @@ def descending_keys(scores: np.ndarray[Any, Any]) -> Keys:
     return keys
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Order:
-    """Payloads of each row in ranked order (all ones for padding), shape (rows, width).
+LARGEST_PAYLOAD = 51
+"""Bits that a payload may have: with one more, the key of a document that was not retrieved would run into padding."""
 
-    `starts` and `lengths` list the runs of documents that have equal scores but not all the same payload: where the
-    first one stands in the flattened rows, and how many there are.
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Payload:
+    """What travels with each document's key: the code of its label, and its place in the row.
+
+    Documents of equal score come in the order of their payload: by code, or with `by_place` by place.
     """
 
-    payload: Keys
-    starts: Integers
-    lengths: Integers
+    cells: npt.NDArray[np.signedinteger[Any]]
+    code_bits: int
+    place_bits: int
+    by_place: bool
+
+    @classmethod
+    def of(cls, codes: Codes, code_bits: int, *, by_place: bool = False) -> Payload:
+        """Return the payload of codes, shape (rows, width), each below 2**code_bits - 1, or -1 for padding."""
+        width = codes.shape[1]
+        place_bits = width.bit_length()
+        bits = code_bits + place_bits
+        if bits > LARGEST_PAYLOAD:
+            raise ValueError(f"too many documents and labels to rank: {width} documents, codes of {code_bits} bits")
+        places: Integers = np.arange(width, dtype=np.int64)
+        wide: Integers = codes.astype(np.int64)
+        cells = places << code_bits | wide if by_place else wide << place_bits | places
+        kind = np.int32 if bits < 32 else np.int64
+        return cls(np.where(codes < 0, -1, cells).astype(kind), code_bits, place_bits, by_place)
+
+    @property
+    def low(self) -> np.uint64:
+        """All bits of the payload set."""
+        return np.uint64((1 << (self.code_bits + self.place_bits)) - 1)
+
+    def codes(self, packed: Keys) -> Codes:
+        """Return the codes in packed keys; all ones for padding."""
+        blank = (1 << self.code_bits) - 1
+        kind = np.min_scalar_type(blank)
+        shifted = packed if self.by_place else packed >> np.uint64(self.place_bits)
+        codes: Codes = shifted.astype(kind)
+        codes &= kind.type(blank)
+        return codes
+
+    def places(self, packed: Keys) -> Integers:
+        """Return the places in packed keys."""
+        shifted = packed >> np.uint64(self.code_bits) if self.by_place else packed
+        places: Integers = (shifted & np.uint64((1 << self.place_bits) - 1)).view(np.int64)
+        return places
 
 
-_NONE = np.empty(0, dtype=np.int64)
-
-
-def rank_rows(keys: Keys, payload: npt.NDArray[np.int64], bits: int) -> Order:
-    """Sort each row by key, then payload. A payload is below 2**bits - 1, or -1 for padding.
+def rank_rows(keys: Keys, payload: Payload) -> tuple[Codes, TieRuns]:
+    """Sort each row by key, then payload.
 
     Parameters
     ----------
     keys : ndarray of uint64, shape (rows, width)
-        From `descending_keys`; arbitrary where the payload is -1.
-    payload : ndarray of int64, shape (rows, width)
-        What to bring into ranked order, and the order of documents with equal scores.
-    bits : int
-        Width of the payload.
+        From `descending_keys`; arbitrary in padding.
+    payload : Payload
+        What to bring into ranked order.
+
+    Returns
+    -------
+    codes : ndarray of unsigned int, shape (rows, width)
+        Codes in ranked order, all ones for padding.
+    runs : TieRuns
+        The runs of documents that have equal scores but not all the same code.
     """
-    low = np.uint64((1 << bits) - 1)
-    packed = keys & ~low
-    packed |= payload.view(np.uint64)
+    packed = keys & ~payload.low
+    np.bitwise_or(packed, payload.cells, out=packed, dtype=np.uint64, casting="unsafe")  # -1 becomes all ones
     packed.sort(axis=1)
-    step = packed[:, 1:] ^ packed[:, :-1]
-    # equal but for the payload (step 1 .. low; 0 wraps round): a tie, or a difference that the cut bits have hidden
+    flat = packed.ravel()
+    runs = _candidates(flat, payload, keys.shape[1])
+    if len(runs):
+        runs = _verified(flat, keys.ravel(), payload, runs)
+    return payload.codes(packed), runs
+
+
+def _candidates(packed: Keys, payload: Payload, width: int) -> TieRuns:
+    """Return the runs whose keys agree but for the payload, in which the order makes a difference."""
+    step = packed[1:] ^ packed[:-1]
+    # agree: 1 .. low, since no two places are the same; from 0 between two cells of padding, 1 is taken round the clock
     step -= np.uint64(1)
-    close = step < low
-    if not close.any():
-        packed &= low
-        return Order(packed, _NONE, _NONE)
-    suspect = np.flatnonzero(close.any(axis=1))
-    chosen = slice(None) if len(suspect) == len(step) else suspect  # a slice makes no copy
-    equal = close[chosen] | (step[chosen] == _PADDING)  # the same payload: a step of 0, from which 1 was taken
-    # nothing was cut from scores of 32 bits; for others the first documents nearly always show that something was
-    cut = (keys[chosen, 0] & low).any() or np.where(payload[chosen] < 0, 0, keys[chosen] & low).any()
-    if cut:
-        full = _with_padding(keys[chosen], payload[chosen])
-        full.sort(axis=1)
-        truly = full[:, 1:] == full[:, :-1]
-        hidden = np.flatnonzero((equal & ~truly).any(axis=1))
-        if len(hidden):
-            _rank_exactly(packed, keys, payload, suspect[hidden])
-        equal = truly
-    else:
-        equal &= packed[chosen, 1:] != _PADDING
-    packed &= low
-    return Order(packed, *_runs(packed, suspect, equal))
+    agree = step < payload.low
+    agree[width - 1 :: width] = False  # the last cell of a row and the first of the next
+    runs = _runs(np.flatnonzero(agree), width)
+    return runs if payload.by_place else _of_different_codes(packed, payload, runs)
 
 
-def _with_padding(keys: Keys, payload: npt.NDArray[np.int64]) -> Keys:
-    """Return keys with padding in its place, behind all documents."""
-    padded: Keys = np.where(payload < 0, _PADDING, keys)
-    return padded
+def _runs(ties: Integers, width: int) -> TieRuns:
+    """Return the runs of documents, given the ascending positions of those that tie with the next one."""
+    if not len(ties):
+        return TieRuns(ties, ties, width)
+    first = np.flatnonzero(np.concatenate(([True], ties[1:] != ties[:-1] + 1)))
+    return TieRuns(ties[first], np.diff(first, append=len(ties)) + 1, width)
 
 
-def _rank_exactly(packed: Keys, keys: Keys, payload: npt.NDArray[np.int64], rows: Integers) -> None:
-    """Replace rows of `packed` by their payloads ranked by the full keys."""
-    order = np.argsort(payload[rows].view(np.uint64), axis=1, kind="stable")
-    full = np.take_along_axis(_with_padding(keys[rows], payload[rows]), order, axis=1)
-    order = np.take_along_axis(order, np.argsort(full, axis=1, kind="stable"), axis=1)
-    packed[rows] = np.take_along_axis(payload[rows].view(np.uint64), order, axis=1)
+def _of_different_codes(packed: Keys, payload: Payload, runs: TieRuns) -> TieRuns:
+    """Return the runs, ordered by code, that have more than one."""
+    differ = (packed[runs.starts] ^ packed[runs.starts + runs.lengths - 1]) >> np.uint64(payload.place_bits) != 0
+    return runs if differ.all() else runs.chosen(differ)
 
 
-def _runs(payload: Keys, rows: Integers, equal: Bools) -> tuple[Integers, Integers]:
-    """Return starts and lengths of the runs of different payloads; `equal` says which neighbours in `rows` tie."""
-    width = payload.shape[1]
-    before_equal = np.zeros((len(rows), width), dtype=bool)
-    before_equal[:, :-1] = equal
-    flat = before_equal.ravel()
-    first, last = flat.copy(), ~flat
-    first[1:] &= last[:-1]
-    last[1:] &= flat[:-1]
-    last[0] = False
-    firsts = np.flatnonzero(first)
-    lengths = np.flatnonzero(last) - firsts + 1
-    starts = firsts if len(rows) == len(payload) else rows[firsts // width] * width + firsts % width
-    ranked = payload.ravel()
-    differ = ranked[starts] != ranked[starts + lengths - 1]
-    return starts[differ], lengths[differ]
+def _verified(packed: Keys, keys: Keys, payload: Payload, runs: TieRuns) -> TieRuns:
+    """Return the runs of truly equal keys; put in order, in `packed`, the documents whose difference was cut off."""
+    found = packed[runs.positions]
+    full = keys[runs.spread(runs.starts - runs.before) + payload.places(found)]
+    differ = full != runs.spread(full[runs.offsets])
+    if not differ.any():
+        return runs
+    hidden = np.logical_or.reduceat(differ, runs.offsets)
+    among = runs.spread(hidden)
+    mixed = runs.chosen(hidden)
+    found, full, number = found[among], full[among], mixed.spread(np.arange(len(mixed)))
+    order = np.lexsort((found, full, number))
+    packed[mixed.positions] = found[order]
+    full = full[order]
+    equal = (full[1:] == full[:-1]) & (number[1:] == number[:-1])
+    parts = _runs(mixed.positions[:-1][equal], runs.width)
+    if not payload.by_place:
+        parts = _of_different_codes(packed, payload, parts)
+    return runs.chosen(~hidden).merged(parts)

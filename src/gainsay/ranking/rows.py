@@ -6,20 +6,18 @@ This is all that a metric ever sees of the data.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .order import NOT_RETRIEVED, descending_keys, rank_rows
-from .runs import TieRuns
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from .._typing import Bools, Codes, Floats, Integers
-    from .layout import Block
-
-Ties = Literal["average", "order", "worst", "best"]
+    from .layout import Block, Ties
+    from .runs import TieRuns
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -98,30 +96,22 @@ def rank_block(
         Promise that no score is -inf.
     """
     keys = descending_keys(block.gather(scores))
-    bits = levels.bit_length()
-    payload = block.codes.astype(np.int64)
-    if ties == "best":
-        payload = np.where(payload < 0, -1, levels - 1 - payload)
-    elif ties == "order":
-        payload |= np.arange(block.width, dtype=np.int64) << bits
-    low_bits = bits + block.width.bit_length() if ties == "order" else bits
-    order = rank_rows(keys, payload, low_bits)
+    codes, runs = rank_rows(keys, block.payload(levels, ties))
     blank = blank_code(levels)
-    codes = (order.payload if low_bits == bits else order.payload & np.uint64(blank)).astype(np.min_scalar_type(blank))
     if ties == "best":
         codes = np.where(codes == blank, codes, codes.dtype.type(levels - 1) - codes)
-    runs = TieRuns(order.starts, order.lengths, block.width) if ties == "average" else None
     if not all_retrieved:
         retrieved = np.count_nonzero((keys < NOT_RETRIEVED) & (block.codes >= 0), axis=1)
         codes[np.arange(block.width) >= retrieved[:, None]] = blank
-        runs = runs and runs.chosen(runs.before < retrieved[runs.starts // block.width])
-    return RankedRows(block.queries, codes, block.sizes, runs or None)
+        runs = runs.chosen(runs.before < retrieved[runs.starts // block.width])
+    return RankedRows(block.queries, codes, block.sizes, runs if ties == "average" and len(runs) else None)
 
 
 def ideal_rows(block: Block, levels: int, by: Integers | None = None) -> RankedRows:
     """Return the block's queries with their documents in ideal order: descending code, or descending `by[code]`."""
     codes = block.codes if by is None else np.append(by, -1)[block.codes]
-    ideal = -np.sort(-codes, axis=1)
+    wide = codes.astype(np.int32)  # NumPy sorts 32 bits with SIMD instructions, the 8 bits of codes without
+    ideal: Codes = -np.sort(-wide, axis=1)
     if by is not None:
         back = np.empty(levels + 1, dtype=np.int64)
         back[np.append(by, -1)] = np.append(np.arange(levels), -1)

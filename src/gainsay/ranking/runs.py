@@ -67,6 +67,12 @@ class TieRuns:
         """Return some of the runs, by a mask or by number."""
         return TieRuns(self.starts[which], self.lengths[which], self.width)
 
+    def merged(self, others: TieRuns) -> TieRuns:
+        """Return these runs and others, none of which overlap."""
+        starts = np.concatenate((self.starts, others.starts))
+        order = np.argsort(starts)
+        return TieRuns(starts[order], np.concatenate((self.lengths, others.lengths))[order], self.width)
+
     def over(self, row: Integers, column: Integers) -> tuple[Integers, Bools]:
         """Return the run that holds each given document (of a row and a rank), and whether there is one."""
         at = row * self.width + column

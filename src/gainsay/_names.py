@@ -1,0 +1,31 @@
+"""Names that callers give to models, candidates and runs."""
+
+from __future__ import annotations
+
+
+def check_name(what: str, name: str) -> str:
+    r"""Return a name if it is text that can be written, or raise.
+
+    Python strings may hold halves of surrogate pairs (from file names that are no UTF-8, or from broken JSON), which no
+    file, table or terminal takes.
+
+    Raises
+    ------
+    ValueError
+        Where the name cannot be encoded as UTF-8; the message begins with `what`.
+
+    Examples
+    --------
+    >>> check_name("name", "LambdaMART, 31 leaves")
+    'LambdaMART, 31 leaves'
+    >>> check_name("name", "31\ud83d")
+    Traceback (most recent call last):
+    ValueError: name cannot be written as UTF-8, since its character 2 is half of a pair: '31\ud83d'
+    """
+    try:
+        name.encode()
+    except UnicodeEncodeError as error:
+        raise ValueError(
+            f"{what} cannot be written as UTF-8, since its character {error.start} is half of a pair: {name!r}"
+        ) from None
+    return name
