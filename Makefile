@@ -1,14 +1,22 @@
 # make demo   the main job on embedded data
 # make test   the whole test suite
-# make lint   ruff and mypy
+# make oldest the suite with the lowest versions of everything that it needs; more such sessions in noxfile.py
+# make lint   ruff, mypy and bandit
+# make audit  known vulnerabilities in the packages that are installed
+# make fuzz   every reader of files, ten minutes each, or FUZZ_SECONDS=60
+# make coverage   the whole suite, and which lines and branches it leaves out
+# make mutants    which small changes of the code no test notices: a tenth of all mutants, or MUTANTS=1.0
 # make notebooks, make docs   run the notebooks; build the documentation
 # make bench  ratios against the libraries' own metrics and other packages, into benchmarks/RESULTS.md
 
 PYTHON ?= python3
 BIN := .venv/bin
+FUZZ_SECONDS ?= 600
+MUTANTS ?= 0.1
+READERS := $(filter-out __init__ __main__ oracle,$(basename $(notdir $(wildcard fuzz/*.py))))
 RUN := OMP_NUM_THREADS=1 $(BIN)/python
 
-.PHONY: demo test lint notebooks docs bench clean
+.PHONY: demo test oldest lint audit fuzz coverage mutants notebooks docs bench clean
 
 demo: .venv/user
 	$(BIN)/gainsay demo
@@ -16,10 +24,34 @@ demo: .venv/user
 test: .venv/developer
 	$(RUN) -m pytest -n 2
 
+oldest: .venv/developer
+	$(BIN)/nox --session oldest --error-on-missing-interpreters
+
 lint: .venv/developer
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/bandit --quiet --recursive --configfile pyproject.toml src
+
+audit: .venv/developer
+	$(BIN)/pip-audit --local --skip-editable --progress-spinner off --timeout 10
+
+fuzz: .venv/fuzz
+	for reader in $(READERS); do \
+		nice -n 19 $(BIN)/python -m fuzz $$reader .fuzz/$$reader \
+			-max_total_time=$(FUZZ_SECONDS) -artifact_prefix=.fuzz/$$reader- || exit 1; \
+	done
+
+coverage: .venv/developer
+	$(RUN) -m pytest -n 2 --cov
+
+mutants: .venv/mutants
+	mkdir -p .mutants
+	$(BIN)/python benchmarks/mutation make .mutants/mutants.json \
+		src/gainsay/metrics src/gainsay/comparison src/gainsay/ranking --share $(MUTANTS)
+	rm -f .mutants/results*
+	$(BIN)/python benchmarks/mutation try .mutants/mutants.json .mutants/results.jsonl --jobs 2
+	$(BIN)/python benchmarks/mutation report .mutants/results.jsonl
 
 notebooks: .venv/developer
 	$(RUN) -m pytest --nbmake notebooks
@@ -41,9 +73,17 @@ bench: .venv/developer
 	$(BIN)/python -m pip install --quiet --editable '.[test]'
 	touch $@ .venv/user
 
+.venv/fuzz: pyproject.toml | .venv/bin/python
+	$(BIN)/python -m pip install --quiet --editable '.[fuzz]'
+	touch $@
+
+.venv/mutants: pyproject.toml | .venv/bin/python
+	$(BIN)/python -m pip install --quiet --editable '.[mutants]'
+	touch $@ .venv/developer .venv/user
+
 .venv/docs: pyproject.toml | .venv/bin/python
 	$(BIN)/python -m pip install --quiet --editable '.[docs]'
 	touch $@
 
 clean:
-	rm -rf .venv
+	rm -rf .venv .nox

@@ -1,36 +1,69 @@
 """Run the benchmarks that compare and write what they print to RESULTS.md.
 
-python benchmarks/run.py
+    python benchmarks/run.py [--only sizes peers …] [--output RESULTS.md] [--limit 600]
+
+The file is written anew after each of them, so what is done is kept whatever happens to the rest.
 """
 
 from __future__ import annotations
 
+import argparse
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 HERE = Path(__file__).parent
 
 REPORTS = {
-    "One evaluation against the built-in metrics": ["evaluation.py"],
-    "Whole trainings": ["training.py"],
-    "Against other packages": ["peers.py"],
+    "evaluation": "One evaluation against the built-in metrics",
+    "training": "Whole trainings",
+    "peers": "Against other packages",
+    "sizes": "Sizes and shapes",
+    "threads": "Threads",
+    "ranking": "Ranking alone",
+    "memory": "Memory",
+    "importing": "Import",
 }
+"""Title by script."""
+
+INTRODUCTION = """# Benchmarks
+
+Ratios of runs that took turns; below 1 ours is faster. Repeat them with `make bench`.
+"""
+
+
+def section(name: str, limit: float) -> str:
+    """Return what a script prints, or what it says when it fails, as a section."""
+    command = [f"{name}.py"]
+    environment = {**os.environ, "PYTHONWARNINGS": "ignore"}
+    try:
+        done = subprocess.run(
+            [sys.executable, *command], cwd=HERE, capture_output=True, text=True, env=environment, timeout=limit
+        )
+        text = done.stdout if done.returncode == 0 else f"{done.stdout}\nFailed:\n\n```\n{done.stderr[-2000:]}\n```"
+    except subprocess.TimeoutExpired as error:
+        printed = error.stdout or b""
+        text = f"{printed.decode() if isinstance(printed, bytes) else printed}\nStopped after {limit:.0f} s."
+    lines = [line for line in text.splitlines() if not line.startswith("[LightGBM]")]
+    return f"## {REPORTS[name]}\n\n`python benchmarks/{name}.py`\n\n" + "\n".join(lines).strip() + "\n"
 
 
 def main() -> None:
     """Write the results."""
-    parts = ["# Benchmarks\n\nRatios of runs that took turns; below 1 ours is faster. Repeat them with `make bench`.\n"]
-    for title, command in REPORTS.items():
-        print(title, flush=True)
-        done = subprocess.run(
-            [sys.executable, *command], cwd=HERE, capture_output=True, text=True, check=True,
-            env={**os.environ, "PYTHONWARNINGS": "ignore"},
-        )  # fmt: skip
-        lines = [line for line in done.stdout.splitlines() if not line.startswith("[LightGBM]")]
-        parts.append(f"## {title}\n\n`python benchmarks/{' '.join(command)}`\n\n" + "\n".join(lines).strip() + "\n")
-    (HERE / "RESULTS.md").write_text("\n".join(parts), encoding="utf-8")
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", nargs="+", choices=REPORTS, default=list(REPORTS), help="scripts to run, in order")
+    parser.add_argument("--output", type=Path, default=HERE / "RESULTS.md")
+    parser.add_argument("--limit", type=float, default=1800, help="seconds for each")
+    arguments = parser.parse_args()
+    found: dict[str, str] = {}
+    for name in arguments.only:
+        start = time.perf_counter()
+        found[name] = section(name, arguments.limit)
+        print(f"{REPORTS[name]}: {time.perf_counter() - start:.0f} s", flush=True)
+        page = [INTRODUCTION, *(found[done] for done in REPORTS if done in found)]
+        arguments.output.write_text("\n".join(page), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import dask
 import numpy as np
-from evaluation import PANEL, Data, make_data
+from panel import PANEL
+from shapes import Data, make_data
 from timing import machine
 
 import gainsay as gs

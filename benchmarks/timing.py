@@ -17,14 +17,20 @@ REST = 0.02
 """Seconds."""
 
 
-def interleaved(contestants: Mapping[str, Callable[[], object]], repeats: int) -> dict[str, list[float]]:
+def interleaved(
+    contestants: Mapping[str, Callable[[], object]], repeats: int, budget: float = float("inf")
+) -> dict[str, list[float]]:
     """Return the seconds of each contestant in each round, after one round that is not counted.
 
     Before each there is a short rest: OpenMP's threads go on spinning for some milliseconds after their work, which
-    would be charged to whoever comes next.
+    would be charged to whoever comes next. With a budget in seconds there are fewer rounds where they would take
+    longer, two at the least.
     """
     seconds: dict[str, list[float]] = {name: [] for name in contestants}
+    begun = time.perf_counter()
     for turn in range(repeats + 1):
+        if turn > 2 and (time.perf_counter() - begun) * (turn + 1) / turn > budget:
+            break
         for name, work in contestants.items():
             time.sleep(REST)
             start = time.perf_counter()
@@ -44,10 +50,15 @@ def milliseconds(seconds: list[float]) -> float:
     return 1e3 * median(seconds)
 
 
-def machine() -> str:
-    """Return what the figures were taken on."""
-    names = ("numpy", "lightgbm", "xgboost", "scikit-learn", "pandas", "scipy")
-    versions = ", ".join(f"{name} {found}" for name in names if (found := _version(name)))
+def against_target(found: float, at_most: float, digits: int = 2) -> str:
+    """Return a figure, what it should be at most, and whether it is."""
+    return f"{found:.{digits}f}, target ≤ {at_most:g}: {'kept' if found <= at_most else '**missed**'}"
+
+
+def machine(*more: str) -> str:
+    """Return what the figures were taken on; `more` names further packages whose version counts."""
+    names = ("numpy", "lightgbm", "xgboost", "xgboost-cpu", "scikit-learn", "pandas", "scipy", *more)
+    versions = ", ".join(f"{name} {found}" for name in dict.fromkeys(names) if (found := _version(name)))
     return f"{_processor()}, {len(os.sched_getaffinity(0))} CPUs; Python {platform.python_version()}, {versions}"
 
 

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import lightgbm as lgb
 import numpy as np
-from evaluation import CUTOFFS, NDCGS, PANEL, make_data
+from panel import CUTOFFS, NDCGS, PANEL
+from shapes import make_data
 from timing import interleaved, machine, milliseconds, ratio
 
 from gainsay.lightgbm import feval

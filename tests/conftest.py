@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 hypothesis.settings.register_profile("gainsay", deadline=None)
+hypothesis.settings.register_profile("long", deadline=None, max_examples=2000)
 hypothesis.settings.load_profile("gainsay")
 
 

@@ -177,7 +177,7 @@ class TestScore:
         (tmp_path / "qrels").write_text("1 0 a 0\n1 0 b 1\n2 0 b 1\n")
         result = run("score", tmp_path / "run", tmp_path / "qrels", "-m", "mrr", "-q")
         assert "0.5000" in result.stdout
-        assert "Mean over 1 queries" in result.stdout
+        assert "Mean over 1 query\n" in result.stdout
         assert "0.2500" in run("score", tmp_path / "run", tmp_path / "qrels", "-m", "mrr", "-c").stdout
 
 
@@ -261,6 +261,8 @@ class TestRun:
     def test_the_report_can_be_written_again(self, experiment, tmp_path):
         run("run", experiment, "--directory", tmp_path / "kept")
         first = (tmp_path / "kept" / "report.html").read_text()
+        assert "What documents of each grade at each rank add" in first
+        assert "Made from values alone" not in first
         result = run("report", tmp_path / "kept", "--output", tmp_path / "again.html")
         assert result.exit_code == 0, result.stderr
         assert (tmp_path / "again.html").read_text() == first

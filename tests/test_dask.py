@@ -186,7 +186,7 @@ class TestForms:
         found = over_cluster.evaluate(
             "mrr", dask.delayed(data.labels), dask.delayed(data.scores), group=dask.delayed(data.sizes)
         )
-        assert "Evaluation of 60 queries in 1 partitions\n  mrr  0." in repr(found)
+        assert "Evaluation of 60 queries in 1 partition\n  mrr  0." in repr(found)
 
 
 class TestByQuery:

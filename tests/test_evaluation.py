@@ -261,6 +261,13 @@ class TestNothingBesideMatters:
         found = gs.evaluate(every_metric, mixed.judgments, mixed.scores, n_jobs=4).per_query
         assert np.array_equal(together, found)
 
+    @pytest.mark.parametrize("queries", [1, 7, 50])
+    def test_batches(self, mixed, every_metric, together, monkeypatch, queries):
+        monkeypatch.setattr(plan, "QUERIES_TOGETHER", queries)
+        monkeypatch.setattr(plan, "DOCUMENTS_PER_THREAD", 1)
+        found = gs.evaluate(every_metric, mixed.judgments, mixed.scores, n_jobs=3).per_query
+        assert np.array_equal(together, found)
+
     def test_calls_from_other_threads(self, mixed, every_metric, together):
         evaluator = gs.Evaluator(every_metric, mixed.judgments, n_jobs=1)
         with ThreadPoolExecutor(4) as pool:
@@ -389,6 +396,11 @@ class TestEvaluation:
 
     def test_repr(self):
         assert repr(self.result) == "Evaluation of 2 queries\n  mrr    0.750000\n  map@1  0.500000"
+
+    def test_one_of_a_thing_is_not_several(self):
+        one = gs.evaluate("mrr", gs.Judgments([1], group=[1]), [1.0])
+        assert repr(one).startswith("Evaluation of 1 query\n")
+        assert "<caption>1 query, 1 document</caption>" in one._repr_html_()
 
     def test_html_escapes_names(self):
         found = gs.evaluate([gs.NDCG(gain={0: 0, 1: 3})], self.judgments, [2, 1, 2, 1])._repr_html_()

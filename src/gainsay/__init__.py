@@ -1,6 +1,7 @@
 """Both NDCG definitions, MAP, MRR and their kin while LightGBM and XGBoost train.
 
-`gainsay.lightgbm` and `gainsay.xgboost` hold the training adapters, `gainsay.data` readers and a generator.
+`gainsay.lightgbm` and `gainsay.xgboost` hold the training adapters, `gainsay.data` readers and a generator,
+`gainsay.dask` evaluates over a cluster. They are loaded when they are first used.
 """
 
 from __future__ import annotations
@@ -15,6 +16,13 @@ from .metrics import AP, CG, DCG, ERR, NDCG, RBP, RR, Hit, Metric, Precision, Re
 from .run_evaluation import evaluate_run
 
 if TYPE_CHECKING:
+    from . import comparison as comparison
+    from . import dask as dask
+    from . import data as data
+    from . import experiment as experiment
+    from . import lightgbm as lightgbm
+    from . import report as report
+    from . import xgboost as xgboost
     from .comparison import Comparison, Verdict, compare, compare_runs
     from .experiment import Candidate, Experiment, ExperimentResult, grid, k_folds
 
@@ -56,12 +64,19 @@ _LOADED_ON_FIRST_USE = {
 }
 """Names whose modules need more than NumPy."""
 
+_SUBPACKAGES = ("comparison", "dask", "data", "experiment", "lightgbm", "report", "xgboost")
+"""Not in `__all__`, so that a star import needs no library that may be missing."""
 
-def __getattr__(name: str) -> Any:
-    if name in _LOADED_ON_FIRST_USE:
-        return getattr(import_module(_LOADED_ON_FIRST_USE[name], __name__), name)
-    raise AttributeError(f"module 'gainsay' has no attribute {name!r}")
+
+if not TYPE_CHECKING:  # type checkers know all names from above, and complain of others
+
+    def __getattr__(name: str) -> Any:
+        if name in _LOADED_ON_FIRST_USE:
+            return getattr(import_module(_LOADED_ON_FIRST_USE[name], __name__), name)
+        if name in _SUBPACKAGES:
+            return import_module(f".{name}", __name__)
+        raise AttributeError(f"module 'gainsay' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *__all__, *_SUBPACKAGES})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -63,5 +62,7 @@ def integers(name: str, values: Any) -> Integers:
 
 def nearest(word: str, known: Iterable[str]) -> str:
     """Return `; did you mean 'x'?` for the known word nearest to `word`, or nothing."""
+    from difflib import get_close_matches  # for errors only
+
     close = get_close_matches(word, list(known), n=1, cutoff=0.5)
     return f"; did you mean {close[0]!r}?" if close else ""

@@ -78,6 +78,11 @@ def in_round(number: int, where: str = "") -> Iterator[None]:
         raise ValueError(f"in boosting round {number}{where}: {error}") from None
 
 
+def by_size(judgments: Judgments) -> str:
+    """Return what to call a data set whose name is not known."""
+    return f"the data set of {judgments.queries} queries and {judgments.documents} documents"
+
+
 def clash(name: str, library: str, remedy: str) -> ValueError:
     """Return the error for a metric that the library logs too, under the same name."""
     return ValueError(

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import io
+import re
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ._arrays import nearest
+from ._names import check_name
 from .judgments import Judgments
 
 if TYPE_CHECKING:
@@ -41,6 +45,7 @@ def named_files(sources: list[str]) -> dict[str, Path]:
         path = Path(file if equals else source)
         if not equals:
             name = path.name.partition(".")[0]
+        check_name(f"the name in {source!r}", name)
         if name in files:
             raise ValueError(f"two models are named {name!r}: name them, as NAME=FILE")
         if not path.is_file():
@@ -62,12 +67,21 @@ def _model(path: Path) -> Any:
     if head.startswith(b"tree\n"):
         import lightgbm
 
-        return lightgbm.Booster(model_file=path)
+        return _loaded(path, lightgbm.Booster, lightgbm.basic.LightGBMError)
     if path.suffix in (".ubj", ".json"):
         import xgboost
 
-        return xgboost.Booster(model_file=path)
+        return _loaded(path, xgboost.Booster, xgboost.core.XGBoostError)
     return path
+
+
+def _loaded(path: Path, booster: Any, error: type[Exception]) -> Any:
+    """Return the model in a file, or raise a ValueError that names it."""
+    try:
+        return booster(model_file=path)
+    except (error, ValueError) as problem:
+        first = str(problem).strip().partition("\n")[0]
+        raise ValueError(f"{path}: no model of {booster.__module__.partition('.')[0]} ({first})") from None
 
 
 def from_runs(qrels: Path, sources: list[str]) -> Judged:
@@ -83,26 +97,61 @@ def from_runs(qrels: Path, sources: list[str]) -> Judged:
 
 def from_table(path: Path, label: str, query: str, scores: list[str]) -> Judged:
     """Return judgments and scores from the columns of a CSV, TSV or Parquet file."""
+    from .data._text import one_line
+
     table = read_table(path)
     labels, queries = column(table, label, path), column(table, query, path)
     chosen = scores or [str(name) for name in table if name not in (label, query) and table[name].dtype.kind in "fiu"]
     if not chosen:
         raise ValueError(f"{path} has no column of scores beside {label!r} and {query!r}")
-    return Judged(Judgments(labels, qid=queries), {name: column(table, name, path).to_numpy() for name in chosen})
+    try:
+        judgments = Judgments(labels, qid=queries)
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"{path}: {one_line(error)}") from None
+    return Judged(judgments, {name: column(table, name, path).to_numpy() for name in chosen})
 
 
 def read_table(path: Path) -> pd.DataFrame:
-    """Read a CSV, TSV or Parquet file."""
-    import pandas as pd
+    """Read a CSV, TSV or Parquet file; text may be compressed with gzip, whatever its name."""
+    from .data._parquet import read_frame
+    from .data._text import read_chunks
 
     if path.suffix == ".parquet":
-        return pd.read_parquet(path)
-    return pd.read_csv(path, sep="\t" if ".tsv" in path.suffixes else ",")
+        return read_frame(path)
+    text = io.BytesIO()
+    for chunk in read_chunks(path):
+        text.write(chunk.text)
+    text.seek(0)
+    return _parsed(path, text, "\t" if ".tsv" in path.suffixes else ",")
+
+
+def _parsed(path: Path, text: io.BytesIO, separator: str) -> pd.DataFrame:
+    """Return the table in a text, or raise with file and line what keeps pandas from reading it."""
+    import pandas as pd
+
+    from .data._text import at_line, one_line
+
+    try:
+        with warnings.catch_warnings():
+            # index_col=False: pandas would take the first column for an index where rows have one more than the header.
+            warnings.simplefilter("error", pd.errors.ParserWarning)
+            return pd.read_csv(text, sep=separator, index_col=False, low_memory=False)
+    except pd.errors.EmptyDataError:
+        raise ValueError(f"{path}: the file is empty") from None
+    except pd.errors.ParserWarning:
+        raise ValueError(f"{path}: rows have more columns than the header") from None
+    except (ValueError, OverflowError) as error:
+        said = one_line(error).removeprefix("Error tokenizing data. C error: ")
+        line = re.search(r" in line (\d+), ", said)
+        raise at_line(path, int(line[1]), said) if line else ValueError(f"{path}: {said}") from None
 
 
 def column(table: pd.DataFrame, name: str, path: Path) -> pd.Series:
     """Return a column, or say which there are."""
+    from .data._text import shown
+
     if name not in table:
         known = list(map(str, table.columns))
-        raise ValueError(f"{path} has no column {name!r}{nearest(name, known)} (it has {', '.join(known)})")
+        listed = ", ".join(map(shown, known[:20])) + (", …" if len(known) > 20 else "")
+        raise ValueError(f"{path} has no column {name!r}{nearest(name, known)} (it has {listed})")
     return table[name]

@@ -98,6 +98,7 @@ def score(
     with _errors():
         from .comparison.comparison import DEFAULT_METRICS
         from .data import read_qrels, read_run
+        from .report.numbers import count
         from .report.text import frame_table, values_table
         from .run_evaluation import evaluate_run
 
@@ -117,7 +118,7 @@ def score(
         console = _console()
         if per_query:
             console.print(frame_table("By query", result.frame()))
-        console.print(values_table(f"Mean over {result.judgments.queries} queries", result.mean))
+        console.print(values_table(f"Mean over {count(result.judgments.queries, 'query')}", result.mean))
 
 
 @app.command()
@@ -254,7 +255,7 @@ def run(
             _print_json(_outcome(result))
         else:
             _show_experiment(_console(), result)
-            _write_report(result.comparison, (experiment.directory or Path()) / "report.html")
+            _write_report(result.comparison, _report_in(experiment.directory or Path()))
 
 
 @app.command()
@@ -268,7 +269,7 @@ def report(
     with _errors():
         from .experiment import Experiment
 
-        _write_report(Experiment.load(directory).comparison, output or directory / "report.html")
+        _write_report(Experiment.load(directory).comparison, output or _report_in(directory))
 
 
 @app.command()
@@ -309,7 +310,7 @@ def demo(
             _print_json({"data": about, **_outcome(result)})
         else:
             _show_experiment(console, result)
-            _write_report(result.comparison, (directory or Path(tempfile.mkdtemp(prefix="gainsay-"))) / "report.html")
+            _write_report(result.comparison, _report_in(directory or Path(tempfile.mkdtemp(prefix="gainsay-"))))
 
 
 def _own_data(train: list[Path], valid: Path | None, test: Path | None, features: int | None) -> tuple[Any, str]:
@@ -326,6 +327,15 @@ def _own_data(train: list[Path], valid: Path | None, test: Path | None, features
         about += "; no --test, so compared on the data that chose the rounds, which flatters every candidate a little"
     compared = held_out if test is None else read_data(test, features or parts[0].features.shape[1])
     return (RankingData.concatenate(parts), held_out, compared), about
+
+
+def _report_in(directory: Path) -> Path:
+    """Return where the report goes in the directory of an experiment; it is not written through a link."""
+    from .experiment.sealed import refuse_link
+
+    for name in ("report.html", "report.queries.csv"):
+        refuse_link(directory / name)
+    return directory / "report.html"
 
 
 def _write_report(comparison: Any, path: Path) -> None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ._arrays import numbers
+from ._cached import cached_property
 from ._cpus import cpus
 from .judgments import Judgments
 from .metrics.names import MetricLike, parse_metrics
@@ -73,9 +73,12 @@ class Evaluator:
             in which row and of which query.
         """
         values = self._checked(scores)
+        found = [group.evaluate(self.judgments, values, self._threads) for group in self._groups]
+        if self._groups[0].columns == list(range(len(self.metrics))):
+            return Evaluation(self.metrics, self.judgments, found[0])  # a copy is slow where queries are short and many
         per_query = np.empty((self.judgments.queries, len(self.metrics)))
-        for group in self._groups:
-            per_query[:, group.columns] = group.evaluate(self.judgments, values, self._threads)
+        for group, part in zip(self._groups, found, strict=True):
+            per_query[:, group.columns] = part
         return Evaluation(self.metrics, self.judgments, per_query)
 
     def _checked(self, scores: Any) -> np.ndarray[Any, Any]:
@@ -131,16 +134,21 @@ class Evaluation:
         return pd.DataFrame(self.per_query, index=index, columns=[str(metric) for metric in self.metrics])
 
     def __repr__(self) -> str:
+        from .report.numbers import count
+
         width = max(len(name) for name in self.mean)
         lines = "\n".join(f"  {name:<{width}}  {value:.6f}" for name, value in self.mean.items())
-        return f"Evaluation of {self.judgments.queries} queries\n{lines}"
+        return f"Evaluation of {count(self.judgments.queries, 'query')}\n{lines}"
 
     def _repr_html_(self) -> str:
         from html import escape
 
+        from .report.numbers import count
+
+        size = f"{count(self.judgments.queries, 'query')}, {count(self.judgments.documents, 'document')}"
         rows = "".join(f"<tr><td>{escape(name)}</td><td>{value:.6f}</td></tr>" for name, value in self.mean.items())
         return (
-            f"<table><caption>{self.judgments.queries} queries, {self.judgments.documents} documents</caption>"
+            f"<table><caption>{size}</caption>"
             f"<thead><tr><th>metric</th><th>mean</th></tr></thead><tbody>{rows}</tbody></table>"
         )
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
 from ._arrays import integers, nearest, numbers, vector
+from ._cached import cached_property
 from ._names import check_name
 from .ranking.layout import Layout
 

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import partial
 from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from ._cached import cached_property
 from .ranking.rows import RankedRows, first_ranks, rank_block
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from ._typing import Floats
     from .judgments import Judgments
@@ -21,13 +21,17 @@ if TYPE_CHECKING:
     from .ranking.layout import Block, Ties
 
 
+S = TypeVar("S")
 T = TypeVar("T")
 
 DOCUMENTS_PER_THREAD = 150_000
 """One more thread pays for itself from about this many documents on."""
 
 SHALLOW = 50
-"""Metrics that look at no more ranks than these are read off all queries at once, when all blocks have been ranked."""
+"""Metrics that look at no more ranks than these are read off many queries at once, when all blocks have been ranked."""
+
+QUERIES_TOGETHER = 16_384
+"""How many queries at once: fewer would cost more calls; of more the ten first ranks leave a second-level cache."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,11 +90,8 @@ class Group:
         blocks = judgments.layout.blocks
         threads = min(threads, len(blocks), judgments.documents // DOCUMENTS_PER_THREAD)
         untied = [rows for rows in _shared_out(rank, blocks, threads) if rows is not None]
-        if untied:
-            together = first_ranks(untied, self._shallow_depth, len(judgments.levels))
-            for family in self.families:
-                if family.is_shallow:
-                    family.write(together, found)
+        batches = list(_batches(untied))
+        _shared_out(partial(self._evaluate_batch, len(judgments.levels), found), batches, min(threads, len(batches)))
         return found
 
     @cached_property
@@ -113,8 +114,29 @@ class Group:
             return None
         return RankedRows(rows.queries, rows.codes[:, : self._shallow_depth].copy(), rows.sizes)
 
+    def _evaluate_batch(self, levels: int, found: Floats, batch: list[RankedRows]) -> None:
+        """Evaluate the shallow families on the first ranks of several blocks."""
+        together = first_ranks(batch, self._shallow_depth, levels)
+        for family in self.families:
+            if family.is_shallow:
+                family.write(together, found)
 
-def _shared_out(work: Callable[[Block], T], blocks: Sequence[Block], threads: int) -> list[T]:
+
+def _batches(parts: list[RankedRows]) -> Iterator[list[RankedRows]]:
+    """Divide ranked blocks into batches of about `QUERIES_TOGETHER` queries, in order."""
+    batch: list[RankedRows] = []
+    queries = 0
+    for part in parts:
+        if batch and queries + len(part.queries) > QUERIES_TOGETHER:
+            yield batch
+            batch, queries = [], 0
+        batch.append(part)
+        queries += len(part.queries)
+    if batch:
+        yield batch
+
+
+def _shared_out(work: Callable[[S], T], blocks: Sequence[S], threads: int) -> list[T]:
     """Return the results of the work on all blocks, done by some threads, of which this one is the first."""
     if threads <= 1:
         return [work(block) for block in blocks]
@@ -130,6 +152,8 @@ def _shared_out(work: Callable[[Block], T], blocks: Sequence[Block], threads: in
             if block is None:
                 return done
             done.append(work(block))
+
+    from concurrent.futures import ThreadPoolExecutor  # 6 ms to load: not for those who never need it
 
     with ThreadPoolExecutor(threads - 1) as pool:
         others = [pool.submit(share) for _ in range(threads - 1)]

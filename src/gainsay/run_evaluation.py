@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from ._arrays import numbers
+from ._names import check_name
 from .evaluation import Evaluation, Evaluator
 from .judgments import Judgments, NegativeLabels
 from .metrics.base import choice
@@ -119,6 +120,7 @@ def align_runs(
     table = _table("qrels", qrels, "label")
     queries = table["query"].drop_duplicates()
     for name, run in runs.items():
+        check_name("the name of a run", str(name))
         scores = _retrieved(f"run {name!r}", run).rename(columns={"score": f"score {name}"})
         table = table.merge(scores[scores["query"].isin(set(queries))], on=["query", "document"], how="outer")
     table = table.assign(label=table["label"].fillna(0.0)).sort_values("document", ascending=False, kind="stable")
@@ -159,7 +161,10 @@ def _table(name: str, data: Any, value: str) -> pd.DataFrame:
 
     if isinstance(data, Mapping):
         rows = [(query, document, number) for query, found in data.items() for document, number in found.items()]
-        frame = pd.DataFrame(rows, columns=["query", "document", value])
+        try:
+            frame = pd.DataFrame(rows, columns=["query", "document", value])
+        except UnicodeEncodeError as error:
+            raise ValueError(f"{name} has the id {error.object!r}, which cannot be written as UTF-8") from None
     elif hasattr(data, "to_pandas") or isinstance(data, pd.DataFrame):
         frame = _renamed(name, data if isinstance(data, pd.DataFrame) else data.to_pandas(), value)
     else:

@@ -18,7 +18,8 @@ from gainsay.experiment import Candidate, Experiment, files
 from gainsay.experiment.candidates import grid
 from gainsay.experiment.files import locked, replace_file, slug
 from gainsay.experiment.folds import Fold
-from gainsay.experiment.store import Store, _sealed
+from gainsay.experiment.sealed import sealed
+from gainsay.experiment.store import Store
 
 
 @pytest.fixture
@@ -171,7 +172,7 @@ def replace_by_folder(path):
 
 
 class TestDamage:
-    @pytest.mark.parametrize("name", ["model.txt", "curves.parquet", "test.parquet", "manifest.json"])
+    @pytest.mark.parametrize("name", ["model.txt", "curves.parquet", "test.parquet", "scores.parquet", "manifest.json"])
     @pytest.mark.parametrize("damage", [cut, empty, flip, remove])
     def test_is_seen_and_mended(self, done, copy, make, monkeypatch, facts, name, damage):
         damage(folder_of(copy, "lgb gain=exponential") / name)
@@ -231,7 +232,7 @@ class TestDamage:
     def test_later_format(self, copy):
         document = json.loads((copy / "experiment.json").read_text())
         del document["sha256"]
-        (copy / "experiment.json").write_bytes(_sealed({**document, "format": 99}))
+        (copy / "experiment.json").write_bytes(sealed({**document, "format": 99}))
         with pytest.raises(ValueError, match="it has format 99, this version of gainsay reads 1"):
             Experiment.load(copy)
 
@@ -244,6 +245,7 @@ class TestDamage:
             "curves.parquet",
             "manifest.json",
             "model.txt",
+            "scores.parquet",
             "test.parquet",
         ]
 
@@ -257,7 +259,7 @@ def resealed(folder, change):
     manifest = json.loads((folder / "manifest.json").read_text())
     del manifest["sha256"]
     change(manifest)
-    (folder / "manifest.json").write_bytes(_sealed(manifest))
+    (folder / "manifest.json").write_bytes(sealed(manifest))
 
 
 class TestWriting:
@@ -270,6 +272,7 @@ class TestWriting:
             "model.ubj",
             "curves.parquet",
             "test.parquet",
+            "scores.parquet",
         }
 
     def test_manifest_comes_last(self, make, tmp_path, monkeypatch):
@@ -277,7 +280,8 @@ class TestWriting:
         original = os.replace
         monkeypatch.setattr(os, "replace", lambda a, b: (order.append(Path(b).name), original(a, b))[1])
         make(tmp_path / "run", candidates=[Candidate("a", "lightgbm")]).run(progress=False)
-        assert order == ["experiment.json", "model.txt", "curves.parquet", "test.parquet", "manifest.json"]
+        written = ["model.txt", "curves.parquet", "test.parquet", "scores.parquet", "manifest.json"]
+        assert order == ["experiment.json", *written]
 
     def test_a_failed_write_leaves_the_old_file(self, tmp_path, monkeypatch):
         replace_file(tmp_path / "a", b"old")
@@ -319,7 +323,7 @@ class TestWriting:
     def test_frames_are_the_same_whoever_writes_them(self, done, make, tmp_path):
         make(tmp_path / "again").run(progress=False)
         for name in done.result.candidates:
-            for file in ("curves.parquet", "test.parquet"):
+            for file in ("curves.parquet", "test.parquet", "scores.parquet"):
                 first, second = (folder_of(root, name) / file for root in (done.directory, tmp_path / "again"))
                 assert first.read_bytes() == second.read_bytes()
                 pd.testing.assert_frame_equal(pd.read_parquet(first), pd.read_parquet(second))

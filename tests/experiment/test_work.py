@@ -15,7 +15,7 @@ import pytest
 
 from gainsay.data import RankingData
 from gainsay.experiment import Candidate, Experiment, grid
-from gainsay.experiment.store import PartsOnDisk
+from gainsay.experiment.shared import PartsOnDisk
 from gainsay.experiment.work import Task
 
 BROKEN = Candidate("broken", "lightgbm", {"objective": "nosuch"})
@@ -49,7 +49,7 @@ class TestExecutors:
         with ProcessPoolExecutor(2, mp_context=context) as executor:
             result = make(tmp_path / "run").run(executor, progress=False)
         assert facts(result) == facts(done.result)
-        assert not (tmp_path / "run" / "data").exists()
+        assert not (tmp_path / "run" / ".shared").exists()
 
     def test_threads(self, done, make, tmp_path, facts):
         with ThreadPoolExecutor(4) as executor:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import pickle
-from dataclasses import FrozenInstanceError, fields, replace
+from collections.abc import Mapping
+from dataclasses import FrozenInstanceError, dataclass, fields, replace
+from typing import Any, ClassVar
+from xml.etree import ElementTree
 
 import hypothesis.strategies as st
 import pytest
@@ -89,6 +93,50 @@ class TestValues:
     @given(any_metric)
     def test_names_hold_no_colon_and_no_blank(self, metric):
         assert not set(str(metric)) & set(": \t\n")
+
+    @given(any_metric)
+    def test_repr_makes_an_equal_metric(self, metric):
+        assert eval(repr(metric), vars(gs)) == metric
+
+    @pytest.mark.parametrize(
+        ("metric", "text"),
+        [
+            (gs.NDCG(gain="exponential", k=10), "NDCG(gain='exponential', k=10)"),
+            (gs.NDCG(gain="linear", discount="jk", ties="worst"), "NDCG(gain='linear', discount='jk', ties='worst')"),
+            (gs.NDCG(gain=(0, 1, 3)), "NDCG(gain=(0.0, 1.0, 3.0))"),
+            (gs.AP(), "AP()"),
+            (gs.RR(min_label=math.inf), "RR(min_label=float('inf'))"),
+            (gs.ERR(max_label=4, k=20, empty="skip"), "ERR(max_label=4.0, k=20, empty='skip')"),
+        ],
+    )
+    def test_repr_says_what_is_not_as_by_default(self, metric, text):
+        assert repr(metric) == text
+
+    def test_repr_of_a_metric_of_the_users_own(self):
+        @dataclass(frozen=True, kw_only=True)
+        class Own(gs.Metric):
+            """Own: <i>everything</i> & more."""
+
+            note: str = "a"
+
+            names: ClassVar[Mapping[str, Mapping[str, Any]]] = {"own": {}}
+
+        assert repr(Own(note="<b>", k=3)) == "Own(note='<b>', k=3)"
+        page = Own(note="<b>", k=3)._repr_html_()
+        assert "<b>" not in page
+        assert "<i>" not in page
+        assert "own(note=&lt;b&gt;)@3" in page
+        assert "Own: &lt;i&gt;everything&lt;/i&gt; &amp; more." in page
+
+    @given(any_metric)
+    def test_html_says_name_formula_and_every_option(self, metric):
+        page = ElementTree.fromstring(f"<div>{metric._repr_html_()}</div>")
+        assert page.findtext("p/strong") == str(metric)
+        assert page.findtext("p[2]") == inspect.getdoc(type(metric)).splitlines()[0]
+        shown = {row.findtext("td[1]"): row.findtext("td[2]") for row in page.iterfind("table/tbody/tr")}
+        assert set(shown) == {field.name for field in fields(metric)}
+        assert shown["ties"] == metric.ties
+        assert shown["k"] == ("all ranks" if metric.k is None else str(metric.k))
 
     @given(any_metric)
     def test_pickle(self, metric):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 from functools import cache
 
 import numpy as np
@@ -84,3 +86,31 @@ def from_values():
         return gs.Comparison(dict(zip(names, (first, second), strict=True)), models, **options)
 
     return build
+
+
+OPTIONS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """Headless Chromium; what asks for it is skipped where there is none.
+
+    For one module only: as long as Playwright runs, no other test of the process can start an event loop.
+    """
+    sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright")
+    names = ("chromium", "chromium-browser", "google-chrome")
+    chromium = os.environ.get("GAINSAY_CHROMIUM") or next(filter(None, map(shutil.which, names)), None)
+    if chromium is None:
+        pytest.skip("needs Chromium on the path, or GAINSAY_CHROMIUM")
+    with sync_api.sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=chromium, args=OPTIONS)
+        yield started
+        started.close()

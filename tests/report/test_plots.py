@@ -352,6 +352,14 @@ class TestQueries:
             for text in words(comparison.plot.queries(most=1))
         )
 
+    def test_a_difference_that_would_show_as_zero_is_bounded(self, make):
+        comparison = make(8)
+        table = comparison.queries(*comparison.models[:2], most=1)
+        table[["difference ndcg_linear@10", "difference ndcg_exp@10"]] = [0.5, -4e-5]
+        shown = words(plot_queries(table))
+        assert any(text.endswith("by 0.5000") for text in shown)
+        assert any(text.endswith("by less than 0.0001") for text in shown)
+
     def test_an_empty_table_says_so(self, make):
         comparison = make(8)
         table = comparison.queries(*comparison.models[:2]).head(0)
@@ -475,3 +483,16 @@ def test_pictures_can_be_drawn_in_threads(make):
         thread.join()
     assert failed == []
     assert len(set(drawn)) == 1
+
+
+@pytest.mark.parametrize("columns", [1, 2, 3])
+def test_titles_keep_to_their_own_axes_where_several_share_a_figure(make, columns):
+    figure = Figure(figsize=(5 * columns, 4.5), layout="constrained")
+    axes = figure.subplots(1, columns, squeeze=False)[0]
+    for ax in axes:
+        make(8).plot.conflict(ax)
+    draw(axes[0])
+    ends = [ax._left_title.get_window_extent() for ax in axes]
+    borders = [*(ax.get_tightbbox().x0 for ax in axes[1:]), figure.bbox.x1]
+    for end, border in zip(ends, borders, strict=True):
+        assert end.x1 <= border

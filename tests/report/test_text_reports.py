@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from html.parser import HTMLParser
 
 import numpy as np
@@ -186,3 +187,20 @@ def test_importing_gainsay_loads_neither_matplotlib_nor_jinja():
     code = "import sys, gainsay, gainsay.comparison; print({'matplotlib', 'jinja2'} & set(sys.modules))"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "set()"
+
+
+class TestOneOfAThing:
+    """One query is not 1 queries, wherever it is said."""
+
+    @pytest.fixture
+    def said(self):
+        comparison = gs.compare({"only": [2.0, 1.0]}, gs.Judgments([1, 0], group=[2]), draws=1000)
+        return [repr(comparison), comparison.to_markdown(), comparison._repr_html_(), comparison.verdict.text]
+
+    def test_no_plural(self, said):
+        for text in said:
+            assert not re.search(r"\b1 (queries|models|pairs|documents|candidates)\b", text), text
+
+    def test_the_size_is_there(self, said):
+        assert said[0].startswith("Comparison(1 model, 1 query, metrics")
+        assert "Means over 1 query, with" in said[1]

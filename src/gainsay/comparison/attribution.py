@@ -55,7 +55,8 @@ class Attribution:
         From Järvelin & Kekäläinen's NDCG to Burges': `discount` (`ndcg_jk` to `ndcg_linear`), `gain` (`ndcg_linear` to
         `ndcg_exp`) and `total`. Columns: the two metrics (`from`, `to`), the differences under them (`before`,
         `after`), and `change` = after - before; discount and gain sum to the total. Negative labels have no
-        exponential gain, and then only `discount` is there.
+        exponential gain, and then only `discount` is there. Where each metric has the models as of boosting rounds of
+        its own choice, the models here are as of the rounds of the first compared metric of the DCG family.
 
     Examples
     --------
@@ -204,14 +205,11 @@ def attribute(
     judgments = rankings.judgments
     grades = grades_of(judgments.levels)
     band = rank_bands(bands, [metric.k for metric in wanted], longest=int(judgments.sizes.max()))
-    steps = _steps((usual or wanted)[0], negative=bool(judgments.levels[0] < 0))
-    splits = [Split(metric, rankings, grades, band) for metric in dict.fromkeys([*wanted, *steps])]
-    by_query, cells = {}, {}
-    first, second = (split_model(rankings, model, splits) for model in models)
-    for split, (own, own_cells), (other, other_cells) in zip(splits, first, second, strict=True):
-        by_query[str(split.metric)] = split.share * (own - other)
-        cells[str(split.metric)] = own_cells - other_cells
-    difference = {metric: float(added.sum()) for metric, added in by_query.items()}
+    pivot = (usual or wanted)[0]
+    steps = _steps(pivot, negative=bool(judgments.levels[0] < 0))
+    alike = rankings.as_of(pivot)  # between the steps the definition changes, the rankings do not
+    by_query, cells = _split(rankings, models, [*wanted, *steps] if alike is rankings else wanted, grades, band)
+    between = by_query if alike is rankings else _split(alike, models, steps, grades, band)[0]
     names = tuple(map(str, wanted))
     weighty = rankings.weights > 0
     counts = judgments.relevant(float(grades.lowest[-1]))[weighty]
@@ -220,11 +218,24 @@ def attribute(
         metrics=names,
         queries=len(counts),
         top_grade=grades.names[-1],
-        difference={name: difference[name] for name in names},
+        difference={name: float(by_query[name].sum()) for name in names},
         grades_by_ranks=pd.concat({name: _table(cells[name], grades, band) for name in names}, names=["metric"]),
         by_query_class=_by_class(counts, {name: by_query[name][weighty] for name in names}),
-        parts=_parts(list(map(str, steps)), difference),
+        parts=_parts({str(step): float(between[str(step)].sum()) for step in steps}),
     )
+
+
+def _split(
+    rankings: Rankings, models: tuple[str, str], metrics: Sequence[DCG], grades: Grades, bands: Bands
+) -> tuple[dict[str, Floats], dict[str, Floats]]:
+    """Return by metric what each query adds to the difference of two models, and what each grade and band does."""
+    splits = [Split(metric, rankings, grades, bands) for metric in dict.fromkeys(metrics)]
+    by_query, cells = {}, {}
+    first, second = (split_model(rankings, model, splits) for model in models)
+    for split, (own, own_cells), (other, other_cells) in zip(splits, first, second, strict=True):
+        by_query[str(split.metric)] = split.share * (own - other)
+        cells[str(split.metric)] = own_cells - other_cells
+    return by_query, cells
 
 
 def _attributable(metric: Metric) -> DCG:
@@ -262,9 +273,10 @@ def _by_class(counts: np.ndarray[Any, Any], by_query: dict[str, Floats]) -> pd.D
     return table[table["queries"] > 0]
 
 
-def _parts(steps: list[str], difference: dict[str, float]) -> pd.DataFrame:
+def _parts(difference: dict[str, float]) -> pd.DataFrame:
     import pandas as pd
 
+    steps = list(difference)
     ends = {"discount": (steps[0], steps[1])}
     if len(steps) > 2:
         ends |= {"gain": (steps[1], steps[2]), "total": (steps[0], steps[2])}

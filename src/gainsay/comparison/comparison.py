@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._cached import cached_property
 from ..evaluation import Evaluator
 from ..metrics.names import MetricLike, parse_metrics
 from ..run_evaluation import align_runs
@@ -282,7 +282,8 @@ class Comparison:
     def queries(self, first: str, second: str, most: int = 10) -> pd.DataFrame:
         """Return the queries on which the two primary metrics prefer different models, strongest contradictions first.
 
-        At most `most` of them; see `contradictory_queries` for the columns and an example.
+        At most `most` of them; see `contradictory_queries` for the columns and an example. Where each metric has the
+        models as of boosting rounds of its own choice, both are as of those of the first: one ranking, two metrics.
 
         Raises
         ------
@@ -291,8 +292,13 @@ class Comparison:
         """
         rankings = self._ranked("queries")
         rankings.check_pair(first, second)
-        columns = [self.models.index(first), self.models.index(second)]
-        values = {metric: self.values[metric][:, columns] for metric in self._both_primary()}
+        metrics = self._both_primary()
+        if rankings.by_metric is None:
+            columns = [self.models.index(first), self.models.index(second)]
+            values = {metric: self.values[metric][:, columns] for metric in metrics}
+        else:
+            rankings = rankings.as_of(parse_metrics(metrics[0])[0])
+            values = rankings.values((first, second), metrics)
         return contradictory_queries(rankings, (first, second), values, most)
 
     def _ranked(self, method: str) -> Rankings:
@@ -347,7 +353,10 @@ class Comparison:
         return self.primary
 
     def __repr__(self) -> str:
-        return f"Comparison({len(self.models)} models, {self.query_count} queries, metrics {', '.join(self.metrics)})"
+        from ..report.numbers import count
+
+        size = f"{count(len(self.models), 'model')}, {count(self.query_count, 'query')}"
+        return f"Comparison({size}, metrics {', '.join(self.metrics)})"
 
     def _repr_html_(self) -> str:
         from ..report.notebook import comparison_html

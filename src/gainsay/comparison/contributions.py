@@ -174,9 +174,10 @@ class Split:
 def split_model(rankings: Rankings, model: str, splits: Sequence[Split]) -> list[tuple[Floats, Floats]]:
     """Return the value of each query and the cells of the mean, (queries,) and (grades, bands), for each split."""
     found = [(np.zeros(rankings.judgments.queries), split.blank()) for split in splits]
-    together: dict[tuple[str, str], list[int]] = {}
+    together: dict[tuple[str, str, int], list[int]] = {}
     for place, split in enumerate(splits):
-        together.setdefault((split.metric.ties, split.metric.scores), []).append(place)
+        scores = id(rankings.under(split.metric))
+        together.setdefault((split.metric.ties, split.metric.scores, scores), []).append(place)
     for places in together.values():
         for rows in rankings.ranked(model, by=splits[places[0]].metric):
             for place in places:

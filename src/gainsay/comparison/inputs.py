@@ -11,6 +11,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .._names import check_name
+
 FloatArray: TypeAlias = NDArray[np.float64]
 
 __all__ = [
@@ -86,7 +88,7 @@ def model_names(models: Sequence[str] | None, count: int) -> tuple[str, ...]:
     for place, name in enumerate(models):
         if not isinstance(name, str):
             raise TypeError(f"models[{place}] must be a string, got {name!r} of type {type(name).__name__}")
-        names.append(str(name))
+        names.append(check_name(f"models[{place}]", str(name)))
     if len(names) != count:
         raise ValueError(f"models has {len(names)} names, but the values have {count} columns: one name per column")
     first: dict[str, int] = {}

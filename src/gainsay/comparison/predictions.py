@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._arrays import numbers
+from .._names import check_name
 
 if TYPE_CHECKING:
     from .._typing import Floats
@@ -45,6 +46,7 @@ def read_predictions(models: Any, documents: int, features: Any = None) -> dict[
     for name, source in models.items():
         if not isinstance(name, str):
             raise TypeError(f"names of models must be strings, got {name!r}")
+        check_name("the name of a model", name)
         try:
             scores = numbers("scores", _scores(source, features)).astype(np.float64)
         except (ValueError, TypeError, OSError) as error:

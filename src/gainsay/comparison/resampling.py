@@ -199,10 +199,6 @@ class Noise:
     values: FloatArray
     peaks: FloatArray
 
-    def select(self, rows: list[int]) -> Noise:
-        """Keep these metrics only."""
-        return Noise(self.values[rows], self.peaks[rows])
-
 
 def draw_noise(estimated: Estimate, draws: int, seed: int, chunk: int = 2048) -> Noise:
     """Draw the error of the means from its normal limit: the Gaussian multiplier bootstrap.

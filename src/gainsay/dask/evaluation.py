@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .._bound import Panel
+from .._cached import cached_property
 from .._parts import ratios
 from .summed import Cluster, Summed, evaluated
 
@@ -95,9 +96,12 @@ class ClusterEvaluation:
         return frame
 
     def __repr__(self) -> str:
+        from ..report.numbers import count
+
         width = max(len(name) for name in self.mean)
         lines = "\n".join(f"  {name:<{width}}  {value:.6f}" for name, value in self.mean.items())
-        return f"Evaluation of {self.queries} queries in {len(self._found.queries)} partitions\n{lines}"
+        size = f"{count(self.queries, 'query')} in {count(len(self._found.queries), 'partition')}"
+        return f"Evaluation of {size}\n{lines}"
 
 
 def evaluate(

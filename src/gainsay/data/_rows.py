@@ -107,6 +107,7 @@ class TableBuilder:
         if not self._rows:
             raise ValueError(f"{os.fspath(self._path)}: the file holds no documents")
         qid, query_ids = _encode([(part.query_ids, part.query_runs) for part in parts])
+        self._check_ids(query_ids)
         labels = np.concatenate([part.labels for part in parts])
         documents = [part.document_ids for part in parts if part.document_ids is not None]
         complete = len(documents) == len(parts)
@@ -118,6 +119,16 @@ class TableBuilder:
             end -= len(block)
         document_ids = tuple(name for names in documents for name in names) if complete else None
         return Table(labels, features, qid, query_ids, document_ids)
+
+    def _check_ids(self, query_ids: list[str]) -> None:
+        """Raise where one overlong id would blow up the array of ids, in which all take the room of the longest."""
+        longest = max(map(len, query_ids), default=0)
+        size = longest * len(query_ids) * np.dtype("U1").itemsize
+        if size > self._max_bytes:
+            raise ValueError(
+                f"{os.fspath(self._path)}: {len(query_ids)} query ids need {size} bytes, more than "
+                f"max_bytes={self._max_bytes}, since one of them has {longest} characters"
+            )
 
 
 def _encode(runs: list[tuple[list[str], NDArray[np.int64]]]) -> tuple[NDArray[np.int64], list[str]]:

@@ -20,13 +20,13 @@ MAX_BYTES = 16 * 2**30
 """Default limit on the text of one file after decompression: 16 GiB."""
 
 _GZIP_MAGIC = b"\x1f\x8b"
-_BOM = b"\xef\xbb\xbf"
+BOM = b"\xef\xbb\xbf"
 # Small enough that the arrays made from one chunk stay near the processor, large enough to make NumPy calls cheap.
 _CHUNK_BYTES = 2**20
 # A line longer than this is no line of a ranking file; without a limit a file of one line would be held at once.
 _LINE_BYTES = 64 * 2**20
 # Control characters other than tab, line feed and carriage return: they mark a file that is not text.
-_CONTROL = bytes(set(range(32)) - set(b"\t\n\r")) + b"\x7f"
+CONTROL = bytes(set(range(32)) - set(b"\t\n\r")) + b"\x7f"
 
 
 class Chunk(NamedTuple):
@@ -46,6 +46,12 @@ def shown(token: bytes | str) -> str:
     """Return a token as an error message quotes it: in quotes, cut where it is long."""
     text = token.decode("utf-8", "replace") if isinstance(token, bytes) else token
     return repr(text if len(text) <= 40 else text[:39] + "…")
+
+
+def one_line(text: object, longest: int = 300) -> str:
+    """Return a text, or the message of an error, on one line: without control characters, cut where it is long."""
+    line = " ".join("".join(one if one.isprintable() else " " for one in str(text)).split())
+    return line if len(line) <= longest else f"{line[: longest - 1]}…"
 
 
 @contextmanager
@@ -102,12 +108,12 @@ def numbered_lines(chunk: Chunk) -> Iterator[tuple[int, bytes]]:
 def _checked(path: StrPath, text: bytes, line: int) -> Chunk:
     """Return a chunk of text, or raise where it holds control characters or invalid UTF-8."""
     if line == 1:
-        text = text.removeprefix(_BOM)
+        text = text.removeprefix(BOM)
     chunk = Chunk(text, line)
-    if len(text.translate(None, _CONTROL)) != len(text):
+    if len(text.translate(None, CONTROL)) != len(text):
         for number, content in numbered_lines(chunk):
             for byte in content:
-                if byte in _CONTROL:
+                if byte in CONTROL:
                     raise at_line(path, number, f"control byte 0x{byte:02x}; this is not a text file")
     if not text.isascii():
         try:

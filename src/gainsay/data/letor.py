@@ -148,10 +148,11 @@ def read_lightgbm(
             raise ValueError(f"{os.fspath(path)}: header=True, but the file is SVMlight, which has no header")
         table = read_rows(path, chunks, layout, max_bytes)
     else:
-        layout = replace(layout, form=f"label{separator.decode()}value{separator.decode()}…")
+        between = "\\t" if separator == b"\t" else ","
+        layout = replace(layout, form=f"label{between}value{between}…")
         table = read_columns(path, chunks, separator, layout, max_bytes, header=header)
     rows = table.labels.size
-    sizes = _read_group_sizes(_beside(path, ".query") if query is None else query, path, rows)
+    sizes = _read_group_sizes(_beside(path, ".query") if query is None else query, path, rows, max_bytes)
     if weight is None and os.path.exists(_beside(path, ".weight")):
         weight = _beside(path, ".weight")
     return RankingData(
@@ -159,7 +160,7 @@ def read_lightgbm(
         labels=table.labels,
         qid=np.repeat(np.arange(sizes.size), sizes),
         query_ids=np.arange(sizes.size).astype(np.str_),
-        weight=None if weight is None else _read_weights(weight, path, rows),
+        weight=None if weight is None else _read_weights(weight, path, rows, max_bytes),
     )
 
 
@@ -179,13 +180,15 @@ def _guess_separator(chunks: Iterator[Chunk]) -> tuple[bytes | None, Iterator[Ch
     return separator, itertools.chain(first, chunks)
 
 
-def _read_group_sizes(path: StrPath, data: StrPath, rows: int) -> NDArray[np.int64]:
+def _read_group_sizes(path: StrPath, data: StrPath, rows: int, max_bytes: int) -> NDArray[np.int64]:
     """Read a file of group sizes and check that they sum to the rows of the data file."""
     sizes = []
-    for number, token in _single_tokens(path, "a group size"):
+    for number, token in _single_tokens(path, "a group size", max_bytes):
         if not token.isdigit() or len(token) > 18 or int(token) == 0:
             raise at_line(path, number, f"a group size must be a whole number of at least 1, found {shown(token)}")
         sizes.append(int(token))
+        if len(sizes) > rows:
+            raise at_line(path, number, f"more group sizes than the {rows} documents of {os.fspath(data)}")
     if sum(sizes) != rows:
         raise ValueError(
             f"{os.fspath(path)}: the {len(sizes)} group sizes sum to {sum(sizes)}, "
@@ -194,10 +197,10 @@ def _read_group_sizes(path: StrPath, data: StrPath, rows: int) -> NDArray[np.int
     return np.array(sizes, dtype=np.int64)
 
 
-def _read_weights(path: StrPath, data: StrPath, rows: int) -> NDArray[np.float64]:
+def _read_weights(path: StrPath, data: StrPath, rows: int, max_bytes: int) -> NDArray[np.float64]:
     """Read a file of document weights and check that there is one for each row of the data file."""
     weights = []
-    for number, token in _single_tokens(path, "a weight"):
+    for number, token in _single_tokens(path, "a weight", max_bytes):
         try:
             value = to_number(token)
         except ValueError:
@@ -205,6 +208,8 @@ def _read_weights(path: StrPath, data: StrPath, rows: int) -> NDArray[np.float64
         if not 0 <= value < float("inf"):
             raise at_line(path, number, f"a weight must be finite and not negative, found {shown(token)}")
         weights.append(value)
+        if len(weights) > rows:
+            raise at_line(path, number, f"more weights than the {rows} documents of {os.fspath(data)}")
     if len(weights) != rows:
         raise ValueError(
             f"{os.fspath(path)}: {len(weights)} weights for the {rows} documents of {os.fspath(data)}; "
@@ -213,9 +218,9 @@ def _read_weights(path: StrPath, data: StrPath, rows: int) -> NDArray[np.float64
     return np.array(weights, dtype=np.float64)
 
 
-def _single_tokens(path: StrPath, what: str) -> Iterator[tuple[int, bytes]]:
+def _single_tokens(path: StrPath, what: str, max_bytes: int) -> Iterator[tuple[int, bytes]]:
     """Yield line number and token of every line that is not blank; a line holds one token."""
-    for chunk in read_chunks(path):
+    for chunk in read_chunks(path, max_bytes=max_bytes):
         for number, line in numbered_lines(chunk):
             tokens = line.split()
             if len(tokens) > 1:

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .._names import check_name
+
 if TYPE_CHECKING:
     from gainsay.judgments import Judgments
 
@@ -87,6 +89,8 @@ class RankingData:
                 raise ValueError(f"{name} must have shape ({rows},), one value per row of features, got {array.shape}")
         if self.query_ids.ndim != 1:
             raise ValueError(f"query_ids must be 1-D, got shape {self.query_ids.shape}")
+        _check_writable("query_ids", self.query_ids.tolist())
+        _check_writable("document_ids", self.document_ids or ())
         if self.document_ids is not None and len(self.document_ids) != rows:
             raise ValueError(f"document_ids must hold one id per row ({rows}), got {len(self.document_ids)}")
         queries = len(self.query_ids)
@@ -120,11 +124,12 @@ class RankingData:
             labels = ", ".join(f"{grade:g}: {count}" for grade, count in zip(grades, counts, strict=True))
         else:
             labels = f"from {grades[0]:g} to {grades[-1]:g}"
+        from ..report.numbers import count
+
         rows, columns = self.features.shape
+        size = f"{count(rows, 'document')}, {count(len(self.query_ids), 'query')}, {count(columns, 'feature')}"
         extra = ("" if self.document_ids is None else "; document ids") + ("" if self.weight is None else "; weighted")
-        return (
-            f"RankingData({rows} documents, {len(self.query_ids)} queries, {columns} features; labels {labels}{extra})"
-        )
+        return f"RankingData({size}; labels {labels}{extra})"
 
     @property
     def group(self) -> NDArray[np.int64]:
@@ -289,6 +294,15 @@ class RankingData:
             document_ids=None if names is None else tuple(names[row] for row in rows.tolist()),
             weight=weight,
         )
+
+
+def _check_writable(name: str, ids: Sequence[str]) -> None:
+    """Refuse ids that no table and no file takes, before anything is trained on them."""
+    try:
+        "".join(map(str, ids)).encode()
+    except UnicodeEncodeError:
+        for place, text in enumerate(ids):
+            check_name(f"{name}[{place}]", str(text))
 
 
 def _codes(name: str, values: ArrayLike) -> NDArray[np.int64]:

@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 import csv
-import importlib
 import math
 import os
-import zipfile
-import zlib
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ._npy import is_archive, names_of, read_array, read_member
 from ._numbers import to_number
-from ._text import StrPath, at_line, numbered_lines, read_chunks, shown
+from ._parquet import read_column
+from ._text import MAX_BYTES, StrPath, at_line, numbered_lines, read_chunks, shown
 
 # What separates the columns of a text file; None: any blanks.
 _SEPARATORS = {".csv": ",", ".tsv": "\t", ".txt": None}
 
 
-def read_scores(path: StrPath, *, column: str | None = None) -> NDArray[np.float64]:
+def read_scores(path: StrPath, *, column: str | None = None, max_bytes: int = MAX_BYTES) -> NDArray[np.float64]:
     r"""Read scores, one per row of a data set.
 
     The suffix of the file decides: `.npy` and `.npz` (arrays of NumPy; never pickled objects), `.csv`, `.tsv` and
@@ -33,6 +32,9 @@ def read_scores(path: StrPath, *, column: str | None = None) -> NDArray[np.float
         The file. Text may be compressed with gzip, whatever its name.
     column
         Name of the column, or of the array in an `.npz` file; None: the only one there is.
+    max_bytes
+        Limit on the text after decompression, or on the values of an array or column, in bytes (default 16 GiB). It
+        stops a small file that unfolds without end, or that promises more values than it has.
 
     Returns
     -------
@@ -57,26 +59,21 @@ def read_scores(path: StrPath, *, column: str | None = None) -> NDArray[np.float
     """
     suffix = os.path.splitext(os.fspath(path).removesuffix(".gz"))[1].lower()
     if suffix in (".npy", ".npz"):
-        return _checked(path, _from_numpy(path, column))
+        return _checked(path, _from_numpy(path, column, max_bytes))
     if suffix == ".parquet":
-        return _checked(path, _from_parquet(path, column))
+        return _checked(path, read_column(path, lambda names: _chosen(path, names, column), max_bytes))
     if suffix in _SEPARATORS:
-        return _from_text(path, _SEPARATORS[suffix], column)
+        return _from_text(path, _SEPARATORS[suffix], column, max_bytes)
     known = ".npy, .npz, .csv, .tsv, .txt, .parquet"
     raise ValueError(f"{os.fspath(path)}: cannot tell the format from the suffix {suffix!r}; known are {known}")
 
 
 def _checked(path: StrPath, values: NDArray[Any]) -> NDArray[np.float64]:
-    """Return scores as float64, or raise where they are no numbers or not one per row."""
-    if values.ndim == 2 and values.shape[1] == 1:
-        values = values[:, 0]
-    if values.ndim != 1:
-        raise ValueError(f"{os.fspath(path)}: expected one score per row, found an array of shape {values.shape}")
-    if values.dtype.kind not in "iuf":
-        raise ValueError(f"{os.fspath(path)}: expected numbers, found values of type {values.dtype}")
+    """Return scores as float64, or raise where there are none or one is NaN."""
     if values.size == 0:
         raise ValueError(f"{os.fspath(path)}: the file holds no scores")
-    scores = values.astype(np.float64)
+    with np.errstate(over="ignore", invalid="ignore"):  # beyond the range of float64: infinite, as in text
+        scores = values.astype(np.float64)
     if np.isnan(scores).any():
         missing = np.isnan(scores)
         raise ValueError(
@@ -87,7 +84,7 @@ def _checked(path: StrPath, values: NDArray[Any]) -> NDArray[np.float64]:
 
 def _chosen(path: StrPath, names: list[str], column: str | None) -> str:
     """Return the name of the column to read."""
-    listed = ", ".join(map(repr, names[:20])) + (", …" if len(names) > 20 else "")
+    listed = ", ".join(map(shown, names[:20])) + (", …" if len(names) > 20 else "")
     if column is None:
         if len(names) != 1:
             raise ValueError(f"{os.fspath(path)}: {len(names)} columns, name one with column=; there are {listed}")
@@ -99,43 +96,20 @@ def _chosen(path: StrPath, names: list[str], column: str | None) -> str:
     return column
 
 
-def _from_numpy(path: StrPath, column: str | None) -> NDArray[Any]:
-    refused = f"{os.fspath(path)}: no file of NumPy arrays, or one of Python objects, which are never loaded"
-    with open(path, "rb") as stream:  # opened here, since np.load leaves a damaged .npz open
-        try:
-            loaded = np.load(stream, allow_pickle=False)
-        except (ValueError, EOFError, zipfile.BadZipFile):
-            raise ValueError(refused) from None
-        if isinstance(loaded, np.ndarray):
-            if column is not None:
-                raise ValueError(f"{os.fspath(path)}: the file is a single array; leave out column={column!r}")
-            return loaded
-        name = _chosen(path, list(loaded.files), column)
-        try:
-            values: NDArray[Any] = loaded[name]
-        except (ValueError, EOFError, zipfile.BadZipFile, zlib.error):
-            raise ValueError(refused) from None
-        return values
+def _from_numpy(path: StrPath, column: str | None, max_bytes: int) -> NDArray[Any]:
+    with open(path, "rb") as stream:
+        if is_archive(stream):
+            members = names_of(path, stream)
+            return read_member(path, stream, members[_chosen(path, list(members), column)], max_bytes)
+        values = read_array(path, stream, max_bytes)
+    if column is not None:
+        raise ValueError(f"{os.fspath(path)}: the file is a single array; leave out column={column!r}")
+    return values
 
 
-def _from_parquet(path: StrPath, column: str | None) -> NDArray[Any]:
-    try:
-        pyarrow = importlib.import_module("pyarrow")
-        parquet = importlib.import_module("pyarrow.parquet")
-    except ImportError:
-        raise ImportError("reading .parquet needs pyarrow: pip install 'gainsay[parquet]'") from None
-    try:
-        name = _chosen(path, parquet.read_schema(path).names, column)
-        values = parquet.read_table(path, columns=[name]).column(name).to_pandas()
-    except pyarrow.ArrowInvalid as error:
-        raise ValueError(f"{os.fspath(path)}: no parquet file ({error})") from None
-    numbers: NDArray[Any] = values.to_numpy()
-    return numbers
-
-
-def _from_text(path: StrPath, separator: str | None, column: str | None) -> NDArray[np.float64]:
+def _from_text(path: StrPath, separator: str | None, column: str | None, max_bytes: int) -> NDArray[np.float64]:
     """Read one column of a text file."""
-    rows = _rows(path, separator)
+    rows = _rows(path, separator, max_bytes)
     line, first = next(rows, (1, []))
     if not first:
         raise ValueError(f"{os.fspath(path)}: the file holds no scores")
@@ -155,9 +129,9 @@ def _from_text(path: StrPath, separator: str | None, column: str | None) -> NDAr
     return np.array(scores, dtype=np.float64)
 
 
-def _rows(path: StrPath, separator: str | None) -> Iterator[tuple[int, list[str]]]:
+def _rows(path: StrPath, separator: str | None, max_bytes: int) -> Iterator[tuple[int, list[str]]]:
     """Yield line number and cells of every row; blank lines are allowed at the end of the file only."""
-    lines = (line.decode() for chunk in read_chunks(path) for _, line in numbered_lines(chunk))
+    lines = (line.decode() for chunk in read_chunks(path, max_bytes=max_bytes) for _, line in numbered_lines(chunk))
     table = _csv_rows(path, lines, separator) if separator else enumerate(map(str.split, lines), start=1)
     blank = None
     for number, cells in table:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ._numbers import to_number
-from ._text import MAX_BYTES, StrPath, at_line, numbered_lines, read_chunks, shown
+from ._text import BOM, CONTROL, MAX_BYTES, StrPath, at_line, numbered_lines, read_chunks, shown
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -195,7 +195,7 @@ def write_run(run: pd.DataFrame | Mapping[str, Mapping[str, float]], path: StrPa
     301 Q0 FR94-2 1 2.5 mine
     301 Q0 FR94-1 2 1.5 mine
     """
-    if tag.split() != [tag]:
+    if not _is_word(tag):
         raise ValueError(f"tag must be one word, got {tag!r}")
     frame = _as_frame(run)
     # Codes by first appearance keep the queries in the order given; a stable sort keeps tied documents in theirs.
@@ -208,10 +208,21 @@ def write_run(run: pd.DataFrame | Mapping[str, Mapping[str, float]], path: StrPa
         f"{query} Q0 {document} {rank} {score!r} {tag}\n"
         for query, document, score, rank in zip(*columns, ranks.tolist(), strict=True)
     ).encode()
+    if text.startswith(BOM):  # the first id begins so; a reader takes one mark away
+        text = BOM + text
     # Without a time stamp, equal runs give equal files.
     data = gzip.compress(text, mtime=0) if os.fspath(path).endswith(".gz") else text
     with open(path, "wb") as stream:
         stream.write(data)
+
+
+def _is_word(text: str) -> bool:
+    """Whether a text is one field of a line to `read_run`: only blanks of ASCII part fields."""
+    try:
+        field = text.encode()
+    except UnicodeEncodeError:
+        return False
+    return field.split() == [field] and field.translate(None, CONTROL) == field
 
 
 def _as_frame(run: pd.DataFrame | Mapping[str, Mapping[str, float]]) -> pd.DataFrame:
@@ -220,7 +231,10 @@ def _as_frame(run: pd.DataFrame | Mapping[str, Mapping[str, float]]) -> pd.DataF
 
     if isinstance(run, Mapping):
         rows = [(query, document, score) for query, scores in run.items() for document, score in scores.items()]
-        frame = pd.DataFrame(rows, columns=["query", "document", "score"])
+        try:
+            frame = pd.DataFrame(rows, columns=["query", "document", "score"])
+        except UnicodeEncodeError as error:
+            raise ValueError(f"run has the id {error.object!r}, which cannot be written as UTF-8") from None
     else:
         missing = [name for name in ("query", "document", "score") if name not in run.columns]
         if missing:
@@ -232,7 +246,7 @@ def _as_frame(run: pd.DataFrame | Mapping[str, Mapping[str, float]]) -> pd.DataF
         if frame[name].isna().any():
             raise ValueError(f"run has no {name} in row {int(np.argmax(frame[name].isna()))}")
         frame[name] = frame[name].astype(str)
-        wrong = [text for text in frame[name].unique() if text.split() != [text]]
+        wrong = [text for text in frame[name].unique() if not _is_word(text)]
         if wrong:
             raise ValueError(f"{name} ids must be words without blanks, got {wrong[0]!r}")
     frame["score"] = frame["score"].astype(np.float64)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Literal, TypeVar, get_args
@@ -11,6 +12,7 @@ from typing import Any, Literal, TypeVar, get_args
 import numpy as np
 
 from .._arrays import nearest
+from .._names import check_name
 
 __all__ = ["Candidate", "Gain", "Library", "check_names", "grid"]
 
@@ -20,6 +22,9 @@ T = TypeVar("T")
 
 DEFAULT_OBJECTIVE = {"lightgbm": "lambdarank", "xgboost": "rank:ndcg"}
 """These are also the only objectives that have a training gain."""
+
+MOST_CANDIDATES = 100_000
+"""A grid of more is a mistake, and would not fit into memory."""
 
 _LIGHTGBM_ROUNDS = (
     "num_iterations num_iteration n_iter num_tree num_trees num_round num_rounds nrounds num_boost_round n_estimators "
@@ -177,7 +182,8 @@ def grid(
     Raises
     ------
     ValueError
-        For an empty list or one that holds a value twice, and for what `Candidate` refuses.
+        For an empty list or one that holds a value twice, for more than 100 000 combinations, and for what `Candidate`
+        refuses.
 
     Examples
     --------
@@ -190,6 +196,9 @@ def grid(
         raise TypeError(f"params must be a mapping of parameter to value, got {type(params).__name__}")
     axes = {f"params.{key}": _alternatives(f"params.{key}", value) for key, value in (params or {}).items()}
     axes |= {"gain": _alternatives("training_gain", training_gain), "seed": _alternatives("seed", seed)}
+    count = math.prod(map(len, axes.values()))
+    if count > MOST_CANDIDATES:
+        raise ValueError(f"params and the other lists make {count} candidates, more than {MOST_CANDIDATES}")
     made = []
     for values in itertools.product(*axes.values()):
         point = dict(zip(axes, values, strict=True))
@@ -230,10 +239,7 @@ def _check_name(name: Any) -> None:
         raise TypeError(f"name must be a string, got {name!r}")
     if not name.strip():
         raise ValueError(f"name is blank: {name!r}; it stands in every table")
-    try:
-        name.encode()
-    except UnicodeEncodeError:
-        raise ValueError(f"name cannot be written as UTF-8: {name!r}") from None
+    check_name("name", name)
 
 
 def _check_choice(argument: str, value: Any, known: tuple[str, ...]) -> None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping
+from functools import partial
 from pathlib import Path
 
 from .measured import Measured, OnFold
 from .plan import Plan, Unit
 from .result import ExperimentResult
+from .scores import Read
 from .store import DamagedError, Finished, Store
 
 __all__ = ["collect", "result_of"]
@@ -70,7 +72,28 @@ def result_of(store: Store, plan: Plan, found: Mapping[str, OnFold], directory: 
     if not measured:
         texts = "\n".join(failures.values())
         raise RuntimeError(f"no candidate is finished:\n{texts}")
-    return ExperimentResult(plan, measured, failures, directory)
+    return ExperimentResult(plan, measured, failures, directory, _scores(store, plan, measured, directory))
+
+
+def _scores(store: Store, plan: Plan, measured: Mapping[str, Measured], directory: Path | None) -> Read | None:
+    """Return what reads the scores of a candidate; None where some are missing, as in directories of early versions.
+
+    They are read when asked for, but for a run without directory, of which nothing stays on disk.
+    """
+    if not all(fold.has_scores for candidate in measured.values() for fold in candidate.folds):
+        return None
+    units = {(unit.candidate.name, unit.fold.name): unit for unit in plan.units() if unit.candidate.name in measured}
+    if directory is not None:
+        return partial(_from_disk, store, units)
+    return partial(_from_memory, {key: store.scores(unit) for key, unit in units.items()})
+
+
+def _from_disk(store: Store, units: Mapping[tuple[str, str], Unit], candidate: str, fold: str) -> bytes:
+    return store.scores(units[candidate, fold])
+
+
+def _from_memory(files: Mapping[tuple[str, str], bytes], candidate: str, fold: str) -> bytes:
+    return files[candidate, fold]
 
 
 def _reason(store: Store, unit: Unit) -> str:

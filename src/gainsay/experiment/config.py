@@ -46,6 +46,7 @@ from pathlib import Path
 from typing import Any
 
 from ..data import RankingData, read_letor, read_lightgbm, simulate
+from ..data._text import one_line
 from ..metrics.names import parse_metrics
 from .candidates import Candidate, grid
 from .folds import k_folds
@@ -54,6 +55,9 @@ from .training import library_of
 
 __all__ = ["read_toml"]
 
+
+MAX_BYTES = 2**20
+"""Limit on the file, in bytes: it is written by hand."""
 
 _PASSED_ON = (
     *("metrics", "primary", "seed", "alpha", "rope", "draws"),
@@ -90,8 +94,12 @@ def read_toml(path: str | os.PathLike[str], directory: str | os.PathLike[str] | 
 
 
 def _validated(source: Path) -> ExperimentTable:
+    with open(source, "rb") as file:
+        content = file.read(MAX_BYTES + 1)
+    if len(content) > MAX_BYTES:
+        raise ValueError(f"{source}: larger than {MAX_BYTES} bytes; this is no description of an experiment")
     with _prefixed(f"{source}: not TOML: "):
-        document = tomllib.loads(source.read_text(encoding="utf-8"))
+        document = tomllib.loads(content.decode().replace("\r\n", "\n"))
     with _prefixed(f"{source}: "):
         return read_table(document)
 
@@ -102,7 +110,16 @@ def _prefixed(prefix: str) -> Iterator[None]:
     try:
         yield
     except (ValueError, TypeError) as error:
-        raise ValueError(f"{prefix}{error}") from None
+        raise ValueError(f"{prefix}{_shown(str(error))}") from None
+    except RecursionError:
+        raise ValueError(f"{prefix}tables or lists are nested too deeply") from None
+
+
+def _shown(message: str) -> str:
+    """Return a message without the control characters that keys and values may hold, and of no more than ten lines."""
+    lines = [one_line(line) for line in message.split("\n")]
+    more = [f"and {len(lines) - 9} more"] if len(lines) > 10 else []
+    return "\n".join(lines[:9] + more if more else lines)
 
 
 def _candidates(source: Path, tables: Sequence[CandidateTable]) -> list[Candidate]:

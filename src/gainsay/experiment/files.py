@@ -16,6 +16,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
+from ..data._parquet import check_size
+from ..data._text import MAX_BYTES
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -97,11 +100,12 @@ def to_parquet(frame: pd.DataFrame) -> bytes:
     return buffer.getvalue()
 
 
-def from_parquet(content: bytes) -> pd.DataFrame:
-    """Return the DataFrame in the bytes of a Parquet file."""
+def from_parquet(content: bytes, columns: list[str] | None = None) -> pd.DataFrame:
+    """Return the DataFrame in a Parquet file, or these columns of it; raise where it promises more than `MAX_BYTES`."""
     import pandas as pd
 
-    return pd.read_parquet(io.BytesIO(content), engine="pyarrow")
+    check_size(import_module("pyarrow.parquet").ParquetFile(io.BytesIO(content)).metadata, MAX_BYTES)
+    return pd.read_parquet(io.BytesIO(content), engine="pyarrow", columns=columns)
 
 
 @contextlib.contextmanager

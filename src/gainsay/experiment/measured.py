@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,6 +26,8 @@ class OnFold:
     test: Mapping[int, Floats]
     weights: Floats
     valid_weight: Floats
+    query_ids: Any = ()
+    has_scores: bool = False
 
     @classmethod
     def from_finished(cls, fold: str, finished: Finished, metrics: Sequence[str]) -> OnFold:
@@ -34,9 +36,10 @@ class OnFold:
         for number in finished.test["round"].unique().tolist():
             rows = finished.test[finished.test["round"] == number].sort_values("query")
             test[int(number)] = rows[list(metrics)].to_numpy(np.float64)
-            weights = rows["weight"].to_numpy(np.float64)
+            weights, ids = rows["weight"].to_numpy(np.float64), rows["query_id"].to_numpy()
         curves = finished.curves.sort_values("round")[list(metrics)].to_numpy(np.float64)
-        return cls(fold, curves, test, weights, np.array(finished.manifest["valid_weight"], dtype=np.float64))
+        valid_weight = np.array(finished.manifest["valid_weight"], dtype=np.float64)
+        return cls(fold, curves, test, weights, valid_weight, ids, finished.has_scores)
 
     @property
     def rounds(self) -> list[int]:

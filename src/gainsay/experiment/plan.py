@@ -7,11 +7,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from .candidates import Candidate
+from ..comparison.inputs import check_family, check_level, check_rope, check_seed
+from ..metrics.names import parse_metrics
+from .candidates import Candidate, check_names
 from .files import slug
 from .folds import Fold
 
-__all__ = ["Plan", "Unit", "differences"]
+__all__ = ["Plan", "Unit", "differences", "shortened"]
 
 FORMAT = 1
 """Version of what is written to the directory."""
@@ -96,19 +98,31 @@ class Plan:
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> Plan:
-        """Return the plan that `to_dict` wrote."""
-        primary = stored["primary"]
-        return cls(
-            candidates=tuple(Candidate.from_dict(candidate) for candidate in stored["candidates"]),
+        """Return the plan that `to_dict` wrote; raise where it could not have been written by it."""
+        metrics = tuple(str(metric) for metric in parse_metrics(stored["metrics"]))
+        if list(metrics) != stored["metrics"]:
+            raise ValueError(f"metrics are {shortened(stored['metrics'])} instead of {shortened(list(metrics))}")
+        primary = None if stored["primary"] is None else check_family(stored["primary"], metrics)
+        alpha = check_level(stored["alpha"])
+        seed, draws = check_seed(stored["seed"], stored["draws"], alpha)
+        plan = cls(
+            candidates=check_names(Candidate.from_dict(candidate) for candidate in stored["candidates"]),
             folds=tuple(Fold.from_dict(fold) for fold in stored["folds"]),
             data=dict(stored["data"]),
-            metrics=tuple(stored["metrics"]),
-            primary=None if primary is None else (primary[0], primary[1]),
-            alpha=float(stored["alpha"]),
-            rope=float(stored["rope"]),
-            draws=int(stored["draws"]),
-            seed=int(stored["seed"]),
+            metrics=metrics,
+            primary=primary,
+            alpha=alpha,
+            rope=check_rope(stored["rope"]),
+            draws=draws,
+            seed=seed,
         )
+        slugs = [unit.slug for unit in plan.units()]
+        if not slugs or len(set(slugs)) < len(slugs):
+            raise ValueError("it has no folds, or two of one name")
+        for fold in plan.folds:
+            if not set(fold.parts()) <= set(plan.data):
+                raise ValueError(f"fold {shortened(fold.name)} has parts that are not among the data")
+        return plan
 
     def conflicts(self, earlier: Plan) -> list[str]:
         """Say what keeps this plan from going on where `earlier` left off.
@@ -146,16 +160,17 @@ def differences(before: Any, now: Any, place: str = "") -> list[str]:
         for key in dict.fromkeys([*before, *now]):
             where = f"{place}.{key}" if place else str(key)
             if key not in now:
-                found.append(f"{where} was {_short(before[key])}, is not there")
+                found.append(f"{where} was {shortened(before[key])}, is not there")
             elif key not in before:
-                found.append(f"{where} was not there, is {_short(now[key])}")
+                found.append(f"{where} was not there, is {shortened(now[key])}")
             else:
                 found += differences(before[key], now[key], where)
         return found
     same = type(before) is type(now) and before == now
-    return [] if same else [f"{place} was {_short(before)}, is {_short(now)}"]
+    return [] if same else [f"{place} was {shortened(before)}, is {shortened(now)}"]
 
 
-def _short(value: Any) -> str:
+def shortened(value: Any) -> str:
+    """Return the representation of a value, cut where it is long."""
     text = repr(value)
     return text if len(text) <= 100 else f"{text[:97]}…"

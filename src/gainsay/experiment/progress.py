@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any, Protocol
 
+from ..report.numbers import count
+
 if TYPE_CHECKING:
     from .work import Outcome
 
@@ -91,4 +93,4 @@ def _line(outcome: Outcome) -> str:
     name = "".join(letter if letter.isprintable() else "?" for letter in str(outcome.unit))
     if outcome.failure is not None:
         return f"{name}: failed, {outcome.failure.strip().splitlines()[-1]}"
-    return f"{name}: {outcome.rounds} rounds, {outcome.seconds:.1f} s"
+    return f"{name}: {count(outcome.rounds, 'round')}, {outcome.seconds:.1f} s"

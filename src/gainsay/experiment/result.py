@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._cached import cached_property
 from ..comparison import Comparison, Verdict
 from ..comparison.inputs import natural_key
 from .measured import Measured, paired_loss
+from .scores import rankings_of
 from .store import Store
 from .training import library_of
 
@@ -20,7 +21,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from .._typing import Bools, Floats
+    from ..comparison.rankings import Rankings
     from .plan import Plan
+    from .scores import Read
 
 __all__ = ["ExperimentResult"]
 
@@ -40,6 +43,8 @@ class ExperimentResult:
         Why the others are not.
     directory : Path, optional
         Where the models are.
+    scores : function, optional
+        From candidate and fold to its file of scores on test; without it nothing can be explained.
 
     Attributes
     ----------
@@ -59,6 +64,7 @@ class ExperimentResult:
         measured: Mapping[str, Measured],
         failures: Mapping[str, str] | None = None,
         directory: Path | None = None,
+        scores: Read | None = None,
     ) -> None:
         self.plan = plan
         self.measured = dict(measured)
@@ -66,6 +72,7 @@ class ExperimentResult:
         self.metrics = plan.metrics
         self.failures = dict(failures or {})
         self.directory = directory
+        self._read_scores = scores
 
     @cached_property
     def comparison(self) -> Comparison:
@@ -73,6 +80,9 @@ class ExperimentResult:
 
         With folds each query is in it once, from the fold in which it is tested. Queries that a metric skips for want
         of relevant documents are left out.
+
+        `attribution` splits what each metric says of the candidates as of its own rounds; `queries` has them as of the
+        rounds of the first primary metric.
         """
         return Comparison(
             {
@@ -82,6 +92,7 @@ class ExperimentResult:
             self.candidates,
             weights=None if (self._weights == self._weights[0]).all() else self._weights,
             primary=self.plan.primary,
+            rankings=self._rankings(),
             curves=self.curves,
             alpha=self.plan.alpha,
             rope=self.plan.rope,
@@ -249,11 +260,11 @@ class ExperimentResult:
         return summary(self)
 
     def __repr__(self) -> str:
+        from ..report.numbers import count
+
         failed = f", {len(self.failures)} failed" if self.failures else ""
-        return (
-            f"ExperimentResult({len(self.candidates)} candidates{failed}, {len(self._weights)} queries, "
-            f"metrics {', '.join(self.metrics)})"
-        )
+        size = f"{count(len(self.candidates), 'candidate')}{failed}, {count(len(self._weights), 'query')}"
+        return f"ExperimentResult({size}, metrics {', '.join(self.metrics)})"
 
     def _choice(self, metric: int) -> str:
         """Return the candidate with the largest value on valid; of equal ones the first by name."""
@@ -271,6 +282,12 @@ class ExperimentResult:
     @cached_property
     def _weights(self) -> Floats:
         return self.measured[self.candidates[0]].weights[self._counted]
+
+    def _rankings(self) -> Rankings | None:
+        if self._read_scores is None:
+            return None
+        first = self.plan.primary[0] if self.plan.primary else self.metrics[0]
+        return rankings_of(self.measured, self.metrics, first, self._counted, self._read_scores)
 
     def _test(self, name: str, chooser: int) -> Floats:
         return self.measured[name].test(chooser)[self._counted]

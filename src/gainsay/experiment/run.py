@@ -209,6 +209,7 @@ class Experiment:
         """
         with self._workplace() as store, store.locked():
             self._admit(store)
+            store.tidy()
             libraries: set[str] = {candidate.library for candidate in self.plan.candidates}
             current = {name: library_of(name).version() for name in libraries}
             found = collect(store, self.plan, self.plan.units(), current)
@@ -255,9 +256,8 @@ class Experiment:
             perform_all(store, self.plan, pending, self._parts, executor, report)
         except BaseException as error:
             if self.directory is not None:
-                error.add_note(
-                    f"{left} trainings are left; the others are in {self.directory}. Run the same again to go on."
-                )
+                some = "1 training is" if left == 1 else f"{left} trainings are"
+                error.add_note(f"{some} left; the others are in {self.directory}. Run the same again to go on.")
             raise
         finally:
             progress.stop()
@@ -278,8 +278,11 @@ class Experiment:
                 )
 
     def __repr__(self) -> str:
+        from ..report.numbers import count
+
         folds = f", {len(self.plan.folds)} folds" if len(self.plan.folds) > 1 else ""
-        return f"Experiment({len(self.plan.candidates)} candidates{folds}, metrics {', '.join(self.plan.metrics)})"
+        size = f"{count(len(self.plan.candidates), 'candidate')}{folds}"
+        return f"Experiment({size}, metrics {', '.join(self.plan.metrics)})"
 
 
 def _primary(metrics: Sequence[str], primary: Sequence[MetricLike] | None) -> tuple[str, str] | None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
+import secrets
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,22 +12,25 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..data import RankingData
-from .files import canonical, from_parquet, locked, remove_partial, replace_file, sha256, to_parquet
-from .plan import FORMAT, Plan, Unit, differences
+from .checking import check_finished, check_judged
+from .files import locked, remove_partial, replace_file, sha256, to_parquet
+from .plan import FORMAT, Plan, Unit, differences, shortened
+from .scores import check_scores, scores_frame
+from .sealed import DamagedError, checked, read_frame, refuse_link, sealed, unsealed
+from .shared import PartsOnDisk
 from .training import Trained, library_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["DamagedError", "Finished", "PartsOnDisk", "Store"]
+    from ..data import RankingData
+from ..data._text import one_line
 
-CURVES, TEST, MANIFEST, EXPERIMENT = "curves.parquet", "test.parquet", "manifest.json", "experiment.json"
+__all__ = ["DamagedError", "Finished", "Store"]
+
+CURVES, TEST, SCORES = "curves.parquet", "test.parquet", "scores.parquet"
+MANIFEST, EXPERIMENT, SHARED = "manifest.json", "experiment.json", ".shared"
 _MODELS = {"lightgbm": "model.txt", "xgboost": "model.ubj"}
-
-
-class DamagedError(Exception):
-    """What is in the directory is not what was written there; the message says what is wrong."""
 
 
 @dataclass(frozen=True)
@@ -45,21 +48,24 @@ class Finished:
         Identity, checksums, versions.
     model : bytes
         In the library's own format.
+    has_scores : bool
+        Whether the scores on test are there too; directories of early versions lack them.
     """
 
     curves: pd.DataFrame
     test: pd.DataFrame
     manifest: Mapping[str, Any]
     model: bytes
+    has_scores: bool
 
 
 class Store:
     """Reads and writes the directory of an experiment.
 
     `experiment.json` holds the plan. Each unit has a folder below `candidates` with the model, `curves.parquet`,
-    `test.parquet` and, written last, `manifest.json` with the checksums of the others: a unit is finished where the
-    manifest is there and everything agrees with it. `failures` holds what went wrong, `data` the copy that other
-    processes train from, for as long as they do.
+    `test.parquet`, `scores.parquet` and, written last, `manifest.json` with the checksums of the others: a unit is
+    finished where the manifest is there and everything agrees with it. `failures` holds what went wrong,
+    `.shared` the copy of the data that other processes train from, for as long as they do.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -67,11 +73,19 @@ class Store:
 
     def locked(self) -> AbstractContextManager[None]:
         """Keep other processes from running in the same directory."""
-        return locked(self.directory / ".lock")
+        return locked(self._inside(".lock"))
 
     def folder(self, unit: Unit) -> Path:
         """Return the folder of a unit."""
-        return self.directory / "candidates" / unit.slug
+        return self._inside("candidates", unit.slug)
+
+    def _inside(self, *names: str) -> Path:
+        """Return a path below the directory; a link on the way could lead out of it and is refused."""
+        path = self.directory
+        for name in names:
+            path = path / name
+            refuse_link(path)
+        return path
 
     # ------------------------------------------------------------------------------------------------------- the plan
 
@@ -82,22 +96,25 @@ class Store:
         ------
         DamagedError
             Where it cannot be read.
+        ValueError
+            Where it is a link.
         """
         try:
-            content = (self.directory / EXPERIMENT).read_bytes()
+            content = self._inside(EXPERIMENT).read_bytes()
         except FileNotFoundError:
             return None
         try:
-            document = _unsealed(content)
+            document = unsealed(content)
             if document["format"] != FORMAT:
-                raise DamagedError(f"it has format {document['format']!r}, this version of gainsay reads {FORMAT}")
+                found = shortened(document["format"])
+                raise DamagedError(f"it has format {found}, this version of gainsay reads {FORMAT}")
             return Plan.from_dict(document)
-        except (KeyError, TypeError, ValueError) as error:
-            raise DamagedError(str(error)) from error
+        except (LookupError, TypeError, ValueError, ArithmeticError, RecursionError) as error:
+            raise DamagedError(one_line(error)) from error
 
     def write_plan(self, plan: Plan) -> None:
         """Write the plan."""
-        replace_file(self.directory / EXPERIMENT, _sealed(plan.to_dict()))
+        replace_file(self.directory / EXPERIMENT, sealed(plan.to_dict()))
 
     # ------------------------------------------------------------------------------------------------------ the units
 
@@ -111,6 +128,7 @@ class Store:
             _MODELS[unit.candidate.library]: trained.model,
             CURVES: to_parquet(_curves_frame(plan.metrics, trained)),
             TEST: to_parquet(_test_frame(plan.metrics, trained)),
+            SCORES: to_parquet(scores_frame(trained)),
         }
         for name, content in contents.items():
             replace_file(folder / name, content)
@@ -122,7 +140,7 @@ class Store:
             "seconds": round(seconds, 3),
             "versions": versions(unit.candidate.library),
         }
-        replace_file(folder / MANIFEST, _sealed(manifest))
+        replace_file(folder / MANIFEST, sealed(manifest))
         self._failure_file(unit).unlink(missing_ok=True)
 
     def load(self, plan: Plan, unit: Unit) -> Finished | None:
@@ -133,9 +151,10 @@ class Store:
         DamagedError
             Where a file is missing, cut off or changed.
         ValueError
-            Where the folder is that of another experiment.
+            Where the folder is that of another experiment, or a file or folder is a link.
         """
         folder = self.folder(unit)
+        refuse_link(folder / MANIFEST)
         try:
             content = (folder / MANIFEST).read_bytes()
         except FileNotFoundError:
@@ -148,25 +167,53 @@ class Store:
             raise ValueError(f"{folder} holds another candidate of the same name: {'; '.join(changed)}")
         names = (_MODELS[unit.candidate.library], CURVES, TEST)
         listed = manifest.get("files", {})
-        if set(listed) != set(names):
-            raise DamagedError(f"{MANIFEST} lists {', '.join(map(repr, listed))} instead of {', '.join(names)}")
-        # Only these three names are opened, whatever a manifest may say.
-        model, curves, test = (_checked(folder / name, listed[name]) for name in names)
-        return Finished(
-            _table(CURVES, curves, ["round", *plan.metrics]),
-            _table(TEST, test, ["round", "query", "query_id", "weight", *plan.metrics]),
-            manifest,
-            model,
+        if not isinstance(listed, dict):
+            raise DamagedError(f"{MANIFEST} lists {shortened(listed)}")
+        if set(listed) - {SCORES} != set(names):
+            raise DamagedError(
+                f"{MANIFEST} lists {one_line(', '.join(map(repr, listed)))} instead of {', '.join(names)}"
+            )
+        # Only these three names and that of the scores are opened, whatever a manifest may say.
+        model, curves, test = (checked(folder / name, listed[name]) for name in names)
+        table = read_frame(TEST, test, ["round", "query", "query_id", "weight", *plan.metrics])
+        if SCORES in listed:
+            scores = checked(folder / SCORES, listed[SCORES])
+            try:
+                check_scores(scores, table["round"].unique().tolist())
+                check_judged(scores, table["query"].nunique())
+            except Exception as error:  # pyarrow raises errors of many kinds
+                raise DamagedError(f"{SCORES} cannot be read: {one_line(error)}") from error
+        finished = Finished(
+            read_frame(CURVES, curves, ["round", *plan.metrics]), table, manifest, model, has_scores=SCORES in listed
         )
+        try:
+            check_finished(finished, plan.metrics)
+        except ValueError as error:
+            raise DamagedError(str(error)) from error
+        return finished
+
+    def scores(self, unit: Unit) -> bytes:
+        """Return the file of scores of a finished unit.
+
+        Raises
+        ------
+        RuntimeError
+            Where it is gone or has changed since.
+        """
+        folder = self.folder(unit)
+        try:
+            return checked(folder / SCORES, self._manifest((folder / MANIFEST).read_bytes())["files"][SCORES])
+        except (OSError, KeyError, DamagedError) as error:
+            raise RuntimeError(f"{folder}: the scores cannot be read ({error}); run the experiment again") from error
 
     def _manifest(self, content: bytes) -> dict[str, Any]:
         try:
-            manifest = _unsealed(content)
+            manifest = unsealed(content)
         except ValueError as error:
-            raise DamagedError(f"{MANIFEST}: {error}") from error
+            raise DamagedError(f"{MANIFEST}: {one_line(error)}") from error
         if manifest.get("format") != FORMAT:
             raise DamagedError(
-                f"{MANIFEST} has format {manifest.get('format')!r}, this version of gainsay reads {FORMAT}"
+                f"{MANIFEST} has format {shortened(manifest.get('format'))}, this version of gainsay reads {FORMAT}"
             )
         return manifest
 
@@ -184,54 +231,25 @@ class Store:
             return None
 
     def _failure_file(self, unit: Unit) -> Path:
-        return self.directory / "failures" / f"{unit.slug}.txt"
+        return self._inside("failures", f"{unit.slug}.txt")
 
     # ------------------------------------------------------------------------------------------------------- the data
 
     def share_data(self, parts: Mapping[str, RankingData]) -> PartsOnDisk:
         """Write the data for other processes to map into their memory."""
-        self.forget_data()
-        shared = PartsOnDisk(self.directory / "data", tuple(parts))
-        shared.write(parts)
+        shared = PartsOnDisk(self._inside(SHARED) / secrets.token_hex(6), tuple(parts))
+        try:
+            shared.write(parts)
+        except BaseException:
+            shared.remove()
+            raise
         return shared
 
-    def forget_data(self) -> None:
-        """Remove the copy of the data."""
-        shutil.rmtree(self.directory / "data", ignore_errors=True)
-
-
-class PartsOnDisk(Mapping[str, RankingData]):
-    """Parts of the data as NumPy files; cheap to pickle, and read through the page cache that processes share."""
-
-    _ARRAYS = ("features", "labels", "qid", "query_ids", "weight")
-
-    def __init__(self, folder: Path, names: tuple[str, ...]) -> None:
-        self._folder = folder
-        self._names = names
-
-    def write(self, parts: Mapping[str, RankingData]) -> None:
-        """Write all parts."""
-        for place, part in enumerate(parts.values()):
-            folder = self._folder / str(place)
-            folder.mkdir(parents=True)
-            for name in self._ARRAYS:
-                if getattr(part, name) is not None:
-                    np.save(folder / f"{name}.npy", getattr(part, name), allow_pickle=False)
-
-    def __getitem__(self, name: str) -> RankingData:
-        folder = self._folder / str(self._names.index(name))
-        arrays = {
-            array: np.load(folder / f"{array}.npy", mmap_mode="r", allow_pickle=False)
-            for array in self._ARRAYS
-            if (folder / f"{array}.npy").exists()
-        }
-        return RankingData(**arrays)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._names)
-
-    def __len__(self) -> int:
-        return len(self._names)
+    def tidy(self) -> None:
+        """Remove what runs that were killed have left and no later one would: half files, and copies of the data."""
+        shutil.rmtree(self._inside(SHARED), ignore_errors=True)
+        for folder in (self.directory, self._inside("failures")):
+            remove_partial(folder)
 
 
 def versions(library: str) -> dict[str, str]:
@@ -258,39 +276,3 @@ def _test_frame(metrics: tuple[str, ...], trained: Trained) -> pd.DataFrame:
         about = {"round": number, "query": np.arange(len(values)), "query_id": trained.query_ids, "weight": weights}
         frames.append(pd.DataFrame({**about, **dict(zip(metrics, values.T, strict=True))}))
     return pd.concat(frames, ignore_index=True)
-
-
-def _sealed(document: Mapping[str, Any]) -> bytes:
-    """Return a JSON document with a checksum of itself."""
-    return canonical({**document, "sha256": sha256(canonical(document))})
-
-
-def _unsealed(content: bytes) -> dict[str, Any]:
-    """Return the document in what `_sealed` wrote; raise `ValueError` where it has changed."""
-    document = json.loads(content)
-    if not isinstance(document, dict):
-        raise ValueError("it is not a JSON object")
-    seal = document.pop("sha256", None)
-    if seal != sha256(canonical(document)):
-        raise ValueError("its checksum does not fit its content")
-    return document
-
-
-def _table(name: str, content: bytes, columns: list[str]) -> pd.DataFrame:
-    try:
-        frame = from_parquet(content)
-    except Exception as error:  # pyarrow raises errors of many kinds
-        raise DamagedError(f"{name} cannot be read: {error}") from error
-    if list(frame.columns) != columns:
-        raise DamagedError(f"{name} has the columns {', '.join(map(str, frame.columns))}")
-    return frame
-
-
-def _checked(path: Path, listed: Mapping[str, Any]) -> bytes:
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise DamagedError(f"{path.name} cannot be read: {error.strerror or error}") from error
-    if {"bytes": len(content), "sha256": sha256(content)} != listed:
-        raise DamagedError(f"{path.name} is not as it was written (it has {len(content)} bytes)")
-    return content

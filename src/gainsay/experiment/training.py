@@ -115,6 +115,10 @@ class Trained:
         Of test.
     valid_weight : list of float, one per metric
         The weight of all queries of valid that have a value: how much this fold counts where folds are averaged.
+    labels, qid : ndarray, shape (documents,)
+        Of test.
+    scores : dict of int to ndarray, shape (documents,)
+        Of test, after the rounds of `test`.
     """
 
     model: bytes
@@ -123,6 +127,9 @@ class Trained:
     query_ids: Any
     weights: Floats | None
     valid_weight: list[float]
+    labels: Floats
+    qid: Any
+    scores: dict[int, Any]
 
 
 def best_rounds(curves: Floats) -> list[int]:
@@ -149,13 +156,17 @@ def train_candidate(candidate: Candidate, fold: Fold, metrics: Sequence[str], pa
     curves = np.array(watch.rounds, dtype=np.float64)
     evaluator = Evaluator(parse_metrics(metrics), test.judgments(), threads)
     predict = library.predictor(model, test, threads)
+    scores = {number: predict(number) for number in sorted(set(best_rounds(curves)))}
     return Trained(
         model,
         curves,
-        {number: evaluator(predict(number)).per_query for number in sorted(set(best_rounds(curves)))},
+        {number: evaluator(predicted).per_query for number, predicted in scores.items()},
         test.query_ids,
         query_weights(test),
         counted_weight(metrics, valid),
+        test.labels,
+        test.qid,
+        scores,
     )
 
 

@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import time
 import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor, as_completed
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor, as_completed, wait
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from .folds import Parts
 from .plan import Plan, Unit
+from .shared import PartsOnDisk
 from .store import Store
 from .training import train_candidate
 
 if TYPE_CHECKING:
     from ..data import RankingData
 
-__all__ = ["Outcome", "Task", "perform", "perform_all"]
+__all__ = ["CalledOffError", "Outcome", "Task", "perform", "perform_all"]
+
+
+class CalledOffError(Exception):
+    """The run that asked for a training has ended meanwhile."""
 
 
 @dataclass(frozen=True)
@@ -46,16 +51,28 @@ def perform(task: Task) -> Outcome:
 
     An error in training becomes part of the outcome, for it concerns this candidate alone. One in writing (a full disk)
     is raised: the others would meet it too.
+
+    Raises
+    ------
+    CalledOffError
+        In another process, where the run has ended: nothing has been written.
     """
     store, unit = Store(task.directory), task.unit
+    shared = task.parts if isinstance(task.parts, PartsOnDisk) else None
+    if shared is not None and not shared.are_open:
+        raise CalledOffError(unit)
     started = time.perf_counter()
     try:
         trained = train_candidate(unit.candidate, unit.fold, task.plan.metrics, task.parts)
     except Exception:
+        if shared is not None and not shared.are_open:
+            raise CalledOffError(unit) from None  # perhaps for want of the data
         text = traceback.format_exc()
         store.save_failure(unit, text)
         return Outcome(unit, time.perf_counter() - started, failure=text)
     seconds = time.perf_counter() - started
+    if shared is not None and not shared.are_there:
+        raise CalledOffError(unit)
     store.save(task.plan, unit, trained, seconds)
     return Outcome(unit, seconds, rounds=len(trained.curves))
 
@@ -71,6 +88,7 @@ def perform_all(
     """Do all units, telling `report` of each as it ends.
 
     Threads share the data in memory. To any other executor they go by way of the disk, once, and tasks name the files.
+    However it ends, no training that it began writes anything afterwards.
     """
     if not units:
         return
@@ -79,27 +97,37 @@ def perform_all(
             f"executor must be a concurrent.futures.Executor or None, got {type(executor).__name__}; "
             "for Dask take client.get_executor()"
         )
-    elsewhere = executor is not None and not isinstance(executor, ThreadPoolExecutor)
+    if executor is None:
+        for unit in units:
+            report(perform(Task(store.directory, plan, unit, parts)))
+        return
+    shared = None if isinstance(executor, ThreadPoolExecutor) else store.share_data(parts)
     try:
-        source: Parts = store.share_data(parts) if elsewhere else parts
-        tasks = [Task(store.directory, plan, unit, source) for unit in units]
-        for outcome in map(perform, tasks) if executor is None else _outcomes(executor, tasks):
-            report(outcome)
+        tasks = [Task(store.directory, plan, unit, parts if shared is None else shared) for unit in units]
+        _work_off(executor, tasks, report, (lambda: None) if shared is None else shared.close)
     finally:
-        if elsewhere:
-            store.forget_data()
+        if shared is not None:
+            shared.remove()
 
 
-def _outcomes(executor: Executor, tasks: Sequence[Task]) -> Iterator[Outcome]:
-    futures: list[Future[Any]] = []
+def _work_off(
+    executor: Executor, tasks: Sequence[Task], report: Callable[[Outcome], None], close: Callable[[], None]
+) -> None:
+    """Tell of outcomes as they come; at the end, early or not, begin no more and wait for what has begun."""
+    waiting: set[Future[Outcome]] = set()
     try:
-        futures += [executor.submit(perform, task) for task in tasks]
-        for future in as_completed(futures):
-            yield future.result()
+        for task in tasks:
+            waiting.add(executor.submit(perform, task))
+        for future in as_completed(list(waiting)):
+            waiting.remove(future)
+            report(future.result())
     except BrokenExecutor as error:
         raise RuntimeError(
             "the executor lost a worker process (killed, or out of memory?): give it fewer workers"
         ) from error
     finally:
-        for future in futures:
-            future.cancel()
+        close()  # some executors hand out more than they have workers for, and do not take it back
+        begun = [future for future in waiting if not future.cancel()]
+        for future in wait(begun).done:
+            if future.exception() is None:
+                report(future.result())

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from .. import __version__
+from ..comparison.wording import amount
 from ..metrics.dcg import DCG
 from ..metrics.names import parse_metrics
 from . import tables, words
@@ -72,6 +73,7 @@ class Content:
     contradiction_count: int
     contradiction_table: pd.DataFrame | None = field(repr=False)
     no_queries: str
+    same_rounds: str
     grades: int
     rounds: Table | None
     torn: list[str]
@@ -104,13 +106,14 @@ def gather(comparison: Comparison, queries: int) -> Content:
         conflict_count=0 if conflicts is None else len(conflicts),
         pair=pair,
         attribution=attribution,
-        why=[] if attribution is None or pair is None else words.why_sentences(attribution, pair.reason),
+        why=[] if attribution is None or pair is None else _why(comparison, attribution, pair.reason),
         why_tables=[] if attribution is None else _why_tables(attribution),
         no_why=no_why,
         contradictions=[] if table is None else _strips(table.head(queries), comparison, levels),
         contradiction_count=0 if table is None else len(table),
         contradiction_table=table,
         no_queries=no_queries,
+        same_rounds=_same_rounds(comparison),
         grades=len(levels),
         rounds=None if best is None else tables.best_rounds(best, comparison.verdict.metrics),
         torn=[] if best is None else _torn(comparison, best),
@@ -151,6 +154,25 @@ def _attribution(comparison: Comparison, pair: ChosenPair | None) -> tuple[Attri
     return comparison.attribution(pair.first, pair.second, wanted), ""
 
 
+def _why(comparison: Comparison, attribution: Attribution, reason: str) -> list[str]:
+    return words.why_sentences(attribution, reason, _pivot(comparison))
+
+
+def _pivot(comparison: Comparison) -> str | None:
+    """Return the metric whose boosting rounds `Attribution.parts` is about; None where all metrics have the same."""
+    if comparison.rankings is None or comparison.rankings.by_metric is None:
+        return None
+    names = [*(comparison.primary or ()), *comparison.metrics]
+    return next((name for name in names if isinstance(parse_metrics(name)[0], DCG)), None)
+
+
+def _same_rounds(comparison: Comparison) -> str:
+    """Say of which boosting rounds the contradictory queries are, where metrics have different ones."""
+    if comparison.primary is None or comparison.rankings is None or comparison.rankings.by_metric is None:
+        return ""
+    return f"Both models are at the boosting rounds that {comparison.primary[0]} chose."
+
+
 def _why_tables(attribution: Attribution) -> list[Table]:
     cells = [tables.grades_by_ranks(attribution, metric) for metric in attribution.metrics]
     return [*cells, tables.parts(attribution), tables.query_classes(attribution)]
@@ -186,7 +208,7 @@ def _strips(table: pd.DataFrame, comparison: Comparison, levels: list[float]) ->
         preferences = []
         for metric in metrics:
             value: Any = row[f"difference {metric}"]
-            preferences.append(f"{metric} prefers {short[models[value < 0]]} by {abs(value):.4f}")
+            preferences.append(f"{metric} prefers {short[models[value < 0]]} by {amount(abs(value))}")
         about = f"{count(row['documents'], 'document')}, {row['top grades']:,} of the top grade"
         if comparison.weights is not None:
             about += f", weight {row['weight']:g}"

@@ -14,6 +14,8 @@ are not finite (bounds from a single query) are null.
 - ``why``: object of ``pair`` (first, second), ``reason``, and ``attribution`` (see `Attribution.to_dict`, or null).
 - ``contradictions``: object of ``count`` and ``queries``, the strongest of them: a list of objects, see
   `contradictory_queries`.
+  In an experiment each metric chose boosting rounds itself: ``why`` splits each difference at the rounds of its metric,
+  while ``parts`` in it and ``contradictions`` have both models at the rounds of one metric, the first of its kind.
 - ``curves``: list of objects ``candidate``, ``fold``, ``round``, ``metric``, ``value``; ``best_rounds``: list of
   objects, see `gainsay.report.rounds.best_rounds`.
 """

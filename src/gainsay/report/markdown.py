@@ -58,6 +58,8 @@ def _lines(content: Content) -> Iterator[str]:
     yield "\n## Which queries\n"
     if not content.contradictions:
         yield content.no_queries
+    elif content.same_rounds:
+        yield f"{_safe(content.same_rounds)}\n"
     for found in content.contradictions:
         yield f"- query {_safe(found.query)} ({found.about}): {_safe('; '.join(found.preferences))}"
         for strip in found.strips:
@@ -95,6 +97,10 @@ def _safe(text: str) -> str:
 
     >>> print(_safe("a|b <i>_c_</i>"))
     a\|b &lt;i&gt;\_c\_&lt;/i&gt;
+    >>> print(_safe("https://example.org"))
+    https&#58;//example.org
     """
     text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    return re.sub(r"([\\`*_{}\[\]|#~$])", r"\\\1", text)
+    text = re.sub(r"([\\`*_{}\[\]|#~$])", r"\\\1", text)
+    # GitHub makes links of bare addresses.
+    return re.sub(r"(?i)(?<=\bwww)\.", "&#46;", text.replace("://", "&#58;//"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import re
 import threading
-import xml.etree.ElementTree as ET
+import xml.etree.ElementTree as ET  # nosec B405
 from typing import TYPE_CHECKING, Any
 
 import matplotlib.style
@@ -57,7 +57,8 @@ class Pictures:
             figure.savefig(written, format="svg", metadata={"Date": None, "Creator": None}, transparent=True)
         self._count += 1
         title = ax.get_title(loc="left").replace("\n", " ")
-        return self._inline(ET.fromstring(written.getvalue()), title, alt_text(ax), originals)
+        root = ET.fromstring(written.getvalue())  # nosec B314 # Matplotlib has just written it
+        return self._inline(root, title, alt_text(ax), originals)
 
     def rules(self) -> str:
         """Return the style sheet of all pictures drawn so far."""

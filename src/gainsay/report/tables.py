@@ -75,7 +75,7 @@ def leaderboard(comparison: Comparison) -> Table:
         cells += [means[metric] for metric in witnesses]
         rows.append(cells)
     caption = (
-        f"Means over {comparison.query_count:,} queries, with rank and simultaneous "
+        f"Means over {count(comparison.query_count, 'query')}, with rank and simultaneous "
         f"{100 * (1 - comparison.alpha):g} % confidence interval"
     )
     return Table(caption, columns, rows)
@@ -124,7 +124,7 @@ def pairs(comparison: Comparison, table: pd.DataFrame, caption: str) -> Table:
 def _flag(flag: str, differing: float) -> str:
     if flag == "identical":
         return "never differ"
-    return f"differ on\n{differing:.0f} queries" if flag else ""
+    return f"differ on\n{count(round(differing), 'query')}" if flag else ""
 
 
 def grades_by_ranks(attribution: Attribution, metric: str) -> Table:

@@ -9,6 +9,8 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
+from .numbers import count
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
@@ -45,7 +47,7 @@ def leaderboard_table(comparison: Comparison) -> Group:
             for metric in comparison.metrics
         ]
         table.add_row(Text(str(model)), *cells)
-    return _titled(f"Leaderboard: mean over {comparison.query_count} queries, rank in brackets", table)
+    return _titled(f"Leaderboard: mean over {count(comparison.query_count, 'query')}, rank in brackets", table)
 
 
 def conflicts_table(comparison: Comparison) -> Group | None:

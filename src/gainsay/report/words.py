@@ -84,8 +84,11 @@ def facts(verdict: Verdict) -> list[Fact]:
     return found
 
 
-def why_sentences(attribution: Attribution, reason: str) -> list[str]:
-    """Return what the attribution says, before its tables."""
+def why_sentences(attribution: Attribution, reason: str, rounds: str | None = None) -> list[str]:
+    """Return what the attribution says, before its tables.
+
+    Where each metric chose boosting rounds itself, `rounds` names the one whose rounds the parts are about.
+    """
     short = short_names(attribution.models, 40)
     first, second = (short[name] for name in attribution.models)
     leads = [
@@ -95,11 +98,14 @@ def why_sentences(attribution: Attribution, reason: str) -> list[str]:
         for metric, value in attribution.difference.items()
     ]
     text = [f"{first} against {second} ({reason}): {', '.join(leads)}."]
+    if rounds is not None:
+        text.append("Each metric has the models at the boosting rounds that it chose itself.")
     if {"gain", "discount"} <= set(attribution.parts.index):
         change = attribution.parts["change"]
         ends = attribution.parts.loc["total", ["from", "to"]]
+        fixed = "From" if rounds is None else f"With the models at the rounds that {rounds} chose, from"
         text.append(
-            f"From {ends['from']} to {ends['to']} the difference changes by {change['total']:+.4f}: "
+            f"{fixed} {ends['from']} to {ends['to']} the difference changes by {change['total']:+.4f}: "
             f"{change['discount']:+.4f} by the discount, {change['gain']:+.4f} by the gain."
         )
     return [sentence.replace("-0.", "\u22120.") for sentence in text]

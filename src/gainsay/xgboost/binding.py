@@ -8,7 +8,7 @@ import numpy as np
 import xgboost as xgb
 from xgboost.callback import TrainingCallback
 
-from .._bound import Panel, WeakIdentityMap, in_round
+from .._bound import Panel, WeakIdentityMap, by_size, in_round
 from .._parts import Part
 
 if TYPE_CHECKING:
@@ -69,6 +69,7 @@ class BoundMatrix:
         group = _sizes(boundaries) if whole or dmatrix.num_row() else None
         self.part = Part(panel, labels, group=group, weight=weight if len(weight) else None, whole=whole)
         self.rounds = 0
+        self.where = f" on {by_size(self.part.evaluator.judgments)}" if self.part.evaluator else ""
 
     def outdated(self, dmatrix: xgb.DMatrix) -> bool:
         """Return whether labels, groups or weights have been set anew."""

@@ -45,7 +45,7 @@ def custom_metric(
     ------
     ValueError
         At once for unknown metrics; in the first round for a DMatrix without groups or labels that do not suit the
-        metrics; in any round for NaN scores.
+        metrics; in any round for NaN scores (`keep` then has the model and the rounds before).
 
     Examples
     --------
@@ -90,7 +90,7 @@ class CustomMetric:
             bound = BoundMatrix(self.panel, dmatrix)
             self._bound.set(dmatrix, bound)
         bound.rounds += 1
-        return sums_of(bound.part, predt, bound.rounds)
+        return sums_of(bound.part, predt, bound.rounds, bound.where)
 
 
 def full_precision(log: CustomMetric) -> FullPrecision:

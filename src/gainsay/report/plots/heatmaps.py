@@ -92,7 +92,7 @@ def plot_pairs(comparison: Comparison, ax: Axes | None = None, theme: str = "lig
         if value < 0
     )
     alt = (
-        f"Heat map of differences between {len(names)} models: above the diagonal under {metrics[0]}, "
+        f"Heat map of differences between {count(len(names), 'model')}: above the diagonal under {metrics[0]}, "
         f"below it under {metrics[1]}. {words}. {listed}"
     )
     return finish(ax, colours, words, alt.strip(), x=f"below the diagonal: {metrics[1]}", pad=24, wide=0.5)

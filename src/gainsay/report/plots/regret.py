@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ...comparison.wording import amount
 from ..names import listed_short, short_names
-from ..numbers import mean
+from ..numbers import count, mean
 from .labels import label_points
 from .style import finish, start, theme_named
 
@@ -158,7 +158,8 @@ def _in_words(verdict: Verdict, front: tuple[str, ...], short: dict[str, str]) -
     ]
     more = [f"{len(order) - 12} more are in the leaderboard."] if len(order) > 12 else []
     opening = (
-        f"Scatter plot of {len(order)} models, how far behind the best under {first} across, under {second} up. "
+        f"Scatter plot of {count(len(order), 'model')}, how far behind the best under {first} across, "
+        f"under {second} up. "
         f"Safe choice: {short[verdict.safe_choice]}. Pareto front: {listed_short(front, short)}. "
         f"May be best under both: {listed_short(verdict.common_best, short)}."
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ...comparison.wording import amount
 from ..names import short_names
 from ..numbers import count, difference
 from .style import finish, grade_colours, plain, start, theme_named
@@ -102,7 +103,7 @@ def plot_queries(
 
 
 def _preference(metric: str, value: float, first: str, second: str) -> str:
-    return f"{metric} prefers {first if value > 0 else second} by {abs(value):.4f}"
+    return f"{metric} prefers {first if value > 0 else second} by {amount(abs(value))}"
 
 
 def draw_strip(ax: Axes, labels: Any, top: float, shades: dict[Any, tuple[str, str]], colours: Theme) -> None:

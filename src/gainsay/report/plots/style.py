@@ -142,9 +142,12 @@ def finish(
 ) -> Axes:
     """Give axes their title (the finding), the names of their axes, and their text alternative.
 
-    The title is broken to fit axes that take the share `wide` of the width of their figure.
+    The title is broken to fit axes that take the share `wide` of the width of their column of the figure.
     """
     width = ax.figure.get_figwidth() if isinstance(ax.figure, Figure) else 6.0
+    place = ax.get_subplotspec()
+    if place is not None:
+        width *= len(place.colspan) / place.get_gridspec().ncols
     title = "\n".join(textwrap.wrap(plain(title).replace("p = ", "p\u00a0=\u00a0"), max(24, int(wide * width * 12.5))))
     ax.set_title(title, loc="left", fontsize=11, color=theme.ink, parse_math=False, pad=pad)
     ax.set_xlabel(x, fontsize=9.5, color=theme.ink, parse_math=False)

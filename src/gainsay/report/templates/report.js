@@ -10,6 +10,15 @@
   dark.addEventListener("change", label);
   label();
 
+  // What has to be scrolled sideways must be reachable by keyboard; what fits should be no stop on the way.
+  const reach = new ResizeObserver((changes) => {
+    for (const { target } of changes) {
+      if (target.scrollWidth > target.clientWidth) target.tabIndex = 0;
+      else target.removeAttribute("tabindex");
+    }
+  });
+  for (const drawing of document.querySelectorAll(".drawing")) reach.observe(drawing);
+
   const words = new Intl.Collator("en", { numeric: true });
   const text = (cell) => (cell.querySelector("strong, bdi") || cell.firstChild || cell).textContent.trim();
   const number = (cell) => {

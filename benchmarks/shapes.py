@@ -1,0 +1,73 @@
+"""Data sets to time with: web-search queries, and sets of any size whose queries are short, middling or very long."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+CHUNK = 4_000_000
+"""Documents drawn at a time, so that drawing needs little memory beyond the result."""
+
+GRADES = np.array([0.52, 0.32, 0.13, 0.02, 0.01])
+"""Chance of each label, as in MSLR-WEB30K."""
+
+SHAPES = {
+    "short": "5 to 10 documents a query",
+    "MSLR-like": "about 120 documents a query, log-normal",
+    "very long": "10,000 to 1,000,000 documents a query, log-uniform",
+}
+"""What lengths queries have."""
+
+
+class Data(NamedTuple):
+    """Ragged queries, and scores that are all different or full of ties."""
+
+    labels: NDArray[Any]
+    sizes: NDArray[np.int64]
+    scores: dict[str, NDArray[np.float64]]
+
+
+def make_data(documents: int, seed: int = 0) -> Data:
+    """Draw queries with the lengths and grades of a web-search set: about so many documents, 100 a query."""
+    rng = np.random.default_rng(seed)
+    sizes = np.maximum(1, rng.lognormal(np.log(90), 0.5, documents // 100).astype(np.int64))
+    n = int(sizes.sum())
+    untied = rng.normal(size=n)
+    scores = {"untied": untied, "tied": np.round(untied, 1), "constant": np.zeros(n)}
+    return Data(rng.choice(5, n, p=GRADES), sizes, scores)
+
+
+def make_shape(shape: str, documents: int, ties: str = "untied", seed: int = 0) -> Data:
+    """Draw exactly so many documents; the last query is cut where they end.
+
+    Labels take one byte each. Scores are "untied", all different, or "tied", with one digit after the point; untied
+    ones need 64 bits, since 32 hold too few values for queries of a million documents.
+    """
+    rng = np.random.default_rng(seed)
+    labels = np.empty(documents, dtype=np.int8)
+    scores = np.empty(documents)
+    for start in range(0, documents, CHUNK):
+        part = slice(start, min(start + CHUNK, documents))
+        chance = rng.random(part.stop - part.start, dtype=np.float32)
+        labels[part] = np.searchsorted(np.cumsum(GRADES)[:-1].astype(np.float32), chance, side="right")
+        rng.standard_normal(out=scores[part])
+        if ties == "tied":
+            np.round(scores[part], 1, out=scores[part])
+    return Data(labels, _sizes(shape, documents, rng), {ties: scores})
+
+
+def _sizes(shape: str, documents: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    if shape == "short":
+        sizes = rng.integers(5, 10, documents // 5 + 1, endpoint=True)
+    elif shape == "MSLR-like":
+        spread = 0.5
+        sizes = rng.lognormal(np.log(120) - spread**2 / 2, spread, documents // 60 + 20).astype(np.int64) + 1
+    else:
+        sizes = np.exp(rng.uniform(np.log(1e4), np.log(1e6), documents // 10_000 + 1)).astype(np.int64)
+    ends = np.minimum(np.cumsum(sizes), documents)
+    if ends[-1] < documents:
+        raise ArithmeticError(f"{len(sizes)} {shape} queries hold {ends[-1]} documents only")
+    cut = np.diff(ends, prepend=0)
+    return cut[cut > 0]

@@ -1,0 +1,57 @@
+"""`experiment.json`, the plan in the directory of an experiment; the fuzzer's bytes are JSON that is then sealed."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+from gainsay.experiment import Experiment
+from gainsay.experiment.candidates import Candidate
+from gainsay.experiment.folds import Fold
+from gainsay.experiment.plan import Plan
+from gainsay.experiment.sealed import sealed
+
+from .oracle import attempt
+
+_KNOWN = {"num_boost_round": 3, "early_stopping_rounds": 0, "seed": 1, "threads": 1}
+PLAN = Plan(
+    candidates=(Candidate("a", "lightgbm", {"num_leaves": 7}, **_KNOWN), Candidate("b", "xgboost", **_KNOWN)),
+    folds=(Fold("", ("train",), "valid", "test"),),
+    data={"train": "1", "valid": "2", "test": "3"},
+    metrics=("ndcg_linear@10", "mrr"),
+    primary=("ndcg_linear@10", "mrr"),
+    alpha=0.05,
+    rope=0.0,
+    draws=200,
+    seed=1,
+)
+SEEDS = (json.dumps(PLAN.to_dict()).encode(), b"{", b"[" * 3000, b'{"format": 1, "candidates": []}')
+TOKENS = (
+    *b'"candidates" "folds" "data" "metrics" "primary" null true -1 1e999 NaN "..", "/etc/passwd" "\\ud800"'.split(),
+    *b'"name" "library" "params" "format" "train" "seed" "draws" "rope" "alpha" [] {} ,'.split(),
+)
+
+
+def check(content: bytes, folder: Path) -> None:
+    """Load: no candidate is finished, which is a RuntimeError, or the file is wrong."""
+    directory = folder / "run"
+    shutil.rmtree(directory, ignore_errors=True)
+    directory.mkdir()
+    path = directory / "experiment.json"
+    path.write_bytes(resealed(content))
+    try:
+        attempt(lambda: Experiment.load(directory), directory, lines=False)
+    except RuntimeError as error:
+        if "no candidate is finished" not in str(error):
+            raise
+
+
+def resealed(content: bytes) -> bytes:
+    """Return a document with the checksum that fits; it guards against accidents only, anybody can work it out."""
+    try:
+        document = json.loads(content)
+        document.pop("sha256", None)
+        return sealed(document)
+    except (ValueError, TypeError, AttributeError, RecursionError):
+        return content

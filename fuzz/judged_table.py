@@ -1,0 +1,26 @@
+"""The command line's table of judgments and scores as CSV and TSV."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+from gainsay._inputs import from_table
+
+from .oracle import attempt
+
+SEEDS = (
+    b"query,label,a,b\nq1,1,0.5,1\nq1,0,0.25,2\nq2,2,-1e3,\n",
+    b'\xef\xbb\xbflabel\tquery\ta\r\n1\t"a\tb"\t2\r\n\r\n0\t1\t2\r\n',
+    b"label,query\n1,2,3\n4\n",
+    gzip.compress(b"query,label,a\n1,1,1\n", mtime=0),
+)
+TOKENS = (b",", b"\t", b"\r", *b'query label " nan inf -1 99999999999999999999 NA True 0x1'.split())
+
+
+def check(content: bytes, folder: Path) -> None:
+    """Read CSV and TSV. A table has rows, not lines: a quoted cell may reach over several."""
+    for suffix in (".csv", ".tsv"):
+        path = folder / f"table{suffix}"
+        path.write_bytes(content)
+        attempt(lambda: from_table(path, "label", "query", []), path, lines=False)  # noqa: B023

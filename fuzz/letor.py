@@ -1,0 +1,46 @@
+"""`gainsay.data.read_letor`: SVMlight lines with query ids, plain and through gzip."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+from unittest.mock import patch
+
+from gainsay.data import RankingData, _svmlight, read_letor
+
+from .oracle import attempt, same
+
+SEEDS = (
+    b"2 qid:7 1:0.5 3:1 # docid = A\n0 qid:7 2:0.2 # docid = B\n1 qid:8 1:3 # docid = C\n",
+    b"\xef\xbb\xbf0.5 qid:caf\xc3\xa9 1:-1e3 2:nan\r\n\r\n# comment\n-1 qid:b 1:+.5\t9:1.\n",
+    b"1 qid:1 1:12345678901234567890 2:0.1234567890123456789 3:1e308\n1 qid:1",
+    b"1 qid:1 999999999:1\n",
+    b"1 qid:" + b"x" * 90 + b" 1:1\n0 qid:y 1:1\n",
+    gzip.compress(b"1 qid:1 1:0.5 2:1\n0 qid:1 1:2\n", mtime=0),
+)
+TOKENS = (b" 1:", b"# docid = ", b"\n", b"\r\n", b"\xc2\xa0", b"\x1f\x8b", *b"qid: nan inf 1e400 0x1 _".split())
+LIMIT = 2**22
+
+
+def check(content: bytes, folder: Path) -> None:
+    """Read plain, through gzip, and line by line: the same data, or the same message."""
+    path = folder / "data.txt"
+    path.write_bytes(content)
+    found = _read(path)
+    with patch.object(_svmlight, "_parse_chunk", return_value=None):
+        same(found, _read(path), "whole arrays of tokens against one line at a time")
+    if not content.startswith(b"\x1f\x8b"):
+        path.write_bytes(gzip.compress(content, 1, mtime=0))
+        same(found, _read(path), "plain against gzip")
+
+
+def _read(path: Path) -> object:
+    found = attempt(lambda: read_letor(path, max_bytes=LIMIT), path, lines=True)
+    return found if isinstance(found, str) else plain(found)
+
+
+def plain(data: RankingData) -> object:
+    """Return data as values that compare by content, NaN included."""
+    features = (data.features.shape, data.features.tobytes())
+    weight = None if data.weight is None else data.weight.tolist()
+    return features, data.labels.tobytes(), data.qid.tolist(), data.query_ids.tolist(), data.document_ids, weight

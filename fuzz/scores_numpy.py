@@ -1,0 +1,56 @@
+"""`gainsay.data.read_scores` on NumPy's files: `.npy`, and `.npz`, which is a zip file of them."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gainsay.data import read_scores
+
+from .oracle import attempt
+
+LIMIT = 2**22
+
+
+def _npy(array: Any, version: tuple[int, int] | None = None) -> bytes:
+    written = io.BytesIO()
+    np.lib.format.write_array(written, np.asarray(array), version=version, allow_pickle=True)
+    return written.getvalue()
+
+
+def _npz(packing: Any, **arrays: Any) -> bytes:
+    written = io.BytesIO()
+    packing(written, **arrays)
+    return written.getvalue()
+
+
+def _zip(method: int) -> bytes:
+    written = io.BytesIO()
+    with zipfile.ZipFile(written, "w", method) as archive:
+        archive.writestr("a.npy", _npy([1.0]))
+    return written.getvalue()
+
+
+SEEDS = (
+    _npy([0.5, -1.25, 3e-7]),
+    _npy(np.array([[1], [2]], dtype=">i4"), (2, 0)),
+    _npy([0.5, 1]).replace(b"(2,)", b"(-1,)").replace(b" \n", b"\n"),
+    _npy([0.5, 1]).replace(b"(2,), }  ", b"(2**62,),}"),
+    _npy(np.array([{}], dtype=object)),
+    _npz(np.savez, a=[1.0, 2.0]),
+    _npz(np.savez_compressed, a=[1.0, 2.0], b=[3.0]),
+    _zip(zipfile.ZIP_LZMA),
+)
+TOKENS = (b"\x93NUMPY\x01\x00", b"'descr': '<f8'", b"'fortran_order': True", b"'shape': (99999999999,)", b"|O", b"PK")
+
+
+def check(content: bytes, folder: Path) -> None:
+    """Read with a column named and without; the suffix does not matter."""
+    path = folder / "scores.npy"
+    path.write_bytes(content)
+    for column in (None, "a"):
+        attempt(lambda: read_scores(path, column=column, max_bytes=LIMIT), path, lines=False)  # noqa: B023

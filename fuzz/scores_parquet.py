@@ -1,0 +1,39 @@
+"""`gainsay.data.read_scores` and the command line's tables on Parquet files."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from gainsay._inputs import read_table
+from gainsay.data import read_scores
+
+from .oracle import attempt
+
+
+def _parquet(compression: Any = "snappy", **columns: Any) -> bytes:
+    written = io.BytesIO()
+    pd.DataFrame(columns).to_parquet(written, engine="pyarrow", compression=compression, index=False)
+    return written.getvalue()
+
+
+SEEDS = (
+    _parquet(a=[0.5, 1.5]),
+    _parquet(None, a=[1, 2], b=[0.5, None]),
+    _parquet("zstd", query=["x", "x"], label=[0, 1], a=[0.5, 0.25]),
+    b"PAR1PAR1",
+)
+TOKENS = (b"PAR1", b"ARROW:schema", b"pandas", b"\xff\xff\xff\x7f", b"\xff\xff\xff\xff\x0f", b"schema")
+LIMIT = 2**22
+
+
+def check(content: bytes, folder: Path) -> None:
+    """Read one column, and all of them."""
+    path = folder / "scores.parquet"
+    path.write_bytes(content)
+    for column in (None, "a"):
+        attempt(lambda: read_scores(path, column=column, max_bytes=LIMIT), path, lines=False)  # noqa: B023
+    attempt(lambda: read_table(path), path, lines=False)

@@ -1,0 +1,169 @@
+"""Functions that evaluate our metrics in every round of a training."""
+
+from __future__ import annotations
+
+import weakref
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from .._bound import Panel, WeakIdentityMap, by_size, clash, positive_int
+from .results import REMEDY, builtin_names, name_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    import lightgbm as lgb
+
+    from ..evaluation import Evaluator
+    from ..judgments import NegativeLabels
+    from ..metrics.names import MetricLike
+
+EvalTuple = tuple[str, float, bool]
+
+
+def feval(
+    metrics: MetricLike | Iterable[MetricLike],
+    *,
+    every: int = 1,
+    convention: str | None = None,
+    negative_labels: NegativeLabels = "refuse",
+    n_jobs: int | None = None,
+) -> Feval:
+    """Return a `feval` for `lightgbm.train` and `lightgbm.cv` that logs metrics on the grouped validation data.
+
+    Labels, groups and weights come from each `Dataset`; everything that depends on them alone is worked out in the
+    first round.
+
+    Parameters
+    ----------
+    metrics : str, Metric, or an iterable of them
+        See `gainsay.parse_metrics`.
+    every : int
+        Evaluate in every n-th round only, counted from the first: 1, 1 + every, 1 + 2 * every, …; in the others nothing
+        is logged. (The first round is always among them: LightGBM's own recording callbacks take the names from it.)
+    convention : str, optional
+        Read metric names as this library does; see `gainsay.parse_metrics`.
+    negative_labels : {"refuse", "allow", "zero"}
+        See `gainsay.Judgments`.
+    n_jobs : int, optional
+        Threads; by default the CPUs that the process may use.
+
+    Raises
+    ------
+    ValueError
+        At once for unknown metrics; in the first round for a Dataset without groups, labels that do not suit the
+        metrics, or a name that a built-in metric has too; in any round for NaN scores (`keep` then has the model and
+        the rounds before).
+
+    Examples
+    --------
+    >>> import lightgbm as lgb
+    >>> from gainsay.data import simulate
+    >>> from gainsay.lightgbm import feval
+    >>> data = simulate(30, seed=1)
+    >>> train = lgb.Dataset(data.features, data.labels, group=data.group)
+    >>> curves = {}
+    >>> booster = lgb.train(
+    ...     {"objective": "lambdarank", "metric": "None", "verbose": -1}, train, num_boost_round=3, valid_sets=[train],
+    ...     feval=feval(["ndcg_linear@10", "ndcg_exp@10"]), callbacks=[lgb.record_evaluation(curves)])
+    >>> list(curves["training"]), len(curves["training"]["ndcg_exp@10"])
+    (['ndcg_linear@10', 'ndcg_exp@10'], 3)
+    """
+    return Feval(Panel(metrics, convention, negative_labels, n_jobs), positive_int("every", every, "rounds"))
+
+
+def eval_metric(
+    metrics: MetricLike | Iterable[MetricLike],
+    *,
+    every: int = 1,
+    convention: str | None = None,
+    negative_labels: NegativeLabels = "refuse",
+    n_jobs: int | None = None,
+) -> EvalMetric:
+    """Return an `eval_metric` for `LGBMRanker.fit`; parameters as for `feval`.
+
+    Examples
+    --------
+    >>> import lightgbm as lgb
+    >>> from gainsay.data import simulate
+    >>> from gainsay.lightgbm import eval_metric
+    >>> train, valid = simulate(60, seed=1).split_queries(0.5, 0.5, seed=1)
+    >>> ranker = lgb.LGBMRanker(n_estimators=3, metric="None", verbose=-1).fit(
+    ...     train.features, train.labels, group=train.group, eval_X=valid.features, eval_y=valid.labels,
+    ...     eval_group=[valid.group], eval_metric=eval_metric(["ndcg_linear@10", "mrr"]))
+    >>> list(ranker.evals_result_["valid_0"])
+    ['ndcg_linear@10', 'mrr']
+    """
+    return EvalMetric(Panel(metrics, convention, negative_labels, n_jobs), positive_int("every", every, "rounds"))
+
+
+class _Bound(NamedTuple):
+    """A data set's evaluator, and by what to know whether it is still the same data set and the same training."""
+
+    evaluator: Evaluator
+    group: Any
+    weight: Any
+    training: _Training
+
+
+class _Training:
+    """Counts the rounds of one training, which LightGBM's prediction buffer stands for."""
+
+    def __init__(self, predictions: Any) -> None:
+        self.buffer = weakref.ref(predictions)
+        self.rounds = 0
+
+
+class _Adapter:
+    """What the two forms of evaluation function share."""
+
+    def __init__(self, panel: Panel, every: int) -> None:
+        self.panel = panel
+        self.every = every
+        self._bound: WeakIdentityMap[_Bound] = WeakIdentityMap()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.panel, self.every)
+
+    def _evaluate(self, scores: Any, labels: Any, group: Any, weight: Any, params: Any = None) -> list[EvalTuple]:
+        bound = self._bound.get(labels)
+        if bound is None or bound.group is not group or bound.weight is not weight:
+            bound = self._bind(scores, labels, group, weight, params)
+        elif bound.training.buffer() is not scores:
+            bound = bound._replace(training=_Training(scores))
+            self._bound.set(labels, bound)
+        training = bound.training
+        training.rounds += 1
+        if (training.rounds - 1) % self.every:
+            return []
+        where = f" on {name_of(labels) or by_size(bound.evaluator.judgments)}"
+        values = self.panel.evaluate(bound.evaluator, scores, round_number=training.rounds, where=where)
+        return [(name, value, True) for name, value in zip(self.panel.names, values, strict=True)]
+
+    def _bind(self, scores: Any, labels: Any, group: Any, weight: Any, params: Any) -> _Bound:
+        if group is None:
+            raise ValueError(
+                "the data set has no groups: give it group= (documents per query), as ranking metrics need queries"
+            )
+        for name in set(self.panel.names) & builtin_names(params or {}):
+            raise clash(name, "LightGBM", REMEDY)
+        bound = _Bound(self.panel.bind(labels, group=group, weight=weight), group, weight, _Training(scores))
+        self._bound.set(labels, bound)
+        return bound
+
+
+class Feval(_Adapter):
+    """An evaluation function as `lightgbm.train` and `lightgbm.cv` take it; made by `feval`."""
+
+    def __call__(self, preds: Any, eval_data: lgb.Dataset) -> list[EvalTuple]:
+        """Return (name, value, True) of each metric, or nothing in rounds that are left out."""
+        return self._evaluate(
+            preds, eval_data.get_label(), eval_data.get_group(), eval_data.get_weight(), eval_data.params
+        )
+
+
+class EvalMetric(_Adapter):
+    """An evaluation function as LightGBM's scikit-learn estimators take it; made by `eval_metric`."""
+
+    def __call__(self, y_true: Any, y_pred: Any, weight: Any, group: Any) -> list[EvalTuple]:
+        """Return (name, value, True) of each metric, or nothing in rounds that are left out."""
+        return self._evaluate(y_pred, y_true, group, weight)

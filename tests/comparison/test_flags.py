@@ -1,0 +1,122 @@
+"""The reservations of a verdict, word for word, at the numbers where they begin and end."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from gainsay.comparison.flags import Flag, listed
+from gainsay.comparison.verdict import Verdict
+
+
+def flags_of(linear, exponential, **options):
+    """Flags by code."""
+    return {flag.code: flag for flag in Verdict.from_values(linear, exponential, draws=200, **options).flags}
+
+
+def distinct(queries, models, seed=0):
+    """Values of models that differ on every query, no two means alike."""
+    return np.random.default_rng(seed).random((queries, models)) + np.arange(models)
+
+
+@pytest.mark.parametrize(
+    ("names", "options", "expected"),
+    [
+        (["a"], {}, "a"),
+        (["a", "b"], {}, "a and b"),
+        (["a", "b", "c"], {}, "a, b and c"),
+        (["a", "b"], {"word": "or"}, "a or b"),
+        (list("abcdef"), {}, "a, b, c, d, e and f"),
+        (list("abcdefg"), {}, "a, b, c, d, e, f and 1 more"),
+        (list("abc"), {"most": 3}, "a, b and c"),
+        (list("abcd"), {"most": 2, "word": "or"}, "a, b or 2 more"),
+    ],
+)
+def test_lists_in_words(names, options, expected):
+    assert listed(names, **options) == listed(tuple(names), **options) == expected
+
+
+def test_a_flag_prints_its_message():
+    assert str(Flag("code", "What is meant.", ("a",))) == "What is meant."
+
+
+def test_a_flag_as_a_dict():
+    flag = Flag("thin pairs", "What is meant.", ("a", "b"), (("a", "b"),))
+    assert flag.to_dict() == {
+        "code": "thin pairs",
+        "message": "What is meant.",
+        "models": ["a", "b"],
+        "pairs": [["a", "b"]],
+    }
+
+
+def test_one_model():
+    found = flags_of(distinct(1, 1), distinct(1, 1), models=["only"])
+    assert found == {"one model": Flag("one model", "There is one model only, so nothing is compared.", ("only",))}
+
+
+@pytest.mark.parametrize(
+    ("queries", "size"), [(1, "1 query"), (2, "2 queries"), (29, "29 queries"), (30, None), (31, None)]
+)
+def test_few_queries_are_less_than_thirty(queries, size):
+    flag = flags_of(distinct(queries, 2), distinct(queries, 2, seed=1)).get("few queries")
+    says = f"There is evidence from {size} only: below 30 nothing is decided."
+    assert flag == (None if size is None else Flag("few queries", says))
+
+
+def test_uneven_weights_are_worth_less_than_half_their_queries():
+    """Of n weights, c of them 1 and the others near 0, (Σw)²/Σw² is c."""
+    values = distinct(100, 2), distinct(100, 2, seed=1)
+    for counting, expected in ((49, True), (51, False)):
+        weights = np.where(np.arange(100) < counting, 1.0, 1e-9)
+        flag = flags_of(*values, weights=weights).get("uneven weights")
+        says = f"The weights are so uneven that 100 queries are worth about {counting}."
+        assert flag == (Flag("uneven weights", says) if expected else None)
+
+
+def test_tied_winners_are_named_for_the_metric_they_tie_under():
+    one = distinct(40, 3)
+    one[:, 1] = one[::-1, 2]
+    found = flags_of(one, distinct(40, 3, seed=1), models=["a", "b", "c"], metric_names=["x", "y"])
+    says = "b and c share the highest mean x; b stands for them, by name."
+    assert found["tied winners"] == Flag("tied winners", says, ("b", "c"))
+
+
+@pytest.mark.parametrize(
+    ("models", "named"),
+    [
+        (2, "model 1 and model 2"),
+        (3, "model 1 and model 2, model 1 and model 3 as well as model 2 and model 3"),
+        (4, "6 of 6 pairs of models"),
+    ],
+)
+def test_more_than_three_pairs_are_counted_and_fewer_named(models, named):
+    same = np.repeat(distinct(40, 1), models, axis=1)
+    flag = flags_of(same, same)["identical models"]
+    names = tuple(f"model {number}" for number in range(1, models + 1))
+    assert flag.message == f"{named} never differ: what holds for the one holds for the other."
+    assert flag.models == names
+    assert flag.pairs == tuple((a, b) for at, a in enumerate(names) for b in names[at + 1 :])
+
+
+@pytest.mark.parametrize(
+    ("differing", "code", "says"),
+    [
+        (0, "ignored pairs", "differ on fewer than 30 queries under a metric, which then decides nothing between them"),
+        (
+            29,
+            "ignored pairs",
+            "differ on fewer than 30 queries under a metric, which then decides nothing between them",
+        ),
+        (30, "thin pairs", "differ on fewer than 100 queries under a metric: what it says of them is rough"),
+        (99, "thin pairs", "differ on fewer than 100 queries under a metric: what it says of them is rough"),
+        (100, None, None),
+    ],
+)
+def test_pairs_that_differ_on_few_queries_under_one_metric(differing, code, says):
+    first = np.zeros((150, 2))
+    first[:differing, 1] = np.random.default_rng(0).random(differing) + 0.1
+    found = flags_of(first, distinct(150, 2), models=["a", "b"])
+    about_pairs = [flag for name, flag in found.items() if name.endswith(("pairs", "models"))]
+    pair = ("a", "b")
+    assert about_pairs == ([] if code is None else [Flag(code, f"a and b {says}.", pair, (pair,))])

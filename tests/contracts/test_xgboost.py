@@ -1,0 +1,199 @@
+"""What XGBoost does that our adapter is built on, and the traps that it avoids: each fails when the library changes.
+
+Built-in metrics that stop at 32, and weights of queries without relevant documents: see the tests of oracles.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+
+import numpy as np
+import pytest
+import xgboost as xgb
+
+PARAMS = {"objective": "rank:ndcg", "nthread": 1, "eval_metric": "ndcg@3"}
+SIZES = np.full(10, 6)
+ROWS = int(SIZES.sum())
+FEATURES = np.random.default_rng(0).normal(size=(ROWS, 3))
+LABELS = np.random.default_rng(1).integers(0, 5, ROWS)
+THIRD = 1 / 3
+
+
+def matrix(labels=LABELS, weight=None):
+    data = xgb.DMatrix(FEATURES, labels, nthread=1)
+    data.set_group(SIZES)
+    if weight is not None:
+        data.set_weight(weight)
+    return data
+
+
+def train(rounds=1, metric=None, *, callbacks=(), name="valid", params=PARAMS):
+    """The booster and what it logged."""
+    curves = {}
+    booster = xgb.train(
+        params, matrix(), rounds, evals=[(matrix(), name)], custom_metric=metric, callbacks=list(callbacks),
+        evals_result=curves, verbose_eval=False,
+    )  # fmt: skip
+    return booster, curves
+
+
+class TestCustomMetric:
+    def test_scores_are_32_bit_and_flat(self):
+        seen = []
+
+        def look(predt, data):
+            seen.append((predt.dtype, predt.shape))
+            return "any", 1.0
+
+        train(2, look)
+        assert seen == [(np.dtype(np.float32), (ROWS,))] * 2
+
+    def test_groups_are_sizes_and_boundaries(self):
+        data = matrix()
+        np.testing.assert_array_equal(data.get_group(), SIZES)
+        np.testing.assert_array_equal(data.get_uint_info("group_ptr"), np.arange(0, ROWS + 1, 6))
+
+    @pytest.mark.parametrize("get", ["get_label", "get_group"])
+    def test_labels_and_groups_are_fresh_copies(self, get):
+        data = matrix()
+        first = getattr(data, get)()
+        kept = first.copy()
+        first[:] = 77
+        np.testing.assert_array_equal(getattr(data, get)(), kept)
+
+    def test_a_list_of_pairs_is_read_one_by_one(self):
+        _, curves = train(1, lambda *_: [("a", 1.0), ("b", 2.0)])
+        assert (curves["valid"]["a"], curves["valid"]["b"]) == ([1.0], [2.0])
+
+    def test_a_tuple_of_pairs_is_misread(self):
+        with pytest.raises(TypeError):
+            train(1, lambda *_: (("a", 1.0), ("b", 2.0)))
+
+    def test_six_digits_survive(self):
+        _, curves = train(1, lambda *_: ("third", THIRD))
+        assert curves["valid"]["third"] == [0.333333]
+
+    @pytest.mark.parametrize("name", ["a:b", "a b"])
+    def test_metric_names_hold_no_colon_and_no_blank(self, name):
+        with pytest.raises(ValueError, match="values to unpack"):
+            train(1, lambda *_: (name, 1.0))
+
+    @pytest.mark.parametrize(("name", "error"), [("my-valid", AssertionError), ("my valid", ValueError)])
+    def test_data_set_names_hold_no_hyphen_and_no_blank(self, name, error):
+        with pytest.raises(error):
+            train(1, lambda *_: ("any", 1.0), name=name)
+
+    @pytest.mark.parametrize("values", [["ndcg@3", "ndcg@5"]])
+    def test_one_gain_serves_all_ndcg_metrics_of_a_run(self, values):
+        logged = [
+            train(1, params={**PARAMS, "eval_metric": values, "ndcg_exp_gain": gain, "eta": 0.0})[1]
+            for gain in (True, False)
+        ]
+        assert all(logged[0]["valid"][name] != logged[1]["valid"][name] for name in values)
+
+
+class Writes(xgb.callback.TrainingCallback):
+    """Write values of full precision into the log."""
+
+    def __init__(self, values):
+        super().__init__()
+        self.values = values
+
+    def after_iteration(self, model, epoch, evals_log):
+        evals_log.setdefault("written", {}).setdefault("mine", []).append(self.values[epoch])
+        return False
+
+
+class TestCallbacks:
+    values = (THIRD, 2 / 3, 2 / 3 - 1e-9, 0.1, 0.1, 0.1)
+
+    def test_what_one_writes_in_full_precision_another_stops_on(self):
+        stop = xgb.callback.EarlyStopping(rounds=2, metric_name="mine", data_name="written", maximize=True)
+        booster, curves = train(6, callbacks=[Writes(self.values), stop])
+        assert curves["written"]["mine"] == list(self.values[:4])
+        assert booster.best_iteration == 1
+        assert booster.best_score == 2 / 3
+
+    def test_one_instance_serves_one_run(self):
+        stop = xgb.callback.EarlyStopping(rounds=2, metric_name="mine", data_name="written", maximize=True)
+        train(6, callbacks=[Writes(self.values), stop])
+        rounds = 0
+        with suppress(AttributeError):  # XGBoost 2 looks for a best round that was never set
+            rounds = train(6, callbacks=[Writes(self.values), stop])[0].num_boosted_rounds()
+        assert rounds < 4
+
+    def test_the_list_of_data_sets_is_not_handed_to_them(self):
+        seen = []
+
+        class Looks(xgb.callback.TrainingCallback):
+            def after_iteration(self, *args, **options):
+                seen.append((args, options))
+                return False
+
+        train(1, callbacks=[Looks()])
+        ((args, options),) = seen
+        assert not any(isinstance(value, xgb.DMatrix) for value in (*args, *options.values()))
+        assert len(args) == 3
+
+    @pytest.mark.parametrize(
+        ("name", "rises"),
+        [("mrr", False), ("hit", False), ("recall", False), ("auc_of_mine", True), ("map_of_mine", True),
+         ("ndcg_linear", True), ("pre_of_mine", True)],
+    )  # fmt: skip
+    def test_direction_is_guessed_from_the_beginning_of_the_name(self, name, rises):
+        values = iter(range(10))
+        stop = xgb.callback.EarlyStopping(rounds=3, metric_name=name)
+        booster, _ = train(8, lambda *_: (name, float(next(values))), callbacks=[stop])
+        assert booster.best_iteration == (7 if rises else 0)
+
+    def test_direction_can_be_given(self):
+        values = iter(range(10))
+        stop = xgb.callback.EarlyStopping(rounds=3, metric_name="mrr", maximize=True)
+        booster, _ = train(8, lambda *_: ("mrr", float(next(values))), callbacks=[stop])
+        assert booster.best_iteration == 7
+
+
+def test_a_metric_given_to_the_estimator_is_called_by_query_and_weighted_by_size():
+    labels = np.zeros(ROWS)
+    labels[0] = 1
+    qid = np.repeat([0, 1], [10, ROWS - 10])
+    calls = []
+
+    def first_label(y_true, y_score):
+        calls.append(len(y_true))
+        return float(y_true[0])
+
+    ranker = xgb.XGBRanker(n_estimators=1, eval_metric=first_label, n_jobs=1)
+    ranker.fit(
+        FEATURES, labels, qid=qid, eval_set=[(FEATURES, labels)], eval_qid=[qid],
+        sample_weight_eval_set=[np.array([3.0, 1.0])], verbose=False,
+    )  # fmt: skip
+    assert sorted(calls) == [10, ROWS - 10]
+    assert ranker.evals_result()["validation_0"]["first_label"] == [pytest.approx(10 / ROWS, abs=1e-6)]
+
+
+class TestCrossValidation:
+    def test_groups_are_whole_but_their_weights_are_gone(self):
+        seen = []
+
+        def look(predt, data):
+            seen.append((data.get_group(), data.get_weight()))
+            return "any", 1.0
+
+        xgb.cv(PARAMS, matrix(weight=np.arange(1.0, 11.0)), 1, nfold=2, custom_metric=look)
+        assert all((group == SIZES[0]).all() for group, _ in seen)
+        assert all(len(weight) == 0 for _, weight in seen)
+
+    def test_folds_of_ones_own_fail(self):
+        rows = np.arange(ROWS)
+        folds = [(rows[: ROWS // 2], rows[ROWS // 2 :]), (rows[ROWS // 2 :], rows[: ROWS // 2])]
+        with pytest.raises(xgb.core.XGBoostError, match="slice does not support group"):
+            xgb.cv(PARAMS, matrix(), 1, folds=folds)
+
+
+def test_spark_accepts_named_metrics_only():
+    """Read in the source: the estimators themselves need Spark."""
+    source = (Path(xgb.__file__).parent / "spark" / "core.py").read_text(encoding="utf-8")
+    assert "Only string type or list of string type 'eval_metric' param is allowed." in source
+    assert "custom_metric" not in source

@@ -1,0 +1,146 @@
+"""What must not change a value, and what values must keep to, on random queries of all kinds."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import hypothesis.strategies as st
+import numpy as np
+import pytest
+from hypothesis import given
+from random_queries import count, cutoffs, examples, queries
+
+import gainsay as gs
+from gainsay.ranking import layout
+
+NAMES = ["ndcg_linear", "ndcg_exp", "ndcg_jk", "map", "map(denominator=R)", "mrr", "precision", "recall", "hit", "rbp"]
+TIES = ("average", "order", "worst", "best")
+INF = np.inf
+
+
+def panel(k, ties=TIES):
+    return [replace(metric, k=k, ties=settled) for metric in gs.parse_metrics(NAMES) for settled in ties]
+
+
+def per_query(metrics, labels, scores, sizes):
+    return gs.evaluate(metrics, gs.Judgments(labels, group=sizes), scores, n_jobs=1).per_query
+
+
+def query_of_row(data):
+    return np.repeat(np.arange(len(data.sizes)), data.sizes)
+
+
+@examples(40)
+@given(data=queries(weighted=[False]), k=cutoffs, seed=st.integers(0, 99))
+def test_order_of_rows(data, k, seed):
+    metrics = panel(k, ties=("average", "worst", "best"))
+    rows = np.lexsort((np.random.default_rng(seed).random(len(data.labels)), query_of_row(data)))
+    found = per_query(metrics, data.labels[rows], data.scores[rows], data.sizes)
+    assert np.array_equal(found, per_query(metrics, data.labels, data.scores, data.sizes))
+    count("order of rows", queries=len(found), values=found.size)
+
+
+@examples(40)
+@given(data=queries(weighted=[True]), k=cutoffs, seed=st.integers(0, 99))
+def test_order_of_queries(data, k, seed):
+    order = np.random.default_rng(seed).permutation(len(data.sizes))
+    ends = np.cumsum(data.sizes)
+    rows = np.concatenate([np.arange(ends[at] - data.sizes[at], ends[at]) for at in order])
+    judgments = gs.Judgments(data.labels[rows], group=np.array(data.sizes)[order], weight=data.weights[order])
+    found = gs.evaluate(panel(k), judgments, data.scores[rows], n_jobs=1)
+    expected = data.evaluate(panel(k))
+    assert np.array_equal(found.per_query, expected.per_query[order])
+    assert found.mean == pytest.approx(expected.mean, rel=1e-14, abs=0)
+    count("order of queries", queries=len(order), values=found.per_query.size)
+
+
+@examples(40)
+@given(data=queries(weighted=[False], lengths=st.sampled_from([1, 2, 7, 33, 128, 129, 700])), k=cutoffs)
+def test_other_queries(data, k):
+    metrics = panel(k)
+    together = per_query(metrics, data.labels, data.scores, data.sizes)
+    alone = [per_query(metrics, labels, scores, [len(labels)])[0] for labels, scores in data.arrays()]
+    assert np.array_equal(together, alone)
+    count("other queries", queries=len(together), values=together.size)
+
+
+@pytest.mark.parametrize("cells", [1, 100, 10_000_000])
+@examples(20)
+@given(data=queries(weighted=[False]), k=cutoffs)
+def test_cut_into_blocks(cells, data, k):
+    expected = per_query(panel(k), data.labels, data.scores, data.sizes)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(layout, "BLOCK_CELLS", cells)
+        patch.setattr(layout, "SPARE_CELLS", cells)
+        found = per_query(panel(k), data.labels, data.scores, data.sizes)
+    assert np.array_equal(found, expected)
+    count("cut into blocks", queries=len(found), values=found.size)
+
+
+def ranks(scores):
+    """Whole numbers in the order of the scores; what was not retrieved stays so."""
+    _, codes = np.unique(scores, return_inverse=True)
+    return np.where(scores == -INF, -INF, codes.reshape(scores.shape))
+
+
+def cubes(scores):
+    """Of ranks, so that no two cubes fall together."""
+    return ranks(scores) ** 3
+
+
+def reciprocals(scores):
+    return np.where(scores == -INF, -INF, -1 / (ranks(scores) + 2))
+
+
+@pytest.mark.parametrize("transform", [ranks, cubes, reciprocals])
+@examples(30)
+@given(data=queries(weighted=[False]), k=cutoffs)
+def test_strictly_monotone_transforms_of_scores(transform, data, k):
+    found = per_query(panel(k), data.labels, transform(data.scores), data.sizes)
+    assert np.array_equal(found, per_query(panel(k), data.labels, data.scores, data.sizes))
+    count("monotone transforms", queries=len(found), values=found.size)
+
+
+@examples(40)
+@given(data=queries(labels=["binary"], weighted=[False]), k=cutoffs)
+def test_both_gains_are_one_on_binary_labels(data, k):
+    for ties in TIES:
+        found = data.evaluate([gs.NDCG(gain=gain, k=k, ties=ties) for gain in ("linear", "exponential")]).per_query
+        assert np.array_equal(found[:, 0], found[:, 1])
+    count("gains on binary labels", queries=len(found), values=found.size * len(TIES))
+
+
+@examples(60)
+@given(data=queries(weighted=[False]), k=cutoffs)
+def test_bounds(data, k):
+    values = {ties: data.evaluate(panel(k, ties=(ties,))).per_query for ties in TIES}
+    for ties, found in values.items():
+        assert (found >= 0).all()
+        assert (found <= 1 + 1e-15).all()
+        assert (values["worst"] <= found + 1e-15).all(), ties
+        assert (found <= values["best"] + 1e-15).all(), ties
+    count("bounds", queries=len(found), values=found.size * len(TIES))
+
+
+@examples(40)
+@given(data=queries(scores=["distinct"], weighted=[False]), k=cutoffs)
+def test_ideal_order_gives_1(data, k):
+    metrics = [replace(metric, k=k) for metric in gs.parse_metrics("ndcg_linear", "ndcg_exp", "ndcg_jk", "map")]
+    found = per_query(metrics, data.labels, data.labels, data.sizes)
+    relevant = [[labels.max(initial=0) > 0] * 3 + [labels.max(initial=0) >= 1] for labels, _ in data.arrays()]
+    np.testing.assert_allclose(found, relevant, rtol=1e-14, atol=0)
+    count("ideal order", queries=len(found), values=found.size)
+
+
+@examples(4)
+@given(data=queries(labels=["grades"], scores=["distinct"], lengths=st.integers(5, 40), most=30, weighted=[False]))
+def test_order_of_models(data):
+    judgments, rng = data.judgments(), np.random.default_rng(data.seed)
+    weights = {"a": 0.0, "b": 0.4, "c": 1.0}
+    models = {name: data.labels * weight + rng.normal(size=len(data.labels)) for name, weight in weights.items()}
+    one, other = (gs.compare(dict(items), judgments) for items in (models.items(), reversed(models.items())))
+    means = [str(metric) for metric in one.metrics]
+    assert one.leaderboard.loc[list("abc"), means].equals(other.leaderboard.loc[list("abc"), means])
+    assert one.verdict.kind == other.verdict.kind
+    assert one.verdict.winners == other.verdict.winners
+    count("order of models", queries=len(data.sizes), values=3 * len(means))

@@ -1,0 +1,66 @@
+"""LightGBM's built-in ndcg and map against `convention="lightgbm"`, on random queries.
+
+A Booster without trees evaluates the initial scores of its data set, and so does the first round of a training whose
+trees cannot grow.
+"""
+
+from __future__ import annotations
+
+import hypothesis.strategies as st
+import numpy as np
+import pytest
+from hypothesis import given
+from random_queries import FINITE, NOT_0, WHOLE, count, examples, queries
+
+lgb = pytest.importorskip("lightgbm")
+
+CUTOFFS = (1, 2, 3, 5, 10, 31, 100, 5000)
+NAMES = [f"{name}@{k}" for name in ("ndcg", "map") for k in CUTOFFS]
+QUIET = {"verbose": -1, "num_threads": 1, "feature_pre_filter": False}
+PARAMS = {**QUIET, "objective": "lambdarank", "metric": ["ndcg", "map"], "eval_at": CUTOFFS}
+
+
+def dataset(data, weight):
+    """The queries with the scores to be evaluated as initial scores, and one feature that says nothing."""
+    return lgb.Dataset(
+        np.zeros((len(data.labels), 1)), data.labels, group=list(data.sizes), weight=weight,
+        init_score=data.scores.astype(np.float64), params=QUIET,
+    )  # fmt: skip
+
+
+def document_weights(data):
+    return None if data.weights is None else np.repeat(data.weights, data.sizes)
+
+
+def compare(data, values):
+    found = list(data.evaluate(NAMES, convention="lightgbm").mean.values())
+    expected = [values[name] for name in NAMES]
+    slips = data.weights is not None and not all(labels.any() for labels, _ in data.arrays())
+    first = len(CUTOFFS) if slips else 0  # a weighted ndcg with queries without relevant documents
+    np.testing.assert_allclose(found[first:], expected[first:], rtol=1e-12)
+    count("LightGBM", queries=len(data.sizes), values=len(NAMES) - first)
+
+
+random_queries = st.one_of(
+    queries(labels=WHOLE, scores=FINITE, weighted=[False]),
+    queries(labels=WHOLE, scores=FINITE, weighted=[True], lengths=NOT_0),
+)
+
+
+@examples(60)
+@given(data=random_queries)
+def test_booster(data):
+    booster = lgb.Booster(PARAMS, dataset(data, document_weights(data)))
+    compare(data, {name: value for _, name, value, _ in booster.eval_train()})
+
+
+@examples(20)
+@given(data=random_queries)
+def test_training(data):
+    curves = {}
+    train_set = dataset(data, document_weights(data))
+    lgb.train(
+        PARAMS, train_set, 1, valid_sets=[train_set], valid_names=["train"],
+        callbacks=[lgb.record_evaluation(curves)],
+    )  # fmt: skip
+    compare(data, {name: value for name, (value,) in curves["train"].items()})

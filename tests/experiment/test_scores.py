@@ -1,0 +1,236 @@
+"""The scores behind the values on test: why two candidates differ, and on which queries."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import pickle
+import shutil
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+import xgboost as xgb
+
+import gainsay as gs
+from gainsay.experiment import Candidate, Experiment, k_folds
+from gainsay.experiment.files import sha256, slug
+from gainsay.experiment.scores import _names
+from gainsay.experiment.sealed import sealed
+
+METRICS = ("ndcg_linear@10", "ndcg_exp@10", "ndcg_jk@10", "mrr")
+
+
+@pytest.fixture(scope="module")
+def torn(make, tmp_path_factory):
+    """An experiment whose metrics choose different rounds; not to be changed."""
+    directory = tmp_path_factory.mktemp("torn") / "run"
+    return make(directory, metrics=METRICS, num_boost_round=40).run(progress=False)
+
+
+def predicted(result, data, name, chooser, fold=None):
+    """Scores of the stored model at the round that a metric chose, from the library itself."""
+    booster = result.load_model(name, fold)
+    best = int(result.best_rounds.loc[name if fold is None else (name, fold), chooser])
+    if name.startswith("lgb"):
+        return booster.predict(data.features, num_iteration=best, num_threads=1)
+    booster.set_param({"nthread": 1})
+    return booster.predict(xgb.DMatrix(data.features, nthread=1), iteration_range=(0, best))
+
+
+def as_of(result, data, chooser, metrics=METRICS):
+    """The comparison that has all candidates as of the rounds of one metric."""
+    scores = {name: predicted(result, data, name, chooser) for name in result.candidates}
+    judgments = gs.Judgments(data.labels, qid=data.query_ids[data.qid], weight=data.weight)
+    return gs.compare(scores, judgments, metrics, draws=1000)
+
+
+def pairs_of(result):
+    return itertools.combinations(result.candidates, 2)
+
+
+class TestAttribution:
+    def test_the_metrics_do_choose_different_rounds(self, torn):
+        assert (torn.best_rounds["ndcg_linear@10"] != torn.best_rounds["ndcg_exp@10"]).any()
+
+    def test_each_metric_is_split_as_of_its_own_rounds(self, torn, parts):
+        for metric in METRICS[:3]:
+            alone = as_of(torn, parts.test, metric)
+            for pair in pairs_of(torn):
+                found, expected = torn.comparison.attribution(*pair), alone.attribution(*pair, [metric])
+                pd.testing.assert_frame_equal(
+                    found.grades_by_ranks.loc[[metric]], expected.grades_by_ranks, rtol=0, atol=1e-12
+                )
+                assert found.difference[metric] == pytest.approx(expected.difference[metric], abs=1e-12)
+
+    def test_cells_sum_to_what_the_leaderboard_shows(self, torn):
+        board = torn.leaderboard
+        for one, other in pairs_of(torn):
+            found = torn.comparison.attribution(one, other)
+            for metric in METRICS[:3]:
+                shown = board.loc[one, metric] - board.loc[other, metric]
+                assert found.difference[metric] == pytest.approx(shown, abs=1e-12)
+                assert found.grades_by_ranks.loc[metric].to_numpy().sum() == pytest.approx(shown, abs=1e-12)
+                assert found.by_query_class[metric].sum() == pytest.approx(shown, abs=1e-12)
+
+    def test_between_definitions_the_rankings_stay_the_same(self, torn, parts):
+        alone = as_of(torn, parts.test, "ndcg_linear@10")
+        for pair in pairs_of(torn):
+            found, expected = torn.comparison.attribution(*pair).parts, alone.attribution(*pair).parts
+            pd.testing.assert_frame_equal(found, expected, rtol=0, atol=1e-12)
+
+    def test_a_metric_that_chose_no_rounds(self, torn, parts):
+        pair = torn.candidates[:2]
+        found = torn.comparison.attribution(*pair, ["ndcg_exp@3"])
+        expected = as_of(torn, parts.test, "ndcg_linear@10").attribution(*pair, ["ndcg_exp@3"])
+        assert found.difference == pytest.approx(expected.difference, abs=1e-12)
+
+
+class TestQueries:
+    def test_have_both_models_as_of_the_rounds_of_the_first_metric(self, torn, parts):
+        alone = as_of(torn, parts.test, "ndcg_linear@10", METRICS[:2])
+        rows = 0
+        for pair in pairs_of(torn):
+            found, expected = torn.comparison.queries(*pair, 100), alone.queries(*pair, 100)
+            pd.testing.assert_frame_equal(found, expected, rtol=0, atol=1e-12)
+            rows += len(found)
+        assert rows > 0
+
+    def test_of_another_primary_metric(self, make, parts, torn):
+        result = make(torn.directory, metrics=METRICS, num_boost_round=40, primary=("ndcg_jk@10", "mrr")).run(
+            progress=False
+        )
+        alone = as_of(torn, parts.test, "ndcg_jk@10", ["ndcg_jk@10", "mrr"])
+        for pair in pairs_of(torn):
+            pd.testing.assert_frame_equal(
+                result.comparison.queries(*pair, 100), alone.queries(*pair, 100), rtol=0, atol=1e-12
+            )
+        make(torn.directory, metrics=METRICS, num_boost_round=40).run(progress=False)
+
+
+@pytest.fixture(scope="module")
+def weighted(parts):
+    weights = np.random.default_rng(3).integers(1, 4, len(parts.train.query_ids)).astype(float)
+    return replace(parts.train, weight=weights)
+
+
+@pytest.fixture(scope="module")
+def folded(make, weighted, tmp_path_factory):
+    directory = tmp_path_factory.mktemp("folds") / "run"
+    folds = {"train": None, "valid": None, "test": None, "folds": k_folds(weighted, 3, seed=1)}
+    return make(directory, **folds).run(progress=False)
+
+
+class TestFolds:
+    def test_queries_and_differences(self, folded, weighted, metrics):
+        folds = k_folds(weighted, 3, seed=1)
+        for metric in metrics[:2]:
+            scores = {
+                name: np.concatenate(
+                    [predicted(folded, fold, name, metric, f"fold {i}") for i, fold in enumerate(folds, 1)]
+                )
+                for name in folded.candidates
+            }
+            judgments = gs.Judgments(
+                np.concatenate([fold.labels for fold in folds]),
+                qid=np.concatenate([fold.query_ids[fold.qid] for fold in folds]),
+                weight=np.concatenate([fold.weight for fold in folds]),
+            )
+            alone = gs.compare(scores, judgments, metrics, draws=1000)
+            one, other = folded.candidates[0], folded.candidates[3]
+            found, expected = folded.comparison.attribution(one, other), alone.attribution(one, other, [metric])
+            assert found.difference[metric] == pytest.approx(expected.difference[metric], abs=1e-12)
+            if metric == metrics[0]:
+                pd.testing.assert_frame_equal(
+                    folded.comparison.queries(one, other, 100), alone.queries(one, other, 100), rtol=0, atol=1e-12
+                )
+
+    def test_equal_ids_stay_different_queries(self):
+        names = _names([np.array(["a", "b"], dtype=object), np.array(["b", "c"], dtype=object)])
+        assert names.tolist() == ["a", "b (number 2)", "b (number 3)", "c"]
+
+
+class TestKeeping:
+    def test_queries_that_a_metric_skips_are_left_out(self, make, parts):
+        empty = parts.test.labels.copy()
+        empty[parts.test.qid < 4] = 0
+        result = make(
+            test=replace(parts.test, labels=empty),
+            metrics=["ndcg_exp(empty=skip)@10", "ndcg_linear@10"],
+            candidates=[Candidate("a", "lightgbm"), Candidate("b", "xgboost")],
+        ).run(progress=False)
+        found = result.comparison.attribution("a", "b")
+        assert found.queries == 25 - 4
+        for metric in result.metrics:
+            shown = result.leaderboard.loc["a", metric] - result.leaderboard.loc["b", metric]
+            assert found.difference[metric] == pytest.approx(shown, abs=1e-12)
+
+    def test_without_a_directory_they_are_kept_in_memory(self, torn, make):
+        result = make(metrics=METRICS, num_boost_round=40).run(progress=False)
+        pair = torn.candidates[0], torn.candidates[2]
+        assert repr(result.comparison.attribution(*pair)) == repr(torn.comparison.attribution(*pair))
+
+    @pytest.mark.parametrize("way", [lambda result: result, lambda result: Experiment.load(result.directory)])
+    def test_results_can_be_pickled(self, torn, way):
+        again = pickle.loads(pickle.dumps(way(torn)))
+        pair = torn.candidates[:2]
+        assert repr(again.comparison.attribution(*pair)) == repr(torn.comparison.attribution(*pair))
+
+    def test_a_resumed_run_explains_as_one_without_a_break(self, torn, make, tmp_path):
+        copy = tmp_path / "copy"
+        shutil.copytree(torn.directory, copy)
+        shutil.rmtree(copy / "candidates" / slug("xgb gain=linear"))
+        result = make(copy, metrics=METRICS, num_boost_round=40).run(progress=False)
+        for pair in pairs_of(torn):
+            assert repr(result.comparison.attribution(*pair)) == repr(torn.comparison.attribution(*pair))
+
+    def test_report_says_why_and_which_queries(self, torn, tmp_path):
+        text = torn.comparison.to_markdown()
+        assert "## Why" in text
+        assert "Made from values alone" not in text
+        assert "at the boosting rounds that it chose itself" in text
+        page = torn.comparison.to_html(tmp_path / "report.html").read_text()
+        assert "What documents of each grade at each rank add" in page
+
+
+def without_scores(folder):
+    """Make of a finished unit what versions wrote that kept no scores."""
+    (folder / "scores.parquet").unlink()
+    manifest = json.loads((folder / "manifest.json").read_text())
+    del manifest["sha256"], manifest["files"]["scores.parquet"]
+    (folder / "manifest.json").write_bytes(sealed(manifest))
+
+
+class TestDirectoriesWithout:
+    @pytest.mark.parametrize("names", [["lgb gain=linear"], None])
+    def test_are_read_and_reported_as_before(self, done, tmp_path, facts, names, make):
+        copy = tmp_path / "copy"
+        shutil.copytree(done.directory, copy)
+        for name in names or done.result.candidates:
+            without_scores(copy / "candidates" / slug(name))
+        for result in (Experiment.load(copy), make(copy).run(progress=False)):
+            assert facts(result) == facts(done.result)
+            assert result.comparison.rankings is None
+            assert "Made from values alone" in result.comparison.to_markdown()
+
+    def test_scores_that_vanish_after_loading(self, done, tmp_path):
+        copy = tmp_path / "copy"
+        shutil.copytree(done.directory, copy)
+        comparison = Experiment.load(copy).comparison
+        (copy / "candidates" / slug("xgb gain=linear") / "scores.parquet").unlink()
+        with pytest.raises(RuntimeError, match=r"the scores cannot be read .*run the experiment again"):
+            comparison.attribution("xgb gain=linear", "lgb gain=linear")
+
+    def test_other_columns(self, done, tmp_path):
+        copy = tmp_path / "copy"
+        shutil.copytree(done.directory, copy)
+        folder = copy / "candidates" / slug("xgb gain=linear")
+        pd.DataFrame({"query": [0], "label": [1.0], "round 99": [0.5]}).to_parquet(folder / "scores.parquet")
+        content = (folder / "scores.parquet").read_bytes()
+        manifest = json.loads((folder / "manifest.json").read_text())
+        del manifest["sha256"]
+        manifest["files"]["scores.parquet"] = {"bytes": len(content), "sha256": sha256(content)}
+        (folder / "manifest.json").write_bytes(sealed(manifest))
+        with pytest.warns(UserWarning, match=r"scores.parquet cannot be read: it has the columns query, label, round"):
+            Experiment.load(copy)

@@ -1,0 +1,116 @@
+"""The same values on a CPU without the vector instructions that NumPy takes where it finds them.
+
+NumPy sorts and computes with other code on older CPUs. Rankings, sums and ratios must be the same there to the last
+bit, ties and long rows included. Two metrics take powers and exponentials of fractions, for which NumPy has other
+functions there, and differ in the last bits: `rbp`, and `map` divided by hits where ties straddle the cutoff.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import gainsay as gs
+
+try:
+    from numpy._core._multiarray_umath import __cpu_dispatch__, __cpu_features__
+except ImportError:  # NumPy 1
+    from numpy.core._multiarray_umath import __cpu_dispatch__, __cpu_features__
+
+EXTRA = [name for name in __cpu_dispatch__ if __cpu_features__[name]]
+"""What NumPy uses here beyond the least that it was built for."""
+ROOT = Path(__file__).parents[1]
+PARTS = ["tests/ranking", "tests/metrics", "tests/test_evaluation.py"]
+EXACT = [
+    "ndcg_linear@10", "ndcg_exp", "ndcg_jk@100", "dcg_exp(discount=log,base=10)", "cg", "map", "map(denominator=R)@10",
+    "mrr", "precision@5", "recall@100", "hit@3", "err(max_label=4)@9",
+]  # fmt: skip
+CLOSE = ["rbp", "map(denominator=hits)@10"]
+TIES = ("average", "order", "worst", "best")
+
+pytestmark = pytest.mark.skipif(not EXTRA, reason="NumPy uses no instructions here beyond those it was built for")
+
+VALUES = """
+import sys
+import numpy as np
+sys.path.insert(0, {folder!r})
+import test_cpu_features as tests
+if tests.EXTRA:
+    sys.exit("still on: " + " ".join(tests.EXTRA))
+np.savez({out!r}, **tests.values())
+"""
+
+
+def values():
+    """Values by query of data with ties, near ties and long rows, under all ways to settle ties."""
+    rng = np.random.default_rng(17)
+    sizes = np.array([1, 7, 8, 9, 31, 32, 33, 100, 128, 129, 257, 1000, 5000, 20_000] * 3)
+    n = int(sizes.sum())
+    labels = rng.integers(0, 5, n)
+    few = rng.integers(-9, 9, n) / 7
+    scores = {
+        "few": few,
+        "near": np.nextafter(few, rng.choice([-np.inf, 0, np.inf], n)),
+        "distinct": rng.permutation(n) / 7,
+        "equal": np.zeros(n),
+        "narrow": few.astype(np.float32),
+        "not retrieved": np.where(rng.random(n) < 0.3, -np.inf, few),
+    }
+    judgments = gs.Judgments(labels, group=sizes)
+    found = {}
+    for kind, column in scores.items():
+        for part, names in (("exact", EXACT), ("close", CLOSE)):
+            for ties in TIES:
+                metrics = gs.parse_metrics([_with_ties(name, ties) for name in names])
+                found[f"{part} {kind} {ties}"] = gs.evaluate(metrics, judgments, column, n_jobs=1).per_query
+    return found
+
+
+def _with_ties(name, ties):
+    name, at, k = name.partition("@")
+    options = f"{name[:-1]}," if name.endswith(")") else f"{name}("
+    return f"{options}ties={ties}){at}{k}"
+
+
+def without_extras(arguments, **options):
+    environment = {**os.environ, "NPY_DISABLE_CPU_FEATURES": " ".join(EXTRA)}
+    return subprocess.run(
+        [sys.executable, *arguments], env=environment, cwd=ROOT, capture_output=True, text=True, check=False, **options
+    )
+
+
+@pytest.fixture(scope="module")
+def here_and_there(tmp_path_factory):
+    out = tmp_path_factory.mktemp("values") / "values.npz"
+    code = VALUES.format(folder=str(Path(__file__).parent), out=str(out))
+    done = without_extras(["-W", "error::RuntimeWarning", "-c", code])
+    assert done.returncode == 0, done.stderr
+    with np.load(out) as there:
+        return values(), dict(there)
+
+
+def of_part(found, part):
+    return {key: values for key, values in found.items() if key.startswith(part)}
+
+
+def test_values_are_the_same_to_the_last_bit(here_and_there):
+    here, there = (of_part(found, "exact") for found in here_and_there)
+    assert len(here) == len(there) == 6 * len(TIES)
+    assert [key for key, found in here.items() if not np.array_equal(found, there[key])] == []
+
+
+def test_powers_are_the_same_but_for_the_last_bits(here_and_there):
+    here, there = (of_part(found, "close") for found in here_and_there)
+    for key, found in here.items():
+        np.testing.assert_allclose(found, there[key], rtol=1e-15, atol=0, err_msg=key)
+
+
+def test_the_tests_of_ranking_metrics_and_evaluation_pass():
+    options = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-x"]
+    done = without_extras(["-m", "pytest", *options, *PARTS], timeout=600)
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
