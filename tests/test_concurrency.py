@@ -64,7 +64,7 @@ def task():
 @pytest.fixture
 def evaluator(task):
     labels, sizes, _, _ = task
-    return gs.Evaluator([f"{name[:-3]}(empty=0)@10" for name in NAMES], gs.Judgments(labels, group=sizes), n_jobs=2)
+    return gs.Evaluator(NAMES, gs.Judgments(labels, group=sizes), n_jobs=2)
 
 
 @pytest.fixture
@@ -87,7 +87,7 @@ class TestThreads:
     def test_one_metric_for_many_judgments(self, task):
         """Threads that bind and evaluate for the first time, all at once."""
         labels, sizes, scores, expected = task
-        metrics = gs.parse_metrics([f"{name[:-3]}(empty=0)@10" for name in NAMES])
+        metrics = gs.parse_metrics(NAMES)
 
         def work(one):
             return list(gs.evaluate(metrics, gs.Judgments(labels, group=sizes), one).mean.values())
@@ -111,7 +111,7 @@ class TestThreads:
     def test_one_feval_for_many_data_sets(self, task):
         """Each thread has its own Dataset; the function keeps them apart."""
         labels, sizes, scores, expected = task
-        ours = feval([f"{name[:-3]}(empty=0)@10" for name in NAMES])
+        ours = feval(NAMES)
 
         def work(one):
             data = lgb.Dataset(np.zeros((len(labels), 1)), labels, group=sizes, params={"verbose": -1}).construct()
@@ -126,7 +126,7 @@ class TestThreads:
 
     def test_one_custom_metric_for_many_matrices(self, task):
         labels, sizes, scores, expected = task
-        ours = custom_metric([f"{name[:-3]}(empty=0)@10" for name in NAMES])
+        ours = custom_metric(NAMES)
 
         def work(one):
             matrix = xgb.DMatrix(np.zeros((len(labels), 1)), label=labels, nthread=1)
@@ -138,7 +138,7 @@ class TestThreads:
 
 
 class TestProcesses:
-    def test_spawned(self, task, evaluator):
+    def test_spawned(self, task):
         *_, scores, expected = task
         with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
             found = list(pool.map(_means, [(task[0], task[1], one) for one in scores[:6]]))
@@ -156,7 +156,7 @@ class TestProcesses:
 def _means(given):
     labels, sizes, scores = given
     judgments = gs.Judgments(labels, group=sizes)
-    return list(gs.evaluate([f"{name[:-3]}(empty=0)@10" for name in NAMES], judgments, scores).mean.values())
+    return list(gs.evaluate(NAMES, judgments, scores).mean.values())
 
 
 def run_alone(program, *arguments):
@@ -232,14 +232,15 @@ print("right")
 )
 
 
+@pytest.fixture(scope="module")
+def parts():
+    return simulate(80, seed=4, mean_length=15).split_queries(0.6, 0.4, seed=4)
+
+
 class TestTrainings:
     """Two at once with different gains to train on; each logs both NDCGs of its own model."""
 
     ROUNDS = 15
-
-    @pytest.fixture(scope="class")
-    def parts(self):
-        return simulate(80, seed=4, mean_length=15).split_queries(0.6, 0.4, seed=4)
 
     def check(self, part, curves, predict):
         sizes = np.asarray(part.group)
@@ -255,8 +256,7 @@ class TestTrainings:
     def test_lightgbm(self, parts):
         """LightGBM's gains belong to the process; what the boosters are trained on is up to it, ours is not."""
         valid = parts[1]
-        names = [f"{name[:-3]}(empty=0)@10" for name in NAMES]
-        ours = feval(names)
+        ours = feval(NAMES)
 
         def train(gain):
             sets = [lgb.Dataset(part.features, part.labels, group=part.group) for part in parts]
@@ -272,13 +272,12 @@ class TestTrainings:
             return booster, curves["valid_0"]
 
         for booster, curves in self.side_by_side(train):
-            assert list(curves) == names
+            assert list(curves) == NAMES
             self.check(valid, curves, lambda n, booster=booster: booster.predict(valid.features, num_iteration=n))
 
     @pytest.mark.parametrize("form", ["custom_metric", "EvaluateRanking"])
     def test_xgboost(self, parts, form):
-        names = [f"{name[:-3]}(empty=0)@10" for name in NAMES]
-        shared = custom_metric(names)
+        shared = custom_metric(NAMES)
         valid = parts[1]
 
         def train(gain):
@@ -290,18 +289,18 @@ class TestTrainings:
             curves = {}
             options = {"evals": [(dvalid, "valid")], "custom_metric": shared}
             if form == "EvaluateRanking":
-                options = {"callbacks": [EvaluateRanking({"valid": dvalid}, names)]}
+                options = {"callbacks": [EvaluateRanking({"valid": dvalid}, NAMES)]}
             booster = xgb.train(params, dtrain, self.ROUNDS, evals_result=curves, verbose_eval=False, **options)
             return booster, curves["valid"]
 
         for booster, curves in self.side_by_side(train):
-            assert list(curves) == names
+            assert list(curves) == NAMES
             rows = xgb.DMatrix(valid.features)
             if form == "custom_metric":  # XGBoost keeps six digits
                 for number in (1, self.ROUNDS):
                     scores = booster.predict(rows, iteration_range=(0, number)).astype(float)
                     expected = by_scikit_learn(valid.labels.astype(float), scores, valid.group)
-                    np.testing.assert_allclose([curves[name][number - 1] for name in names], expected, atol=5.1e-7)
+                    np.testing.assert_allclose([curves[name][number - 1] for name in NAMES], expected, atol=5.1e-7)
                 continue
             self.check(
                 valid,
@@ -309,29 +308,28 @@ class TestTrainings:
                 lambda n, booster=booster, rows=rows: booster.predict(rows, iteration_range=(0, n)).astype(float),
             )
 
-    def test_keep_curves_of_all_rounds(self, parts):
+    def test_long_runs_in_small(self, parts):
         """A long run in small: nothing is lost or logged twice over 300 rounds, and it stays right."""
         rounds, valid = 300, parts[1]
-        names = ["ndcg_linear(empty=0)@10", "ndcg_exp(empty=0)@10"]
         sets = [lgb.Dataset(part.features, part.labels, group=part.group) for part in parts]
         params = {"objective": "lambdarank", "metric": "None", "verbose": -1, "num_threads": 1, "num_leaves": 3}
         curves, logged = {}, {}
         booster = lgb.train(
-            params, sets[0], rounds, valid_sets=[sets[1]], feval=feval(names),
+            params, sets[0], rounds, valid_sets=[sets[1]], feval=feval(NAMES),
             callbacks=[lgb.record_evaluation(curves)],
         )  # fmt: skip
         dtrain, dvalid = (xgb.DMatrix(part.features, label=part.labels, qid=part.qid, nthread=1) for part in parts)
         params = {"objective": "rank:ndcg", "disable_default_eval_metric": True, "nthread": 1, "max_depth": 1}
         model = xgb.train(
             params, dtrain, rounds, evals_result=logged, verbose_eval=False,
-            callbacks=[EvaluateRanking({"valid": dvalid}, names)],
+            callbacks=[EvaluateRanking({"valid": dvalid}, NAMES)],
         )  # fmt: skip
         predictions = {
             "lightgbm": (curves["valid_0"], lambda n: booster.predict(valid.features, num_iteration=n)),
             "xgboost": (logged["valid"], lambda n: model.predict(dvalid, iteration_range=(0, n)).astype(float)),
         }
         for curve, predict in predictions.values():
-            assert {name: len(values) for name, values in curve.items()} == dict.fromkeys(names, rounds)
+            assert {name: len(values) for name, values in curve.items()} == dict.fromkeys(NAMES, rounds)
             for number in (1, 150, 299, 300):
                 expected = by_scikit_learn(valid.labels.astype(float), predict(number), valid.group)
-                np.testing.assert_allclose([curve[name][number - 1] for name in names], expected, rtol=1e-12)
+                np.testing.assert_allclose([curve[name][number - 1] for name in NAMES], expected, rtol=1e-12)

@@ -86,6 +86,7 @@ class TestValues:
         assert value_at(curves["arrays"], 2) == pytest.approx(values, rel=1e-12)
         assert value_at(curves["six"], 2) == pytest.approx(values, abs=5.1e-7)
 
+    @pytest.mark.skipif(xgb.__version__ < "3", reason="the built-in ndcg of XGBoost 2 does not know ndcg_exp_gain")
     @pytest.mark.parametrize(("exponential", "name"), [(True, "ndcg_exp"), (False, "ndcg_linear")])
     def test_equals_the_builtin_metrics_under_their_convention(self, dtrain, dvalid, exponential, name):
         params = {**PARAMS, "eval_metric": ["ndcg@5"], "ndcg_exp_gain": exponential}

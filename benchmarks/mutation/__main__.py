@@ -26,7 +26,7 @@ from typing import Any
 from mutant import Mutant
 
 KEYS = [field.name for field in fields(Mutant)]
-NOTICED = ("killed", "timeout", "broken")
+NOTICED = ("killed", "timeout")
 
 
 def results_of(files: list[Path]) -> list[dict[str, Any]]:

@@ -178,12 +178,14 @@ class Trials(Quick):
         if not mutant.swap():
             note.write_text(json.dumps({"anew": True}))
             os._exit(self._import_anew(mutant))
+        if not tests:
+            os._exit(4)
         for item, following in zip(tests, [*tests[1:], None], strict=True):
             item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
             if self.failed:
                 note.write_text(json.dumps({"by": self.failed}))
                 os._exit(1)
-        os._exit(0 if tests else 4)
+        os._exit(0)
 
     def _import_anew(self, mutant: Mutant) -> int:
         """Import the package with the change, collect the tests again, and run them."""

@@ -100,3 +100,15 @@ def test_a_verdict_has_the_winners_and_those_that_may_be_best_in_question():
     assert verdict.common_best == ()
     noise = draw_noise(estimate(read_panel(values)), 500, seed=4)
     assert verdict.detectable == pytest.approx(written_out(values, noise.values, [0, 1], 0.05), rel=1e-9)
+
+
+@pytest.mark.parametrize("lead", [0.0, 0.1, 1e5])
+def test_a_difference_that_only_rounding_makes_vary_has_no_error(lead):
+    """x + 0.1 - x is not always 0.1 in binary; what varies by less than a millionth does have an error."""
+    first = np.random.default_rng(2).random(400)
+    rounded = estimate(read_panel({"x": np.stack([first, first + lead], axis=1)}))
+    np.testing.assert_array_equal(rounded.error, 0.0)
+    shaken = first + lead + 1e-7 * np.tile([-1, 1], 200)
+    varied = estimate(read_panel({"x": np.stack([first, shaken], axis=1)}))
+    expected = (shaken - first).std(ddof=1) / math.sqrt(400)
+    assert varied.error[0, 0, 1] == pytest.approx(expected, rel=1e-3)

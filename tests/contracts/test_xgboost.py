@@ -5,7 +5,6 @@ Built-in metrics that stop at 32, and weights of queries without relevant docume
 
 from __future__ import annotations
 
-from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +17,7 @@ ROWS = int(SIZES.sum())
 FEATURES = np.random.default_rng(0).normal(size=(ROWS, 3))
 LABELS = np.random.default_rng(1).integers(0, 5, ROWS)
 THIRD = 1 / 3
+XGBOOST_2 = xgb.__version__ < "3"
 
 
 def matrix(labels=LABELS, weight=None):
@@ -84,6 +84,7 @@ class TestCustomMetric:
         with pytest.raises(error):
             train(1, lambda *_: ("any", 1.0), name=name)
 
+    @pytest.mark.skipif(XGBOOST_2, reason="the built-in ndcg of XGBoost 2 does not know ndcg_exp_gain")
     @pytest.mark.parametrize("values", [["ndcg@3", "ndcg@5"]])
     def test_one_gain_serves_all_ndcg_metrics_of_a_run(self, values):
         logged = [
@@ -108,6 +109,7 @@ class Writes(xgb.callback.TrainingCallback):
 class TestCallbacks:
     values = (THIRD, 2 / 3, 2 / 3 - 1e-9, 0.1, 0.1, 0.1)
 
+    @pytest.mark.skipif(XGBOOST_2, reason="XGBoost 2 keeps callbacks in a set and calls them in any order")
     def test_what_one_writes_in_full_precision_another_stops_on(self):
         stop = xgb.callback.EarlyStopping(rounds=2, metric_name="mine", data_name="written", maximize=True)
         booster, curves = train(6, callbacks=[Writes(self.values), stop])
@@ -115,13 +117,12 @@ class TestCallbacks:
         assert booster.best_iteration == 1
         assert booster.best_score == 2 / 3
 
+    @pytest.mark.skipif(XGBOOST_2, reason="XGBoost 2 keeps callbacks in a set and calls them in any order")
     def test_one_instance_serves_one_run(self):
         stop = xgb.callback.EarlyStopping(rounds=2, metric_name="mine", data_name="written", maximize=True)
         train(6, callbacks=[Writes(self.values), stop])
-        rounds = 0
-        with suppress(AttributeError):  # XGBoost 2 looks for a best round that was never set
-            rounds = train(6, callbacks=[Writes(self.values), stop])[0].num_boosted_rounds()
-        assert rounds < 4
+        again, _ = train(6, callbacks=[Writes(self.values), stop])
+        assert again.num_boosted_rounds() < 4
 
     def test_the_list_of_data_sets_is_not_handed_to_them(self):
         seen = []

@@ -47,7 +47,7 @@ HOLDERS = {
     "read only": read_only,
     "list": np.ndarray.tolist,
     "pandas": lambda values: pd.Series(values, index=np.arange(len(values))[::-1]),
-    "nullable pandas": lambda values: pd.Series(values).convert_dtypes(),
+    "nullable pandas": lambda values: pd.Series(values).astype(values.dtype.name.capitalize()),
     "arrow in pandas": arrow_in_pandas,
     "polars": polars_series,
     "pyarrow": pyarrow_array,

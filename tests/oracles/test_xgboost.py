@@ -16,6 +16,7 @@ import gainsay as gs
 xgb = pytest.importorskip("xgboost")
 
 CUTOFFS = (1, 2, 3, 5, 10, 32)
+LINEAR = pytest.mark.skipif(xgb.__version__ < "3", reason="the built-in ndcg of XGBoost 2 does not know ndcg_exp_gain")
 
 
 def matrix(labels, sizes, scores, weight=None):
@@ -63,7 +64,7 @@ def test_library_prints_all_digits(grouped):
     assert len(text.rpartition(".")[2]) >= 15
 
 
-@pytest.mark.parametrize("exponential", [True, False], ids=["exponential", "linear"])
+@pytest.mark.parametrize("exponential", [True, pytest.param(False, marks=LINEAR)], ids=["exponential", "linear"])
 @pytest.mark.parametrize("suffix", ["", "-"], ids=["empty is 1", "empty is 0"])
 @pytest.mark.parametrize("seed", range(4))
 def test_ndcg(grouped, seed, suffix, exponential):

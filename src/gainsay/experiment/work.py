@@ -121,7 +121,10 @@ def _work_off(
         for future in as_completed(list(waiting)):
             waiting.remove(future)
             report(future.result())
-    except BrokenExecutor as error:
+    except Exception as error:
+        # Dask tries a task again elsewhere; the error that it raises after some deaths is not a BrokenExecutor
+        if not isinstance(error, BrokenExecutor) and type(error).__name__ != "KilledWorker":
+            raise
         raise RuntimeError(
             "the executor lost a worker process (killed, or out of memory?): give it fewer workers"
         ) from error

@@ -1,7 +1,7 @@
 """What each library means by a metric: the options that reproduce the number it prints.
 
-Verified numerically against LightGBM 4.7, XGBoost 3.2, CatBoost 1.2, scikit-learn 1.9, trec_eval 10 and ranx; those of
-torchmetrics are from its documentation. A convention reproduces definitions, not slips: LightGBM and XGBoost forget the
+Verified numerically against LightGBM 4.7, XGBoost 3.2, CatBoost 1.2, scikit-learn 1.9, trec_eval 10 and ranx, and on
+untied scores against NDCG, MAP and MRR of torchmetrics 1.9. A convention reproduces definitions, not slips: LightGBM and XGBoost forget the
 weight of a query without relevant documents in a weighted ndcg; here it counts.
 """
 
@@ -74,6 +74,7 @@ CONVENTIONS: Mapping[str, Convention] = {
         {"ties": "order", "scores": "float32"},
         {"ndcg": {"ties": "average"}, "map": {"denominator": "hits"}},
         gain="linear",
+        note="the library itself takes documents of score 0 or less for irrelevant in all but NDCG",
     ),
     "ranx": Convention(
         {"ties": "order"}, {"map": {"denominator": "R"}}, note="the library itself sorts unstably: ties fall anyhow"
