@@ -145,11 +145,15 @@ class Trials(Quick):
         file.write_text(json.dumps({"seconds": seconds, "failing": failing, "lines": lines}))
 
     def _reaching(self, mutant: Mutant) -> list[str]:
-        """Return the tests that reach the statement, the quickest first, as many as the budget allows."""
-        lines = self.facts["lines"].get(mutant.file, {})
+        """Return the tests that reach the statement, the quickest first, as many as the budget allows.
+
+        What a fixture reaches counts for the first test that uses it; so the other tests of the same files follow.
+        """
+        lines, took = self.facts["lines"].get(mutant.file, {}), self.facts["seconds"]
         tests = {test for line in mutant.statement() for test in lines.get(str(line), [])}
-        took = self.facts["seconds"]
-        return self._affordable(sorted(tests, key=lambda test: (took[test], test)), took)
+        files = {test.split("::")[0] for test in tests}
+        near = [test for test in took if test.split("::")[0] in files]
+        return self._affordable(sorted(near, key=lambda test: (test not in tests, took[test], test)), took)
 
     def _files(self, mutant: Mutant) -> list[str]:
         """Return the module's own file of tests, its neighbours', then the others, as many as the budget allows."""

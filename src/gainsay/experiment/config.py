@@ -167,8 +167,9 @@ def _existing(source: Path, table: DataTable, key: str) -> list[Path]:
     """Return the paths under a key, seen from the folder of the TOML file."""
     paths = [source.parent / name for name in getattr(table, key) or ()]
     for place, path in enumerate(paths):
-        if not path.is_file():
-            raise FileNotFoundError(f"{source}: data.{key}[{place}]: there is no file {path}")
+        if not os.path.isfile(path):
+            named = str(path) if str(path).isprintable() else repr(str(path))
+            raise FileNotFoundError(f"{source}: data.{key}[{place}]: there is no file {named[:300]}")
     return paths
 
 

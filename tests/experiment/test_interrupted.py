@@ -1,0 +1,233 @@
+"""Runs that are interrupted, killed or doubled, and workers that outlive them."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import psutil
+import pytest
+
+from gainsay.experiment import Experiment, work
+from gainsay.experiment.files import locked
+from gainsay.experiment.shared import PartsOnDisk
+from gainsay.experiment.store import Store
+
+GAINSAY = [sys.executable, "-m", "gainsay"]
+LIMIT = 900
+"""Seconds after which a process that hangs fails the test; machines that are busy take long."""
+
+
+def note_trained(monkeypatch):
+    names, original = [], work.train_candidate
+
+    def note(candidate, *rest):
+        names.append(candidate.name)
+        return original(candidate, *rest)
+
+    monkeypatch.setattr(work, "train_candidate", note)
+    return names
+
+
+LONG = """
+metrics = ["ndcg_linear@10", "ndcg_exp@10"]
+num_boost_round = 60
+draws = 1000
+[data]
+simulate = {queries = 60, mean_length = 10, seed = 5, split = [0.5, 0.25, 0.25]}
+[[candidates]]
+name = "lgb"
+library = "lightgbm"
+seed = [1, 2, 3]
+params = {num_leaves = 7}
+[[candidates]]
+name = "xgb"
+library = "xgboost"
+seed = [1, 2, 3]
+"""
+
+
+class TestProcesses:
+    """The command line, in processes of its own."""
+
+    @pytest.fixture
+    def toml(self, tmp_path):
+        file = tmp_path / "experiment.toml"
+        file.write_text(LONG)
+        return file
+
+    @pytest.fixture
+    def start(self, toml):
+        started = []
+
+        def begin(directory, jobs=1):
+            command = [*GAINSAY, "run", toml, "--directory", directory, "--jobs", str(jobs)]
+            environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+            process = subprocess.Popen(
+                command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+                env=environment,
+            )  # fmt: skip
+            started.append(process)
+            return process
+
+        yield begin
+        for process in started:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.communicate()
+
+    @staticmethod
+    def until(found, process):
+        """Wait until something is found, while a process runs."""
+        ends = time.monotonic() + LIMIT
+        while not found():
+            assert process.poll() is None, process.communicate()
+            assert time.monotonic() < ends
+            time.sleep(0.01)
+
+    @staticmethod
+    def finished(directory):
+        return lambda: list(directory.glob("candidates/*/manifest.json"))
+
+    @pytest.fixture
+    def expected(self, toml, tmp_path, facts):
+        return facts(Experiment.from_toml(toml, tmp_path / "expected").run(progress=False))
+
+    @pytest.mark.parametrize(("jobs", "to_all"), [(1, False), (2, True), (2, False)])
+    def test_ctrl_c(self, start, toml, tmp_path, facts, expected, jobs, to_all):
+        """A terminal sends SIGINT to all processes of the group, `kill -INT` to one."""
+        directory = tmp_path / "run"
+        process = start(directory, jobs)
+        self.until(self.finished(directory), process)
+        (os.killpg if to_all else os.kill)(process.pid, signal.SIGINT)
+        _, errors = process.communicate(timeout=LIMIT)
+        assert process.returncode == 130, errors
+        there = len(self.finished(directory)())
+        said = re.search(
+            rf"gainsay: interrupted\n(\d) trainings? (is|are) left; the others are in {directory}. Run the same again",
+            errors,
+        )
+        assert said, errors
+        assert 0 <= int(said[1]) - (6 - there) <= jobs  # one that was about to be told of counts as left
+        assert not (directory / ".shared").exists()
+        assert not list(directory.glob("failures/*"))
+        assert len(Experiment.load(directory).candidates) == there
+        assert facts(Experiment.from_toml(toml, directory).run(progress=False)) == expected
+
+    def test_killed_workers_go_with_it(self, start, toml, tmp_path, facts, expected):
+        directory = tmp_path / "run"
+        process = start(directory, 2)
+        self.until(self.finished(directory), process)
+        children = psutil.Process(process.pid).children(recursive=True)
+        os.kill(process.pid, signal.SIGKILL)
+        process.communicate(timeout=LIMIT)
+        assert psutil.wait_procs(children, timeout=LIMIT)[1] == []
+        assert facts(Experiment.from_toml(toml, directory).run(progress=False)) == expected
+        assert not (directory / ".shared").exists()
+
+    def test_two_at_once(self, start, tmp_path, facts, expected):
+        directory = tmp_path / "run"
+        first = start(directory)
+        self.until((directory / "experiment.json").exists, first)
+        second = start(directory)
+        _, errors = second.communicate(timeout=LIMIT)
+        if first.poll() is None or second.returncode:
+            assert second.returncode == 1, errors
+            assert f"{directory} is in use by process {first.pid}: wait until it has ended" in errors
+        _, errors = first.communicate(timeout=LIMIT)
+        assert first.returncode == 0, errors
+        assert facts(Experiment.load(directory)) == expected
+
+
+class TestOutlived:
+    """A worker that outlives its run begins nothing and writes nothing."""
+
+    @pytest.fixture
+    def task(self, done, parts, tmp_path):
+        store = Store(tmp_path / "run")
+        shared = store.share_data(parts._asdict())
+        return store, work.Task(store.directory, done.result.plan, next(done.result.plan.units()), shared)
+
+    def test_begins_nothing(self, task, monkeypatch):
+        store, task = task
+        trained = note_trained(monkeypatch)
+        task.parts.close()
+        with pytest.raises(work.CalledOffError):
+            work.perform(task)
+        assert trained == []
+        assert not (store.directory / "candidates").exists()
+
+    @pytest.mark.parametrize("fails", [True, False])
+    def test_writes_nothing(self, task, monkeypatch, fails):
+        store, task = task
+        original = work.train_candidate
+
+        def taken_over(*arguments):
+            trained = original(*arguments)
+            store.tidy()
+            if fails:
+                raise ValueError
+            return trained
+
+        monkeypatch.setattr(work, "train_candidate", taken_over)
+        with pytest.raises(work.CalledOffError):
+            work.perform(task)
+        assert not (store.directory / "candidates").exists()
+        assert not (store.directory / "failures").exists()
+
+    def test_may_end_what_it_has_begun_while_the_run_waits(self, task, monkeypatch):
+        store, task = task
+        original = work.train_candidate
+
+        def closed(*arguments):
+            task.parts.close()
+            return original(*arguments)
+
+        monkeypatch.setattr(work, "train_candidate", closed)
+        work.perform(task)
+        assert store.load(task.plan, task.unit) is not None
+
+    def test_two_copies_do_not_meet(self, parts, tmp_path):
+        store = Store(tmp_path / "run")
+        first, second = store.share_data(parts._asdict()), store.share_data(parts._asdict())
+        first.remove()
+        assert (first.are_there, second.are_there, second.are_open) == (False, True, True)
+        second.remove()
+        assert list(store.directory.iterdir()) == []
+
+    def test_a_disk_full_of_data_is_left_as_it_was(self, parts, tmp_path, monkeypatch):
+        def full(self, parts):
+            self._folder.mkdir(parents=True)
+            raise OSError(28, "No space left on device")
+
+        monkeypatch.setattr(PartsOnDisk, "write", full)
+        with pytest.raises(OSError, match="No space left"):
+            Store(tmp_path).share_data(parts._asdict())
+        assert list(tmp_path.iterdir()) == []
+
+    def test_data_of_the_user_beside_the_experiment_are_left_alone(self, done, make, tmp_path, facts):
+        from concurrent.futures import ProcessPoolExecutor
+        from multiprocessing import get_context
+
+        mine = [tmp_path / "data" / "train.txt", tmp_path / "train.txt"]
+        mine[0].parent.mkdir()
+        for path in mine:
+            path.write_text("1 qid:1 1:0.5\n")
+        with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as executor:
+            assert facts(make(tmp_path).run(executor, progress=False)) == facts(done.result)
+        assert [path.read_text() for path in mine] == ["1 qid:1 1:0.5\n"] * 2
+
+
+class TestLock:
+    def test_names_its_owner_even_if_that_one_has_written_nothing_yet(self, tmp_path):
+        (tmp_path / ".lock").touch()
+        with (
+            locked(tmp_path / ".lock"),
+            pytest.raises(RuntimeError, match=f"in use by process {os.getpid()}"),
+            locked(tmp_path / ".lock"),
+        ):
+            pass
