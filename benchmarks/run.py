@@ -24,6 +24,7 @@ REPORTS = {
     "threads": "Threads",
     "ranking": "Ranking alone",
     "memory": "Memory",
+    "report": "HTML report",
     "importing": "Import",
 }
 """Title by script."""

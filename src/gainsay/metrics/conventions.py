@@ -1,8 +1,8 @@
 """What each library means by a metric: the options that reproduce the number it prints.
 
 Verified numerically against LightGBM 4.7, XGBoost 3.2, CatBoost 1.2, scikit-learn 1.9, trec_eval 10 and ranx, and on
-untied scores against NDCG, MAP and MRR of torchmetrics 1.9. A convention reproduces definitions, not slips: LightGBM and XGBoost forget the
-weight of a query without relevant documents in a weighted ndcg; here it counts.
+untied scores against NDCG, MAP and MRR of torchmetrics 1.9. A convention reproduces definitions, not slips: LightGBM
+and XGBoost forget the weight of a query without relevant documents in a weighted ndcg; here it counts.
 """
 
 from __future__ import annotations
