@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -72,8 +73,8 @@ class Evaluator:
             Where the number of scores differs from the number of labels, or a score is NaN; the message says how many,
             in which row and of which query.
         """
-        values = self._checked(scores)
-        found = [group.evaluate(self.judgments, values, self._threads) for group in self._groups]
+        values, lowest = self._checked(scores)
+        found = [group.evaluate(self.judgments, values, lowest, self._threads) for group in self._groups]
         if self._groups[0].columns == list(range(len(self.metrics))):
             return Evaluation(self.metrics, self.judgments, found[0])  # a copy is slow where queries are short and many
         per_query = np.empty((self.judgments.queries, len(self.metrics)))
@@ -81,15 +82,16 @@ class Evaluator:
             per_query[:, group.columns] = part
         return Evaluation(self.metrics, self.judgments, per_query)
 
-    def _checked(self, scores: Any) -> np.ndarray[Any, Any]:
-        """Return the scores, documents of a query together."""
+    def _checked(self, scores: Any) -> tuple[np.ndarray[Any, Any], float]:
+        """Return the scores, documents of a query together, and the lowest of them."""
         values = numbers("scores", scores)
         if len(values) != self.judgments.documents:
             raise ValueError(
                 f"scores has {len(values)} entries but the judgments have {self.judgments.documents} documents "
                 f"in {self.judgments.queries} queries; give one score per document, in the same order"
             )
-        if np.isnan(values.min()):
+        lowest = float(values.min())
+        if math.isnan(lowest):
             bad = np.isnan(values)
             row = int(np.argmax(bad))
             raise ValueError(
@@ -97,7 +99,7 @@ class Evaluator:
                 f"(query {self.judgments.query_of_row(row)!s}); a diverged model, or documents without a score? "
                 "Give -inf to a document that was judged but not retrieved"
             )
-        return np.ascontiguousarray(self.judgments.by_query(values))
+        return np.ascontiguousarray(self.judgments.by_query(values)), lowest
 
 
 @dataclass(frozen=True, eq=False)

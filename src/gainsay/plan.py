@@ -75,18 +75,18 @@ class Group:
     families: list[Family] = field(default_factory=list)
     columns: list[int] = field(default_factory=list)
 
-    def evaluate(self, judgments: Judgments, scores: np.ndarray[Any, Any], threads: int) -> Floats:
+    def evaluate(self, judgments: Judgments, scores: np.ndarray[Any, Any], lowest: float, threads: int) -> Floats:
         """Return the value of each query under each metric of the group, shape (queries, values).
 
-        `scores` are one per document, documents of a query together, none of them NaN.
+        `scores` are one per document, documents of a query together, none of them NaN, and `lowest` is the lowest.
         """
         if self.scores == "float32":
             with np.errstate(over="ignore"):
-                scores = scores.astype(np.float32)
+                scores, lowest = scores.astype(np.float32), float(np.float32(lowest))
         found = np.empty((judgments.queries, len(self.columns)))
         for family in self.families:
             found[:, family.place] = value_if_empty(family.metric)  # stays where a query has no documents
-        rank = partial(self._evaluate_block, judgments, scores, bool(scores.min() != -np.inf), found)
+        rank = partial(self._evaluate_block, judgments, scores, lowest != -np.inf, found)
         blocks = judgments.layout.blocks
         threads = min(threads, len(blocks), judgments.documents // DOCUMENTS_PER_THREAD)
         untied = [rows for rows in _shared_out(rank, blocks, threads) if rows is not None]
