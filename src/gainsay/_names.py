@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
 
 def check_name(what: str, name: str) -> str:
     r"""Return a name if it is text that can be written, or raise.
@@ -29,3 +34,14 @@ def check_name(what: str, name: str) -> str:
             f"{what} cannot be written as UTF-8, since its character {error.start} is half of a pair: {name!r}"
         ) from None
     return name
+
+
+def check_ids(what: str, rows: Iterable[tuple[Any, ...]]) -> None:
+    """Raise where an id, among the first two entries of a row, is text that cannot be written (see `check_name`)."""
+    for row in rows:
+        for text in row[:2]:
+            if isinstance(text, str) and not text.isascii():
+                try:
+                    text.encode()
+                except UnicodeEncodeError:
+                    raise ValueError(f"{what} has the id {text!r}, which cannot be written as UTF-8") from None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from ._arrays import numbers
-from ._names import check_name
+from ._names import check_ids, check_name
 from .evaluation import Evaluation, Evaluator
 from .judgments import Judgments, NegativeLabels
 from .metrics.base import choice
@@ -161,10 +161,8 @@ def _table(name: str, data: Any, value: str) -> pd.DataFrame:
 
     if isinstance(data, Mapping):
         rows = [(query, document, number) for query, found in data.items() for document, number in found.items()]
-        try:
-            frame = pd.DataFrame(rows, columns=["query", "document", value])
-        except UnicodeEncodeError as error:
-            raise ValueError(f"{name} has the id {error.object!r}, which cannot be written as UTF-8") from None
+        check_ids(name, rows)
+        frame = pd.DataFrame(rows, columns=["query", "document", value])
     elif hasattr(data, "to_pandas") or isinstance(data, pd.DataFrame):
         frame = _renamed(name, data if isinstance(data, pd.DataFrame) else data.to_pandas(), value)
     else:

@@ -110,15 +110,19 @@ def test_both_gains_are_one_on_binary_labels(data, k):
     count("gains on binary labels", queries=len(found), values=found.size * len(TIES))
 
 
+ROUNDING = 3000 * np.finfo(np.float64).eps
+"""By how much a sum over the longest query, of parts that make up 1, may come out above or below it."""
+
+
 @examples(60)
 @given(data=queries(weighted=[False]), k=cutoffs)
 def test_bounds(data, k):
     values = {ties: data.evaluate(panel(k, ties=(ties,))).per_query for ties in TIES}
     for ties, found in values.items():
         assert (found >= 0).all()
-        assert (found <= 1 + 1e-15).all()
-        assert (values["worst"] <= found + 1e-15).all(), ties
-        assert (found <= values["best"] + 1e-15).all(), ties
+        assert (found <= 1 + ROUNDING).all()
+        assert (values["worst"] <= found + ROUNDING).all(), ties
+        assert (found <= values["best"] + ROUNDING).all(), ties
     count("bounds", queries=len(found), values=found.size * len(TIES))
 
 

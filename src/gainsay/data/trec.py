@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from .._names import check_ids
 from ._numbers import to_number
 from ._text import BOM, CONTROL, MAX_BYTES, StrPath, at_line, numbered_lines, read_chunks, shown
 
@@ -231,10 +232,8 @@ def _as_frame(run: pd.DataFrame | Mapping[str, Mapping[str, float]]) -> pd.DataF
 
     if isinstance(run, Mapping):
         rows = [(query, document, score) for query, scores in run.items() for document, score in scores.items()]
-        try:
-            frame = pd.DataFrame(rows, columns=["query", "document", "score"])
-        except UnicodeEncodeError as error:
-            raise ValueError(f"run has the id {error.object!r}, which cannot be written as UTF-8") from None
+        check_ids("run", rows)
+        frame = pd.DataFrame(rows, columns=["query", "document", "score"])
     else:
         missing = [name for name in ("query", "document", "score") if name not in run.columns]
         if missing:
