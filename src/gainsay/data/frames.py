@@ -62,7 +62,7 @@ def from_frame(
     >>> frame = pd.DataFrame({"q": ["b", "b", "a"], "grade": [1, 0, 2], "bm25": [3.5, 1.0, 2.0]})
     >>> data = from_frame(frame, label="grade", query="q")
     >>> data
-    RankingData(3 documents, 2 queries, 1 features; labels 0: 1, 1: 1, 2: 1)
+    RankingData(3 documents, 2 queries, 1 feature; labels 0: 1, 1: 1, 2: 1)
     >>> data.query_ids.tolist()
     ['b', 'a']
     """
