@@ -90,7 +90,8 @@ class Group:
         blocks = judgments.layout.blocks
         threads = min(threads, len(blocks), judgments.documents // DOCUMENTS_PER_THREAD)
         untied = [rows for rows in _shared_out(rank, blocks, threads) if rows is not None]
-        batches = list(_batches(untied))
+        share = -(-sum(len(rows.queries) for rows in untied) // max(threads, 1))
+        batches = list(_batches(untied, min(share, QUERIES_TOGETHER)))
         _shared_out(partial(self._evaluate_batch, len(judgments.levels), found), batches, min(threads, len(batches)))
         return found
 
@@ -122,12 +123,12 @@ class Group:
                 family.write(together, found)
 
 
-def _batches(parts: list[RankedRows]) -> Iterator[list[RankedRows]]:
-    """Divide ranked blocks into batches of about `QUERIES_TOGETHER` queries, in order."""
+def _batches(parts: list[RankedRows], limit: int) -> Iterator[list[RankedRows]]:
+    """Divide ranked blocks into batches of about `limit` queries, in order."""
     batch: list[RankedRows] = []
     queries = 0
     for part in parts:
-        if batch and queries + len(part.queries) > QUERIES_TOGETHER:
+        if batch and queries + len(part.queries) > limit:
             yield batch
             batch, queries = [], 0
         batch.append(part)

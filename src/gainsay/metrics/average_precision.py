@@ -63,8 +63,9 @@ class AP(BinaryMetric):
         """Return AP at each cutoff."""
         relevant = facts.at_ranks(rows)
         ranks = np.arange(1, depth_of(cutoffs, rows.width) + 1)
-        hits = np.add.accumulate(relevant[:, : len(ranks)], axis=1, dtype=np.int32)
-        terms = (hits * relevant[:, : len(ranks)]) * (1.0 / ranks)
+        among = relevant if rows.runs is not None else relevant[:, : len(ranks)]  # a run may go on behind the cutoff
+        hits = np.add.accumulate(among, axis=1, dtype=np.int32)
+        terms = (hits[:, : len(ranks)] * relevant[:, : len(ranks)]) * (1.0 / ranks)
         if rows.runs is not None:
             _expect(terms, relevant, hits, rows.runs.reaching(len(ranks)))
         if self.denominator == "hits":
@@ -80,13 +81,13 @@ class AP(BinaryMetric):
 
 def _expect(terms: Floats, relevant: Bools, hits: Integers, runs: TieRuns) -> None:
     """Replace the terms of tied documents by their expectations; `hits` counts relevant documents up to each rank."""
-    in_run = runs.totals(relevant.ravel()[runs.positions])
-    mixed = (in_run > 0) & (in_run < runs.lengths)  # elsewhere every order gives the same
-    runs, r = runs.chosen(mixed), in_run[mixed]
+    hits, relevant = hits.ravel(), relevant.ravel()
+    earlier = hits[runs.starts] - relevant[runs.starts]
+    r = hits[runs.starts + runs.lengths - 1] - earlier
+    mixed = (r > 0) & (r < runs.lengths)  # elsewhere every order gives the same
+    runs, r, earlier = runs.chosen(mixed), r[mixed], earlier[mixed]
     if not len(runs):
         return
-    row = runs.starts // runs.width
-    earlier = hits[row, runs.before] - relevant[row, runs.before]
     share = r / runs.lengths
     at_first, per_place = share * (earlier + 1), share * (r - 1) / (runs.lengths - 1)
     expected: Floats = runs.spread(per_place) * runs.places

@@ -143,9 +143,11 @@ def _verified(packed: Keys, keys: Keys, payload: Payload, runs: TieRuns) -> TieR
     """Return the runs of truly equal keys; put in order, in `packed`, the documents whose difference was cut off."""
     found = packed[runs.positions]
     full = keys[runs.spread(runs.starts - runs.before) + payload.places(found)]
-    differ = full != runs.spread(full[runs.offsets])
+    differ = full[1:] != full[:-1]
+    differ[runs.offsets[1:] - 1] = False
     if not differ.any():
         return runs
+    differ = full != runs.spread(full[runs.offsets])
     hidden = np.logical_or.reduceat(differ, runs.offsets)
     among = runs.spread(hidden)
     mixed = runs.chosen(hidden)
