@@ -4,8 +4,8 @@
                                   [--features 20 136]
 
 Training and validation data have the given number of documents each. All contestants grow the same trees. 136 features
-are what MSLR-WEB30K has; with 20 the trees grow fast, so that the metric weighs more. 100 rounds are LightGBM's default;
-in the first of them most documents are tied, which costs more to average than to leave in order.
+are what MSLR-WEB30K has; with 20 the trees grow fast, so that the metric weighs more. 100 rounds are LightGBM's
+default; in the first of them most documents are tied, which costs more to average than to leave in order.
 """
 
 from __future__ import annotations
