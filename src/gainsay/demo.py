@@ -25,7 +25,9 @@ TREES: dict[tuple[Library, str], dict[str, int]] = {
 }
 """Parameters of small and large trees."""
 
-GAINS: tuple[Gain, Gain] = ("linear", "exponential")
+GAINS: dict[Gain, str] = {"linear": "linear", "exponential": "exp"}
+LIBRARIES: dict[Library, str] = {"lightgbm": "lgb", "xgboost": "xgb"}
+"""Short forms for the candidates' names, which pictures show whole up to 24 letters."""
 
 SPLIT = (0.5, 0.2, 0.3)
 """Shares of the queries to train on, to choose rounds on, and to compare on."""
@@ -35,14 +37,14 @@ def candidates(rounds: int) -> list[Candidate]:
     """Return eight candidates: both libraries, both training gains, small and large trees."""
     return [
         Candidate(
-            f"{library} {gain}, {size} trees",
+            f"{LIBRARIES[library]} {short}, {size} trees",
             library,
             {"learning_rate": 0.1, **trees},
             training_gain=gain,
             num_boost_round=rounds,
         )
         for (library, size), trees in TREES.items()
-        for gain in GAINS
+        for gain, short in GAINS.items()
     ]
 
 
