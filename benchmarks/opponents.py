@@ -110,10 +110,13 @@ def sklearn_ndcg(ignore_ties: bool) -> Callable[[Data, Scores, int], Evaluation]
 
 
 def dictionaries(data: Data, scores: Scores) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return qrels and run as the dictionaries that TREC-style packages take."""
+    """Return qrels and run as the dictionaries that TREC-style packages take.
+
+    trec_eval puts the greater name first where scores are equal in 32 bits, so names fall from row to row.
+    """
     qrels, run, start = {}, {}, 0
     for query, n in enumerate(data.sizes.tolist()):
-        names = [f"d{at}" for at in range(n)]
+        names = [f"d{at:09}" for at in range(n, 0, -1)]
         qrels[f"q{query}"] = dict(zip(names, data.labels[start : start + n].tolist(), strict=True))
         run[f"q{query}"] = dict(zip(names, scores[start : start + n].tolist(), strict=True))
         start += n
