@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from math import log2
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from builtin import lightgbm_builtin, xgboost_builtin
 from panel import CUTOFFS, PANEL
+
+import gainsay as gs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -21,6 +24,8 @@ if TYPE_CHECKING:
 
 EXPONENTIAL = tuple(f"ndcg_exp@{k}" for k in CUTOFFS)
 THREE = ("ndcg_linear@10", "map", "mrr")
+THREE_IN_32_BITS = tuple(str(replace(metric, scores="float32")) for metric in gs.parse_metrics(THREE))
+"""As pytrec_eval rounds scores, of which two in a million documents are then equal."""
 
 
 class Opponent(NamedTuple):
@@ -228,8 +233,9 @@ OPPONENTS = (
              sklearn_ndcg(ignore_ties=True)),
     Opponent("scikit-learn, one NDCG, ties averaged", "scikit-learn", "sklearn", ("ndcg_linear@10",), "sklearn", 1e-9,
              sklearn_ndcg(ignore_ties=False)),
-    Opponent("pytrec_eval, three measures", "pytrec_eval-terrier", "pytrec_eval", THREE, "trec_eval", 1e-9, pytrec),
-    Opponent("ir_measures, three measures", "ir_measures", "ir_measures", THREE, "trec_eval", 1e-9,
+    Opponent("pytrec_eval, three measures", "pytrec_eval-terrier", "pytrec_eval", THREE_IN_32_BITS, "trec_eval", 1e-9,
+             pytrec),
+    Opponent("ir_measures, three measures", "ir_measures", "ir_measures", THREE_IN_32_BITS, "trec_eval", 1e-9,
              ir_measures_evaluator),
     Opponent("ranx, four measures", "ranx", "ranx", FOUR, "ranx", 1e-9, ranx_evaluate),
     Opponent("torchmetrics, three measures", "torchmetrics", "torchmetrics", THREE, "torchmetrics", 1e-5,
