@@ -158,7 +158,8 @@ def differences(before: Any, now: Any, place: str = "") -> list[str]:
     if isinstance(before, Mapping) and isinstance(now, Mapping):
         found = []
         for key in dict.fromkeys([*before, *now]):
-            where = f"{place}.{key}" if place else str(key)
+            name = str(key) if str(key).isprintable() else shortened(str(key))
+            where = f"{place}.{name}" if place else name
             if key not in now:
                 found.append(f"{where} was {shortened(before[key])}, is not there")
             elif key not in before:
