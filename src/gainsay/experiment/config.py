@@ -39,6 +39,7 @@ With files, `format`, `features` and `zero_based` are arguments of `gainsay.data
 from __future__ import annotations
 
 import os
+import re
 import tomllib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -58,6 +59,9 @@ __all__ = ["read_toml"]
 
 MAX_BYTES = 2**20
 """Limit on the file, in bytes: it is written by hand."""
+
+MAX_KEY_PARTS = 64
+"""Limit on the parts of a dotted key; the deepest that means anything has four."""
 
 _PASSED_ON = (
     *("metrics", "primary", "seed", "alpha", "rope", "draws"),
@@ -99,9 +103,19 @@ def _validated(source: Path) -> ExperimentTable:
     if len(content) > MAX_BYTES:
         raise ValueError(f"{source}: larger than {MAX_BYTES} bytes; this is no description of an experiment")
     with _prefixed(f"{source}: not TOML: "):
-        document = tomllib.loads(content.decode().replace("\r\n", "\n"))
+        text = content.decode().replace("\r\n", "\n")
+        _refuse_long_keys(text)
+        document = tomllib.loads(text)
     with _prefixed(f"{source}: "):
         return read_table(document)
+
+
+def _refuse_long_keys(text: str) -> None:
+    """Raise where a key has so many parts that tomllib, which takes the square of their number, would not return."""
+    for number, line in enumerate(text.split("\n"), 1):
+        pieces = re.split(r"[,=\[\]{}]", "".join(line.split()))  # blanks may stand around the dots of a key
+        if not line.lstrip().startswith("#") and max(piece.count(".") for piece in pieces) >= MAX_KEY_PARTS:
+            raise ValueError(f"a key of more than {MAX_KEY_PARTS} parts (at line {number})")
 
 
 @contextmanager
