@@ -37,7 +37,7 @@ def candidates(rounds: int) -> list[Candidate]:
     """Return eight candidates: both libraries, both training gains, small and large trees."""
     return [
         Candidate(
-            f"{LIBRARIES[library]} {short}, {size} trees",
+            f"{LIBRARIES[library]} {short} ({size} trees)",
             library,
             {"learning_rate": 0.1, **trees},
             training_gain=gain,
