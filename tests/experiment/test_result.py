@@ -86,7 +86,10 @@ class TestLosses:
 
     def test_some_are_not_zero(self, done):
         assert (done.result.stopping_loss["loss"] != 0).any()
-        assert (done.result.choice_loss["loss"] != 0).any()
+        choices = done.result.choice_loss
+        differ = choices["candidate"] != choices["other"]  # whether any do depends on the libraries' versions
+        assert (choices["loss"][~differ] == 0).all()
+        assert (choices["loss"][differ] != 0).any() or not differ.any()
 
 
 def check(row, own, other):
