@@ -88,7 +88,6 @@ class TestLosses:
         assert (done.result.stopping_loss["loss"] != 0).any()
         choices = done.result.choice_loss
         differ = choices["candidate"] != choices["other"]  # whether any do depends on the libraries' versions
-        assert (choices["loss"][~differ] == 0).all()
         assert (choices["loss"][differ] != 0).any() or not differ.any()
 
 
