@@ -56,7 +56,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", nargs="+", choices=REPORTS, default=list(REPORTS), help="scripts to run, in order")
     parser.add_argument("--output", type=Path, default=HERE / "RESULTS.md")
-    parser.add_argument("--limit", type=float, default=1800, help="seconds for each")
+    parser.add_argument("--limit", type=float, default=3600, help="seconds for each")
     arguments = parser.parse_args()
     found: dict[str, str] = {}
     for name in arguments.only:

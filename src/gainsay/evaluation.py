@@ -16,7 +16,7 @@ from .metrics.names import MetricLike, parse_metrics
 from .plan import groups_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     import pandas as pd
 
@@ -194,15 +194,40 @@ def evaluate(
 
 def weighted(metric: Metric, judgments: Judgments, values: Floats) -> tuple[Floats, Floats]:
     """Return w * v and w of the queries that count, from the value v of every query; their sums make the mean."""
-    weights = None
-    if metric.weights == "query":
-        weights = judgments.weights
-    elif metric.weights != "ignore":
-        weights = judgments.float32_weights(mean=metric.weights == "float32_mean")
+    weights = _query_weights(metric, judgments)
     counted = ~np.isnan(values) if metric.empty == "skip" else slice(None)
     values = values[counted]
     weights = np.ones(len(values)) if weights is None else weights[counted]
     return weights * values, weights
+
+
+def shared_weights(metrics: Sequence[Metric], judgments: Judgments) -> Floats | None:
+    """Return the query weights with which all these metrics can be compared, None where all queries count the same.
+
+    Raises
+    ------
+    ValueError
+        Where some metrics ignore the weights and others do not.
+    """
+    first = metrics[0]
+    for metric in metrics:
+        if judgments.weights is not None and (metric.weights == "ignore") != (first.weights == "ignore"):
+            one, other = (metric, first) if metric.weights == "ignore" else (first, metric)
+            raise ValueError(
+                f"{one} ignores the weights of the queries and {other} does not, so they cannot be compared on the "
+                "same sample; give both the same weights= (query or ignore), or leave the weights out"
+            )
+    alike = len({metric.weights for metric in metrics}) == 1
+    return _query_weights(first, judgments) if alike else judgments.weights
+
+
+def _query_weights(metric: Metric, judgments: Judgments) -> Floats | None:
+    """Return the weights of queries as a metric reads them."""
+    if metric.weights == "ignore":
+        return None
+    if metric.weights == "query":
+        return judgments.weights
+    return judgments.float32_weights(mean=metric.weights == "float32_mean")
 
 
 def _mean(metric: Metric, judgments: Judgments, values: Floats) -> float:

@@ -70,6 +70,35 @@ class TestLeaderboard:
             assert found.loc[model, METRICS].to_dict() == pytest.approx(expected, rel=1e-12, abs=0)
 
 
+class TestWeightsOfMetrics:
+    """A metric may ignore query weights, or read them in 32 bits, as the library does whose convention it follows."""
+
+    @pytest.fixture
+    def judgments(self, data):
+        weight = np.random.default_rng(0).uniform(0, 2, len(data.query_ids))
+        return gs.Judgments(data.labels, qid=data.qid, weight=weight)
+
+    @pytest.mark.parametrize("option", ["ignore", "float32", "float32_mean"])
+    def test_shared_by_all_metrics(self, judgments, scores, option):
+        metrics = [f"ndcg_linear(weights={option})@5", f"ndcg_exp(weights={option})@5"]
+        found = gs.compare(scores, judgments, metrics)
+        expected = {model: gs.evaluate(metrics, judgments, values).mean for model, values in scores.items()}
+        for model, mean in expected.items():
+            assert found.leaderboard.loc[model, metrics].to_dict() == pytest.approx(mean, rel=1e-12, abs=0)
+        differences = found.attribution("fair", "excellent").difference
+        for metric in metrics:
+            difference = expected["fair"][metric] - expected["excellent"][metric]
+            assert differences[metric] == pytest.approx(difference, rel=1e-12, abs=1e-15)
+
+    def test_ignored_by_some_is_refused(self, judgments, scores):
+        with pytest.raises(ValueError, match=r"map\(weights=ignore\) ignores the weights .* ndcg_exp@5 does not"):
+            gs.compare(scores, judgments, ["ndcg_exp@5", "map(weights=ignore)"])
+
+    def test_ignored_by_some_does_not_matter_without_weights(self, data, scores):
+        found = gs.compare(scores, data.judgments(), ["map", "map(weights=ignore)"]).leaderboard
+        assert found["map"].tolist() == found["map(weights=ignore)"].tolist()
+
+
 def test_winners_have_the_highest_mean(comparison, data, scores):
     table = means(data, scores)
     for metric, winner in comparison.winners.items():

@@ -133,6 +133,28 @@ class TestTranslation:
         assert last.to_dict() == pytest.approx(expected, rel=1e-12)
 
 
+class TestMetricsThatIgnoreWeights:
+    @pytest.fixture
+    def weighted(self, parts):
+        weight = np.random.default_rng(1).uniform(0.5, 2, len(parts.test.query_ids))
+        return replace(parts.test, weight=weight)
+
+    def test_compared_without_weights(self, make, parts, weighted):
+        candidate = Candidate("a", "lightgbm", {"num_leaves": 7})
+        metrics = ["ndcg_linear(weights=ignore)@10", "ndcg_exp(weights=ignore)@10"]
+        result = make(candidates=[candidate], metrics=metrics, test=weighted, num_boost_round=3).run(progress=False)
+        plain = make(candidates=[candidate], metrics=["ndcg_linear@10", "ndcg_exp@10"], num_boost_round=3).run(
+            progress=False
+        )
+        assert result.comparison.weights is None
+        found, expected = (table.leaderboard.filter(regex=r"@10$") for table in (result, plain))
+        np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+    def test_beside_others_refused_before_training(self, make, weighted):
+        with pytest.raises(ValueError, match=r"test: mrr\(weights=ignore\) ignores the weights"):
+            make(test=weighted, metrics=["ndcg_exp@10", "mrr(weights=ignore)"])
+
+
 class TestThreads:
     @pytest.mark.parametrize("library", ["lightgbm", "xgboost"])
     def test_are_part_of_what_was_trained(self, make, library):

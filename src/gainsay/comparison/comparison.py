@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._cached import cached_property
-from ..evaluation import Evaluator
+from ..evaluation import Evaluator, shared_weights
 from ..metrics.names import MetricLike, parse_metrics
 from ..run_evaluation import align_runs
 from .attribution import Attribution, attribute
@@ -70,7 +70,8 @@ def compare(
     Raises
     ------
     ValueError
-        For a wrong number of scores or NaN scores (the message names the model), or unknown metrics.
+        For a wrong number of scores or NaN scores (the message names the model), unknown metrics, or metrics of which
+        some ignore the weights of the queries.
 
     Examples
     --------
@@ -85,6 +86,7 @@ def compare(
     """
     chosen = parse_metrics(DEFAULT_METRICS if metrics is None else metrics)
     evaluator = Evaluator(chosen, judgments)
+    weights = shared_weights(chosen, judgments)
     scores = read_predictions(models, judgments.documents, features)
     values = np.empty((len(chosen), judgments.queries, len(scores)))
     for column, (name, predicted) in enumerate(scores.items()):
@@ -98,9 +100,9 @@ def compare(
     return Comparison(
         {str(metric): table[counted] for metric, table in zip(chosen, values, strict=True)},
         list(scores),
-        weights=None if judgments.weights is None else judgments.weights[counted],
+        weights=None if weights is None else weights[counted],
         primary=None if primary is None else [str(metric) for metric in parse_metrics(primary)],
-        rankings=Rankings(judgments, scores, np.asarray(counted)),
+        rankings=Rankings(judgments, scores, np.asarray(counted), weights),
         alpha=alpha,
         rope=rope,
         draws=draws,

@@ -33,6 +33,8 @@ class Rankings:
         In the order of the labels, without NaN.
     counted : ndarray of bool, shape (queries,)
         The queries that the models are compared on; the others have no value under some metric.
+    query_weights : ndarray, shape (queries,), optional
+        With which the models are compared; without, all queries count the same.
     by_metric : mapping of metric name to such a mapping as `scores`, optional
         Where every metric has the models as of rounds of its own choice: the scores that each was computed from. A
         metric without an entry takes `scores`.
@@ -41,13 +43,13 @@ class Rankings:
     judgments: Judgments
     scores: Mapping[str, Floats]
     counted: Bools
+    query_weights: Floats | None = None
     by_metric: Mapping[str, Mapping[str, Floats]] | None = None
 
     @property
     def weights(self) -> Floats:
         """The weight of each query, 0 where it does not count, shape (queries,)."""
-        weights = self.judgments.weights
-        return np.where(self.counted, 1.0 if weights is None else weights, 0.0)
+        return np.where(self.counted, 1.0 if self.query_weights is None else self.query_weights, 0.0)
 
     def under(self, metric: Metric) -> Mapping[str, Floats]:
         """Return the scores that a metric was computed from."""

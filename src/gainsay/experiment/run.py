@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from ..comparison.comparison import DEFAULT_METRICS
 from ..comparison.inputs import check_level, check_rope, check_seed
+from ..evaluation import shared_weights
 from ..metrics.names import MetricLike, parse_metrics
 from .candidates import Candidate, check_names, check_whole
 from .collecting import collect, result_of
@@ -263,10 +264,11 @@ class Experiment:
             progress.stop()
 
     def _check_data(self) -> None:
-        """Raise now where labels do not suit the metrics, rather than after hours of training."""
+        """Raise now where labels or weights do not suit the metrics, rather than after hours of training."""
         for name in dict.fromkeys(part for fold in self.plan.folds for part in (fold.valid, fold.test)):
             try:
                 counted_weight(self.plan.metrics, self._parts[name])
+                shared_weights(parse_metrics(self.plan.metrics), self._parts[name].judgments())
             except ValueError as error:
                 raise ValueError(f"{name}: {error}") from None
         for fold in self.plan.folds:

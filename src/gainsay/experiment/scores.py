@@ -67,12 +67,11 @@ def rankings_of(
         for name, candidate in measured.items()
     }
     some = next(iter(measured.values()))
-    weights = some.weights
     labels, qid = next(iter(files.values())).judged()
     names = _names([fold.query_ids for fold in some.folds])
-    judgments = Judgments(labels, qid=names[qid], weight=None if np.ptp(weights) == 0 else weights)
+    judgments = Judgments(labels, qid=names[qid])
     by_metric = {name: _Scores(files, place) for place, name in enumerate(metrics)}
-    return Rankings(judgments, by_metric[first], counted, by_metric)
+    return Rankings(judgments, by_metric[first], counted, some.weights, by_metric)
 
 
 @dataclass(frozen=True)

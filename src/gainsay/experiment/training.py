@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from ..evaluation import Evaluation, Evaluator
+from ..evaluation import Evaluation, Evaluator, shared_weights
 from ..metrics.names import parse_metrics
-from .folds import Fold, Parts, query_weights
+from .folds import Fold, Parts
 
 if TYPE_CHECKING:
     from .._typing import Floats
@@ -154,7 +154,8 @@ def train_candidate(candidate: Candidate, fold: Fold, metrics: Sequence[str], pa
     threads = candidate.threads or 1
     model = library.train(candidate, train, valid, watch)
     curves = np.array(watch.rounds, dtype=np.float64)
-    evaluator = Evaluator(parse_metrics(metrics), test.judgments(), threads)
+    judgments = test.judgments()
+    evaluator = Evaluator(parse_metrics(metrics), judgments, threads)
     predict = library.predictor(model, test, threads)
     scores = {number: predict(number) for number in sorted(set(best_rounds(curves)))}
     return Trained(
@@ -162,7 +163,7 @@ def train_candidate(candidate: Candidate, fold: Fold, metrics: Sequence[str], pa
         curves,
         {number: evaluator(predicted).per_query for number, predicted in scores.items()},
         test.query_ids,
-        query_weights(test),
+        shared_weights(evaluator.metrics, judgments),
         counted_weight(metrics, valid),
         test.labels,
         test.qid,
