@@ -111,6 +111,24 @@ class TestCompare:
         expected = self.expected(data, scores).leaderboard
         assert found["leaderboard"]["b"]["ndcg_exp@10"] == pytest.approx(expected.loc["b", "ndcg_exp@10"], rel=1e-12)
 
+    @pytest.mark.parametrize("suffix", ["csv", "parquet", "npz"])
+    def test_columns_of_one_file(self, data, letor, scores, tmp_path, suffix):
+        path = tmp_path / f"all.{suffix}"
+        frame = pd.DataFrame({"row": range(len(data.labels)), **scores})
+        writers = {"csv": frame.to_csv, "parquet": frame.to_parquet, "npz": lambda file: np.savez(file, **scores)}
+        writers[suffix](path)
+        found = outcome("compare", "--data", letor, f"{path}:a", f"other={path}:b")
+        expected = self.expected(data, {"a": scores["a"], "other": scores["b"]})
+        assert found["models"] == ["a", "other"]
+        for model in found["models"]:
+            ours = found["leaderboard"][model]["ndcg_exp@10"]
+            assert ours == pytest.approx(expected.leaderboard.loc[model, "ndcg_exp@10"], rel=1e-12)
+
+    def test_a_file_with_a_colon_in_its_name(self, letor, scores, tmp_path):
+        np.savetxt(tmp_path / "run:1.csv", scores["a"])
+        np.savetxt(tmp_path / "run", scores["b"])
+        assert outcome("compare", "--data", letor, tmp_path / "run:1.csv")["models"] == ["run:1"]
+
     def test_tables_for_people(self, letor, scores, tmp_path):
         for name, values in scores.items():
             np.save(tmp_path / f"{name}.npy", values)
@@ -129,6 +147,8 @@ class TestCompare:
             (["compare", "--data", "LETOR", "no.npy"], "there is no file 'no.npy' (model 'no')"),
             (["compare", "--data", "LETOR", "a=LETOR", "a=LETOR"], "two models are named 'a'"),
             (["compare", "--data", "LETOR", "SHORT"], "model 'short' has 1 scores"),
+            (["compare", "--data", "LETOR", "TWO"], "2 columns, name one with column= (on the command line FILE:COLU"),
+            (["compare", "--data", "LETOR", "TWO:c"], "two.csv: no column 'c'; there are 'a', 'b'"),
             (["compare", "--data", "LETOR", "SHORT", "-m", "ndcg@10"], "does not say which NDCG"),
             (["compare", "--data", "LETOR", "SHORT", "-m", "ncdg_exp"], "did you mean 'ndcg_exp'?"),
             (["compare", "--table", "SHORT"], "short.csv has no column 'label'"),
@@ -136,7 +156,8 @@ class TestCompare:
     )
     def test_bad_input_ends_with_one_message(self, letor, tmp_path, arguments, message):
         (tmp_path / "short.csv").write_text("0.5\n")
-        places = {"LETOR": str(letor), "SHORT": str(tmp_path / "short.csv")}
+        (tmp_path / "two.csv").write_text("a,b\n0.5,1\n")
+        places = {"LETOR": str(letor), "SHORT": str(tmp_path / "short.csv"), "TWO": str(tmp_path / "two.csv")}
         for name, path in places.items():
             arguments = [argument.replace(name, path) for argument in arguments]
         result = run(*arguments)
@@ -194,6 +215,10 @@ class TestExplain:
 
     def test_needs_one_source(self):
         assert "give either a file or --labels" in run("explain").stderr
+
+    @pytest.mark.parametrize("labels", ["", "3,a,1", "3,,1"])
+    def test_labels_that_are_none(self, labels):
+        assert "give numbers with commas between them" in run("explain", "--labels", labels).stderr
 
 
 class TestDemo:

@@ -7,7 +7,7 @@ import re
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ._arrays import nearest
 from ._names import check_name
@@ -37,31 +37,63 @@ def read_data(path: Path, features: int | None = None) -> RankingData:
     return read_letor(path, features=features)
 
 
-def named_files(sources: list[str]) -> dict[str, Path]:
-    """Return files by name: `NAME=FILE`, or `FILE` under its name without suffixes."""
-    files: dict[str, Path] = {}
-    for source in sources:
-        name, equals, file = source.partition("=")
-        path = Path(file if equals else source)
+class Source(NamedTuple):
+    """A file, and the column of it that is meant where that was said."""
+
+    path: Path
+    column: str | None = None
+
+
+def named_files(sources: list[str], *, columns: bool = False) -> dict[str, Source]:
+    """Return files by name: `NAME=FILE`, or `FILE` under its name without suffixes.
+
+    With `columns` also `FILE:COLUMN`, under the name of the column unless another is given.
+    """
+    files: dict[str, Source] = {}
+    for text in sources:
+        name, equals, file = text.partition("=")
+        source = _source(file if equals else text, columns)
         if not equals:
-            name = path.name.partition(".")[0]
-        check_name(f"the name in {source!r}", name)
+            name = source.column or source.path.name.partition(".")[0]
+        check_name(f"the name in {text!r}", name)
         if name in files:
             raise ValueError(f"two models are named {name!r}: name them, as NAME=FILE")
-        if not path.is_file():
-            raise ValueError(f"there is no file {str(path)!r} (model {name!r})")
-        files[name] = path
+        if not source.path.is_file():
+            raise ValueError(f"there is no file {str(source.path)!r} (model {name!r})")
+        files[name] = source
     return files
+
+
+def _source(text: str, columns: bool) -> Source:
+    """Return a file, with a column where there is no file of this very name but one of what stands before a colon."""
+    file, colon, column = text.rpartition(":")
+    if columns and colon and column and not Path(text).is_file() and Path(file).is_file():
+        return Source(Path(file), column)
+    return Source(Path(text))
 
 
 def from_data(data: RankingData, sources: list[str]) -> Judged:
     """Return judged data with models read from score files or from the libraries' model files."""
-    models = {name: _model(path) for name, path in named_files(sources).items()}
+    files = named_files(sources, columns=True)
+    models = {name: _scores_or_model(name, source) for name, source in files.items()}
     return Judged(data.judgments(), models, data.features)
 
 
+def _scores_or_model(name: str, source: Source) -> Any:
+    """Return a booster where the file is one, else the scores in it."""
+    from .data import read_scores
+
+    model = None if source.column else _model(source.path)
+    if model is not None:
+        return model
+    try:
+        return read_scores(source.path, column=source.column)
+    except ValueError as error:
+        raise ValueError(f"model {name!r}: {error}") from None
+
+
 def _model(path: Path) -> Any:
-    """Return a booster where the file is one, else the path, to be read as a score file."""
+    """Return a booster where the file is one, else None."""
     with path.open("rb") as file:
         head = file.read(64)
     if head.startswith(b"tree\n"):
@@ -72,7 +104,7 @@ def _model(path: Path) -> Any:
         import xgboost
 
         return _loaded(path, xgboost.Booster, xgboost.core.XGBoostError)
-    return path
+    return None
 
 
 def _loaded(path: Path, booster: Any, error: type[Exception]) -> Any:
@@ -90,7 +122,7 @@ def from_runs(qrels: Path, sources: list[str]) -> Judged:
     from .run_evaluation import align_runs
 
     judgments, scores = align_runs(
-        {name: read_run(path) for name, path in named_files(sources).items()}, read_qrels(qrels)
+        {name: read_run(source.path) for name, source in named_files(sources).items()}, read_qrels(qrels)
     )
     return Judged(judgments, dict(scores))
 

@@ -144,7 +144,7 @@ def explain(
         if (file is None) == (labels is None):
             raise ValueError("give either a file or --labels")
         if file is None:
-            values = [float(part) for part in str(labels).split(",")]
+            values = [_label(part) for part in str(labels).split(",")]
             frame = explained(values, range(len(values), 0, -1), k)
         else:
             table = read_table(file)
@@ -156,13 +156,20 @@ def explain(
             _console().print(frame_table("One ranking under every convention", frame))
 
 
+def _label(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise ValueError(f"--labels holds {text!r}: give numbers with commas between them, such as 3,2,0,1") from None
+
+
 @app.command()
 def compare(
     models: Annotated[
         list[str] | None,
         typer.Argument(
-            help="NAME=FILE or FILE: one score per row (CSV, TSV, Parquet, NumPy), a LightGBM or XGBoost model, "
-            "or, with --qrels, a TREC run.",
+            help="NAME=FILE or FILE: one score per row (CSV, TSV, Parquet, NumPy; FILE:COLUMN where there are several "
+            "columns), a LightGBM or XGBoost model, or, with --qrels, a TREC run.",
             show_default=False,
         ),
     ] = None,

@@ -87,7 +87,10 @@ def _chosen(path: StrPath, names: list[str], column: str | None) -> str:
     listed = ", ".join(map(shown, names[:20])) + (", …" if len(names) > 20 else "")
     if column is None:
         if len(names) != 1:
-            raise ValueError(f"{os.fspath(path)}: {len(names)} columns, name one with column=; there are {listed}")
+            raise ValueError(
+                f"{os.fspath(path)}: {len(names)} columns, name one with column= (on the command line FILE:COLUMN); "
+                f"there are {listed}"
+            )
         return names[0]
     if column not in names:
         raise ValueError(f"{os.fspath(path)}: no column {column!r}; there are {listed}")
