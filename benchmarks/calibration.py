@@ -8,6 +8,9 @@ much of their noise, and rank nearly a third of the queries exactly alike. A sce
 such that the true means differ by exactly what the scenario says (exponential tilting), and queries are drawn with
 these weights. So the truth is known, while values keep the ties, skews and correlations of ranking metrics.
 
+Beside the verdict stand two naive rules that call metrics in disagreement: two t-tests between the two winners, and a
+large probability that the winners differ. Both miss that a third model may be best under both metrics.
+
 Two processes, one BLAS thread each; a few minutes for the default settings.
 """
 
@@ -28,6 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import root
 from scipy.special import logsumexp
+from scipy.stats import ttest_rel
 
 from gainsay.comparison.verdict import Verdict
 
@@ -176,13 +180,18 @@ def tilt(values: Array, truth: Array) -> Array:
 
 @dataclass(frozen=True)
 class Row:
-    """One scenario at one number of queries: rates over all repetitions, mean true regrets of three ways to choose."""
+    """One scenario at one number of queries: rates over all repetitions, mean true regrets of three ways to choose.
+
+    `t_tests` and `winners_differ` are the rates at which the two naive rules say that the metrics disagree.
+    """
 
     scenario: Scenario
     queries: int
     repetitions: int
     genuine: float
     agree: float
+    t_tests: float
+    winners_differ: float
     price_covered: float
     safe_covered: float
     linear_regret: float
@@ -209,8 +218,20 @@ class Row:
         return self.genuine >= self.target - 0.05 - 2 * self.error
 
 
+def each_winner_beats_the_other(sample: Array, winners: Sequence[int]) -> bool:
+    """Compare the two winners as is often done: by one paired t-test under each metric, one-sided at level `ALPHA`.
+
+    That shows at most a sign conflict of these two models. `sample` has shape (queries, 2, models).
+    """
+    first, second = winners
+    if first == second:
+        return False
+    ahead, behind = sample[:, [0, 1], [first, second]], sample[:, [0, 1], [second, first]]
+    return bool((ttest_rel(ahead, behind, alternative="greater").pvalue <= ALPHA).all())
+
+
 def outcomes(values: Array, chance: Array, truth: Array, queries: int, seeds: Sequence[int]) -> Array:
-    """Draw a sample for each seed and judge it: genuine, agree, price covered, safe covered, three regrets."""
+    """Draw a sample for each seed and judge it: the fields of `Row` from `genuine` on."""
     edges = np.cumsum(chance)
     worst = (truth.max(axis=1, keepdims=True) - truth).max(axis=0)
     regret = dict(zip(NAMES, worst, strict=True))
@@ -230,6 +251,8 @@ def outcomes(values: Array, chance: Array, truth: Array, queries: int, seeds: Se
         lines.append((
             verdict.kind == "genuine",
             verdict.kind == "agree",
+            each_winner_beats_the_other(sample, [NAMES.index(winner) for winner in verdict.winners.values()]),
+            verdict.winners_differ_probability >= 1 - ALPHA,
             verdict.price_lower <= worst.min() + 1e-9,
             verdict.safe_regret_upper >= regret[verdict.safe_choice] - 1e-9,
             regret[verdict.winners["linear"]],
@@ -268,8 +291,7 @@ def calibrate(
     ]
     rows = []
     for (place, n), lines in zip(cells, _map(tasks, population, seed, workers), strict=True):
-        genuine, agree, price, safe, linear, exponential, choice = lines.mean(axis=0).tolist()
-        rows.append(Row(SCENARIOS[place], n, repetitions, genuine, agree, price, safe, linear, exponential, choice))
+        rows.append(Row(SCENARIOS[place], n, repetitions, *lines.mean(axis=0).tolist()))
     return rows
 
 
@@ -288,7 +310,8 @@ def table(rows: Sequence[Row]) -> str:
     """Write the rows as a Markdown table."""
     head = (
         "scenario", "a common best exists", "queries", "rate of `genuine`", "s.e.", "target", "kept", "rate of `agree`",
-        "price bound covers", "safe bound covers", "regret: linear winner", "exponential winner", "safe choice",
+        "naive: two t-tests", "naive: P(winners differ) ≥ .95", "price bound covers", "safe bound covers",
+        "regret: linear winner", "exponential winner", "safe choice",
     )  # fmt: skip
     lines = [head, ("---",) * len(head)]
     for row in rows:
@@ -302,6 +325,8 @@ def table(rows: Sequence[Row]) -> str:
             "–" if row.target is None else f"{sign} {row.target:.2f}",
             {None: "–", True: "yes", False: "**no**"}[row.kept],
             f"{row.agree:.3f}",
+            f"{row.t_tests:.3f}",
+            f"{row.winners_differ:.3f}",
             f"{row.price_covered:.3f}",
             f"{row.safe_covered:.3f}",
             f"{row.linear_regret:.4f}",
@@ -320,6 +345,9 @@ def report(rows: Sequence[Row], seed: int) -> str:
         f"- Highest rate of false `genuine`: {worst.genuine:.3f} (s.e. {worst.error:.3f}), "
         f"{worst.scenario.name}, {worst.queries} queries.",
         f"- Highest rate of false `agree`: {0.0 if unclear.scenario.has_clear_best else unclear.agree:.3f}.",
+        f"- Highest rate at which the naive rules find a disagreement where a common best model exists: "
+        f"{max(row.t_tests for row in nulls):.3f} by two t-tests, "
+        f"{max(row.winners_differ for row in nulls):.3f} by P(winners differ).",
         f"- Lowest coverage of the price's lower bound: {min(row.price_covered for row in rows):.3f}; "
         f"of the safe choice's upper bound: {min(row.safe_covered for row in rows):.3f}.",
     ]
@@ -330,6 +358,9 @@ def report(rows: Sequence[Row], seed: int) -> str:
         f"{DRAWS} draws a verdict (a tenth of the default), seed {seed}.",
         "The rate of `genuine` is an error rate where a common best model exists (target: at most α, plus two standard "
         "errors of the simulation) and power where none does (target: at most .05 below, same allowance).",
+        "The *naive* columns are the rates at which two other rules say that the metrics disagree: two paired t-tests "
+        f"between the two winners, each ahead under its own metric (one-sided, level {ALPHA}), and a probability of "
+        f"{1 - ALPHA} or more that no model is best under both (`winners_differ_probability`).",
         "A bound *covers* where the true price is not below its lower bound, or the true worst-metric regret of the "
         "safe choice not above its upper bound (both should reach .95). The last three columns are the mean true "
         "worst-metric regret of choosing by the linear definition, by the exponential one, and by the verdict.",

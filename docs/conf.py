@@ -116,12 +116,32 @@ class ApiRole(PyXRefRole):
         return super().run()
 
 
-def add_results(app: Sphinx, docname: str, source: list[str]) -> None:
-    """Put what the benchmarks wrote where its page asks for it."""
-    if docname == "benchmarks":
-        written = [path for path in sorted(BENCHMARKS.glob("*.md")) if path.name != "CALIBRATION.md"]
-        texts = [re.sub(r"\A# .*\n", "", path.read_text(encoding="utf-8")) for path in written]  # the page has a title
-        source[0] = source[0].replace("(what the scripts wrote)", "\n\n".join(texts))
+SHOWN = re.compile(r"<!-- shown in the built page -->\n.*/benchmarks/(\w+\.md)\).*\n<!-- end -->")
+OUTSIDE = re.compile(r"\]\(\.\./((?:\.\./)*)(notebooks/\w+\.ipynb|benchmarks/\w+\.md)\)")
+
+
+def show_results(app: Sphinx, docname: str, source: list[str]) -> None:
+    """Put what the benchmarks wrote in place of the marked links to it, without titles, headings one level lower."""
+
+    def text(link: re.Match[str]) -> str:
+        path = BENCHMARKS / link[1]
+        app.env.note_dependency(str(path))
+        return re.sub(r"^#", "##", re.sub(r"\A# .*\n", "", path.read_text(encoding="utf-8")), flags=re.MULTILINE)
+
+    source[0] = SHOWN.sub(text, source[0])
+
+
+def link_to_pages(app: Sphinx, docname: str, source: list[str]) -> None:
+    """Turn links to files outside this folder, which a checkout needs, into links to the pages made of them."""
+
+    def page(link: re.Match[str]) -> str:
+        up, target = link.groups()
+        if target.startswith("benchmarks"):
+            calibration = "explanation/verdict.md#how-often-it-is-wrong"
+            target = calibration if target.endswith("CALIBRATION.md") else "benchmarks.md"
+        return f"]({up}{target})"
+
+    source[0] = OUTSIDE.sub(page, source[0])
 
 
 def copy_notebooks(app: Sphinx) -> None:
@@ -139,4 +159,5 @@ def setup(app: Sphinx) -> None:
     app.add_html_math_renderer("mathml", (visit_math, None), (visit_displaymath, None))
     app.add_role_to_domain("py", "obj", ApiRole(), override=True)
     app.connect("builder-inited", copy_notebooks)
-    app.connect("source-read", add_results)
+    app.connect("source-read", show_results)
+    app.connect("source-read", link_to_pages, priority=600)  # what is shown first is no link any more

@@ -651,10 +651,12 @@ class TestFullPrecision:
         with pytest.raises(ValueError, match=r"full_precision has no meaning in xgboost.cv"):
             xgb.cv(XGB, dtrain, 2, custom_metric=log, callbacks=[full_precision(log)])
 
-    def test_what_cannot_be_sent_says_what_to_take(self, data):
+    def test_what_was_sent_without_its_data_says_what_to_take(self, data):
         callback = EvaluateRanking({"valid": (data.features, data.labels, data.qid)}, PANEL)
-        with pytest.raises(TypeError, match=r"in xgboost.dask.train take custom_metric, with full_precision"):
-            pickle.dumps(callback)
+        again = pickle.loads(pickle.dumps(callback))
+        dtrain = xgb.DMatrix(data.features, label=data.labels, qid=data.qid)
+        with pytest.raises(ValueError, match=r"in xgboost.dask.train take custom_metric, with full_precision"):
+            xgb.train(XGB, dtrain, 1, callbacks=[again])
 
     def test_weights_that_are_all_0_are_refused_in_one_process(self, data):
         with pytest.raises(ValueError, match="weight is 0 for every query"):

@@ -1,14 +1,19 @@
-"""The notebooks are stored executed, and nothing in the documentation depends on where it was made."""
+"""The notebooks are stored executed, links lead somewhere, and nothing depends on where the documentation was made."""
 
 import json
+import os
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
 
+import gainsay as gs
+
 ROOT = Path(__file__).parents[1]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 PAGES = [path for path in sorted((ROOT / "docs").rglob("*.md")) if "_build" not in path.parts]
+LINK = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)")
 OF_A_MACHINE = re.compile(r"(?<![\w.])/(home|root|tmp|work|Users|opt)/")
 
 
@@ -44,10 +49,29 @@ def test_nothing_is_printed_that_names_a_folder_of_the_machine(notebook):
             assert not OF_A_MACHINE.search(text)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda path: str(path.relative_to(ROOT / "docs")))
-def test_links_to_pages_lead_somewhere(page):
-    links = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8"))
-    for link in links:
-        target = page.parent / link
-        copied = ROOT / target.relative_to(ROOT / "docs") if "notebooks" in target.parts else target
-        assert copied.resolve().exists(), link
+@pytest.fixture(scope="module")
+def tracked():
+    """Files that a checkout has before anything is built, and their folders."""
+    if not (ROOT / ".git").exists():
+        pytest.skip("needs a checkout")
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    files = {Path(name) for name in listed.split("\0") if name}
+    return files | {folder for file in files for folder in file.parents}
+
+
+@pytest.mark.parametrize("page", [ROOT / "README.md", *PAGES], ids=lambda path: str(path.relative_to(ROOT)))
+def test_links_lead_to_files_that_a_checkout_has(page, tracked):
+    for link in LINK.findall(page.read_text(encoding="utf-8")):
+        target = Path(os.path.relpath(page.parent / link, ROOT))
+        assert target in tracked, link
+
+
+def test_the_reference_lists_every_public_name():
+    listed = re.findall(r"^   (\w+)$", (ROOT / "docs" / "api" / "index.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert sorted(listed) == sorted(gs.__all__)
+
+
+def test_results_of_benchmarks_stand_in_the_built_pages_and_are_links_in_a_checkout():
+    shown = re.compile(r"<!-- shown in the built page -->\n\[.+\]\((?:\.\./)+benchmarks/(\w+\.md)\)\n<!-- end -->")
+    found = [name for page in PAGES for name in shown.findall(page.read_text(encoding="utf-8"))]
+    assert sorted(found) == sorted(path.name for path in (ROOT / "benchmarks").glob("*.md"))

@@ -12,9 +12,22 @@ if TYPE_CHECKING:
     from ._typing import Floats, Integers
 
 
+EXACT = 2**53
+"""Up to here every integer is a float64."""
+
+
 def vector(name: str, values: Any) -> np.ndarray[Any, Any]:
-    """Return `values` (array, list, Series of pandas, polars or pyarrow) as a 1-D array, or raise `ValueError`."""
-    array = np.asarray(values)
+    """Return `values` (array, list, Series of pandas, polars or pyarrow) as a 1-D array, or raise `ValueError`.
+
+    Masked entries of masked arrays become None.
+    """
+    try:
+        array = np.asarray(values)
+    except ValueError:
+        raise ValueError(f"{name} must be one-dimensional, got entries of different lengths") from None
+    if isinstance(values, np.ma.MaskedArray) and values.mask.any():
+        array = array.astype(object)
+        array[values.mask] = None
     if array.ndim == 2 and 1 in array.shape:
         raise ValueError(
             f"{name} must be one-dimensional, got shape {array.shape}; "
@@ -33,12 +46,28 @@ def numbers(name: str, values: Any) -> np.ndarray[Any, Any]:
     if array.dtype.kind not in "fiub":
         raise TypeError(f"{name} must be numbers, got an array of {array.dtype}")
     if array.dtype not in (np.dtype(np.float32), np.dtype(np.float64)):
+        _refuse_huge(name, array)
         array = array.astype(np.float64)
     return array
 
 
+def _refuse_huge(name: str, array: np.ndarray[Any, Any]) -> None:
+    """Refuse integers that float64 cannot tell from their neighbours."""
+    if array.dtype.kind in "iu" and array.dtype.itemsize == 8 and len(array):
+        beyond = (array > EXACT) | (array < -EXACT) if array.dtype.kind == "i" else array > EXACT
+        if beyond.any():
+            at = int(np.argmax(beyond))
+            raise ValueError(
+                f"{name} must lie between -2**53 and 2**53 where they are integers, got {array[at]} in row {at}; "
+                "beyond that float64 cannot tell neighbours apart"
+            )
+
+
 def _from_objects(name: str, array: np.ndarray[Any, Any]) -> Floats:
     """Convert an object array (nullable pandas columns, decimals) where every entry is a number."""
+    for at, value in enumerate(array):
+        if isinstance(value, str | bytes):
+            raise TypeError(f"{name} must be numbers, got the text {value!r} in row {at}")
     try:
         return np.array([np.nan if _is_missing(value) else value for value in array], dtype=np.float64)
     except (TypeError, ValueError) as error:

@@ -6,8 +6,11 @@ import weakref
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from .evaluation import Evaluator
-from .judgments import Judgments, NegativeLabels
+import numpy as np
+
+from .evaluation import Evaluator, check_threads
+from .judgments import Judgments, NegativeLabels, check_negative_labels
+from .metrics.base import Metric
 from .metrics.names import MetricLike, parse_metrics
 
 if TYPE_CHECKING:
@@ -54,6 +57,8 @@ class Panel:
         n_jobs: int | None,
     ) -> None:
         self.metrics = parse_metrics(metrics, convention=convention)
+        check_negative_labels(negative_labels)
+        check_threads(n_jobs)
         self.names = tuple(str(metric) for metric in self.metrics)
         self.negative_labels = negative_labels
         self.n_jobs = n_jobs
@@ -92,18 +97,36 @@ def clash(name: str, library: str, remedy: str) -> ValueError:
 
 
 def positive_int(name: str, value: Any, unit: str) -> int:
-    """Return `value` if it is a whole number of at least 1, or raise."""
-    if isinstance(value, bool) or not isinstance(value, int):
+    """Return `value` as an int if it is a whole number of at least 1, or raise."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer):
         raise TypeError(f"{name} must be a whole number of {unit}, got {value!r}")
     if value < 1:
         raise ValueError(f"{name} must be at least 1, got {value}")
-    return value
+    return int(value)
+
+
+def not_negative(name: str, value: Any) -> float:
+    """Return `value` as a float if it is a number of at least 0, or raise."""
+    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
+        raise TypeError(f"{name} must be a number, got {value!r}")
+    if not value >= 0:
+        raise ValueError(f"{name} must not be negative, got {value}")
+    return float(value)
+
+
+def name_or_none(argument: str, value: Any) -> str | None:
+    """Return `value` if it is a name or None, or raise."""
+    if value is None or isinstance(value, str):
+        return value
+    raise TypeError(f"{argument} must be the name of a data set, got {value!r}")
 
 
 def metric_name(metric: MetricLike) -> str:
     """Return the name under which a metric is logged: canonical where it is ours, as given where a library's own."""
-    if not isinstance(metric, str):
+    if isinstance(metric, Metric):
         return str(metric)
+    if not isinstance(metric, str):
+        raise TypeError(f"metric must be one name, such as 'ndcg_exp@10', or a Metric, got {metric!r}")
     try:
         return str(parse_metrics(metric)[0])
     except ValueError:

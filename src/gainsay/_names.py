@@ -9,7 +9,20 @@ if TYPE_CHECKING:
 
 
 def check_name(what: str, name: str) -> str:
-    r"""Return a name if it is text that can be written, or raise.
+    """Return a name if it is text that can be written and is not blank, or raise.
+
+    Raises
+    ------
+    ValueError
+        Where the name is blank or cannot be encoded as UTF-8; the message begins with `what`.
+    """
+    if not name.strip():
+        raise ValueError(f"{what} is blank: {name!r}; it stands in every table")
+    return check_text(what, name)
+
+
+def check_text(what: str, text: str) -> str:
+    r"""Return text if it can be written, or raise.
 
     Python strings may hold halves of surrogate pairs (from file names that are no UTF-8, or from broken JSON), which no
     file, table or terminal takes.
@@ -17,23 +30,23 @@ def check_name(what: str, name: str) -> str:
     Raises
     ------
     ValueError
-        Where the name cannot be encoded as UTF-8; the message begins with `what`.
+        Where the text cannot be encoded as UTF-8; the message begins with `what`.
 
     Examples
     --------
-    >>> check_name("name", "LambdaMART, 31 leaves")
+    >>> check_text("name", "LambdaMART, 31 leaves")
     'LambdaMART, 31 leaves'
-    >>> check_name("name", "31\ud83d")
+    >>> check_text("name", "31\ud83d")
     Traceback (most recent call last):
     ValueError: name cannot be written as UTF-8, since its character 2 is half of a pair: '31\ud83d'
     """
     try:
-        name.encode()
+        text.encode()
     except UnicodeEncodeError as error:
         raise ValueError(
-            f"{what} cannot be written as UTF-8, since its character {error.start} is half of a pair: {name!r}"
+            f"{what} cannot be written as UTF-8, since its character {error.start} is half of a pair: {text!r}"
         ) from None
-    return name
+    return text
 
 
 def check_ids(what: str, rows: Iterable[tuple[Any, ...]]) -> None:

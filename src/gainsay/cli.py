@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-import math
 import sys
 import tempfile
+import warnings
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -20,6 +20,8 @@ from . import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    import pandas as pd
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -48,7 +50,9 @@ def main() -> None:
 def _errors() -> Iterator[None]:
     """Print what is wrong with the input as one message, and end with exit code 1."""
     try:
-        yield
+        with warnings.catch_warnings():
+            warnings.showwarning = _show_warning
+            yield
     except (ValueError, TypeError, OSError, ImportError, RuntimeError, KeyboardInterrupt) as error:
         stopped = isinstance(error, KeyboardInterrupt)
         typer.echo(f"gainsay: {'interrupted' if stopped else error}", err=True)
@@ -57,24 +61,20 @@ def _errors() -> Iterator[None]:
         raise typer.Exit(130 if stopped else 1) from None
 
 
+def _show_warning(message: Warning | str, category: Any, filename: str, lineno: int, *more: Any, **other: Any) -> None:
+    """Print a warning as one line, without the place in the code that it came from."""
+    typer.echo(f"gainsay: warning: {message}", err=True)
+
+
 def _console() -> Console:
     """Return a terminal; a pipe gets plain text that is not cut to a terminal's width."""
     return Console(width=None if sys.stdout.isatty() else 200, highlight=False, emoji=False)
 
 
 def _print_json(content: Any) -> None:
-    typer.echo(json.dumps(_plain(content), indent=2, ensure_ascii=False, allow_nan=False))
+    from .report.document import plain
 
-
-def _plain(content: Any) -> Any:
-    """Return content as JSON knows it: NaN and infinities become null."""
-    if isinstance(content, dict):
-        return {str(key): _plain(value) for key, value in content.items()}
-    if isinstance(content, list | tuple):
-        return [_plain(value) for value in content]
-    if hasattr(content, "item"):
-        content = content.item()
-    return None if isinstance(content, float) and not math.isfinite(content) else content
+    typer.echo(json.dumps(plain(content), indent=2, ensure_ascii=False, allow_nan=False))
 
 
 @app.callback(invoke_without_command=True)
@@ -139,7 +139,7 @@ def explain(
     with _errors():
         from ._inputs import column, read_table
         from .explanation import explain as explained
-        from .report.text import frame_table
+        from .report.text import explanation_tables
 
         if (file is None) == (labels is None):
             raise ValueError("give either a file or --labels")
@@ -153,7 +153,7 @@ def explain(
         if as_json:
             _print_json(frame.to_dict("index"))
         else:
-            _console().print(frame_table("One ranking under every convention", frame))
+            _console().print(explanation_tables(frame, k))
 
 
 def _label(text: str) -> float:
@@ -199,6 +199,8 @@ def compare(
         if sum(source is not None for source in (data, qrels, table)) != 1:
             raise ValueError("give the judgments as one of --data, --qrels and --table")
         if table is not None:
+            if models:
+                raise ValueError(f"with --table the models are its columns (--score names them), got {models[0]!r} too")
             judged = from_table(table, label, query, score or [])
         elif not models:
             raise ValueError("name at least one model, as NAME=FILE")
@@ -226,6 +228,7 @@ def compare(
 
 def _show(console: Console, comparison: Any, *further: Any) -> None:
     """Print the leaderboard, further tables, what each metric picks, the pairs in conflict, and the verdict."""
+    from .report.names import printable
     from .report.text import conflicts_table, leaderboard_table, winners_lines
 
     console.print(leaderboard_table(comparison))
@@ -238,7 +241,8 @@ def _show(console: Console, comparison: Any, *further: Any) -> None:
     if conflicts is not None:
         console.print(conflicts)
     if comparison.primary is not None and len(comparison.models) > 1:
-        console.print(comparison.verdict.text, markup=False, soft_wrap=not sys.stdout.isatty())
+        text = printable(comparison.verdict.text)
+        console.print(text, markup=False, soft_wrap=not sys.stdout.isatty())
 
 
 @app.command()
@@ -276,7 +280,10 @@ def report(
     with _errors():
         from .experiment import Experiment
 
-        _write_report(Experiment.load(directory).comparison, output or _report_in(directory))
+        result = Experiment.load(directory)
+        for line in result.missing:
+            typer.echo(line, err=True)
+        _write_report(result.comparison, output or _report_in(directory))
 
 
 @app.command()
@@ -359,11 +366,19 @@ def _outcome(result: Any) -> dict[str, Any]:
     """Return the outcome of an experiment as JSON knows it."""
     return {
         **result.comparison.to_dict(),
-        "best_rounds": {str(name): row for name, row in result.best_rounds.to_dict("index").items()},
+        "best_rounds": _nested(result.best_rounds),
         "chosen": result.chosen.to_dict("index"),
         "choice_loss": result.choice_loss.to_dict("records"),
         "failures": result.failures,
     }
+
+
+def _nested(frame: pd.DataFrame) -> dict[str, Any]:
+    """Return a DataFrame as rows by index; with several levels (candidate and fold) nested."""
+    if frame.index.nlevels == 1:
+        return {str(name): row for name, row in frame.to_dict("index").items()}
+    outer = frame.index.get_level_values(0).unique()
+    return {str(name): _nested(frame.loc[name]) for name in outer}
 
 
 def _show_experiment(console: Console, result: Any) -> None:
@@ -371,5 +386,5 @@ def _show_experiment(console: Console, result: Any) -> None:
 
     rounds = frame_table("Best round of each candidate under each metric, chosen on valid", result.best_rounds)
     _show(console, result.comparison, rounds)
-    for name, failure in result.failures.items():
-        console.print(f"{name} failed: {failure.splitlines()[-1]}", markup=False)
+    for line in result.missing:
+        console.print(line, markup=False, soft_wrap=True)

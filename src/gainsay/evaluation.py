@@ -24,6 +24,16 @@ if TYPE_CHECKING:
     from .metrics.base import Metric
 
 
+def check_threads(n_jobs: int | None) -> None:
+    """Raise unless a number of threads is None or a whole number of at least 1."""
+    if n_jobs is None:
+        return
+    if isinstance(n_jobs, bool) or not isinstance(n_jobs, int | np.integer):
+        raise TypeError(f"n_jobs must be a whole number of threads or None, got {n_jobs!r}")
+    if n_jobs < 1:
+        raise ValueError(f"n_jobs must be at least 1, got {n_jobs}")
+
+
 class Evaluator:
     """Metrics bound to judgments: call it with scores, as often as there are scores to evaluate.
 
@@ -54,8 +64,7 @@ class Evaluator:
                 f"judgments must be gainsay.Judgments, got {type(judgments).__name__}; "
                 "make one with gainsay.Judgments(labels, group=sizes)"
             )
-        if n_jobs is not None and n_jobs < 1:
-            raise ValueError(f"n_jobs must be at least 1, got {n_jobs}")
+        check_threads(n_jobs)
         self.judgments = judgments
         self.metrics = parse_metrics(metrics)
         self.names = tuple(str(metric) for metric in self.metrics)

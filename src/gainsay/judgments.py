@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
 from ._arrays import integers, nearest, numbers, vector
 from ._cached import cached_property
-from ._names import check_name
+from ._names import check_text
 from .ranking.layout import Layout
 
 if TYPE_CHECKING:
     from ._typing import Bools, Codes, Floats, Integers
 
 NegativeLabels = Literal["refuse", "allow", "zero"]
+
+
+def check_negative_labels(choice: str) -> None:
+    """Raise unless this is something that can be done with negative labels."""
+    if choice not in get_args(NegativeLabels):
+        raise ValueError(
+            f"negative_labels must be 'refuse', 'allow' or 'zero', got {choice!r}"
+            + nearest(str(choice), get_args(NegativeLabels))
+        )
 
 
 class Judgments:
@@ -72,11 +82,7 @@ class Judgments:
         weight: Any = None,
         negative_labels: NegativeLabels = "refuse",
     ) -> None:
-        if negative_labels not in get_args(NegativeLabels):
-            raise ValueError(
-                f"negative_labels must be 'refuse', 'allow' or 'zero', got {negative_labels!r}"
-                + nearest(str(negative_labels), get_args(NegativeLabels))
-            )
+        check_negative_labels(negative_labels)
         values = numbers("labels", labels)
         if len(values) == 0:
             raise ValueError("labels is empty: there is no document to judge")
@@ -125,6 +131,8 @@ class Judgments:
         >>> gs.evaluate("mrr", gs.Judgments.from_frame(frame), frame["score"]).mean
         {'mrr': 0.75}
         """
+        if isinstance(frame, Mapping) or not hasattr(frame, "columns"):
+            raise TypeError(f"frame must be a DataFrame of pandas, polars or pyarrow, got {type(frame).__name__}")
         known = list(map(str, getattr(frame, "column_names", frame.columns)))
         for role, name in (("label", label), ("query", query), ("weight", weight)):
             if name is not None and name not in known:
@@ -312,7 +320,7 @@ def _check_ids(ids: np.ndarray[Any, Any]) -> None:
     if ids.dtype.kind in "UO":
         for query in ids.tolist():
             if isinstance(query, str) and not query.isascii():
-                check_name(f"the query id {query!r}", query)
+                check_text(f"the query id {query!r}", query)
 
 
 def _missing(keys: np.ndarray[Any, Any]) -> Bools:

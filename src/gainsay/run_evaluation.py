@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -15,7 +16,7 @@ from .metrics.base import choice
 from .metrics.names import parse_metrics
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     import pandas as pd
 
@@ -23,12 +24,15 @@ if TYPE_CHECKING:
     from .metrics.names import MetricLike
 
 _COLUMNS = {
-    "query": ("query", "query_id", "qid", "topic"),
-    "document": ("document", "doc_id", "docid", "docno"),
+    "query": ("query_id", "qid", "topic", "query"),
+    "document": ("document", "doc_id", "docno", "docid"),
     "score": ("score",),
     "label": ("label", "relevance", "rel", "grade"),
 }
-"""Names under which a column is known, here and in other packages; the first is ours."""
+"""Names under which a column is known, here and in other packages; of several that are there the first counts.
+
+In PyTerrier's tables `query` is the text of the query `qid`, and `docid` a number within an index.
+"""
 
 
 def evaluate_run(
@@ -51,10 +55,11 @@ def evaluate_run(
     ----------
     metrics : str, Metric, or an iterable of them
         See `parse_metrics`.
-    run : mapping {query: {document: score}} or DataFrame
-        A DataFrame has columns query, document, score (or query_id, doc_id, score; qid, docno, score).
-    qrels : mapping {query: {document: label}} or DataFrame
-        A DataFrame has columns query, document, label (or relevance).
+    run : path, mapping {query: {document: score}} or DataFrame
+        A path is read with `gainsay.data.read_run`. A DataFrame has columns query, document, score (or query_id,
+        doc_id, score; qid, docno, score).
+    qrels : path, mapping {query: {document: label}} or DataFrame
+        A path is read with `gainsay.data.read_qrels`. A DataFrame has columns query, document, label (or relevance).
     convention : str, optional
         Read metric names as this library does; `"trec_eval"` gives trec_eval's numbers. See `parse_metrics`.
     missing : {"skip", "zero"}
@@ -85,11 +90,11 @@ def evaluate_run(
     """
     choice("missing", missing, ("skip", "zero"))
     judged = _table("qrels", qrels, "label")
-    retrieved = _retrieved("run", run)
+    retrieved = _retrieved("run", run, empty=missing == "zero")
     queries = judged["query"].drop_duplicates()
     if missing == "skip":
         queries = queries[queries.isin(set(retrieved["query"]))]
-    if not queries.isin(set(retrieved["query"])).any():
+    if len(retrieved) and not queries.isin(set(retrieved["query"])).any():
         raise ValueError(
             f"run and qrels have no query in common: the run has {_some(retrieved['query'])}, "
             f"the qrels have {_some(judged['query'])}"
@@ -132,9 +137,9 @@ def align_runs(
     return judgments, {name: table[f"score {name}"].fillna(-np.inf).to_numpy() for name in runs}
 
 
-def _retrieved(name: str, run: Any) -> pd.DataFrame:
+def _retrieved(name: str, run: Any, empty: bool = False) -> pd.DataFrame:
     """Return a run as a table; raise where a document stands in it with the score of one that was not retrieved."""
-    table = _table(name, run, "score")
+    table = _table(name, run, "score", empty)
     if np.isneginf(table["score"]).any():
         at = table[np.isneginf(table["score"])].iloc[0]
         raise ValueError(
@@ -155,22 +160,26 @@ def _merged(queries: pd.Series, judged: pd.DataFrame, retrieved: pd.DataFrame) -
     return both.sort_values("number", kind="stable")
 
 
-def _table(name: str, data: Any, value: str) -> pd.DataFrame:
+def _table(name: str, data: Any, value: str, empty: bool = False) -> pd.DataFrame:
     """Return a run or qrels as a DataFrame with columns query, document and `value`; ids are strings."""
     import pandas as pd
 
+    if isinstance(data, str | PathLike):
+        from .data import read_qrels, read_run
+
+        data = read_run(data) if value == "score" else read_qrels(data)
     if isinstance(data, Mapping):
-        rows = [(query, document, number) for query, found in data.items() for document, number in found.items()]
+        rows = list(_triples(name, data, value))
         check_ids(name, rows)
         frame = pd.DataFrame(rows, columns=["query", "document", value])
     elif hasattr(data, "to_pandas") or isinstance(data, pd.DataFrame):
         frame = _renamed(name, data if isinstance(data, pd.DataFrame) else data.to_pandas(), value)
     else:
         raise TypeError(
-            f"{name} must be a mapping {{query: {{document: {value}}}}} or a DataFrame with columns query, document, "
-            f"{value}, got {type(data).__name__}; read TREC files with gainsay.data.read_run and read_qrels"
+            f"{name} must be the path of a TREC file, a mapping {{query: {{document: {value}}}}} or a DataFrame with "
+            f"columns query, document, {value}, got {type(data).__name__}"
         )
-    if frame.empty:
+    if frame.empty and not empty:
         raise ValueError(f"{name} is empty")
     numeric = numbers(f"{name}'s {value}", frame[value].to_numpy())
     frame = frame.assign(query=frame["query"].astype(str), document=frame["document"].astype(str), **{value: numeric})
@@ -187,18 +196,42 @@ def _table(name: str, data: Any, value: str) -> pd.DataFrame:
     return frame
 
 
+def _triples(name: str, data: Mapping[Any, Any], value: str) -> Iterator[tuple[Any, Any, Any]]:
+    """Yield query, document and number of every entry."""
+    for query, found in data.items():
+        if not isinstance(found, Mapping):
+            raise TypeError(
+                f"{name} must map each query to {{document: {value}}}, got {type(found).__name__} for query {query!r}"
+            )
+        for document, number in found.items():
+            yield query, document, number
+
+
 def _renamed(name: str, frame: pd.DataFrame, value: str) -> pd.DataFrame:
     """Return the three columns of a frame under our names."""
     chosen = {}
     for column in ("query", "document", value):
         known = [alias for alias in _COLUMNS[column] if alias in frame.columns]
         if not known:
+            other = [alias for alias in _COLUMNS[column] if alias != column]
             raise ValueError(
-                f"{name} has no column {column!r} (known too as {', '.join(_COLUMNS[column][1:]) or 'nothing else'}); "
+                f"{name} has no column {column!r} (known too as {', '.join(other) or 'nothing else'}); "
                 f"it has {', '.join(map(str, frame.columns))}"
             )
         chosen[known[0]] = column
-    return frame[list(chosen)].rename(columns=chosen)
+    return _identified(name, frame[list(chosen)].rename(columns=chosen))
+
+
+def _identified(name: str, frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a frame with ids as strings, or raise where one is missing."""
+    for column in ("query", "document"):
+        missing = frame[column].isna()
+        if missing.any():
+            raise ValueError(
+                f"{name} has no {column} in {int(missing.sum())} of {len(frame)} rows, the first is row "
+                f"{int(np.argmax(missing))}; every row needs one"
+            )
+    return frame
 
 
 def _some(ids: pd.Series) -> str:

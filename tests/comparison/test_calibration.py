@@ -83,6 +83,25 @@ def test_safe_choice_loses_least_where_a_compromise_exists(rows):
     assert row.safe_regret < min(row.linear_regret, row.exponential_regret) / 2
 
 
+def test_t_tests_need_both_winners_ahead_under_their_own_metric(calibration):
+    ahead, noise = np.linspace(0.01, 0.03, 200), np.linspace(-0.1, 0.1, 200)
+    sample = np.zeros((200, 2, 3))
+    sample[:, 0, 0] = sample[:, 1, 2] = ahead
+    assert calibration.each_winner_beats_the_other(sample, [0, 2])
+    assert not calibration.each_winner_beats_the_other(sample, [0, 0])
+    assert not calibration.each_winner_beats_the_other(sample, [2, 0])
+    sample[:, 1, 2] = noise
+    assert not calibration.each_winner_beats_the_other(sample, [0, 2])
+    sample[:, 1, 2] = 0
+    assert not calibration.each_winner_beats_the_other(sample, [0, 2])
+
+
+def test_naive_rules_find_disagreement_where_a_third_model_ties_both_winners(rows):
+    crowded = rows["a third ties both winners, crowded"]
+    assert min(crowded.t_tests, crowded.winners_differ) > 0.25
+    assert rows["same best, ahead by .012"].t_tests == rows["same best, ahead by .012"].winners_differ == 0
+
+
 def test_report_has_a_line_per_row(calibration, rows):
     page = calibration.report(list(rows.values()), seed=2)
     lines = [line for line in page.splitlines() if line.startswith("|")]
@@ -92,7 +111,7 @@ def test_report_has_a_line_per_row(calibration, rows):
 
 def test_command_writes_the_page(calibration, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(calibration, "calibrate", lambda repetitions, queries, seed: [
-        calibration.Row(calibration.SCENARIOS[0], queries[0], repetitions, 0.2, 0, 1, 1, 0, 0, 0)
+        calibration.Row(calibration.SCENARIOS[0], queries[0], repetitions, 0.2, 0, 0, 0, 1, 1, 0, 0, 0)
     ])  # fmt: skip
     target = tmp_path / "page.md"
     assert calibration.main(["--repetitions", "100", "--queries", "1000", "--output", str(target)]) == 1

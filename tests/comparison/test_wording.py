@@ -124,7 +124,7 @@ OPEN = (
 @pytest.mark.parametrize(
     ("best", "models", "says"),
     [
-        (("a", "b"), ("a", "b"), "Any of the 2 models may be best under both."),
+        (("a", "b"), ("a", "b"), "Either model may be best under both."),
         (("b",), ("a", "b"), "If one is best under both, it is b (90 % confidence)."),
         (("a", "b"), ("a", "b", "c"), "If one is best under both, it is a or b (90 % confidence)."),
     ],
@@ -164,7 +164,7 @@ def test_what_has_no_bound_is_said_without_one(verdict, regret):
         if regret == 0
         else "The safest choice is a: under the metric that likes it less it is 0.0111 behind the best."
     )
-    assert found.text == f"{opening} Any of the 2 models may be best under both. {COST} {safe} {SAMPLE}"
+    assert found.text == f"{opening} Either model may be best under both. {COST} {safe} {SAMPLE}"
 
 
 def test_one_model_says_so_once():
@@ -191,8 +191,11 @@ def test_p_values_have_two_digits_and_tiny_ones_one(verdict, p, written):
     [
         (0.0, "0"),
         (0.0001, "0.0001"),
-        (0.00009999, "less than 0.0001"),
-        (-0.00009999, "less than 0.0001"),
+        (0.00009999, "0.0001"),
+        (0.000043, "0.00004"),
+        (-0.000043, "-0.00004"),
+        (3e-7, "0.0000003"),
+        (3.4e-8, "3e-08"),
         (-0.0001, "-0.0001"),
         (1.23456, "1.2346"),
     ],

@@ -185,7 +185,7 @@ class TestReading:
             ("ndcg_linear(base=10)", "ndcg_linear(discount=log,base=10)"),
             ("rbp(p=.8)", "rbp"),
             ("mrr(empty=1.0)@010", "mrr(empty=1)@10"),
-            ("ndcg_exp(gain=linear)", "ndcg_linear"),
+            ("ndcg_exp(gain=exponential)", "ndcg_exp"),
         ],
     )
     def test_one_metric_has_one_name(self, text, name):

@@ -23,7 +23,6 @@ HOSTILE = (
     "=cmd()",
     "{{ 7 * 7 }}",
     "</title></svg></style>",
-    "",
 )
 
 

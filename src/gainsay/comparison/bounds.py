@@ -22,13 +22,16 @@ def regret_upper(estimated: Estimate, noise: Noise, alpha: float) -> FloatArray:
 
     regret(m, k) = max over j of mean[m, j] − mean[m, k]. The bound is the largest of difference + q · error with q the
     1 − α quantile of the largest studentised error over all ordered pairs of all metrics, and so holds for whichever
-    model is picked out afterwards, by whatever rule.
+    model is picked out afterwards, by whatever rule. Two models that never differ count as one model: how they would
+    do on queries unlike these the sample cannot say.
 
     Returns
     -------
     ndarray, shape (metrics, M)
-        Not below 0; infinite where there is a single query.
+        Not below 0; infinite where there are fewer than `FEWEST` queries.
     """
+    if estimated.queries < FEWEST:
+        return np.full(estimated.mean.shape, np.inf)
     width = critical_value(noise.peaks.max(axis=(0, 1)), 1 - alpha)
     finite = np.isfinite(estimated.error)
     bound = np.where(finite, estimated.difference + np.where(finite, estimated.error, 0.0) * width, np.inf)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from ..metrics.names import MetricLike, parse_metrics
 from ..run_evaluation import align_runs
 from .attribution import Attribution, attribute
 from .contradictions import contradictory_queries
+from .inputs import check_level, check_rope, check_seed, natural_key
 from .pairs import leaderboard_table, pairs_table
 from .predictions import read_predictions
 from .rankings import Rankings
@@ -123,9 +123,9 @@ def compare_runs(
     Parameters
     ----------
     runs : mapping of name to path, mapping {query: {document: score}}, or DataFrame
-        A path is read with `gainsay.data.read_run`.
+        See `gainsay.evaluate_run`.
     qrels : path, mapping {query: {document: label}}, or DataFrame
-        A path is read with `gainsay.data.read_qrels`. Negative grades count as 0.
+        See `gainsay.evaluate_run`. Negative grades count as 0.
     metrics, options
         As in `compare`.
 
@@ -146,11 +146,7 @@ def compare_runs(
     >>> gs.compare_runs(runs, qrels, ["ndcg_linear@2", "mrr"]).winners
     {'ndcg_linear@2': 'first', 'mrr': 'first'}
     """
-    from ..data import read_qrels, read_run
-
-    loaded = {name: read_run(run) if isinstance(run, str | PathLike) else run for name, run in runs.items()}
-    judged = read_qrels(qrels) if isinstance(qrels, str | PathLike) else qrels
-    judgments, scores = align_runs(loaded, judged)
+    judgments, scores = align_runs(runs, qrels)
     return compare(scores, judgments, metrics, **options)
 
 
@@ -171,6 +167,8 @@ class Comparison:
         The scores behind the values, without which `attribution` and `queries` are not to be had.
     curves : DataFrame, optional
         Metrics after every round of training: columns `candidate`, `round`, `metric`, `value`, and `fold` if several.
+    missing : sequence of str, optional
+        A sentence for each model that should be compared and is not; reports show them.
     alpha, rope, draws, seed
         See `Verdict.from_values`.
     """
@@ -184,6 +182,7 @@ class Comparison:
         primary: Sequence[str] | None = None,
         rankings: Rankings | None = None,
         curves: pd.DataFrame | None = None,
+        missing: Sequence[str] = (),
         alpha: float = 0.05,
         rope: float = 0.0,
         draws: int = 10_000,
@@ -196,7 +195,9 @@ class Comparison:
         self.primary = _primary(self.metrics, primary)
         self.rankings = rankings
         self.curves = curves
-        self.alpha, self.rope, self.draws, self.seed = alpha, rope, draws, seed
+        self.missing = tuple(missing)
+        self.alpha, self.rope = check_level(alpha), check_rope(rope)
+        self.seed, self.draws = check_seed(seed, draws, self.alpha)
 
     @property
     def query_count(self) -> int:
@@ -222,8 +223,12 @@ class Comparison:
 
     @cached_property
     def winners(self) -> dict[str, str]:
-        """The model with the highest mean under each metric; of several that tie, the first by name."""
-        return {metric: min(self.leaderboard.index[self.leaderboard[f"{metric} rank"] == 1]) for metric in self.metrics}
+        """The model with the highest mean under each metric; of several that tie, the first in natural order of names.
+
+        So it is the first of the leaderboard, and `m2` comes before `m10`.
+        """
+        board = self.leaderboard
+        return {metric: min(board.index[board[f"{metric} rank"] == 1], key=natural_key) for metric in self.metrics}
 
     @cached_property
     def pairs(self) -> pd.DataFrame:

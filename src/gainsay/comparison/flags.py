@@ -65,7 +65,7 @@ def listed(names: tuple[str, ...] | list[str], most: int = 6, word: str = "and")
     return f" {word} ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
-def find_flags(panel: Panel, estimated: Estimate, tied: dict[str, tuple[str, ...]]) -> tuple[Flag, ...]:
+def find_flags(panel: Panel, estimated: Estimate, tied: dict[str, tuple[str, ...]], alpha: float) -> tuple[Flag, ...]:
     """Collect the reservations, the gravest first.
 
     Parameters
@@ -76,6 +76,8 @@ def find_flags(panel: Panel, estimated: Estimate, tied: dict[str, tuple[str, ...
         Made from `panel`.
     tied : dict of metric name to tuple of str
         The models with the largest mean under each metric.
+    alpha : float
+        Level, for what cannot be seen in the sample.
 
     Returns
     -------
@@ -94,17 +96,25 @@ def find_flags(panel: Panel, estimated: Estimate, tied: dict[str, tuple[str, ...
         if len(names) > 1:
             tie = f"{listed(names)} share the highest mean {metric}; {names[0]} stands for them, by name."
             flags.append(Flag("tied winners", tie, names))
-    flags.extend(_pair_flags(panel, estimated))
+    flags.extend(_pair_flags(panel, estimated, alpha))
     return tuple(flags)
 
 
-def _pair_flags(panel: Panel, estimated: Estimate) -> list[Flag]:
+def _pair_flags(panel: Panel, estimated: Estimate, alpha: float) -> list[Flag]:
+    unseen = 1 - alpha ** (
+        1 / estimated.effective
+    )  # a larger share of queries shows none of them less often than alpha
     support = estimated.support.min(axis=0)
     same = estimated.support.max(axis=0) == 0
     first, second = np.triu_indices(len(panel.models), 1)
     found = []
     for code, chosen, says in (
-        ("identical models", same, "never differ: what holds for the one holds for the other"),
+        (
+            "identical models",
+            same,
+            "never differ: what holds for the one holds for the other, though they may differ on up to "
+            f"{100 * unseen:.2g} % of all queries ({100 * (1 - alpha):g} % confidence)",
+        ),
         (
             "ignored pairs",
             ~same & (support < FEWEST),

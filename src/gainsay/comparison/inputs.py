@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._names import check_name
+from .._names import check_text
 
 FloatArray: TypeAlias = NDArray[np.float64]
 
@@ -60,14 +60,20 @@ class Panel:
         return Panel(tuple(metrics), self.models, self.values[rows], self.weights)
 
 
-def natural_key(name: str) -> tuple[list[str | int], str]:
+def natural_key(name: str) -> tuple[list[tuple[int, str]], str]:
     """Sort key under which numbers inside names count as numbers.
 
     >>> sorted(["model 10", "model 2", "base"], key=natural_key)
     ['base', 'model 2', 'model 10']
     """
-    parts = re.split(r"(\d+)", name)
-    return [int(part) if place % 2 else part for place, part in enumerate(parts)], name
+    parts = re.split(r"([0-9]+)", name)
+    return [_number_key(part) if place % 2 else (0, part) for place, part in enumerate(parts)], name
+
+
+def _number_key(digits: str) -> tuple[int, str]:
+    """Sort key of a number of any length: the longer one is the larger, leading zeros apart."""
+    digits = digits.lstrip("0")
+    return len(digits), digits
 
 
 def model_names(models: Sequence[str] | None, count: int) -> tuple[str, ...]:
@@ -88,7 +94,7 @@ def model_names(models: Sequence[str] | None, count: int) -> tuple[str, ...]:
     for place, name in enumerate(models):
         if not isinstance(name, str):
             raise TypeError(f"models[{place}] must be a string, got {name!r} of type {type(name).__name__}")
-        names.append(check_name(f"models[{place}]", str(name)))
+        names.append(check_text(f"models[{place}]", str(name)))
     if len(names) != count:
         raise ValueError(f"models has {len(names)} names, but the values have {count} columns: one name per column")
     first: dict[str, int] = {}

@@ -34,6 +34,10 @@ def read_predictions(models: Any, documents: int, features: Any = None) -> dict[
         names the model.
     """
     if hasattr(models, "columns") and not isinstance(models, Mapping):
+        names = list(map(str, models.columns))
+        twice = next((name for at, name in enumerate(names) if name in names[:at]), None)
+        if twice is not None:
+            raise ValueError(f"models has two columns named {twice!r}: the names of models must be distinct")
         models = {str(name): models[name] for name in models.columns}
     if not isinstance(models, Mapping):
         raise TypeError(
@@ -63,6 +67,10 @@ def _scores(source: Any, features: Any) -> Any:
 
         return read_scores(fspath(source))
     if not hasattr(source, "predict"):
+        if np.ndim(source) == 0:
+            raise TypeError(
+                f"it is neither scores nor a path nor a model with a predict method, but {type(source).__name__}"
+            )
         return source
     if features is None:
         raise ValueError("it is a model, which predicts from features: pass features=, one row per document")

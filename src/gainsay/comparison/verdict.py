@@ -81,7 +81,7 @@ class Verdict:
         That regret (which is `price`).
     safe_regret_upper : float
         With probability 1 − `alpha` or more, its true regret is at most this, the choice among all models included.
-        Infinite for a single query.
+        Infinite below 30 queries. Models that never differ in the sample count as one.
     winner_regrets : dict of metric name to float
         What the winner under this metric loses under the *other* one.
     winner_regrets_upper : dict of metric name to float
@@ -288,7 +288,9 @@ def _decide(panel: Panel, names: tuple[str, str], alpha: float, rope: float, dra
         detectable=detectable_lead(estimated, noise, alpha, joint.kept, winner),
         best_probability=by_model(best_probabilities(estimated, noise)),
         winners_differ_probability=winners_differ(estimated, noise),
-        flags=find_flags(panel, estimated, {name: tuple(models[row]) for name, row in zip(names, top, strict=True)}),
+        flags=find_flags(
+            panel, estimated, {name: tuple(models[row]) for name, row in zip(names, top, strict=True)}, alpha
+        ),
         alpha=alpha,
         rope=rope,
         draws=draws,

@@ -45,14 +45,18 @@ def paragraph(verdict: Verdict) -> str:
 
 
 def amount(value: float) -> str:
-    """Write a difference of means to four places; what would show as zero and is not, as a bound.
+    """Write a difference of means to four places; what would show as zero and is not, by its first digit.
 
-    >>> amount(0.0123456), amount(0.0), amount(0.000004)
-    ('0.0123', '0', 'less than 0.0001')
+    >>> amount(0.0123456), amount(0.0), amount(0.000043), amount(3e-9)
+    ('0.0123', '0', '0.00004', '3e-09')
     """
     if value == 0:
         return "0"
-    return "less than 0.0001" if abs(value) < 0.0001 else f"{value:.4f}"
+    if abs(value) >= 0.0001:
+        return f"{value:.4f}"
+    short = f"{value:.0e}"
+    exponent = int(short.partition("e")[2])
+    return short if exponent < -7 else f"{float(short):.{-exponent}f}"
 
 
 def _genuine(verdict: Verdict) -> list[str]:
@@ -127,7 +131,8 @@ def _unresolved(verdict: Verdict) -> list[str]:
         )
     text = [opening, _prefers(verdict)]
     if len(common) == len(verdict.models):
-        text.append(f"Any of the {len(common)} models may be best under both.")
+        some = "Either model" if len(common) == 2 else f"Any of the {len(common)} models"
+        text.append(f"{some} may be best under both.")
     elif len(common) == 1:
         text.append(f"If one is best under both, it is {common[0]} ({_confidence(verdict)}).")
     else:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._names import check_name
+from .._names import check_text
 
 if TYPE_CHECKING:
     from gainsay.judgments import Judgments
@@ -302,7 +302,7 @@ def _check_writable(name: str, ids: Sequence[str]) -> None:
         "".join(map(str, ids)).encode()
     except UnicodeEncodeError:
         for place, text in enumerate(ids):
-            check_name(f"{name}[{place}]", str(text))
+            check_text(f"{name}[{place}]", str(text))
 
 
 def _codes(name: str, values: ArrayLike) -> NDArray[np.int64]:

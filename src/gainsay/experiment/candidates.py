@@ -237,8 +237,6 @@ def check_whole(argument: str, value: Any, least: int) -> int:
 def _check_name(name: Any) -> None:
     if not isinstance(name, str):
         raise TypeError(f"name must be a string, got {name!r}")
-    if not name.strip():
-        raise ValueError(f"name is blank: {name!r}; it stands in every table")
     check_name("name", name)
 
 

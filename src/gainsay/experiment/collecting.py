@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Iterable, Mapping
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from .measured import Measured, OnFold
 from .plan import Plan, Unit
@@ -13,7 +14,18 @@ from .result import ExperimentResult
 from .scores import Read
 from .store import DamagedError, Finished, Store
 
-__all__ = ["collect", "result_of"]
+__all__ = ["NothingFinishedError", "collect", "result_of"]
+
+
+class NothingFinishedError(RuntimeError):
+    """No candidate of an experiment is finished; `failures` holds for each why, with its traceback."""
+
+    def __init__(self, message: str, failures: Mapping[str, str]) -> None:
+        super().__init__(message)
+        self.failures = dict(failures)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (str(self), self.failures)
 
 
 def collect(
@@ -57,8 +69,8 @@ def result_of(store: Store, plan: Plan, found: Mapping[str, OnFold], directory: 
 
     Raises
     ------
-    RuntimeError
-        Where there is none; the message holds what went wrong.
+    NothingFinishedError
+        Where there is none; the message says of each what went wrong.
     """
     measured: dict[str, Measured] = {}
     failures: dict[str, str] = {}
@@ -70,8 +82,8 @@ def result_of(store: Store, plan: Plan, found: Mapping[str, OnFold], directory: 
         else:
             measured[candidate.name] = Measured([found[unit.slug] for unit in units])
     if not measured:
-        texts = "\n".join(failures.values())
-        raise RuntimeError(f"no candidate is finished:\n{texts}")
+        reasons = "; ".join(f"{name}: {text.splitlines()[-1]}" for name, text in failures.items())
+        raise NothingFinishedError(f"no candidate is finished: {reasons}", failures)
     return ExperimentResult(plan, measured, failures, directory, _scores(store, plan, measured, directory))
 
 

@@ -94,6 +94,7 @@ class ExperimentResult:
             primary=self.plan.primary,
             rankings=self._rankings(),
             curves=self.curves,
+            missing=self.missing,
             alpha=self.plan.alpha,
             rope=self.plan.rope,
             draws=self.plan.draws,
@@ -253,6 +254,13 @@ class ExperimentResult:
         known = ", ".join(f"{unit}" for unit in self.plan.units() if unit.candidate.name in self.candidates)
         raise KeyError(f"no model of candidate {candidate!r}, fold {fold!r}; there are: {known}")
 
+    @property
+    def missing(self) -> list[str]:
+        """One line for each candidate that is not compared, with why."""
+        from ..report.names import printable
+
+        return [printable(f"Not compared: {name} ({_last_line(text)})") for name, text in self.failures.items()]
+
     def summary(self) -> str:
         """Return the outcome in words, one finding a line."""
         from .wording import summary
@@ -295,3 +303,7 @@ class ExperimentResult:
     def _loss(self, own: Floats, other: Floats) -> dict[str, float]:
         loss = paired_loss(own - other, self._weights, self.plan.alpha)
         return {"loss": loss.loss, "lower": loss.lower, "upper": loss.upper}
+
+
+def _last_line(text: str) -> str:
+    return text.strip().splitlines()[-1]

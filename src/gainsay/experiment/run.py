@@ -204,7 +204,8 @@ class Experiment:
         ValueError
             Where the directory is that of another experiment; the message says what differs.
         RuntimeError
-            Where another process runs in the directory, every candidate failed, or the executor lost a worker.
+            Where another process runs in the directory, the executor lost a worker, or every candidate failed (the
+            error's `failures` then holds their tracebacks).
         OSError
             Where results cannot be written (a full disk). As after any interruption, running again goes on from there.
         """

@@ -17,7 +17,7 @@ def summary(result: ExperimentResult) -> str:
     lines += _chosen(result)
     lines += _choice_losses(result)
     lines += _stopping_losses(result)
-    lines += [f"Failed: {name} ({text.strip().splitlines()[-1]})" for name, text in result.failures.items()]
+    lines += result.missing
     return "\n".join(lines)
 
 

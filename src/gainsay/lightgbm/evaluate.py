@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import weakref
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .._bound import Panel, WeakIdentityMap, by_size, clash, positive_int
@@ -81,6 +80,9 @@ def eval_metric(
 ) -> EvalMetric:
     """Return an `eval_metric` for `LGBMRanker.fit`; parameters as for `feval`.
 
+    Unlike `feval` it does not see which metrics LightGBM logs itself: one of the same name shares the history of ours,
+    unless our `early_stopping` is there to refuse it. `metric="None"` turns them all off.
+
     Examples
     --------
     >>> import lightgbm as lgb
@@ -97,20 +99,15 @@ def eval_metric(
 
 
 class _Bound(NamedTuple):
-    """A data set's evaluator, and by what to know whether it is still the same data set and the same training."""
+    """A data set's evaluator, and by what to know whether it is still the same data set.
+
+    `rounds` counts by prediction buffer: LightGBM has one for each training and entry of `valid_sets`.
+    """
 
     evaluator: Evaluator
     group: Any
     weight: Any
-    training: _Training
-
-
-class _Training:
-    """Counts the rounds of one training, which LightGBM's prediction buffer stands for."""
-
-    def __init__(self, predictions: Any) -> None:
-        self.buffer = weakref.ref(predictions)
-        self.rounds = 0
+    rounds: WeakIdentityMap[int]
 
 
 class _Adapter:
@@ -127,26 +124,23 @@ class _Adapter:
     def _evaluate(self, scores: Any, labels: Any, group: Any, weight: Any, params: Any = None) -> list[EvalTuple]:
         bound = self._bound.get(labels)
         if bound is None or bound.group is not group or bound.weight is not weight:
-            bound = self._bind(scores, labels, group, weight, params)
-        elif bound.training.buffer() is not scores:
-            bound = bound._replace(training=_Training(scores))
-            self._bound.set(labels, bound)
-        training = bound.training
-        training.rounds += 1
-        if (training.rounds - 1) % self.every:
+            bound = self._bind(labels, group, weight, params)
+        before = bound.rounds.get(scores) or 0
+        bound.rounds.set(scores, before + 1)
+        if before % self.every:
             return []
         where = f" on {name_of(labels) or by_size(bound.evaluator.judgments)}"
-        values = self.panel.evaluate(bound.evaluator, scores, round_number=training.rounds, where=where)
+        values = self.panel.evaluate(bound.evaluator, scores, round_number=before + 1, where=where)
         return [(name, value, True) for name, value in zip(self.panel.names, values, strict=True)]
 
-    def _bind(self, scores: Any, labels: Any, group: Any, weight: Any, params: Any) -> _Bound:
+    def _bind(self, labels: Any, group: Any, weight: Any, params: Any) -> _Bound:
         if group is None:
             raise ValueError(
                 "the data set has no groups: give it group= (documents per query), as ranking metrics need queries"
             )
         for name in set(self.panel.names) & builtin_names(params or {}):
             raise clash(name, "LightGBM", REMEDY)
-        bound = _Bound(self.panel.bind(labels, group=group, weight=weight), group, weight, _Training(scores))
+        bound = _Bound(self.panel.bind(labels, group=group, weight=weight), group, weight, WeakIdentityMap())
         self._bound.set(labels, bound)
         return bound
 
@@ -156,6 +150,8 @@ class Feval(_Adapter):
 
     def __call__(self, preds: Any, eval_data: lgb.Dataset) -> list[EvalTuple]:
         """Return (name, value, True) of each metric, or nothing in rounds that are left out."""
+        if not hasattr(eval_data, "get_label"):
+            raise TypeError("feval is for lightgbm.train and lightgbm.cv; give LGBMRanker.fit eval_metric(…)")
         return self._evaluate(
             preds, eval_data.get_label(), eval_data.get_group(), eval_data.get_weight(), eval_data.params
         )
@@ -164,6 +160,8 @@ class Feval(_Adapter):
 class EvalMetric(_Adapter):
     """An evaluation function as LightGBM's scikit-learn estimators take it; made by `eval_metric`."""
 
-    def __call__(self, y_true: Any, y_pred: Any, weight: Any, group: Any) -> list[EvalTuple]:
+    def __call__(self, y_true: Any, y_pred: Any, weight: Any = None, group: Any = None) -> list[EvalTuple]:
         """Return (name, value, True) of each metric, or nothing in rounds that are left out."""
+        if hasattr(y_pred, "get_label"):
+            raise TypeError("eval_metric is for LGBMRanker.fit; give lightgbm.train and lightgbm.cv feval=feval(…)")
         return self._evaluate(y_pred, y_true, group, weight)

@@ -8,7 +8,7 @@ import lightgbm as lgb
 from lightgbm.callback import CallbackEnv, EarlyStopException
 
 from .._arrays import nearest
-from .._bound import clash, is_ours, metric_name, positive_int
+from .._bound import clash, is_ours, metric_name, name_or_none, not_negative, positive_int
 from .results import REMEDY, Result, first_validation_set, is_dart, note_names, read
 
 if TYPE_CHECKING:
@@ -35,7 +35,8 @@ def early_stopping(
     metric : str or Metric
         A metric as it is logged, such as `"ndcg_exp@10"`.
     rounds : int
-        Stop after this many boosting rounds without improvement.
+        Stop after this many boosting rounds without improvement, but not before a later round than the best one was
+        evaluated (`every=n`).
     dataset : str, optional
         The data set as LightGBM names it (`"valid_0"`, or from `valid_names`); by default the first one that is not the
         training data.
@@ -61,10 +62,8 @@ class EarlyStopping:
         self.before_iteration = False
         self.metric = metric_name(metric)
         self.rounds = positive_int("rounds", rounds, "boosting rounds")
-        self.dataset = dataset
-        if not min_delta >= 0:
-            raise ValueError(f"min_delta must not be negative, got {min_delta}")
-        self.min_delta = min_delta
+        self.dataset = name_or_none("dataset", dataset)
+        self.min_delta = not_negative("min_delta", min_delta)
         self.verbose = verbose
         self._start()
 
@@ -72,7 +71,7 @@ class EarlyStopping:
         self._enabled = True
         self._chosen: str | None = None
         self._best: Result | None = None
-        self._best_round = 0
+        self._best_round = self._seen_round = 0
         self._best_results: Any = None
 
     def __call__(self, env: CallbackEnv) -> None:
@@ -85,10 +84,13 @@ class EarlyStopping:
         if not self._enabled:
             return
         current = self._find(env)
-        if current is not None and self._improves(current):
-            self._best, self._best_round, self._best_results = current, env.iteration, env.evaluation_result_list
+        if current is not None:
+            self._seen_round = env.iteration
+            if self._improves(current):
+                self._best, self._best_round, self._best_results = current, env.iteration, env.evaluation_result_list
         last = env.iteration == env.end_iteration - 1
-        if self._best is not None and (last or env.iteration - self._best_round >= self.rounds):
+        waited = self._seen_round > self._best_round and env.iteration - self._best_round >= self.rounds
+        if self._best is not None and (last or waited):
             happened = "Did not stop early" if last else "Early stopping"
             self._say(
                 f"{happened}, best iteration is {self._best_round + 1} "

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 ABOVE_HALF = float(np.nextafter(0.5, 1.0))
 """The lowest label above 0.5, for libraries that call a document relevant where its label > 0.5."""
 
+XGBOOST_CUTOFF = 32
+"""Where XGBoost cuts a metric that says no cutoff."""
+
 
 @dataclass(frozen=True)
 class Convention:
@@ -48,7 +51,11 @@ CONVENTIONS: Mapping[str, Convention] = {
     ),
     "xgboost": Convention(
         {"ties": "order", "scores": "float32", "weights": "float32"},
-        {"ndcg": {"empty": 1}, "map": {"empty": 1}, "precision": {"denominator": "min_k_n"}},
+        {
+            "ndcg": {"empty": 1, "k": XGBOOST_CUTOFF},
+            "map": {"empty": 1, "k": XGBOOST_CUTOFF},
+            "precision": {"denominator": "min_k_n", "k": XGBOOST_CUTOFF},
+        },
         gain="exponential",
         note=SLIP,
     ),

@@ -106,6 +106,8 @@ class DCG(Metric):
         self._set("gain", canonical_gain(self.gain))
         choice("discount", self.discount, NAMED)
         self._set("base", real_number("base", self.base, 1.0, np.inf))
+        if self.base == np.inf:
+            raise ValueError("base must be finite: the logarithm to an infinite base is 0 everywhere")
         if self.base == 1:
             raise ValueError("base must be above 1: the logarithm to base 1 does not exist")
         if self.discount == "log2" and self.base != 2:

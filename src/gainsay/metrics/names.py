@@ -57,7 +57,8 @@ def parse_metrics(*metrics: MetricLike | Iterable[MetricLike], convention: str |
         Metrics that are already made are taken as they are.
     convention : str, optional
         Read the names as this library does: `"lightgbm"`, `"xgboost"`, `"catboost"`, `"sklearn"`, `"trec_eval"`,
-        `"torchmetrics"` or `"ranx"`. Options that a name gives itself win. A bare `ndcg` then has the library's gain.
+        `"torchmetrics"` or `"ranx"`. Options that a name gives itself win. A bare `ndcg` then has the library's gain,
+        and without a cutoff `"xgboost"` cuts ndcg, map and precision at 32, as XGBoost does.
 
     Returns
     -------
@@ -67,7 +68,7 @@ def parse_metrics(*metrics: MetricLike | Iterable[MetricLike], convention: str |
     ------
     ValueError
         For an unknown name, option or value (with the nearest one that exists), for bare `ndcg` and `dcg`, which do
-        not say which gain, and for a metric given twice.
+        not say which gain, for options that contradict the name, and for a metric given twice.
 
     Examples
     --------
@@ -109,7 +110,14 @@ def _parse(text: str, library: Convention | None) -> Metric:
         hint = f"; did you mean {known!r}?" if known else nearest(name, NAMES)
         raise ValueError(f"unknown metric {name!r} in {text!r}{hint} (known: {', '.join(NAMES)})")
     metric, preset = NAMES[name]
-    options = {**(library.options(metric) if library else {}), **preset, **_options(text, match["options"], metric)}
+    said = _options(text, match["options"], metric)
+    for option, value in said.items():
+        if option in preset and value != preset[option]:
+            raise ValueError(
+                f"{text!r} contradicts itself: {name} says {option}={preset[option]}. Write "
+                f"{next(iter(metric.names))}({option}={value}), or another of: {', '.join(metric.names)}"
+            )
+    options = {**(library.options(metric) if library else {}), **preset, **said}
     if match["k"] is not None:
         options["k"] = _cutoff(text, match["k"])
     if issubclass(metric, DCG) and "gain" not in options and metric is not CG:
@@ -160,6 +168,6 @@ def _value(text: str) -> Any:
 
 
 def _cutoff(text: str, cutoff: str) -> int:
-    if not cutoff.strip().isdecimal() or int(cutoff) < 1:
-        raise ValueError(f"the cutoff of {text!r} must be a whole number of at least 1, got {cutoff!r}")
+    if not re.fullmatch(r"\s*0*[1-9][0-9]{0,17}\s*", cutoff):
+        raise ValueError(f"the cutoff of {text!r} must be a whole number of at least 1, got {cutoff[:40]!r}")
     return int(cutoff)

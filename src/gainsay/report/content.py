@@ -59,6 +59,7 @@ class Content:
     advice: str
     kind: str
     paragraph: str
+    missing: list[str]
     facts: list[words.Fact]
     leaderboard: Table
     conflicts: Table | None
@@ -99,6 +100,7 @@ def gather(comparison: Comparison, queries: int) -> Content:
         advice=printable(words.advice(comparison.verdict)) if some else "",
         kind=comparison.verdict.kind if both else "single",
         paragraph=_paragraph(comparison),
+        missing=[printable(sentence) for sentence in comparison.missing],
         facts=words.facts(comparison.verdict) if both else [],
         leaderboard=tables.leaderboard(comparison),
         conflicts=None if conflicts is None or conflicts.empty else _strongest(comparison, conflicts),

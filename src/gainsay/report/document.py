@@ -6,6 +6,7 @@ are not finite (bounds from a single query) are null.
 - ``gainsay``: version that wrote it; ``schema``: 1, raised when a key changes its meaning or goes.
 - ``models``, ``metrics``: lists of names. ``primary``: the two metrics between which disagreement is looked for, or
   null where there is one metric.
+- ``missing``: list of sentences, one for each model that should be compared and is not.
 - ``queries``: how many. ``settings``: object of ``alpha``, ``rope``, ``draws``, ``seed``.
 - ``leaderboard``: object by model of, for each metric M, ``M``, ``M rank``, ``M lower``, ``M upper``.
 - ``winners``: object by metric.
@@ -73,6 +74,7 @@ def document(comparison: Comparison, queries: int = 50) -> dict[str, Any]:
         "models": list(comparison.models),
         "metrics": list(comparison.metrics),
         "primary": None if comparison.primary is None else list(comparison.primary),
+        "missing": list(comparison.missing),
         "queries": comparison.query_count,
         "settings": {name: getattr(comparison, name) for name in ("alpha", "rope", "draws", "seed")},
         "leaderboard": comparison.leaderboard.to_dict("index"),

@@ -39,6 +39,8 @@ def to_markdown(comparison: Comparison, path: str | os.PathLike[str] | None = No
 def _lines(content: Content) -> Iterator[str]:
     yield f"# {_safe(content.title)}\n"
     yield f"**{_safe(content.answer)}** {_safe(content.advice)}\n\n{_safe(content.paragraph)}"
+    for sentence in content.missing:
+        yield f"\n{_safe(sentence)}"
     if content.facts:
         yield ""
     for fact in content.facts:

@@ -9,6 +9,7 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
+from .names import printable
 from .numbers import count
 
 if TYPE_CHECKING:
@@ -28,25 +29,35 @@ def values_table(title: str, rows: Mapping[str, float]) -> Group:
 
 
 def frame_table(title: str, frame: pd.DataFrame) -> Group:
-    """Return a DataFrame as a table: numbers to four decimals, everything else as it is."""
-    texts = [column for column in frame if frame[column].dtype.kind not in "fiu"]
-    table = _table([str(frame.index.name or ""), *map(str, frame.columns)], [])
-    for column, name in zip(table.columns[1:], frame.columns, strict=True):
-        column.justify = "left" if name in texts else "right"
-    for index, row in zip(frame.index, frame.itertuples(index=False), strict=True):
-        table.add_row(Text(str(index)), *(Text(_cell(value)) for value in row))
+    """Return a DataFrame as a table: index first, numbers to four decimals, everything else as it is."""
+    frame = frame.reset_index()
+    table = _table(map(str, frame.columns), [])
+    for column, name in zip(table.columns, frame.columns, strict=True):
+        column.justify = "right" if frame[name].dtype.kind in "fiu" else "left"
+    for row in frame.itertuples(index=False):
+        table.add_row(*(_shown(_cell(value)) for value in row))
     return _titled(title, table)
+
+
+def explanation_tables(explained: pd.DataFrame, k: int) -> Group:
+    """Return what `gainsay.explain` found as two tables, each no wider than a narrow terminal."""
+    values = [name for name in explained if str(name).endswith(f"@{k}")]
+    numbers = explained[values].rename(columns=lambda name: name.removesuffix(f"@{k}"))
+    return Group(
+        frame_table(f"One ranking under every convention, cutoff {k}", numbers),
+        frame_table("What the libraries mean", explained.drop(columns=values)),
+    )
 
 
 def leaderboard_table(comparison: Comparison) -> Group:
     """Return the means of all models under all metrics, with their ranks; the best of each metric in bold."""
-    table = _table(["model"], comparison.metrics)
+    table = _table(["model"], [metric.replace("@", "\n@") for metric in comparison.metrics])
     for model, row in comparison.leaderboard.iterrows():
         cells = [
             Text(f"{row[metric]:.4f} ({row[f'{metric} rank']:.0f})", style=_bold(row[f"{metric} rank"] == 1))
             for metric in comparison.metrics
         ]
-        table.add_row(Text(str(model)), *cells)
+        table.add_row(_shown(str(model)), *cells)
     return _titled(f"Leaderboard: mean over {count(comparison.query_count, 'query')}, rank in brackets", table)
 
 
@@ -58,7 +69,7 @@ def conflicts_table(comparison: Comparison) -> Group | None:
     table = _table(["pair"], [f"Δ {first}", f"Δ {second}", "p (Holm)"])
     for row in comparison.conflicts.to_dict("records"):
         differences = (f"{row[f'difference {metric}']:+.4f}" for metric in (first, second))
-        table.add_row(Text(f"{row['model_x']} − {row['model_y']}"), *differences, f"{row['p_holm']:.3f}")
+        table.add_row(_shown(f"{row['model_x']} − {row['model_y']}"), *differences, f"{row['p_holm']:.3f}")
     return _titled(f"Pairs in opposite order under {first} and {second}", table)
 
 
@@ -66,7 +77,8 @@ def winners_lines(comparison: Comparison) -> list[Text]:
     """Return one line per metric: which model it would pick."""
     width = max(len(metric) for metric in comparison.metrics)
     return [
-        Text.assemble(f"  {metric:<{width}}  picks  ", (model, "bold")) for metric, model in comparison.winners.items()
+        Text.assemble(f"  {metric:<{width}}  picks  ", (printable(model), "bold"))
+        for metric, model in comparison.winners.items()
     ]
 
 
@@ -86,6 +98,11 @@ def _table(left: Iterable[str], right: Sequence[str]) -> Table:
 
 def _bold(best: bool) -> str:
     return "bold" if best else ""
+
+
+def _shown(text: str) -> Text:
+    """Return text from data: on one line, and nothing in it acts on the terminal."""
+    return Text(printable(text))
 
 
 def _cell(value: Any) -> str:

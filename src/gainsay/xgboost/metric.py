@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import xgboost as xgb
 
-from .._bound import Panel, WeakIdentityMap
-from .binding import BoundMatrix, Logger, sums_of
+from .._bound import Panel, WeakIdentityMap, clash
+from .binding import REMEDY, BoundMatrix, Logger, sums_of
 from .workers import means_over_workers
 
 if TYPE_CHECKING:
@@ -28,7 +28,9 @@ def custom_metric(
     """Return a `custom_metric` for `xgboost.train`, `xgboost.cv` and `xgboost.dask.train`.
 
     XGBoost formats the values of custom metrics with six decimals; where you need all digits add `full_precision`.
-    Do not give it to `XGBRanker(eval_metric=…)`, which calls a metric query by query and ignores weights.
+    Do not give it to `XGBRanker(eval_metric=…)`, which calls a metric query by query and ignores weights. A metric that
+    XGBoost logs under the same name cannot be seen from here and shares its history, unless `full_precision` or our
+    `early_stopping` is there to refuse it: leave it out of `eval_metric`.
 
     Parameters
     ----------
@@ -79,6 +81,11 @@ class CustomMetric:
 
     def __call__(self, predt: Any, dmatrix: xgb.DMatrix) -> list[tuple[str, float]]:
         """Return (name, value) of each metric."""
+        if not isinstance(dmatrix, xgb.DMatrix):
+            raise TypeError(
+                "custom_metric is for xgboost.train and xgboost.cv; give XGBRanker a callback, "
+                f"EvaluateRanking({{'valid': (X, y, qid)}}, {list(self.panel.names)})"
+            )
         values = means_over_workers(lambda: self._sums(predt, dmatrix), len(self.panel.names))
         if self.unread is not None:
             self.unread.append(values)
@@ -149,11 +156,15 @@ class FullPrecision(Logger):
         """Replace the rounded values of this round."""
         unread, self.log.unread = self.log.unread or [], []
         names = self.log.panel.names
+        if not evals_log:
+            raise ValueError("full_precision has nothing to put in: no data set is evaluated; give evals=[…]")
         histories = [history for history in evals_log.values() if names[0] in history]  # XGBoost's own come first
         if not 0 < len(unread) <= len(histories):
             raise ValueError("full_precision has nothing to put in: give training the same log, as custom_metric=")
         for history, values in zip(histories, unread, strict=False):
             for name, value in zip(names, values, strict=True):
+                if len(history[name]) > epoch + 1:
+                    raise clash(name, "XGBoost", REMEDY)
                 history[name][-1] = value
 
     def after_training(self, model: Any) -> Any:

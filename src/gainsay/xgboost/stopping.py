@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import json
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import xgboost as xgb
 from xgboost.callback import TrainingCallback
 
 from .._arrays import nearest
-from .._bound import clash, is_ours, metric_name, positive_int
+from .._bound import clash, is_ours, metric_name, name_or_none, not_negative, positive_int
 from .binding import REMEDY, log_first
 
 if TYPE_CHECKING:
     from ..metrics.names import MetricLike
 
-_HIGHER_IS_BETTER = ("auc", "aucpr", "pre", "map", "ndcg")
+_HIGHER_IS_BETTER = ("auc", "aucpr", "pre", "map", "ndcg", "interval-regression-accuracy")
 _LOWER_IS_BETTER = (
     "rmse",
     "rmsle",
@@ -31,7 +33,6 @@ _LOWER_IS_BETTER = (
     "gamma-deviance",
     "tweedie-nloglik",
     "aft-nloglik",
-    "interval-regression-accuracy",
     "quantile",
     "expectile",
 )
@@ -57,7 +58,8 @@ def early_stopping(
     metric : str or Metric
         A metric as it is logged, such as `"ndcg_linear@10"`.
     rounds : int
-        Stop after this many boosting rounds without improvement.
+        Stop after this many boosting rounds without improvement, but not before a later round than the best one was
+        evaluated (`every=n`).
     data_name : str, optional
         The data set, as it is named in `evals` or `EvaluateRanking`. May be left out where the metric is logged on one
         data set only.
@@ -66,14 +68,16 @@ def early_stopping(
     maximize : bool, optional
         The direction; needed only for a custom metric of another origin.
     save_best : bool
-        Return the model cut after its best round. Not in `xgboost.cv`.
+        Return the model cut after its best round. Not in `xgboost.cv`, and not under dart, where later rounds change
+        earlier trees.
     verbose : bool
         Say which round was the best.
 
     Raises
     ------
     ValueError
-        In the first round, where the metric or data set does not occur; the message lists those that do.
+        At once for `maximize=False` with a metric of ours. In the first round, where the metric or data set does not
+        occur; the message lists those that do.
     """
     return EarlyStopping(metric, rounds, data_name, min_delta, maximize, save_best, verbose)
 
@@ -94,11 +98,9 @@ class EarlyStopping(TrainingCallback):
         super().__init__()
         self.metric = metric_name(metric)
         self.rounds = positive_int("rounds", rounds, "boosting rounds")
-        self.data_name = data_name
-        if not min_delta >= 0:
-            raise ValueError(f"min_delta must not be negative, got {min_delta}")
-        self.min_delta = min_delta
-        self.maximize = _direction(self.metric) if maximize is None else maximize
+        self.data_name = name_or_none("data_name", data_name)
+        self.min_delta = not_negative("min_delta", min_delta)
+        self.maximize = _direction(self.metric, maximize)
         self.save_best = save_best
         self.verbose = verbose
 
@@ -106,11 +108,21 @@ class EarlyStopping(TrainingCallback):
         """Start anew."""
         if self.save_best and not isinstance(model, xgb.Booster):
             raise ValueError("save_best has no meaning in xgboost.cv, which returns no model")
+        if isinstance(model, xgb.Booster) and _is_dart(model):
+            if self.save_best:
+                raise ValueError(
+                    "save_best has no meaning under dart: later rounds change earlier trees, so that a model cut after "
+                    "its best round is not the one that was evaluated"
+                )
+            warnings.warn(
+                "under dart later rounds change earlier trees: the model as of the best round is not to be had again",
+                stacklevel=2,
+            )
         self._first_round = model.num_boosted_rounds()
         self._chosen: str | None = None
         self._seen = 0
         self._best: float | None = None
-        self._best_epoch = 0
+        self._best_epoch = self._seen_epoch = 0
         return model
 
     def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
@@ -122,12 +134,13 @@ class EarlyStopping(TrainingCallback):
         if len(curve) > epoch + 1:
             raise clash(self.metric, "XGBoost", REMEDY)
         if len(curve) > self._seen:
-            self._seen = len(curve)
+            self._seen, self._seen_epoch = len(curve), epoch
             value = float(curve[-1][0] if isinstance(curve[-1], tuple) else curve[-1])
             if self._improves(value):
                 self._best, self._best_epoch = value, epoch
                 model.set_attr(best_score=str(value), best_iteration=str(epoch + self._first_round))
-        return self._best is not None and epoch - self._best_epoch >= self.rounds
+        waited = self._seen_epoch > self._best_epoch and epoch - self._best_epoch >= self.rounds
+        return self._best is not None and waited
 
     def after_training(self, model: Any) -> Any:
         """Say which round was the best, and cut the model there if asked to."""
@@ -185,8 +198,16 @@ class EarlyStopping(TrainingCallback):
         )
 
 
-def _direction(metric: str) -> bool:
-    """Return whether a higher value of the metric is better, where that is known."""
+def _is_dart(model: xgb.Booster) -> bool:
+    return str(json.loads(model.save_config())["learner"]["gradient_booster"]["name"]) == "dart"
+
+
+def _direction(metric: str, said: bool | None) -> bool:
+    """Return whether a higher value of the metric is better, where that is known or said."""
+    if said is not None:
+        if is_ours(metric) and not said:
+            raise ValueError(f"maximize=False would stop at the worst {metric}: all of our metrics are maximised")
+        return said
     kind = metric.partition("@")[0]
     if is_ours(metric) or kind in _HIGHER_IS_BETTER:
         return True
