@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
+import shutil
 import subprocess
 import sys
 
@@ -17,6 +19,8 @@ from typer.testing import CliRunner
 import gainsay as gs
 from gainsay.cli import app
 from gainsay.data import read_letor, simulate, write_run
+
+SPLIT = ", split = [0.5, 0.25, 0.25]"
 
 PANEL = ["ndcg_linear@10", "ndcg_exp@10", "ndcg_jk@10", "map", "mrr"]
 
@@ -152,6 +156,11 @@ class TestCompare:
             (["compare", "--data", "LETOR", "SHORT", "-m", "ndcg@10"], "does not say which NDCG"),
             (["compare", "--data", "LETOR", "SHORT", "-m", "ncdg_exp"], "did you mean 'ndcg_exp'?"),
             (["compare", "--table", "SHORT"], "short.csv has no column 'label'"),
+            (
+                ["compare", "--table", "SHORT", "a=x.npy"],
+                "with --table the models are its columns (--score names them)",
+            ),
+            (["compare", "--data", "LETOR", "=SHORT"], "' is blank: ''; it stands in every table"),
         ],
     )
     def test_bad_input_ends_with_one_message(self, letor, tmp_path, arguments, message):
@@ -164,6 +173,16 @@ class TestCompare:
         assert result.exit_code == 1
         assert message in result.stderr
         assert "Traceback" not in result.stderr
+
+    def test_names_do_not_act_on_the_terminal(self, data, scores, tmp_path):
+        frame = pd.DataFrame(
+            {"label": data.labels, "query": data.qid, "ev\x1b[31mil\nname": scores["a"], "b": scores["b"]}
+        )
+        frame.to_parquet(tmp_path / "t.parquet")
+        result = run("compare", "--table", tmp_path / "t.parquet")
+        assert result.exit_code == 0, result.stderr
+        assert "ev\ufffd[31mil name" in result.stdout
+        assert "\x1b" not in result.stdout
 
     def test_nan_scores_name_the_model(self, letor, scores, tmp_path):
         bad = scores["a"].copy()
@@ -212,6 +231,11 @@ class TestExplain:
         pd.DataFrame({"label": [1, 0], "score": [0.1, 0.2], "q": ["a", "a"]}).to_csv(tmp_path / "f.csv", index=False)
         assert outcome("explain", tmp_path / "f.csv", "-k", "1")["gainsay"]["mrr@1"] == 0.0
         assert outcome("explain", tmp_path / "f.csv", "--query", "q")["gainsay"]["mrr@10"] == 0.5
+
+    def test_fits_a_narrow_terminal(self):
+        lines = run("explain", "--labels", "5,0,0,3").stdout.splitlines()
+        values = lines[: next(at for at, line in enumerate(lines) if line.startswith("What the libraries mean"))]
+        assert max(map(len, values)) <= 80
 
     def test_needs_one_source(self):
         assert "give either a file or --labels" in run("explain").stderr
@@ -292,6 +316,44 @@ class TestRun:
         assert result.exit_code == 0, result.stderr
         assert (tmp_path / "again.html").read_text() == first
         assert "lgb gain=linear" in first
+
+    def test_folds(self, tmp_path):
+        path = tmp_path / "folds.toml"
+        path.write_text(self.TOML.format(gains='"linear"').replace("[data]", "[data]\nk_folds = 3").replace(SPLIT, ""))
+        found = outcome("run", path, "--directory", tmp_path / "kept")
+        assert set(found["best_rounds"]["lgb"]) == {"fold 1", "fold 2", "fold 3"}
+        assert list(found["best_rounds"]["lgb"]["fold 1"]) == ["ndcg_linear@5", "ndcg_exp@5", "mrr"]
+        table = run("run", path, "--directory", tmp_path / "kept").stdout
+        assert re.search(r"candidate +fold +ndcg_linear@5", table)
+        assert re.search(r"lgb +fold 1 +\d+", table)
+
+    def test_what_is_not_finished_is_named(self, experiment, tmp_path):
+        kept = tmp_path / "kept"
+        run("run", experiment, "--directory", kept)
+        (one, *_) = sorted((kept / "candidates").iterdir())
+        shutil.rmtree(one)
+        result = run("report", kept)
+        assert result.exit_code == 0
+        said = r"Not compared: lgb gain=\w+ \(.*not trained yet; run the experiment to go on\)"
+        assert re.search(said, result.stderr)
+        assert re.search(said, (kept / "report.html").read_text())
+
+    def test_where_all_fail_each_says_why_on_one_line(self, tmp_path):
+        path = tmp_path / "broken.toml"
+        path.write_text(self.TOML.format(gains='"linear"').replace("num_leaves = 7", "num_leaves = 1"))
+        result = run("run", path, "--directory", tmp_path / "kept")
+        assert result.exit_code == 1
+        assert "no candidate is finished: lgb: " in result.stderr
+        assert "num_leaves" in result.stderr
+        assert "Traceback" not in result.stderr
+
+    def test_warnings_are_one_line(self, experiment, tmp_path):
+        kept = tmp_path / "kept"
+        run("run", experiment, "--directory", kept)
+        next(kept.rglob("test.parquet")).write_bytes(b"damaged")
+        result = run("run", experiment, "--directory", kept)
+        assert re.search(r"(?m)^gainsay: warning: .* has to be trained again$", result.stderr)
+        assert ".py:" not in result.stderr
 
     def test_a_report_of_no_experiment(self, tmp_path):
         result = run("report", tmp_path)

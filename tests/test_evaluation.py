@@ -433,3 +433,20 @@ class TestEvaluation:
         judgments = gs.Judgments([1, 0, *[0, 1] * 20_000], group=[1, 1, 40_000])
         with pytest.raises(ValueError, match="have the same score"):
             gs.evaluate("err(max_label=1)", judgments, np.zeros(40_002), n_jobs=2)
+
+
+def test_masked_scores_are_missing():
+    judgments = gs.Judgments([0, 3, 1, 2], group=[4])
+    with pytest.raises(ValueError, match="scores holds 1 NaN among 4, the first at row 0"):
+        gs.evaluate("mrr", judgments, np.ma.masked_equal([-999, 0.4, 0.3, 0.2], -999))
+
+
+def test_weights_whose_sum_overflows():
+    judgments = gs.Judgments([0, 1, 1, 0], group=[2, 2], weight=[1e308, 1e308])
+    assert gs.evaluate("mrr", judgments, [2, 1, 2, 1]).mean == {"mrr": 0.75}
+
+
+@pytest.mark.parametrize("n_jobs", ["2", 1.5, True])
+def test_threads_that_are_no_number(n_jobs):
+    with pytest.raises(TypeError, match="n_jobs must be a whole number of threads or None"):
+        gs.Evaluator("mrr", gs.Judgments([1], group=[1]), n_jobs)

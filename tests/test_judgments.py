@@ -149,6 +149,17 @@ def test_exactly_one_of_group_and_qid(options, given):
         gs.Judgments(LABELS, **options)
 
 
+def test_masked_query():
+    with pytest.raises(ValueError, match="qid is missing for 1 of 3 documents, the first at row 2"):
+        gs.Judgments([0, 1, 1], qid=np.ma.masked_equal([1, 1, 9], 9))
+
+
+@pytest.mark.parametrize("frame", [{"label": [1], "query": ["a"]}, [1, 2]])
+def test_what_is_no_frame(frame):
+    with pytest.raises(TypeError, match="frame must be a DataFrame of pandas, polars or pyarrow, got"):
+        gs.Judgments.from_frame(frame)
+
+
 class TestLabels:
     @pytest.mark.parametrize(
         "make",
@@ -193,6 +204,22 @@ class TestLabels:
     def test_what_is_not_a_number(self, labels):
         with pytest.raises((TypeError, ValueError), match=r"must be numbers|got entries of different lengths"):
             gs.Judgments(labels, group=[2])
+
+    def test_masked_entries_are_missing(self):
+        with pytest.raises(ValueError, match="labels must be finite: 1 of 4 are not, the first is nan at row 0"):
+            gs.Judgments(np.ma.masked_equal([99, 3, 1, 2], 99), group=[4])
+
+    def test_a_mask_that_hides_nothing(self):
+        assert gs.Judgments(np.ma.masked_equal([0, 3, 1], 99), group=[3]).labels.tolist() == [0, 3, 1]
+
+    def test_text_among_objects(self):
+        with pytest.raises(TypeError, match="labels must be numbers, got the text '3' in row 1"):
+            gs.Judgments(np.array([1, "3"], dtype=object), group=[2])
+
+    @pytest.mark.parametrize("kind", [np.int64, np.uint64])
+    def test_integers_beyond_those_of_64_bit_floats(self, kind):
+        with pytest.raises(ValueError, match=r"must lie between -2\*\*53 and 2\*\*53 .* got 9007199254740993 in row 1"):
+            gs.Judgments(np.array([1, 2**53 + 1], dtype=kind), group=[2])
 
     def test_error_says_what_to_do_about_negative_labels(self):
         with pytest.raises(ValueError, match=r"pass negative_labels='zero' .*or negative_labels='allow'"):

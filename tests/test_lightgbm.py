@@ -306,6 +306,25 @@ class TestEvery:
         assert booster.best_iteration == 4 * first_maximum(curve["ndcg_jk@5"]) - 3
         assert seen[-1] == booster.best_iteration + 6
 
+    def test_early_stopping_waits_for_a_second_evaluation(self, train_set, valid_set):
+        curves = {}
+        booster = lgb.train(
+            PARAMS, train_set, 90, valid_sets=[valid_set], feval=feval("mrr", every=10),
+            callbacks=[lgb.record_evaluation(curves), early_stopping("mrr", rounds=2)],
+        )  # fmt: skip
+        curve = curves["valid_0"]["mrr"]
+        first_fall = int(np.argmax(np.diff(curve) <= 0))
+        assert booster.best_iteration == 10 * first_fall + 1
+        assert len(curve) == first_fall + 2
+
+    def test_counts_each_entry_of_one_data_set_by_itself(self, train_set, valid_set):
+        curves = {}
+        lgb.train(
+            PARAMS, train_set, 10, valid_sets=[valid_set, valid_set], valid_names=["a", "b"],
+            feval=feval("mrr", every=3), callbacks=[lgb.record_evaluation(curves)],
+        )  # fmt: skip
+        assert len(curves["a"]["mrr"]) == len(curves["b"]["mrr"]) == 4
+
     def test_early_stopping_refuses_a_name_that_never_comes(self, parts):
         with pytest.raises(ValueError, match=r"no metric 'mrr@3' is logged"):
             self.run(parts, [early_stopping("mrr@3", rounds=2)])
@@ -413,3 +432,47 @@ class TestBadInput:
     def test_min_delta_that_makes_no_sense(self, delta):
         with pytest.raises(ValueError, match="min_delta must not be negative"):
             early_stopping("mrr", rounds=3, min_delta=delta)
+
+
+class TestMisuse:
+    def test_feval_in_the_ranker(self, parts):
+        first, second = parts
+        with pytest.raises(TypeError, match=r"feval is for lightgbm.train and lightgbm.cv; give LGBMRanker.fit"):
+            lgb.LGBMRanker(n_estimators=1, verbose=-1, n_jobs=1).fit(
+                first.features, first.labels, group=first.group, eval_X=second.features, eval_y=second.labels,
+                eval_group=[second.group], eval_metric=feval(["mrr"]),
+            )  # fmt: skip
+
+    def test_eval_metric_in_train(self, train_set, valid_set):
+        with pytest.raises(TypeError, match=r"eval_metric is for LGBMRanker.fit; give lightgbm.train"):
+            lgb.train(PARAMS, train_set, 1, valid_sets=[valid_set], feval=eval_metric(["mrr"]))
+
+    @pytest.mark.parametrize("make", [feval, eval_metric])
+    @pytest.mark.parametrize(
+        ("arguments", "error", "message"),
+        [
+            ({"negative_labels": "ignore"}, ValueError, "negative_labels must be 'refuse', 'allow' or 'zero'"),
+            ({"n_jobs": 0}, ValueError, "n_jobs must be at least 1, got 0"),
+            ({"n_jobs": "2"}, TypeError, "n_jobs must be a whole number of threads or None, got '2'"),
+        ],
+    )
+    def test_options_are_checked_at_once(self, make, arguments, error, message):
+        with pytest.raises(error, match=message):
+            make("mrr", **arguments)
+
+    @pytest.mark.parametrize(
+        ("arguments", "message"),
+        [
+            ({"metric": ["mrr"]}, r"metric must be one name, .*got \['mrr'\]"),
+            ({"metric": None}, "metric must be one name, .*got None"),
+            ({"min_delta": "a"}, "min_delta must be a number, got 'a'"),
+            ({"dataset": 0}, "dataset must be the name of a data set, got 0"),
+        ],
+    )
+    def test_arguments_of_early_stopping(self, arguments, message):
+        with pytest.raises(TypeError, match=message):
+            early_stopping(**{"metric": "mrr", "rounds": 3, **arguments})
+
+    def test_numpy_integers_are_whole_numbers(self):
+        assert early_stopping("mrr", np.int64(3)).rounds == 3
+        assert feval("mrr", every=np.int64(2)).every == 2

@@ -107,3 +107,37 @@ def test_a_list_is_not_a_run():
 def test_negative_grades_are_refused_when_asked():
     with pytest.raises(ValueError, match="labels must not be negative"):
         gs.evaluate_run("mrr", {"q": {"a": 1.0}}, {"q": {"a": -1}}, negative_labels="refuse")
+
+
+def test_paths_are_read(tmp_path):
+    (tmp_path / "run").write_text("q1 Q0 a 1 1.0 x\nq1 Q0 b 2 3.0 x\n")
+    (tmp_path / "qrels").write_text("q1 0 a 2\nq1 0 b 0\n")
+    assert gs.evaluate_run("mrr", str(tmp_path / "run"), tmp_path / "qrels").mean == {"mrr": 1 / 2}
+
+
+def test_a_run_that_retrieved_nothing_counts_zero_when_asked():
+    assert gs.evaluate_run("mrr", {"q1": {}}, QRELS, missing="zero").mean == {"mrr": 0.0}
+    with pytest.raises(ValueError, match="run is empty"):
+        gs.evaluate_run("mrr", {"q1": {}}, QRELS)
+
+
+def test_the_id_of_a_query_goes_before_its_text():
+    """As in PyTerrier's tables."""
+    run = pd.DataFrame({
+        "qid": ["1", "1"], "docid": [7, 8], "docno": ["a", "b"], "rank": [0, 1], "score": [2.0, 1.0], "query": "words",
+    })  # fmt: skip
+    qrels = pd.DataFrame({"qid": ["1", "1"], "docno": ["a", "b"], "label": [0, 1]})
+    assert gs.evaluate_run("mrr", run, qrels).mean == {"mrr": 1 / 2}
+
+
+@pytest.mark.parametrize("column", ["query", "document"])
+def test_an_id_that_is_missing(column):
+    run = pd.DataFrame({"query": ["q", "q"], "document": ["a", "b"], "score": [2.0, 1.0]})
+    run.loc[1, column] = None
+    with pytest.raises(ValueError, match=f"run has no {column} in 1 of 2 rows, the first is row 1"):
+        gs.evaluate_run("mrr", run, {"q": {"a": 1}})
+
+
+def test_documents_without_scores():
+    with pytest.raises(TypeError, match=r"run must map each query to \{document: score\}, got list for query 'q1'"):
+        gs.evaluate_run("mrr", {"q1": ["a", "b"]}, QRELS)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 import pickle
 
 import numpy as np
 import pytest
 import xgboost as xgb
+from sklearn.base import clone
 
 import gainsay as gs
 from gainsay.data import simulate
@@ -229,6 +231,14 @@ class TestEvery:
         assert booster.best_iteration == 3 * int(np.argmax(curves["valid"]["mrr"]))
         assert booster.num_boosted_rounds() == booster.best_iteration + 1 + 4
 
+    def test_early_stopping_waits_for_a_second_evaluation(self, dtrain, dvalid):
+        evaluate = EvaluateRanking({"valid": dvalid}, PANEL, every=10)
+        booster, curves = train(dtrain, 60, [evaluate, early_stopping("mrr", rounds=2)])
+        curve = curves["valid"]["mrr"]
+        first_fall = int(np.argmax(np.diff(curve) <= 0))
+        assert booster.best_iteration == 10 * first_fall
+        assert len(curve) == first_fall + 2
+
 
 class TestBadInput:
     def test_a_name_that_does_not_occur(self, dtrain, dvalid):
@@ -318,3 +328,115 @@ class TestBadInput:
     def test_bare_ndcg_is_refused_before_training(self):
         with pytest.raises(ValueError, match="ndcg_linear@10"):
             custom_metric(["ndcg@10"])
+
+
+class TestMissingValues:
+    def test_are_those_that_the_ranker_names(self, parts):
+        rng = np.random.default_rng(0)
+        features = [np.where(rng.random(part.features.shape) < 0.3, -999, part.features) for part in parts]
+        evaluate = EvaluateRanking({"valid": (features[1], parts[1].labels, parts[1].qid)}, PANEL, missing=-999)
+        ranker = xgb.XGBRanker(n_estimators=4, missing=-999, n_jobs=1, callbacks=[evaluate])
+        ranker.fit(features[0], parts[0].labels, qid=parts[0].qid, verbose=False)
+        expected = gs.evaluate(PANEL, parts[1].judgments(), ranker.predict(features[1])).mean
+        assert value_at(ranker.evals_result()["valid"], 4) == pytest.approx(expected, rel=1e-12, abs=0)
+
+
+class TestLabelsSetAnew:
+    def test_are_read_when_training_starts(self, parts, dtrain):
+        dvalid = matrix(parts[1])
+        evaluate = EvaluateRanking({"valid": dvalid}, PANEL)
+        labels = parts[1].labels[::-1].copy()
+        dvalid.set_label(labels)
+        booster, curves = train(dtrain, 2, [evaluate])
+        judgments = gs.Judgments(labels, qid=parts[1].qid)
+        assert value_at(curves["valid"], 2) == pytest.approx(expected(booster, parts[1], 2, judgments), rel=1e-12)
+
+
+class TestCopies:
+    """An `XGBRanker` carries its callbacks wherever it goes."""
+
+    @pytest.fixture
+    def ranker(self, parts):
+        evaluate = EvaluateRanking({"valid": (parts[1].features, parts[1].labels, parts[1].qid)}, PANEL)
+        return xgb.XGBRanker(n_estimators=2, n_jobs=1, callbacks=[evaluate, early_stopping("mrr", 1, verbose=False)])
+
+    def fit(self, ranker, parts):
+        return ranker.fit(parts[0].features, parts[0].labels, qid=parts[0].qid, verbose=False)
+
+    @pytest.mark.parametrize("made", [clone, copy.copy, copy.deepcopy])
+    def test_evaluate_the_same_data(self, ranker, parts, made):
+        again = made(self.fit(ranker, parts))
+        assert self.fit(again, parts).evals_result() == ranker.evals_result()
+
+    def test_in_a_pickle_predict_and_do_not_train(self, ranker, parts):
+        again = pickle.loads(pickle.dumps(self.fit(ranker, parts)))
+        np.testing.assert_array_equal(again.predict(parts[1].features), ranker.predict(parts[1].features))
+        with pytest.raises(ValueError, match="came out of a pickle, which does not hold its data: make a new one"):
+            self.fit(again, parts)
+
+
+class TestDart:
+    PARAMS = {**PARAMS, "booster": "dart", "rate_drop": 0.5}
+
+    def test_says_that_the_best_model_is_lost(self, dtrain, dvalid):
+        evaluate = EvaluateRanking({"valid": dvalid}, PANEL)
+        with pytest.warns(UserWarning, match="later rounds change earlier trees"):
+            train(dtrain, 3, [evaluate, early_stopping("mrr", rounds=1, verbose=False)], params=self.PARAMS)
+
+    def test_cannot_save_the_best(self, dtrain, dvalid):
+        callbacks = [EvaluateRanking({"valid": dvalid}, PANEL), early_stopping("mrr", rounds=1, save_best=True)]
+        with pytest.raises(ValueError, match="save_best has no meaning under dart"):
+            train(dtrain, 3, callbacks, params=self.PARAMS)
+
+
+class TestMisuse:
+    def test_one_matrix_instead_of_a_mapping(self, dvalid):
+        with pytest.raises(TypeError, match=r"datasets must map names to data, .* got DMatrix"):
+            EvaluateRanking(dvalid, PANEL)
+
+    def test_a_name_that_is_no_text(self, dvalid):
+        with pytest.raises(TypeError, match="names of data sets must be strings, got 0"):
+            EvaluateRanking({0: dvalid}, PANEL)
+
+    def test_custom_metric_in_the_ranker(self, parts):
+        ranker = xgb.XGBRanker(n_estimators=1, n_jobs=1, eval_metric=custom_metric(["mrr"]))
+        with pytest.raises(TypeError, match=r"give XGBRanker a callback, EvaluateRanking\(.*\['mrr'\]"):
+            ranker.fit(
+                parts[0].features, parts[0].labels, qid=parts[0].qid, verbose=False,
+                eval_set=[(parts[1].features, parts[1].labels)], eval_qid=[parts[1].qid],
+            )  # fmt: skip
+
+    def test_full_precision_without_a_data_set(self, dtrain):
+        log = custom_metric(["mrr"])
+        with pytest.raises(ValueError, match=r"no data set is evaluated; give evals="):
+            train(dtrain, 1, [full_precision(log)], custom_metric=log)
+
+    def test_full_precision_sees_a_clash_of_names(self, parts):
+        binary = xgb.DMatrix(parts[0].features, label=parts[0].labels > 1, qid=parts[0].qid)
+        params = {"objective": "rank:map", "eval_metric": "map@5", "nthread": 1}
+        log = custom_metric(["map@5"])
+        with pytest.raises(ValueError, match="XGBoost itself logs a metric named 'map@5'"):
+            train(binary, 2, [full_precision(log)], params=params, custom_metric=log, evals=[(binary, "train")])
+
+    def test_our_metrics_are_never_minimised(self):
+        with pytest.raises(ValueError, match="maximize=False would stop at the worst mrr"):
+            early_stopping("mrr", 3, maximize=False)
+
+    def test_accuracy_is_maximised(self):
+        assert early_stopping("interval-regression-accuracy", 3).maximize
+
+    @pytest.mark.parametrize(
+        ("arguments", "message"),
+        [
+            ({"metric": ["mrr"]}, r"metric must be one name, .*got \['mrr'\]"),
+            ({"min_delta": "a"}, "min_delta must be a number, got 'a'"),
+            ({"data_name": 0}, "data_name must be the name of a data set, got 0"),
+            ({"rounds": 2.5}, "rounds must be a whole number of boosting rounds, got 2.5"),
+        ],
+    )
+    def test_arguments_of_early_stopping(self, arguments, message):
+        with pytest.raises(TypeError, match=message):
+            early_stopping(**{"metric": "mrr", "rounds": 3, **arguments})
+
+    def test_numpy_integers_are_whole_numbers(self):
+        assert early_stopping("mrr", np.int64(3)).rounds == 3

@@ -52,6 +52,7 @@ def _errors() -> Iterator[None]:
     try:
         with warnings.catch_warnings():
             warnings.showwarning = _show_warning
+            warnings.simplefilter("default", UserWarning)
             yield
     except (ValueError, TypeError, OSError, ImportError, RuntimeError, KeyboardInterrupt) as error:
         stopped = isinstance(error, KeyboardInterrupt)

@@ -241,5 +241,9 @@ def _query_weights(metric: Metric, judgments: Judgments) -> Floats | None:
 
 def _mean(metric: Metric, judgments: Judgments, values: Floats) -> float:
     products, weights = weighted(metric, judgments, values)
-    total = weights.sum()
+    with np.errstate(over="ignore"):
+        total = weights.sum()
+    if np.isinf(total):  # only the ratios of weights matter
+        products, weights = products / weights.max(), weights / weights.max()
+        total = weights.sum()
     return float(products.sum() / total) if total > 0 else float("nan")

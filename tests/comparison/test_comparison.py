@@ -105,6 +105,49 @@ def test_winners_have_the_highest_mean(comparison, data, scores):
         assert table[winner][metric] == max(row[metric] for row in table.values())
 
 
+def test_of_models_that_tie_the_first_in_natural_order_wins_everywhere(data, scores):
+    found = gs.compare({"m10": scores["both"], "m2": scores["both"].copy()}, data.judgments(), METRICS)
+    assert set(found.winners.values()) == set(found.verdict.winners.values()) == {"m2"}
+    assert found.leaderboard.index[0] == "m2"
+
+
+def test_a_name_of_thousands_of_digits(data, scores):
+    found = gs.compare({"9" * 5000: scores["both"], "b": scores["fair"]}, data.judgments(), METRICS)
+    assert found.verdict.models == ("9" * 5000, "b")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"rope": -1}, "rope must be a finite difference"),
+        ({"alpha": 3}, "alpha must lie between 0 and 0.5"),
+        ({"draws": 1}, "draws must be at least"),
+        ({"seed": -3}, "seed must be 0 or more"),
+    ],
+)
+@pytest.mark.parametrize("metrics", [METRICS, "mrr"])
+def test_settings_are_checked_at_once(data, scores, options, message, metrics):
+    with pytest.raises(ValueError, match=message):
+        gs.compare(scores, data.judgments(), metrics, **options)
+
+
+@pytest.mark.parametrize("name", ["", " "])
+def test_a_blank_name(data, scores, name):
+    with pytest.raises(ValueError, match="the name of a model is blank"):
+        gs.compare({name: scores["both"], "b": scores["fair"]}, data.judgments())
+
+
+def test_two_columns_of_one_name(data, scores):
+    frame = pd.DataFrame({"a": scores["both"], "b": scores["fair"]}).set_axis(["a", "a"], axis=1)
+    with pytest.raises(ValueError, match="models has two columns named 'a'"):
+        gs.compare(frame, data.judgments())
+
+
+def test_what_is_neither_scores_nor_a_model(data):
+    with pytest.raises(TypeError, match="model 'a': it is neither scores nor a path nor a model .* but object"):
+        gs.compare({"a": object()}, data.judgments())
+
+
 def test_conflicts_are_the_pairs_whose_order_differs(data):
     rng = np.random.default_rng(5)
     models = {f"m{at}": rng.normal(size=len(data.labels)) for at in range(8)}

@@ -523,3 +523,11 @@ def test_bad_input_is_refused_by_name(case):
 def test_wrong_types_are_refused(wrong):
     with pytest.raises(TypeError, match=next(iter(wrong))):
         Verdict.from_values(GOOD, GOOD, **wrong)
+
+
+@pytest.mark.parametrize(("queries", "bounded"), [(29, False), (30, True)])
+def test_below_30_queries_there_is_no_bound(queries, bounded):
+    values = np.random.default_rng(0).random((queries, 3))
+    found = Verdict.from_values(values, values**2, draws=500)
+    assert np.isfinite(found.safe_regret_upper) == bounded
+    assert ("at most" in found.text) == bounded

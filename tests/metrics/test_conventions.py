@@ -75,6 +75,11 @@ def test_gain_in_the_name_wins():
     )
 
 
+@pytest.mark.parametrize("name", ["ndcg", "ndcg_linear", "map", "precision"])
+def test_xgboost_cuts_at_32_where_no_cutoff_is_given(name):
+    assert [metric.k for metric in gs.parse_metrics(name, f"{name}@40", convention="xgboost")] == [32, 40]
+
+
 def test_metrics_already_made_are_left_alone():
     assert gs.parse_metrics(gs.AP(), convention="lightgbm") == (gs.AP(),)
 

@@ -89,6 +89,10 @@ class TestErrors:
         with pytest.raises(ValueError, match="base must lie between 1 and inf"):
             gs.DCG(gain="linear", base=base)
 
+    def test_infinite_base(self):
+        with pytest.raises(ValueError, match="base must be finite"):
+            gs.parse_metrics("ndcg_linear(base=inf)@5")
+
     def test_base_one(self):
         with pytest.raises(ValueError, match="base must be above 1"):
             gs.DCG(gain="linear", base=1)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import inspect
 import math
 import pickle
@@ -283,6 +285,22 @@ class TestErrors:
     def test_options_are_written_with_an_equals_sign(self, options):
         with pytest.raises(ValueError, match=r"cannot read .* options are written option=value|unknown option ''"):
             gs.parse_metrics(f"map({options})")
+
+    @pytest.mark.parametrize(
+        ("text", "remedy"),
+        [
+            ("ndcg_exp(gain=linear)", "ndcg(gain=linear)"),
+            ("ndcg_jk(discount=log2)@5", "ndcg(discount=log2)"),
+            ("dcg_linear(gain=0/1/3)", "dcg(gain=0/1/3)"),
+        ],
+    )
+    def test_an_option_that_contradicts_the_name(self, text, remedy):
+        with pytest.raises(ValueError, match=f"contradicts itself: .* Write {re.escape(remedy)}, or another of"):
+            gs.parse_metrics(text)
+
+    def test_a_cutoff_of_thousands_of_digits(self):
+        with pytest.raises(ValueError, match="must be a whole number of at least 1, got '9{40}'"):
+            gs.parse_metrics("ndcg_exp@" + "9" * 5000)
 
     def test_option_twice(self):
         with pytest.raises(ValueError, match=r"option 'ties' stands twice in 'map\(ties=order,ties=worst\)'"):

@@ -1,4 +1,4 @@
-"""A comparison as one HTML file that needs nothing else: no network, no other file to be read."""
+"""A comparison as one HTML page that needs nothing else to be read: no network, no other file."""
 
 from __future__ import annotations
 

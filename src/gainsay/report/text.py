@@ -84,11 +84,11 @@ def winners_lines(comparison: Comparison) -> list[Text]:
 
 def _titled(title: str, table: Table) -> Group:
     """Return a table below its title, which may be wider than the table."""
-    return Group(Text(title, style="bold"), table)
+    return Group(Text(title, style="bold"), Text(), table, Text())
 
 
 def _table(left: Iterable[str], right: Sequence[str]) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True, show_edge=False)
     for name in left:
         table.add_column(name, overflow="fold")
     for name in right:

@@ -6,9 +6,10 @@ import math
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..comparison.descriptions import kendall_tau, tau_ap
+from ..comparison.inequalities import FEWEST
 from ..comparison.wording import SAMPLE, amount
 from .names import listed_short, short_names
-from .numbers import count, mean, p_value, share
+from .numbers import bare_p, count, mean, share
 
 if TYPE_CHECKING:
     from ..comparison import Comparison, Verdict
@@ -58,10 +59,14 @@ def advice(verdict: Verdict) -> str:
     safe = short_names(verdict.models, 60)[verdict.safe_choice]
     if verdict.kind == "agree":
         return f"Choose {safe}."
-    behind = f"{amount(verdict.safe_regret)} behind the best" if verdict.safe_regret else "behind no other model"
+    if verdict.queries < FEWEST:
+        return f"Too few queries to decide: {verdict.queries}, and below {FEWEST} nothing is proven."
+    behind = "best in this sample"
+    if verdict.safe_regret:
+        behind = f"{amount(verdict.safe_regret)} behind the best under the metric that likes it less"
     upper = verdict.safe_regret_upper
-    bound = f", at most {amount(upper)} with {100 * (1 - verdict.alpha):g} % confidence" if math.isfinite(upper) else ""
-    return f"Safe choice: {safe}, under the less favourable metric {behind}{bound}."
+    truth = f", in truth at most {amount(upper)} behind ({100 * (1 - verdict.alpha):g} % confidence)" if upper else ""
+    return f"Safe choice: {safe}, {behind}{truth}."
 
 
 def facts(verdict: Verdict) -> list[Fact]:
@@ -80,7 +85,7 @@ def facts(verdict: Verdict) -> list[Fact]:
     at_least = f"at least {amount(verdict.price_lower)} with {sure}" if verdict.price_lower > 0 else "may be nothing"
     found.append(Fact("Price of disagreement", amount(verdict.price), at_least))
     size = f"{count(len(verdict.models), 'model')}, {count(verdict.queries, 'query')}"
-    found.append(Fact("Evidence", p_value(verdict.p_value), f"that one model is best under both; {size}"))
+    found.append(Fact("p-value", bare_p(verdict.p_value), f"small where no model can be best under both; {size}"))
     return found
 
 
