@@ -144,7 +144,7 @@ def test_two_columns_of_one_name(data, scores):
 
 
 def test_what_is_neither_scores_nor_a_model(data):
-    with pytest.raises(TypeError, match="model 'a': it is neither scores nor a path nor a model .* but object"):
+    with pytest.raises(TypeError, match=r"model 'a': it is neither scores nor a path nor a model .* but object"):
         gs.compare({"a": object()}, data.judgments())
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.stats
 
-from gainsay.comparison.flags import Flag, listed
+from gainsay.comparison.flags import Flag, listed, lopsidedness
+from gainsay.comparison.inputs import Panel
 from gainsay.comparison.verdict import Verdict
 
 
@@ -121,3 +123,35 @@ def test_pairs_that_differ_on_few_queries_under_one_metric(differing, code, says
     about_pairs = [flag for name, flag in found.items() if name.endswith(("pairs", "models"))]
     pair = ("a", "b")
     assert about_pairs == ([] if code is None else [Flag(code, f"a and b {says}.", pair, (pair,))])
+
+
+class TestLopsidedPairs:
+    """On few queries one model is far ahead, on all others slightly behind."""
+
+    def values(self, queries, share, seed=0):
+        rng = np.random.default_rng(seed)
+        base = rng.uniform(0.2, 0.8, (queries, 1))
+        difference = np.where(np.arange(queries)[:, None] < share * queries, -0.5, 0.5 * share / (1 - share))
+        return np.hstack([base, base + difference + 1e-4 * rng.normal(size=(queries, 1))])
+
+    @pytest.mark.parametrize(
+        ("queries", "share", "flagged"), [(200, 0.03, True), (200, 0.3, False), (3000, 0.03, False)]
+    )
+    def test_are_flagged(self, queries, share, flagged):
+        found = flags_of(self.values(queries, share), distinct(queries, 2), models=["a", "b"])
+        assert ("lopsided pairs" in found) == flagged
+        if flagged:
+            assert found["lopsided pairs"].pairs == (("a", "b"),)
+            assert "a and b owe their difference under a metric to few queries" in found["lopsided pairs"].message
+
+    @pytest.mark.parametrize("weights", [None, np.full(500, 1 / 500)])
+    def test_skewness_is_that_of_scipy(self, weights):
+        values = np.stack([self.values(500, 0.1).T, distinct(500, 2).T])
+        expected = np.abs(scipy.stats.skew(values[:, 1] - values[:, 0], axis=1)).max() / np.sqrt(500)
+        found = lopsidedness(Panel(("x", "y"), ("a", "b"), values, weights))
+        np.testing.assert_allclose(found, [[0, expected], [expected, 0]], rtol=1e-9)
+
+    def test_a_constant_difference_has_none(self):
+        base = distinct(100, 1)
+        values = np.stack([np.hstack([base, base + 0.25]).T] * 2)
+        assert not lopsidedness(Panel(("x", "y"), ("a", "b"), values, None)).any()

@@ -8,13 +8,16 @@ from typing import Any
 import numpy as np
 
 from gainsay.comparison.inequalities import FEWEST
-from gainsay.comparison.inputs import Panel
-from gainsay.comparison.resampling import Estimate
+from gainsay.comparison.inputs import FloatArray, Panel
+from gainsay.comparison.resampling import ROUNDING, Estimate
 
 __all__ = ["FEW", "Flag", "find_flags", "listed"]
 
 FEW = 100
 """Pairs that differ on fewer queries than this are flagged."""
+
+LOPSIDED = 0.15
+"""Skewness of a mean difference from which pairs are flagged: a one-sided test at level .05 then errs in about .07."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +28,7 @@ class Flag:
     ----------
     code : str
         ``"one model"``, ``"few queries"``, ``"uneven weights"``, ``"tied winners"``, ``"identical models"``,
-        ``"ignored pairs"`` or ``"thin pairs"``.
+        ``"ignored pairs"``, ``"thin pairs"`` or ``"lopsided pairs"``.
     message : str
         One sentence, with numbers.
     models : tuple of str
@@ -101,9 +104,8 @@ def find_flags(panel: Panel, estimated: Estimate, tied: dict[str, tuple[str, ...
 
 
 def _pair_flags(panel: Panel, estimated: Estimate, alpha: float) -> list[Flag]:
-    unseen = 1 - alpha ** (
-        1 / estimated.effective
-    )  # a larger share of queries shows none of them less often than alpha
+    # On a share of queries larger than this, none would be among these with a probability below alpha.
+    unseen = 1 - alpha ** (1 / estimated.effective)
     support = estimated.support.min(axis=0)
     same = estimated.support.max(axis=0) == 0
     first, second = np.triu_indices(len(panel.models), 1)
@@ -125,6 +127,11 @@ def _pair_flags(panel: Panel, estimated: Estimate, alpha: float) -> list[Flag]:
             (support >= FEWEST) & (support < FEW),
             f"differ on fewer than {FEW} queries under a metric: what it says of them is rough",
         ),
+        (
+            "lopsided pairs",
+            (support >= FEW) & (lopsidedness(panel) > LOPSIDED),
+            "owe their difference under a metric to few queries with large ones: what it says of them is rough",
+        ),
     ):
         here = chosen[first, second]
         pairs = tuple((panel.models[k], panel.models[j]) for k, j in zip(first[here], second[here], strict=True))
@@ -133,6 +140,35 @@ def _pair_flags(panel: Panel, estimated: Estimate, alpha: float) -> list[Flag]:
             if len(pairs) > 3:
                 named = f"{len(pairs)} of {len(first)} pairs of models"
             found.append(Flag(code, f"{named} {says}.", _unique(pairs), pairs))
+    return found
+
+
+def lopsidedness(panel: Panel) -> FloatArray:
+    """Return for each pair of models how skewed the mean of their differences is, the larger one of the metrics.
+
+    That is |Σ e³| / (Σ e²)^1.5 of e = w (d − mean), the differences d from their weighted mean. With equal weights it
+    is the skewness of d over √n, the leading term of how far the normal limit is off (Edgeworth).
+
+    Returns
+    -------
+    ndarray, shape (models, models)
+        Symmetric; 0 where a difference does not vary.
+    """
+    metrics, models, queries = panel.values.shape
+    weights = np.full(queries, 1 / queries) if panel.weights is None else panel.weights
+    rounding = ROUNDING * np.abs(panel.values).max()
+    found = np.zeros((models, models))
+    for k in range(models - 1):
+        for j in range(k + 1, models):
+            difference = panel.values[:, j] - panel.values[:, k]
+            difference -= (difference @ weights)[:, None]
+            difference[np.abs(difference) <= rounding] = 0.0
+            difference *= weights
+            squares = difference * difference
+            spread = squares.sum(axis=1) ** 1.5
+            third = np.abs(np.einsum("mq,mq->m", squares, difference))
+            skewness = np.divide(third, spread, out=np.zeros(metrics), where=spread > 0)
+            found[k, j] = found[j, k] = skewness.max()
     return found
 
 
