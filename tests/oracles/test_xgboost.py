@@ -129,6 +129,9 @@ def test_without_a_cutoff_the_library_cuts_at_32(name):
     scores = -np.arange(40.0)
     values = built_in(matrix(labels, [40], scores), [name, f"{name}@32", f"{name}@40"])
     assert values[name] == values[f"{name}@32"] != values[f"{name}@40"]
+    (metric,) = gs.parse_metrics({"pre": "precision"}.get(name, name), convention="xgboost")
+    found = gs.evaluate(metric, gs.Judgments(labels, group=[40]), scores).mean[str(metric)]
+    assert found == pytest.approx(values[name], rel=1e-12, abs=0)
 
 
 class TestWeightOfEmptyQueries:
