@@ -13,7 +13,7 @@ import xgboost as xgb
 from matplotlib.image import imread
 
 import gainsay as gs
-from gainsay.data import read_qrels, read_run, simulate
+from gainsay.data import simulate
 
 ROOT = Path(__file__).parents[1]
 TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -65,15 +65,14 @@ def test_evaluate_and_compare(parts, tmp_path, monkeypatch):
     noise = np.random.default_rng(1).normal(size=(2, len(test.labels)))
     np.savetxt("scores_b.csv", test.labels + noise[1], header="score", comments="")
     Path("qrels.txt").write_text("1 0 a 2\n1 0 b 0\n2 0 a 1\n")
-    Path("run_a.txt").write_text("1 Q0 a 1 2.0 t\n1 Q0 b 2 1.0 t\n")
+    for name in ("run", "run_a"):
+        Path(f"{name}.txt").write_text("1 Q0 a 1 2.0 t\n1 Q0 b 2 1.0 t\n")
     Path("run_b.txt").write_text("1 Q0 b 1 2.0 t\n2 Q0 a 1 1.0 t\n")
     given = {
         "labels": test.labels,
         "sizes": test.group,
         "scores": noise[0],
         "scores_a": test.labels + noise[0],
-        "run": read_run("run_a.txt"),
-        "qrels": read_qrels("qrels.txt"),
     }
     exec(example("import gainsay"), given)
     assert given["comparison"].models == ("A", "B")

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
-
 import inspect
 import math
 import pickle
+import re
 from collections.abc import Mapping
 from dataclasses import FrozenInstanceError, dataclass, fields, replace
 from typing import Any, ClassVar
@@ -299,7 +298,7 @@ class TestErrors:
             gs.parse_metrics(text)
 
     def test_a_cutoff_of_thousands_of_digits(self):
-        with pytest.raises(ValueError, match="must be a whole number of at least 1, got '9{40}'"):
+        with pytest.raises(ValueError, match=r"must be a whole number of at least 1, got '9{40}'"):
             gs.parse_metrics("ndcg_exp@" + "9" * 5000)
 
     def test_option_twice(self):

@@ -4,6 +4,19 @@ from __future__ import annotations
 
 import pytest
 
+LONG = tuple(
+    f"{family} {gain} ({size} trees)"
+    for family in ("lgb", "xgb")
+    for gain in ("linear", "exp")
+    for size in ("large", "small")
+)
+
+OVERHANG = """Array.from(document.querySelectorAll('svg.picture text'), text => {
+    const inner = text.getBoundingClientRect(), outer = text.closest('svg').getBoundingClientRect();
+    const across = Math.max(outer.left - inner.left, inner.right - outer.right);
+    return Math.max(across, outer.top - inner.top, inner.bottom - outer.bottom);
+})"""
+
 
 @pytest.fixture(scope="module")
 def files(make, hostile, tmp_path_factory):
@@ -11,6 +24,8 @@ def files(make, hostile, tmp_path_factory):
     return {
         "plain": make(8, curves=True).to_html(folder / "plain.html"),
         "hostile": hostile.to_html(folder / "hostile.html"),
+        "long names": make(8, names=LONG).to_html(folder / "long.html"),
+        "many": make(30).to_html(folder / "many.html"),
     }
 
 
@@ -76,6 +91,31 @@ def test_pictures_that_fit_are_no_stop_of_the_keyboard(open_report):
     assert page.locator(".drawing[tabindex]").count() == 0
 
 
+@pytest.mark.parametrize("which", ["plain", "long names", "many"])
+def test_no_text_is_cut_at_the_edge_of_its_picture(open_report, which):
+    overhang = open_report(which, viewport={"width": 1280, "height": 900}).evaluate(OVERHANG)
+    assert len(overhang) > 100
+    assert max(overhang) <= 0
+
+
+def test_titles_of_pictures_are_read_without_scrolling_on_a_narrow_screen(open_report):
+    page = open_report("long names", viewport={"width": 400, "height": 800})
+    titles = page.locator("figure .finding")
+    assert titles.count() == page.locator("svg.picture").count() >= 5
+    assert titles.evaluate_all("all => Math.max(...all.map(one => one.getBoundingClientRect().right))") <= 400
+    assert titles.evaluate_all("all => Math.max(...all.map(one => one.scrollWidth - one.clientWidth))") == 0
+    assert page.locator("svg.picture > title").all_text_contents() == titles.all_text_contents()
+
+
+def test_a_short_leaderboard_stands_in_full_and_a_long_one_scrolls(open_report):
+    def hidden(which):
+        page = open_report(which, viewport={"width": 1280, "height": 900})
+        return page.locator("#leaderboard .scroll").evaluate("box => box.scrollHeight - box.clientHeight")
+
+    assert hidden("plain") == 0
+    assert hidden("many") > 500
+
+
 def test_names_stay_in_view_when_a_narrow_table_is_scrolled(open_report):
     page = open_report(viewport={"width": 400, "height": 800})
     page.evaluate("document.querySelector('#leaderboard .scroll').scrollLeft = 300")
@@ -96,6 +136,18 @@ def test_heads_sort_tables_both_ways_and_say_so(open_report):
     assert head.get_attribute("aria-sort") == "ascending"
     assert [float(text.split()[0]) for text in column(page, "#leaderboard", 3)] == means[::-1]
     assert page.locator("#leaderboard th[aria-sort]").count() == 1
+
+
+def test_where_low_is_good_the_first_click_brings_the_lowest_up(open_report):
+    page = open_report()
+    heads = page.locator("#leaderboard th[scope=col]")
+    for name in ("worst regret", "regret at most"):
+        place = heads.all_inner_texts().index(name)
+        heads.nth(place).locator("button").click()
+        assert heads.nth(place).get_attribute("aria-sort") == "ascending"
+        values = [float(text) for text in column(page, "#leaderboard", place + 1)]
+        assert values == sorted(values)
+        assert values[0] < values[-1]
 
 
 def test_names_and_signed_numbers_sort(open_report):

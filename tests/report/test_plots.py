@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import sys
 import threading
 
@@ -14,11 +15,16 @@ from matplotlib.collections import LineCollection, PathCollection, QuadMesh
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
-from matplotlib.text import Text
+from matplotlib.path import Path
+from matplotlib.text import Annotation, Text
+from matplotlib.transforms import Bbox
 
 import gainsay as gs
+from gainsay.report.names import short_names
+from gainsay.report.numbers import MINUS
 from gainsay.report.plots import alt_text, plot_curves, plot_explain, plot_queries
 from gainsay.report.plots.contributions import rank_contributions
+from gainsay.report.plots.labels import label_points
 from gainsay.report.plots.ranks import rank_lines
 from gainsay.report.plots.regret import pareto_front
 from gainsay.report.plots.style import DARK, LIGHT, grade_colours
@@ -146,6 +152,138 @@ def test_text_is_legible_on_every_grade(count):
     assert min(contrast(*pair) for pair in grade_colours(count)) >= 3
 
 
+def labels(ax):
+    """Names beside points, as drawn: the extent of each in pixels, its point, and the line that leads to it, if any."""
+    ax.figure.draw_without_rendering()
+    notes = [text for text in ax.texts if isinstance(text, Annotation)]
+    lines = {note.xy: note.arrow_patch.get_transform() for note in notes if note.arrow_patch is not None}
+    paths = {note.xy: note.arrow_patch.get_path() for note in notes if note.arrow_patch is not None}
+    return {
+        note.get_text(): (
+            note.get_window_extent(),
+            ax.transData.transform(note.xy),
+            lines[note.xy].transform_path(paths[note.xy]) if note.xy in lines else None,
+        )
+        for note in notes
+        if note.get_text()
+    }
+
+
+def distance(box, point):
+    """How far a point is from a box."""
+    return float(np.hypot(*np.maximum(np.maximum(box.min - point, point - box.max), 0)))
+
+
+class TestLabels:
+    CLOSE = {
+        "lgb linear (large trees)": (0.0, 0.0),
+        "xgb linear (small trees)": (0.010, 0.0156),
+        "lgb exp (large trees)": (0.020, 0.0125),
+        "lgb linear (small trees)": (0.0236, 0.0474),
+        "xgb linear (large trees)": (0.0402, 0.0477),
+        "xgb exp (small trees)": (0.0470, 0.0512),
+        "xgb exp (large trees)": (0.0489, 0.0483),
+        "lgb exp (small trees)": (0.0606, 0.0614),
+    }
+
+    @staticmethod
+    def axes(reach=0.07):
+        ax = Figure(figsize=(6.4, 5.4)).add_subplot()
+        ax.set_xlim(-0.06 * reach, reach)
+        ax.set_ylim(-0.06 * reach, reach)
+        return ax
+
+    def placed(self, points, **options):
+        ax = self.axes()
+        label_points(ax, list(points.values()), list(points), "black", **options)
+        return labels(ax)
+
+    def test_names_without_a_line_are_much_nearer_to_their_own_marker(self):
+        found = self.placed(self.CLOSE)
+        markers = {text: point for text, (_, point, _) in found.items()}
+        assert set(found) == set(self.CLOSE)
+        for text, (box, own, line) in found.items():
+            others = [distance(box, point) for other, point in markers.items() if other != text]
+            assert line is not None or 1.7 * distance(box, own) < min(others)
+        assert sum(line is None for _, _, line in found.values()) >= 5
+
+    @pytest.mark.parametrize("seed", range(3, 9))
+    def test_lines_run_through_no_name_no_other_marker_and_no_other_line(self, seed):
+        crowd = np.random.default_rng(seed).random((60, 2)) * 0.06
+        found = self.placed({f"a name of length {number}": tuple(crowd[number]) for number in range(8)}, around=crowd)
+        led = {text: line for text, (_, _, line) in found.items() if line is not None}
+        assert len(found) >= 6
+        assert len(led) >= 3
+        markers = self.axes().transData.transform(crowd)
+        for text, line in led.items():
+            own = found[text][1]
+            for marker in markers[np.hypot(*(markers - own).T) > 8]:
+                assert not line.intersects_bbox(Bbox([marker - 3, marker + 3]))
+            assert not any(line.intersects_bbox(box) for other, (box, _, _) in found.items() if other != text)
+            assert not any(line.intersects_path(other) for other in led.values() if other is not line)
+
+    def test_no_name_covers_another_or_leaves_the_axes(self):
+        ax = self.axes()
+        label_points(ax, list(self.CLOSE.values()), list(self.CLOSE), "black")
+        boxes = [box for box, _, _ in labels(ax).values()]
+        assert not any(one.overlaps(other) for place, one in enumerate(boxes) for other in boxes[:place])
+        assert all(ax.bbox.containsx(box.x0) and ax.bbox.containsx(box.x1) for box in boxes)
+
+    def test_names_keep_clear_of_lines_where_they_can(self):
+        axis = [(0.035, -1.0), (0.035, 1.0)]
+        (box, _, _) = self.placed({"a long name": (0.028, 0.03)}, lines=[axis])["a long name"]
+        across = Path(self.axes().transData.transform(axis))
+        assert not across.intersects_bbox(box)
+        (box, _, _) = self.placed({"a long name": (0.028, 0.03)})["a long name"]
+        assert across.intersects_bbox(box)
+
+    def test_two_models_at_one_point_are_both_named(self):
+        assert set(self.placed({"one": (0.03, 0.03), "other": (0.03, 0.03)})) == {"one", "other"}
+
+    def test_who_found_no_place_comes_first_in_the_next_try(self):
+        """On axes as high as one line, the first name has room on both sides of its point, the second on that side."""
+        ax = Figure(figsize=(6.4, 5.4)).add_axes((0.1, 0.4, 0.8, 20 / 388.8))
+        ax.set_xlim(0, 368.64)
+        ax.set_ylim(0, 20)
+        label_points(ax, [(150, 10), (330, 10)], ["first", "x" * 28], "black")
+        found = labels(ax)
+        assert list(found) == ["x" * 28, "first"]
+        box, own, _ = found["first"]
+        assert box.x1 < own[0]
+
+
+class TestNames:
+    FAMILY = [f"lambdarank lr=0.{place % 9 + 1} leaves={2 ** (place % 5 + 3) - 1} seed={place}" for place in range(30)]
+
+    @pytest.mark.parametrize("most", [12, 18, 24])
+    def test_numbers_stay_whole_or_are_left_out(self, most):
+        for name, short in short_names(self.FAMILY, most).items():
+            whole = set(re.findall(r"\d+(?:\.\d+)?", name))
+            assert set(re.findall(r"\d+(?:\.\d+)?", short.split(" #")[0])) <= whole
+            assert len(short) <= most
+
+    def test_words_that_all_share_shrink_before_anything_that_differs_is_left_out(self):
+        assert short_names(self.FAMILY)["lambdarank lr=0.3 leaves=127 seed=29"] == "…lr=0.3 l…=127 seed=29"
+
+    def test_a_number_with_an_exponent_is_one_number(self):
+        names = ["lambdarank lr=1e-05, bagged", "lambdarank lr=1e-06, bagged"]
+        assert list(short_names(names, 20).values()) == ["…lr=1e-05, bagged", "…lr=1e-06, bagged"]
+
+    def test_a_long_number_at_the_end_is_kept(self):
+        assert list(short_names(["ranknet 20251120143022", "mart 20251120143023"], 16).values()) == [
+            "r…20251120143022",
+            "m…20251120143023",
+        ]
+
+    def test_what_is_too_long_is_cut_between_words(self):
+        assert list(short_names(["ranknet of the last summer, seed 1"], 24).values()) == ["ranknet of the …, seed 1"]
+
+    def test_pairs_in_pictures_have_names_of_full_length(self, make):
+        names = tuple(f"lgb {kind} ({size} trees)" for kind in ("exp", "linear") for size in ("large", "small"))
+        found = words(make(4, names=names).plot.conflict())
+        assert any(text.split("\n")[0] in names for text in found if f"\n{MINUS} " in text)
+
+
 class TestConflict:
     def test_each_pair_is_a_point_at_both_its_differences(self, make):
         comparison = make(8)
@@ -237,6 +375,17 @@ class TestRegret:
         verdict = from_values(noise + np.array([0.5, 0.5, 0.2]), noise + np.array([0.3, 0.2, 0.4])).verdict
         assert pareto_front(verdict) == ("m0", "m2")
 
+    def test_up_to_ten_models_are_named_and_beyond_that_those_that_matter(self, make):
+        short = short_names(make(8).models)
+        assert set(labels(make(8).plot.regret())) == set(short.values())
+        verdict = make(30).verdict
+        short = short_names(verdict.models)
+        some = {*pareto_front(verdict), *verdict.winners.values(), verdict.safe_choice}
+        some |= set(verdict.common_best) if len(verdict.common_best) <= 4 else set()
+        found = set(labels(make(30).plot.regret()))
+        assert short[verdict.safe_choice] in found
+        assert found <= {short[name] for name in some}
+
     def test_the_box_is_the_rope(self, make):
         (box,) = make(8, rope=0.01).plot.regret().patches
         assert (box.get_xy(), box.get_width(), box.get_height()) == ((0, 0), 0.01, 0.01)
@@ -291,6 +440,39 @@ class TestPairs:
         many = make(30)
         marks = points(many.plot.pairs())
         assert len(marks) == 30 * 29
+
+    @pytest.mark.parametrize(("models", "letters"), [(4, 22), (8, 22), (30, 21)])
+    def test_long_names_leave_a_margin(self, make, models, letters):
+        """For letters are wider in some readers' fonts, and at some resolutions."""
+        names = tuple(f"{chr(65 + place)}{'w' * (letters - 2)} {place}" for place in range(models))
+        figure = make(models, names=names).plot.pairs().figure
+        figure.set_dpi(72)
+        figure.draw_without_rendering()
+        assert figure.get_tightbbox().x0 >= 0.1
+
+    @pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
+    def test_numbers_are_legible_and_those_that_are_significant_bold(self, make, theme):
+        comparison = make(8)
+        ax = comparison.plot.pairs(theme=theme.name)
+        cells = [text for text in ax.texts if re.match(r"[+−]\d", text.get_text())]
+        assert {to_hex(text.get_color()) for text in cells} == {theme.ink}
+        sure = sum(int((comparison.pairs[f"p_holm {metric}"] <= 0.05).sum()) for metric in BOTH)
+        assert 0 < sure < len(cells) == 56
+        assert sum(text.get_weight() == "bold" for text in cells) == sure
+
+    def test_signs_are_legible_and_those_that_are_significant_bold(self, make):
+        comparison = make(30)
+        marks = [part for part in comparison.plot.pairs().collections if isinstance(part, PathCollection)]
+        assert {to_hex(colour) for part in marks for colour in part.get_edgecolor()} == {LIGHT.ink}
+        bold = sum(len(part.get_offsets()) for part in marks if part.get_linewidth()[0] > 1)
+        assert bold == sum(int((comparison.pairs[f"p_holm {metric}"] <= 0.05).sum()) for metric in BOTH)
+
+    def test_the_alt_text_says_which_conflicts_are_significant(self, make):
+        comparison = make(8)
+        below = comparison.pairs[comparison.pairs["conflict"]]
+        sure = int((below["p_holm ndcg_exp@10"] <= 0.05).sum())
+        assert sure > 0
+        assert alt_text(comparison.plot.pairs()).count("under ndcg_exp@10, significant.") == sure
 
     def test_signs_are_those_of_the_cells(self, make):
         ax = make(30).plot.pairs()
@@ -352,13 +534,13 @@ class TestQueries:
             for text in words(comparison.plot.queries(most=1))
         )
 
-    def test_a_difference_that_would_show_as_zero_is_bounded(self, make):
+    def test_a_difference_that_would_show_as_zero_shows_its_first_digit(self, make):
         comparison = make(8)
         table = comparison.queries(*comparison.models[:2], most=1)
         table[["difference ndcg_linear@10", "difference ndcg_exp@10"]] = [0.5, -4e-5]
         shown = words(plot_queries(table))
         assert any(text.endswith("by 0.5000") for text in shown)
-        assert any(text.endswith("by less than 0.0001") for text in shown)
+        assert any(text.endswith("by 0.00004") for text in shown)
 
     def test_an_empty_table_says_so(self, make):
         comparison = make(8)

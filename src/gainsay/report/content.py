@@ -198,7 +198,7 @@ def _contradictions(comparison: Comparison, pair: ChosenPair | None) -> tuple[pd
 def _strips(table: pd.DataFrame, comparison: Comparison, levels: list[float]) -> list[Contradiction]:
     metrics = comparison.verdict.metrics
     models = [str(name).removeprefix("labels ") for name in table.columns if str(name).startswith("labels ")]
-    short = short_names(models, 40)
+    short = short_names(models)
     place = {level: number for number, level in enumerate(levels)}
     found = []
     for row in table.to_dict("records"):

@@ -31,28 +31,37 @@ def printable(text: str) -> str:
 _OVERRIDES = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ufffe\uffff"
 
 
+_PARTS = re.compile(r"\d+(?:\.\d+)*(?:[eE][-+]?\d+)?|[^\W\d_]+|(?s:.)")
+"""A name falls into numbers, words, and single characters between them."""
+
+
 def short_names(names: Iterable[str], most: int = 24) -> dict[str, str]:
     """Return for every name what to call it in at most `most` characters, no two alike.
 
-    Where some are too long, all lose the words that all begin with; long ones then lose their middle, for the names of
-    a family tend to differ at one of their ends.
+    Where some are too long, all lose the words that all begin with; the words that the long ones share then shrink to
+    their first letters, until all fit. What is still too long loses its middle, for the names of a family tend to
+    differ at one of their ends. A number is left out whole or stays whole.
 
     >>> list(short_names(["lambdarank, gain 2, seed 1", "lambdarank, gain 4, seed 1"], 20).values())
     ['…2, seed 1', '…4, seed 1']
+    >>> list(short_names(["map lr=0.3 leaves=127 seed=9", "mrr lr=0.1 leaves=31 seed=2"]).values())
+    ['map lr=0.3 l…=127 seed=9', 'mrr lr=0.1 l…=31 seed=2']
     >>> list(short_names(["ranknet of last summer, seed 1", "lambdarank, gain 4"], 20).values())
     ['ranknet of …, seed 1', 'lambdarank, gain 4']
     >>> short_names(["x" * 99, "x" * 98], 10)["x" * 98]
     'xxx…xxx #2'
     """
     shown = {name: printable(name) or "(no name)" for name in names}
-    common = _common_words(list(shown.values())) if any(len(text) > most for text in shown.values()) else 0
+    if any(len(text) > most for text in shown.values()):
+        common = _common_words(list(shown.values()))
+        shown = {name: f"…{text[common:]}" if common else text for name, text in shown.items()}
+        shown = dict(zip(shown, _without_shared_words(list(shown.values()), most), strict=True))
     found: dict[str, str] = {}
     for name, text in shown.items():
-        rest = f"…{text[common:]}" if common else text
-        short, number = _cut(rest, most), 2
+        short, number = _cut(text, most), 2
         while short in found.values():
             mark = f" #{number}"
-            short, number = _cut(rest, most - len(mark)) + mark, number + 1
+            short, number = _cut(text, most - len(mark)) + mark, number + 1
         found[name] = short
     return found
 
@@ -61,15 +70,40 @@ def _common_words(texts: list[str]) -> int:
     """Return how many characters all begin with, up to the end of a word; 0 where it is hardly worth leaving out."""
     alike = (len(set(column)) == 1 for column in zip(*texts, strict=False))
     prefix = texts[0][: sum(itertools.takewhile(bool, alike))] if len(texts) > 1 else ""
-    words = re.match(r".*[\s,;:/|_-]", prefix)
-    return words.end() if words is not None and words.end() >= 5 else 0
+    ends = [part.end() for part in _PARTS.finditer(texts[0]) if re.fullmatch(r"[\s,;:/|_-]", part[0])]
+    end = max((end for end in ends if end <= len(prefix)), default=0)
+    return end if end >= 5 else 0
+
+
+def _without_shared_words(texts: list[str], most: int) -> list[str]:
+    """Shrink words that all long texts have to their first letters, the longest words first, until all texts fit."""
+    long = [_PARTS.findall(text) for text in texts if len(text) > most]
+    shared = set.intersection(*map(set, long)) if len(long) > 1 else set()
+    words = sorted((word for word in shared if len(word) > 3 and word.isalpha()), key=lambda word: (-len(word), word))
+    for number in range(len(words) + 1):
+        short = {word: f"{word[0]}…" for word in words[:number]}
+        shrunk = ["".join(short.get(part, part) for part in _PARTS.findall(text)) for text in texts]
+        if all(len(text) <= most for text in shrunk):
+            break
+    return shrunk
 
 
 def _cut(text: str, most: int) -> str:
+    """Return a text of at most `most` characters, its middle left out between two of its parts if that can be."""
     if len(text) <= most:
         return text
-    tail = (most - 1) * 2 // 5 + 1
-    return f"{text[: most - 1 - tail]}…{text[len(text) - tail :]}"
+    parts, room = _PARTS.findall(text), most - 1
+    tail = _whole(parts[::-1], room * 2 // 5 + 1)
+    if not tail:
+        tail = len(parts[-1]) if parts[-1][0].isdigit() and len(parts[-1]) <= room else room * 2 // 5 + 1
+    head = _whole(parts, room - tail) or (0 if parts[0][0].isdigit() else room - tail)
+    return f"{text[:head]}…{text[len(text) - tail :]}"
+
+
+def _whole(parts: Iterable[str], room: int) -> int:
+    """Return the length of the first parts that have room."""
+    lengths = itertools.takewhile(lambda length: length <= room, itertools.accumulate(map(len, parts)))
+    return max(lengths, default=0)
 
 
 def isolated(text: str, names: Sequence[str]) -> str:

@@ -26,6 +26,9 @@ _LOCK = threading.Lock()
 """Matplotlib reads its settings while it draws; they are set for one figure at a time."""
 
 _SVG, _XLINK = "{http://www.w3.org/2000/svg}", "{http://www.w3.org/1999/xlink}"
+_LINE = 0.18
+"""Inches that a line of a title takes."""
+
 _STAND_IN = "\u25af"
 _SETTINGS = {"svg.fonttype": "none", "svg.hashsalt": "gainsay", "font.family": ["DejaVu Sans"]}
 
@@ -48,15 +51,18 @@ class Pictures:
         self._variables = {colour: f"var(--{name})" for name, colour in LIGHT.slots().items()}
 
     def draw(self, plot: Callable[[], Axes]) -> str:
-        """Return what `plot` draws (in the light theme, on a figure of its own) as an `svg` element."""
+        """Return what `plot` draws (in the light theme, on a figure of its own) as an `svg` element.
+
+        Its title is the `title` of the element and is not drawn: a page can write it above, in lines that fit.
+        """
         with _LOCK, matplotlib.style.context(["default", _SETTINGS]):
             ax = plot()
             figure: Any = ax.figure
+            title = _take_title(ax, figure)
             originals = _replace_missing_letters(figure)
             written = io.StringIO()
             figure.savefig(written, format="svg", metadata={"Date": None, "Creator": None}, transparent=True)
         self._count += 1
-        title = ax.get_title(loc="left").replace("\n", " ")
         root = ET.fromstring(written.getvalue())  # nosec B314 # Matplotlib has just written it
         return self._inline(root, title, alt_text(ax), originals)
 
@@ -114,6 +120,14 @@ def _short(number: re.Match[str]) -> str:
 
 def _size_class(width: float) -> str:
     return "picture wide" if width > 520 else "picture"
+
+
+def _take_title(ax: Axes, figure: Figure) -> str:
+    """Return the title on one line, and take it and the height of its lines from the figure."""
+    title = ax.get_title(loc="left")
+    ax.set_title("", loc="left")
+    figure.set_figheight(figure.get_figheight() - _LINE * (1 + title.count("\n")))
+    return title.replace("\n", " ")
 
 
 def _replace_missing_letters(figure: Figure) -> dict[str, str]:

@@ -34,11 +34,16 @@ class Cell:
 
 @dataclass(frozen=True)
 class Column:
-    """The head of a column; `order` is "ascending" or "descending" where the rows come sorted by it."""
+    """The head of a column.
+
+    `order` is "ascending" or "descending" where the rows come sorted by it; `low` says of numbers that the lowest are
+    wanted first.
+    """
 
     label: str
     numeric: bool = True
     order: str = ""
+    low: bool = False
 
 
 @dataclass(frozen=True)
@@ -57,7 +62,7 @@ def leaderboard(comparison: Comparison) -> Table:
     witnesses = [metric for metric in comparison.metrics if metric not in primary]
     best = Column("best under both?", numeric=False)
     columns = [Column("model", numeric=False), *map(Column, primary)]
-    columns += [best, Column("worst regret"), Column("at most")] if verdict else []
+    columns += [best, Column("worst regret", low=True), Column("regret at most", low=True)] if verdict else []
     columns += map(Column, witnesses)
     columns = [replace(it, order="descending") if it.label == comparison.metrics[0] else it for it in columns]
     rows = []
@@ -101,7 +106,7 @@ def pairs(comparison: Comparison, table: pd.DataFrame, caption: str) -> Table:
         Column("against", numeric=False),
         *(Column(f"Δ {metric}") for metric in metrics),
         Column("opposite order?", numeric=False),
-        Column("p (Holm)"),
+        Column("p (Holm)", low=True),
         *(Column(f"wins {metric}") for metric in metrics),
     ]
     rows = []

@@ -62,6 +62,7 @@ def plot_conflict(comparison: Comparison, ax: Axes | None = None, theme: str = "
         reach = [max(known, 1.08 * float(np.abs(ends).max())) for known, ends in zip(reach, intervals, strict=True)]
     ax.set_xlim(-reach[0], reach[0])
     ax.set_ylim(-reach[1], reach[1])
+    ax.locator_params(axis="x", nbins=7)
     for corner in ((0.0, -reach[1]), (-reach[0], 0.0)):
         ax.add_patch(Rectangle(corner, *reach, color=colours.shade, linewidth=0, zorder=0))
     ax.axhline(0, color=colours.muted, linewidth=0.8, zorder=1)
@@ -105,7 +106,7 @@ def plot_conflict(comparison: Comparison, ax: Axes | None = None, theme: str = "
             ha="right" if place == "x" else "left",
             va="bottom" if place == "x" else "top",
         )
-    short = short_names(comparison.models, 20)
+    short = short_names(comparison.models)
     rows = pairs.to_dict("records")
     order = _strongest(conflict, proven, x, y)
     names = [f"{short[rows[place]['model_x']]} {MINUS} {short[rows[place]['model_y']]}" for place in order]
@@ -113,7 +114,8 @@ def plot_conflict(comparison: Comparison, ax: Axes | None = None, theme: str = "
     named = {points[place]: name for place, name in reversed(list(zip(order, names, strict=True)))}  # one name a point
     chosen = list(dict.fromkeys(points[place] for place in order))[:MOST_NAMED]
     texts = [named[point].replace(f" {MINUS} ", f"\n{MINUS} ") for point in chosen]
-    label_points(ax, chosen, texts, colours.ink, around=points)
+    axes = [[(-reach[0], 0.0), (reach[0], 0.0)], [(0.0, -reach[1]), (0.0, reach[1])]]
+    label_points(ax, chosen, texts, colours.ink, around=points, lines=axes)
     return finish(
         ax,
         colours,

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..names import short_names
 from ..numbers import GAP, MINUS, count, difference
+from .labels import ems
 from .style import SHADES, finish, start, theme_named
 
 if TYPE_CHECKING:
@@ -28,8 +29,9 @@ def plot_pairs(comparison: Comparison, ax: Axes | None = None, theme: str = "lig
 
     Models stand in the order of the first metric. Every cell is the difference "model higher in the list minus model
     lower in the list", so that a pair has the same sign on both sides of the diagonal where the metrics agree: above
-    it no cell is negative, and below it every negative one (minus sign) is a conflict. Signs are strong where the
-    difference is significant after Holm's correction, and faint where it is not. Shades go by the root of the size.
+    it no cell is negative, and below it every negative one (minus sign) is a conflict. Numbers, or signs where there
+    are many models, are bold where the difference is significant after Holm's correction. Shades go by the root of the
+    size.
 
     Parameters
     ----------
@@ -44,12 +46,13 @@ def plot_pairs(comparison: Comparison, ax: Axes | None = None, theme: str = "lig
     metrics = comparison.verdict.metrics
     names = list(comparison.leaderboard.sort_values([f"{metric} rank" for metric in metrics], kind="stable").index)
     side = len(names) * (0.56 if len(names) <= MOST_NUMBERS else max(0.19, 0.36 - 0.007 * len(names)))
-    ax = start(ax, colours, (max(5.6, side + 3.0), max(2.9, side + 1.4)))
+    short = short_names(names)
+    beside = max(3.0, 1.8 + 0.125 * max(map(ems, short.values())))
+    ax = start(ax, colours, (max(5.6, side + beside), max(2.9, side + 1.4)))
     table, proven = _pair_cells(comparison, names, metrics)
     mesh = _cells(ax, table, colours)
     write = _signs if len(names) > MOST_NUMBERS else _numbers
     write(ax, table, proven, colours)
-    short = short_names(names)
     places = np.arange(len(names)) + 0.5
     ax.set_xticks(places, [str(place) for place in range(1, len(names) + 1)])
     ax.set_yticks([])
@@ -82,13 +85,13 @@ def plot_pairs(comparison: Comparison, ax: Axes | None = None, theme: str = "lig
         if against
         else "No cell is negative on either side of the diagonal: no pair is in opposite order"
     )
+    cells = [(row, column) for row in range(len(names)) for column in range(row)]
     strongest = sorted(
-        ((table[row, column], names[column], names[row]) for row in range(len(names)) for column in range(row)),
-        key=lambda cell: cell[0],
+        ((table[cell], names[cell[1]], names[cell[0]], proven[cell]) for cell in cells), key=lambda found: found[0]
     )
     listed = " ".join(
-        f"{short[high]} minus {short[low]}: {difference(value)} under {metrics[1]}."
-        for value, high, low in strongest[:12]
+        f"{short[high]} minus {short[low]}: {difference(value)} under {metrics[1]}{', significant' if sure else ''}."
+        for value, high, low, sure in strongest[:12]
         if value < 0
     )
     alt = (
@@ -124,7 +127,7 @@ def plot_attribution(attribution: Attribution, ax: Axes | None = None, theme: st
     for number, (_, cells) in enumerate(blocks):
         table[:, number * (width + 1) : number * (width + 1) + width] = cells.to_numpy(float)
     mesh = _cells(ax, table, colours)
-    _numbers(ax, table, np.ones_like(table, dtype=bool), colours)
+    _numbers(ax, table, np.zeros_like(table, dtype=bool), colours)
     ax.set_yticks(np.arange(len(grades)) + 0.5, [f"grade {grade}" for grade in grades])
     ticks = [number * (width + 1) + place + 0.5 for number in range(len(blocks)) for place in range(width)]
     ax.set_xticks(ticks, bands * len(blocks))
@@ -208,6 +211,7 @@ def _cells(ax: Axes, table: Any, colours: Theme) -> Any:
 
 
 def _numbers(ax: Axes, table: Any, proven: Any, colours: Theme) -> None:
+    """Write the numbers into their cells, the proven ones bold."""
     for (row, column), value in np.ndenumerate(table):
         if np.isfinite(value):
             ax.text(
@@ -217,17 +221,20 @@ def _numbers(ax: Axes, table: Any, proven: Any, colours: Theme) -> None:
                 ha="center",
                 va="center",
                 fontsize=8,
-                color=colours.ink if proven[row, column] else colours.muted,
+                weight="bold" if proven[row, column] else "normal",
+                color=colours.ink,
             )
 
 
 def _signs(ax: Axes, table: Any, proven: Any, colours: Theme) -> None:
+    """Draw the signs of the cells, the proven ones bold."""
     rows, columns = np.nonzero(np.nan_to_num(table))
     positive, sure = table[rows, columns] > 0, proven[rows, columns]
     for marker, sign in (("+", positive), ("_", ~positive)):
-        for shade, width, chosen in ((colours.ink, 1.2, sure), (colours.muted, 0.6, ~sure)):
+        for width, size, chosen in ((1.8, 30, sure), (0.7, 16, ~sure)):
             here = sign & chosen
-            ax.scatter(columns[here] + 0.5, rows[here] + 0.5, s=26, marker=marker, color=shade, linewidth=width)
+            places = (columns[here] + 0.5, rows[here] + 0.5)
+            ax.scatter(*places, s=size, marker=marker, color=colours.ink, linewidth=width)
 
 
 def _scale(ax: Axes, mesh: Any, colours: Theme, label: str = "") -> None:

@@ -18,7 +18,11 @@ if TYPE_CHECKING:
 
 __all__ = ["pareto_front", "plot_regret"]
 
-MOST_NAMED = 12
+MOST_NAMED = 10
+"""Up to so many models all have their names beside them, beyond that only those that matter."""
+
+FEW = 4
+"""A confidence set of so many models is named whole, however many models there are."""
 
 
 def pareto_front(verdict: Verdict) -> tuple[str, ...]:
@@ -39,7 +43,8 @@ def plot_regret(comparison: Comparison, ax: Axes | None = None, theme: str = "li
 
     The corner at 0 | 0 is best under both. Filled circles may be best under both (the confidence set), hollow ones are
     ruled out; a star marks the safe choice; a line joins the Pareto front, the models that no other beats under both
-    metrics; a dotted box shows the ROPE. Models far from all of these are drawn as triangles at the edge.
+    metrics; a dotted box shows the ROPE. Models far from all of these are drawn as triangles at the edge. Beyond ten
+    models, only those on the front, the winners, the safe choice and a small confidence set have their names.
 
     Parameters
     ----------
@@ -78,13 +83,6 @@ def plot_regret(comparison: Comparison, ax: Axes | None = None, theme: str = "li
         steps = [drawn[name] for name in front]
         ax.plot(*zip(*steps, strict=True), color=colours.muted, linewidth=1.2, zorder=1, label="Pareto front")
     _scatter(ax, colours, verdict, drawn, away)
-    order = list(dict.fromkeys([verdict.safe_choice, *verdict.winners.values(), *front, *verdict.common_best]))
-    order += [name for name in sorted(at, key=lambda name: max(at[name])) if name not in order and name not in away]
-    short = short_names(verdict.models)
-    named = order[:MOST_NAMED]
-    label_points(
-        ax, [drawn[name] for name in named], [short[name] for name in named], colours.ink, around=list(drawn.values())
-    )
     ax.legend(
         loc="upper center",
         bbox_to_anchor=(0.5, -0.13),
@@ -95,6 +93,16 @@ def plot_regret(comparison: Comparison, ax: Axes | None = None, theme: str = "li
         handletextpad=0.4,
         columnspacing=1.2,
     )
+    short = short_names(verdict.models)
+    named = _named(verdict, front, away)
+    label_points(
+        ax,
+        [drawn[name] for name in named],
+        [short[name] for name in named],
+        colours.ink,
+        around=list(drawn.values()),
+        lines=[[drawn[name] for name in front]] if len(front) > 1 else [],
+    )
     return finish(
         ax,
         colours,
@@ -103,6 +111,16 @@ def plot_regret(comparison: Comparison, ax: Axes | None = None, theme: str = "li
         x=f"behind the best under {first}",
         y=f"behind the best under {second}",
     )
+
+
+def _named(verdict: Verdict, front: tuple[str, ...], away: list[str]) -> list[str]:
+    """Return the models that get their names, the most important first."""
+    order = [verdict.safe_choice, *verdict.winners.values(), *front]
+    if len(verdict.models) <= MOST_NAMED or len(verdict.common_best) <= FEW:
+        order += verdict.common_best
+    if len(verdict.models) <= MOST_NAMED:
+        order += [name for name in verdict.models if name not in away]
+    return list(dict.fromkeys(order))[:MOST_NAMED]
 
 
 def _scatter(

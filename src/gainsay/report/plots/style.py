@@ -11,6 +11,7 @@ import numpy as np
 try:
     import matplotlib.colors
     from matplotlib.figure import Figure
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
 except ImportError as error:  # pragma: no cover - needs an environment without Matplotlib
     raise ImportError("pictures need Matplotlib: pip install 'gainsay[report]'") from error
 
@@ -23,6 +24,9 @@ __all__ = ["DARK", "LIGHT", "SHADES", "Theme", "alt_text", "finish", "grade_colo
 
 SHADES = 7
 """Shades on either side of zero in a diverging map."""
+
+MARGIN = 0.12
+"""Inches to the left and the right of a picture: letters are wider in some readers' fonts, and at some resolutions."""
 
 
 @dataclass(frozen=True)
@@ -118,7 +122,8 @@ def theme_named(theme: str) -> Theme:
 def start(ax: Axes | None, theme: Theme, size: tuple[float, float]) -> Axes:
     """Return the axes to draw on: those given, or those of a new figure (inches) that pyplot knows nothing of."""
     if ax is None:
-        ax = Figure(figsize=size, facecolor=theme.face, layout="constrained").add_subplot()
+        layout = ConstrainedLayoutEngine(w_pad=MARGIN)
+        ax = Figure(figsize=size, facecolor=theme.face, layout=layout).add_subplot()
     ax.set_facecolor(theme.face)
     for side, spine in ax.spines.items():
         spine.set_color(theme.muted)

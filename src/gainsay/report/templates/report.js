@@ -31,7 +31,7 @@
     const place = head.cellIndex;
     const numeric = head.classList.contains("n");
     const before = head.getAttribute("aria-sort");
-    const down = before ? before === "ascending" : numeric;
+    const down = before ? before === "ascending" : numeric && !("low" in head.dataset);
     const key = numeric ? number : text;
     const compare = (a, b) => (numeric ? (a === b ? 0 : a - b) : words.compare(a, b));
     const rows = Array.from(body.rows, (row) => [key(row.cells[place]), row]);
