@@ -377,6 +377,7 @@ class TestCopies:
 
 class TestDart:
     PARAMS = {**PARAMS, "booster": "dart", "rate_drop": 0.5}
+    pytestmark = pytest.mark.filterwarnings("ignore:.*booster=dart. is deprecated")
 
     def test_says_that_the_best_model_is_lost(self, dtrain, dvalid):
         evaluate = EvaluateRanking({"valid": dvalid}, PANEL)

@@ -62,6 +62,12 @@ class TestCandidate:
         with pytest.raises(error, match=message):
             Candidate(**{"name": "a", "library": "lightgbm", **arguments})
 
+    @pytest.mark.parametrize("params", [{"rate_drop": 0.1}, {"one_drop": True}, {"one_drop": 1}])
+    def test_dropout_without_a_booster_of_its_own(self, params):
+        with pytest.raises(ValueError, match=r"params\.\w+ must not be .*: later rounds of dart change earlier trees"):
+            Candidate("a", "xgboost", params)
+        assert Candidate("a", "xgboost", dict.fromkeys(params, 0)).params == dict.fromkeys(params, 0)
+
     @pytest.mark.parametrize("booster", ["dart", "gblinear"])
     def test_refuses_boosters_without_rounds_to_choose(self, booster):
         with pytest.raises(ValueError, match=f"params.booster must not be '{booster}'"):

@@ -60,6 +60,9 @@ _NO_ROUND_TO_CHOOSE = {
     ("xgboost", "booster", "gblinear"): "a linear booster cannot predict as of an earlier round",
 }
 
+_DROPOUT = {"xgboost": ("rate_drop", "one_drop"), "lightgbm": ()}
+"""Parameters that drop trees in training, whatever the booster is called."""
+
 
 @dataclass(frozen=True)
 class Candidate:
@@ -74,7 +77,7 @@ class Candidate:
     params : mapping of str to number, string, boolean or list of these
         The library's own parameters. The objective is lambdarank or rank:ndcg unless one is given. What has a place of
         its own (seed, threads, rounds, metrics, gain) is refused here, and so are boosters whose earlier rounds cannot
-        be taken back: dart, gblinear.
+        be taken back: dart (dropout), gblinear.
     training_gain : {"linear", "exponential"}, optional
         The gain in the NDCG that lambdarank and rank:ndcg optimise: l or 2^l − 1. It becomes LightGBM's `label_gain`
         and XGBoost's `ndcg_exp_gain`. By default exponential, as in both libraries; no other objective takes it.
@@ -259,6 +262,8 @@ def _checked_params(library: str, params: Any) -> dict[str, Any]:
                 raise ValueError(f"params.{key} has no place among the parameters of a candidate: {remedy}")
         value = _plain(f"params.{key}", params[key])
         reason = _NO_ROUND_TO_CHOOSE.get((library, key, value)) if isinstance(value, str) else None
+        if key in _DROPOUT[library] and value:
+            reason = _NO_ROUND_TO_CHOOSE[library, "booster", "dart"]
         if reason:
             raise ValueError(f"params.{key} must not be {value!r}: {reason}, so none can be chosen on valid")
         checked[key] = value

@@ -199,7 +199,10 @@ class EarlyStopping(TrainingCallback):
 
 
 def _is_dart(model: xgb.Booster) -> bool:
-    return str(json.loads(model.save_config())["learner"]["gradient_booster"]["name"]) == "dart"
+    """Return whether trees are dropped in training: by a booster of its own, since XGBoost 3.4 by parameters of any."""
+    trained = json.loads(model.save_config())["learner"]["gradient_booster"]
+    dropout = trained.get("dart_train_param", {})
+    return trained["name"] == "dart" or any(float(dropout.get(name, 0)) > 0 for name in ("rate_drop", "one_drop"))
 
 
 def _direction(metric: str, said: bool | None) -> bool:
