@@ -117,7 +117,7 @@ class TestReportsShowNamesAndDoNotRunThem:
         from gainsay.report.plots.ranks import plot_ranks
         from gainsay.report.svg import Pictures
 
-        svg = Pictures().draw(lambda: plot_ranks(comparison))
+        svg = Pictures().draw(lambda: plot_ranks(comparison)).svg
         self.harmless(Elements(svg).found, scripts=0)
         texts = [node.text or "" for node in ET.fromstring(svg).iter("text")]
         assert any("<script>" in text for text in texts)  # shown as text

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 
+from ._checks import check_whole
 from .evaluation import Evaluator, check_threads
 from .judgments import Judgments, NegativeLabels, check_negative_labels
 from .metrics.base import Metric
@@ -98,11 +99,7 @@ def clash(name: str, library: str, remedy: str) -> ValueError:
 
 def positive_int(name: str, value: Any, unit: str) -> int:
     """Return `value` as an int if it is a whole number of at least 1, or raise."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer):
-        raise TypeError(f"{name} must be a whole number of {unit}, got {value!r}")
-    if value < 1:
-        raise ValueError(f"{name} must be at least 1, got {value}")
-    return int(value)
+    return check_whole(name, value, kind=f"a whole number of {unit}")
 
 
 def not_negative(name: str, value: Any) -> float:

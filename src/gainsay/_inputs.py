@@ -80,12 +80,11 @@ def from_data(data: RankingData, sources: list[str]) -> Judged:
 
 
 def _scores_or_model(name: str, source: Source) -> Any:
-    """Return a booster where the file is one, else the scores in it."""
+    """Return the scores in a column, or what a file without one is taken for."""
+    if source.column is None:
+        return _model(source.path)
     from .data import read_scores
 
-    model = None if source.column else _model(source.path)
-    if model is not None:
-        return model
     try:
         return read_scores(source.path, column=source.column)
     except ValueError as error:
@@ -93,7 +92,7 @@ def _scores_or_model(name: str, source: Source) -> Any:
 
 
 def _model(path: Path) -> Any:
-    """Return a booster where the file is one, else None."""
+    """Return a booster where the file is one, else the path, to be read as a score file."""
     with path.open("rb") as file:
         head = file.read(64)
     if head.startswith(b"tree\n"):
@@ -104,7 +103,7 @@ def _model(path: Path) -> Any:
         import xgboost
 
         return _loaded(path, xgboost.Booster, xgboost.core.XGBoostError)
-    return None
+    return path
 
 
 def _loaded(path: Path, booster: Any, error: type[Exception]) -> Any:
@@ -118,12 +117,9 @@ def _loaded(path: Path, booster: Any, error: type[Exception]) -> Any:
 
 def from_runs(qrels: Path, sources: list[str]) -> Judged:
     """Return judgments of all judged and all retrieved documents, with -inf where a run did not retrieve one."""
-    from .data import read_qrels, read_run
     from .run_evaluation import align_runs
 
-    judgments, scores = align_runs(
-        {name: read_run(source.path) for name, source in named_files(sources).items()}, read_qrels(qrels)
-    )
+    judgments, scores = align_runs({name: source.path for name, source in named_files(sources).items()}, qrels)
     return Judged(judgments, dict(scores))
 
 

@@ -98,15 +98,14 @@ def score(
     """Score a TREC run against qrels, like trec_eval."""
     with _errors():
         from .comparison.comparison import DEFAULT_METRICS
-        from .data import read_qrels, read_run
         from .report.numbers import count
         from .report.text import frame_table, values_table
         from .run_evaluation import evaluate_run
 
         result = evaluate_run(
             metric or DEFAULT_METRICS,
-            read_run(run),
-            read_qrels(qrels),
+            run,
+            qrels,
             convention=convention,
             missing="zero" if complete else "skip",
         )

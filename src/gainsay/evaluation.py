@@ -10,6 +10,7 @@ import numpy as np
 
 from ._arrays import numbers
 from ._cached import cached_property
+from ._checks import check_whole
 from ._cpus import cpus
 from .judgments import Judgments
 from .metrics.names import MetricLike, parse_metrics
@@ -26,12 +27,8 @@ if TYPE_CHECKING:
 
 def check_threads(n_jobs: int | None) -> None:
     """Raise unless a number of threads is None or a whole number of at least 1."""
-    if n_jobs is None:
-        return
-    if isinstance(n_jobs, bool) or not isinstance(n_jobs, int | np.integer):
-        raise TypeError(f"n_jobs must be a whole number of threads or None, got {n_jobs!r}")
-    if n_jobs < 1:
-        raise ValueError(f"n_jobs must be at least 1, got {n_jobs}")
+    if n_jobs is not None:
+        check_whole("n_jobs", n_jobs, kind="a whole number of threads or None")
 
 
 class Evaluator:

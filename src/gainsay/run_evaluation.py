@@ -219,11 +219,13 @@ def _renamed(name: str, frame: pd.DataFrame, value: str) -> pd.DataFrame:
                 f"it has {', '.join(map(str, frame.columns))}"
             )
         chosen[known[0]] = column
-    return _identified(name, frame[list(chosen)].rename(columns=chosen))
+    renamed = frame[list(chosen)].rename(columns=chosen)
+    _refuse_missing_ids(name, renamed)
+    return renamed
 
 
-def _identified(name: str, frame: pd.DataFrame) -> pd.DataFrame:
-    """Return a frame with ids as strings, or raise where one is missing."""
+def _refuse_missing_ids(name: str, frame: pd.DataFrame) -> None:
+    """Raise where a row does not say its query or its document."""
     for column in ("query", "document"):
         missing = frame[column].isna()
         if missing.any():
@@ -231,7 +233,6 @@ def _identified(name: str, frame: pd.DataFrame) -> pd.DataFrame:
                 f"{name} has no {column} in {int(missing.sum())} of {len(frame)} rows, the first is row "
                 f"{int(np.argmax(missing))}; every row needs one"
             )
-    return frame
 
 
 def _some(ids: pd.Series) -> str:

@@ -309,7 +309,7 @@ def test_a_large_report_is_small(tmp_path, make):
 
 def test_svg_is_well_formed_and_follows_the_theme(make):
     pictures = Pictures()
-    root = ET.fromstring(pictures.draw(lambda: plot_conflict(make(8))))
+    root = ET.fromstring(pictures.draw(lambda: plot_conflict(make(8))).svg)
     assert root.attrib["role"] == "img"
     classes = {node.attrib["class"] for node in root.iter() if "class" in node.attrib}
     rules = pictures.rules()

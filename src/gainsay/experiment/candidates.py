@@ -12,6 +12,7 @@ from typing import Any, Literal, TypeVar, get_args
 import numpy as np
 
 from .._arrays import nearest
+from .._checks import check_whole
 from .._names import check_name
 
 __all__ = ["Candidate", "Gain", "Library", "check_names", "grid"]
@@ -226,15 +227,6 @@ def check_names(candidates: Iterable[Candidate]) -> tuple[Candidate, ...]:
     if not found:
         raise ValueError("candidates is empty: give at least one, for example Candidate('lambdarank', 'lightgbm')")
     return tuple(found.values())
-
-
-def check_whole(argument: str, value: Any, least: int) -> int:
-    """Return `value` as an int if it is a whole number of at least `least`, or raise."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer):
-        raise TypeError(f"{argument} must be a whole number, got {value!r}")
-    if value < least:
-        raise ValueError(f"{argument} must be at least {least}, got {value}")
-    return int(value)
 
 
 def _check_name(name: Any) -> None:

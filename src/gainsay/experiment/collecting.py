@@ -10,7 +10,7 @@ from typing import Any
 
 from .measured import Measured, OnFold
 from .plan import Plan, Unit
-from .result import ExperimentResult
+from .result import ExperimentResult, last_line
 from .scores import Read
 from .store import DamagedError, Finished, Store
 
@@ -82,7 +82,7 @@ def result_of(store: Store, plan: Plan, found: Mapping[str, OnFold], directory: 
         else:
             measured[candidate.name] = Measured([found[unit.slug] for unit in units])
     if not measured:
-        reasons = "; ".join(f"{name}: {text.splitlines()[-1]}" for name, text in failures.items())
+        reasons = "; ".join(f"{name}: {last_line(text)}" for name, text in failures.items())
         raise NothingFinishedError(f"no candidate is finished: {reasons}", failures)
     return ExperimentResult(plan, measured, failures, directory, _scores(store, plan, measured, directory))
 

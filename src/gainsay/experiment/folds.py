@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._checks import check_whole
 from ..data import RankingData
-from .candidates import check_whole
 
 if TYPE_CHECKING:
     from .._typing import Floats

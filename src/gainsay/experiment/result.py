@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from .plan import Plan
     from .scores import Read
 
-__all__ = ["ExperimentResult"]
+__all__ = ["ExperimentResult", "last_line"]
 
 
 class ExperimentResult:
@@ -259,7 +259,7 @@ class ExperimentResult:
         """One line for each candidate that is not compared, with why."""
         from ..report.names import printable
 
-        return [printable(f"Not compared: {name} ({_last_line(text)})") for name, text in self.failures.items()]
+        return [printable(f"Not compared: {name} ({last_line(text)})") for name, text in self.failures.items()]
 
     def summary(self) -> str:
         """Return the outcome in words, one finding a line."""
@@ -305,5 +305,6 @@ class ExperimentResult:
         return {"loss": loss.loss, "lower": loss.lower, "upper": loss.upper}
 
 
-def _last_line(text: str) -> str:
+def last_line(text: str) -> str:
+    """Return what a traceback or another reason comes down to."""
     return text.strip().splitlines()[-1]

@@ -11,11 +11,12 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from .._checks import check_whole
 from ..comparison.comparison import DEFAULT_METRICS
 from ..comparison.inputs import check_level, check_rope, check_seed
 from ..evaluation import shared_weights
 from ..metrics.names import MetricLike, parse_metrics
-from .candidates import Candidate, check_names, check_whole
+from .candidates import Candidate, check_names
 from .collecting import collect, result_of
 from .files import need_parquet
 from .folds import divided, fingerprint

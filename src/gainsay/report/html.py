@@ -24,7 +24,7 @@ from .plots.heatmaps import plot_attribution, plot_pairs
 from .plots.ranks import plot_ranks
 from .plots.regret import plot_regret
 from .plots.style import grade_colours
-from .svg import Pictures, theme_rules
+from .svg import Picture, Pictures, theme_rules
 
 if TYPE_CHECKING:
     import os
@@ -80,8 +80,8 @@ def write_html(comparison: Comparison, path: str | os.PathLike[str], *, queries:
 
 def _page(comparison: Comparison, content: Content, beside: Path | None) -> str:
     pictures = Pictures()
-    drawn = {name: _ours(svg) for name, svg in _pictures(pictures, comparison, content).items()}
-    curves = [_ours(_curve(pictures, comparison, name)) for name in content.torn]
+    drawn = _pictures(pictures, comparison, content)
+    curves = [_curve(pictures, comparison, name) for name in content.torn]
     style = _ours("\n" + _style(pictures, content))
     script = _ours("\n" + (TEMPLATES / "report.js").read_text("utf-8"))
     environment = jinja2.Environment(
@@ -93,8 +93,8 @@ def _page(comparison: Comparison, content: Content, beside: Path | None) -> str:
     )
     return environment.get_template("report.html.j2").render(
         content=content,
-        pictures=drawn,
-        curves=curves,
+        pictures={name: picture._replace(svg=_ours(picture.svg)) for name, picture in drawn.items()},
+        curves=[picture._replace(svg=_ours(picture.svg)) for picture in curves],
         style=style,
         script=script,
         style_hash=_hash(style),
@@ -108,7 +108,7 @@ def _ours(text: str) -> Markup:
     return Markup(text)  # nosec B704
 
 
-def _pictures(pictures: Pictures, comparison: Comparison, content: Content) -> dict[str, str]:
+def _pictures(pictures: Pictures, comparison: Comparison, content: Content) -> dict[str, Picture]:
     if content.pairs is None:
         return {}
     drawn = {"regret": pictures.draw(lambda: plot_regret(comparison))}
@@ -122,7 +122,7 @@ def _pictures(pictures: Pictures, comparison: Comparison, content: Content) -> d
     return drawn
 
 
-def _curve(pictures: Pictures, comparison: Comparison, candidate: str) -> str:
+def _curve(pictures: Pictures, comparison: Comparison, candidate: str) -> Picture:
     curves = comparison.curves
     assert curves is not None
     return pictures.draw(lambda: plot_curves(curves, comparison.verdict.metrics, candidate=candidate))

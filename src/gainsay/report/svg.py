@@ -6,7 +6,7 @@ import io
 import re
 import threading
 import xml.etree.ElementTree as ET  # nosec B405
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import matplotlib.style
 from matplotlib import font_manager
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["Pictures", "theme_rules"]
+__all__ = ["Picture", "Pictures", "theme_rules"]
 
 _LOCK = threading.Lock()
 """Matplotlib reads its settings while it draws; they are set for one figure at a time."""
@@ -39,6 +39,13 @@ def theme_rules(theme: str) -> str:
     return "".join(f"--{name}:{colour};" for name, colour in slots.items())
 
 
+class Picture(NamedTuple):
+    """What a picture found, in a sentence, and the picture as an `svg` element."""
+
+    finding: str
+    svg: str
+
+
 class Pictures:
     """The pictures of one page: what they share, their styles, is collected here.
 
@@ -50,8 +57,8 @@ class Pictures:
         self._count = 0
         self._variables = {colour: f"var(--{name})" for name, colour in LIGHT.slots().items()}
 
-    def draw(self, plot: Callable[[], Axes]) -> str:
-        """Return what `plot` draws (in the light theme, on a figure of its own) as an `svg` element.
+    def draw(self, plot: Callable[[], Axes]) -> Picture:
+        """Return what `plot` draws, in the light theme, on a figure of its own.
 
         Its title is the `title` of the element and is not drawn: a page can write it above, in lines that fit.
         """
@@ -64,7 +71,7 @@ class Pictures:
             figure.savefig(written, format="svg", metadata={"Date": None, "Creator": None}, transparent=True)
         self._count += 1
         root = ET.fromstring(written.getvalue())  # nosec B314 # Matplotlib has just written it
-        return self._inline(root, title, alt_text(ax), originals)
+        return Picture(title, self._inline(root, title, alt_text(ax), originals))
 
     def rules(self) -> str:
         """Return the style sheet of all pictures drawn so far."""

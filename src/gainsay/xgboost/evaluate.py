@@ -96,7 +96,6 @@ class EvaluateRanking(Logger):
         self.panel = Panel(metrics, convention, negative_labels, n_jobs)
         self.every = positive_int("every", every, "rounds")
         self.missing = missing
-        self._bound: dict[str, _Evaluated] = {}
         self._bound = {name: self._bind(name, data) for name, data in datasets.items()}
 
     def __reduce__(self) -> tuple[Any, ...]:
