@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from .evaluation import Evaluation, Evaluator, evaluate
 from .explanation import explain
 from .judgments import Judgments
-from .metrics import AP, CG, DCG, ERR, NDCG, RBP, RR, Hit, Metric, Precision, Recall, parse_metrics
+from .metrics import AP, CG, DCG, ERR, NDCG, RBP, RR, Hit, Judged, Metric, Precision, Recall, parse_metrics
 from .run_evaluation import evaluate_run
 
 if TYPE_CHECKING:
@@ -43,6 +43,7 @@ __all__ = [
     "Experiment",
     "ExperimentResult",
     "Hit",
+    "Judged",
     "Judgments",
     "Metric",
     "Precision",

@@ -12,6 +12,7 @@ from ._checks import check_whole
 from .evaluation import Evaluator, check_threads
 from .judgments import Judgments, NegativeLabels, check_negative_labels
 from .metrics.base import Metric
+from .metrics.judged import refuse_judged
 from .metrics.names import MetricLike, parse_metrics
 
 if TYPE_CHECKING:
@@ -58,6 +59,7 @@ class Panel:
         n_jobs: int | None,
     ) -> None:
         self.metrics = parse_metrics(metrics, convention=convention)
+        refuse_judged(self.metrics)
         check_negative_labels(negative_labels)
         check_threads(n_jobs)
         self.names = tuple(str(metric) for metric in self.metrics)
