@@ -1,4 +1,4 @@
-"""How a run and its qrels fit together: what was retrieved and not judged, and the queries that only one of them has."""
+"""How a run and its qrels fit together: what was retrieved and not judged, and queries that only one of them has."""
 
 from __future__ import annotations
 

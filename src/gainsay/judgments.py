@@ -129,7 +129,8 @@ class Judgments:
         frame : DataFrame
             One row per document; the rows of a query need not be contiguous.
         label, query, weight, judged : str
-            Names of the columns; without `weight` all queries count the same, without `judged` all documents are judged.
+            Names of the columns. Without `weight` all queries count the same, without `judged` every document was
+            judged.
         negative_labels : {"refuse", "allow", "zero"}
             See `Judgments`.
 
@@ -301,7 +302,9 @@ class Judgments:
         """Return which documents were judged; raise where a label speaks of one that was not."""
         given = vector("judged", judged)
         if len(given) != len(labels):
-            raise ValueError(f"judged has {len(given)} entries but there are {len(labels)} labels; give one per document")
+            raise ValueError(
+                f"judged has {len(given)} entries but there are {len(labels)} labels; give one per document"
+            )
         if given.dtype.kind == "O" and all(isinstance(value, bool | np.bool_) for value in given):
             given = given.astype(bool)
         if given.dtype.kind != "b":

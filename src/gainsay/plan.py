@@ -178,7 +178,7 @@ def groups_of(metrics: Sequence[Metric], judgments: Judgments, unjudged: Unjudge
     groups: dict[tuple[int, Ties, Scores], Group] = {}
     for metric, columns in members.items():
         cutoffs = [metrics[column].k for column in columns]
-        subject, kept = metric.subject(judgments), None
+        subject, kept = metrics[columns[0]].subject(judgments), None  # an error then says its cutoff
         if subject is judgments:
             subject, kept = condensed, judged
         new = Group(subject, kept, metric.ties, metric.scores)

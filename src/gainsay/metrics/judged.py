@@ -79,8 +79,9 @@ class Judged(Metric):
         depth = depth_of(cutoffs, rows.width)
         judged = sums_at(rows.look_up(facts.table, depth), cutoffs)
         retrieved = sums_at((rows.codes[:, :depth] != facts.blank).astype(np.float64), cutoffs)
-        share = np.full(judged.shape, np.nan if self.empty == "skip" else self.empty)
-        return np.divide(judged, retrieved, out=share, where=retrieved > 0)
+        share: Floats = np.full(judged.shape, np.nan if self.empty == "skip" else self.empty)
+        np.divide(judged, retrieved, out=share, where=retrieved > 0)
+        return share
 
 
 def refuse_judged(metrics: Iterable[Metric]) -> None:

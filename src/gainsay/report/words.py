@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ..comparison.descriptions import kendall_tau, tau_ap
 from ..comparison.inequalities import FEWEST
 from ..comparison.wording import SAMPLE, amount
-from .names import listed_short, short_names
+from .names import isolated, listed_short, printable, short_names
 from .numbers import bare_p, count, mean, share
 
 if TYPE_CHECKING:
@@ -119,8 +119,11 @@ def why_sentences(attribution: Attribution, reason: str, rounds: str | None = No
 def method(comparison: Comparison) -> list[str]:
     """Return scope, method and descriptions as sentences."""
     level = f"{100 * (1 - comparison.alpha):g} %"
+    left = [f"{printable(note)}." for note in comparison.notes]
+    judged = [] if comparison.holes is None else comparison.holes.text(comparison.models)
+    judged = [isolated(sentence, comparison.models) for sentence in judged]
     if comparison.primary is None:
-        return [SAMPLE, f"Intervals of the means hold together with {level} confidence."]
+        return [SAMPLE, f"Intervals of the means hold together with {level} confidence.", *judged, *left]
     verdict, pairs = comparison.verdict, comparison.pairs
     first, second = verdict.metrics
     text = [
@@ -140,7 +143,7 @@ def method(comparison: Comparison) -> list[str]:
         sets = "; ".join(f"by {metric}: {listed_short(best, short)}" for metric, best in verdict.best_sets.items())
         text.append(f"Who may be best under each metric alone ({level} confidence): {sets}.")
         text.append(_descriptions(comparison, len(pairs), first, second))
-    return text
+    return [*text, *judged, *left]
 
 
 def _descriptions(comparison: Comparison, pairs: int, first: str, second: str) -> str:
@@ -183,6 +186,8 @@ GLOSSARY = (
     ("p-value, Holm", "How often chance alone would show something at least as strong. With many pairs some look "
      "strong by chance; Holm's correction allows for that."),
     ("wins, ties, losses", "On how many queries the first model of a pair is above, level with, or below the second."),
+    ("judged@k, holes", "The share of the first k retrieved documents that somebody judged. The others are holes: they "
+     "count as irrelevant although nobody looked at them, or are dropped from the lists (condensed lists)."),
     ("rank band", "Ranks taken together: 1, 2-3, 4-5, 6-10 and beyond."),
     ("pull", "How strongly a query contradicts: the smaller of its two differences, which have opposite signs, times "
      "its weight."),
