@@ -235,7 +235,7 @@ class TestCondensedLists:
         assert theirs["recip_rank"] == 1
 
     def test_negative_labels_of_an_ideal_do_not_move(self):
-        """Under 'allow' an unjudged document of label 0 stands before them in the ideal order, a dropped one does not."""
+        """An unjudged document of label 0 stands before them in the ideal order, a dropped one does not."""
         qrels, run = {"q": {"a": 2, "b": -1}}, {"q": {"a": 3.0, "new": 2.0, "b": 1.0}}
         dropped = gs.evaluate_run("ndcg_linear", run, qrels, unjudged="drop", negative_labels="allow")
         assert dropped.mean == {"ndcg_linear": 1.0}

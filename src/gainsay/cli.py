@@ -98,7 +98,7 @@ def score(
     metric: Metrics = None,
     convention: Annotated[str | None, typer.Option(help="Read metrics as this library does, e.g. trec_eval.")] = None,
     per_query: Annotated[bool, typer.Option("--per-query", "-q", help="Print each query too.")] = False,
-    complete: Annotated[bool, typer.Option("--complete", "-c", help="Queries missing from the run count 0.")] = False,
+    complete: Annotated[bool, typer.Option("--complete", "-c", help="Count queries missing from the run too.")] = False,
     unjudged: Unjudged = "irrelevant",
     as_json: AsJson = False,
 ) -> None:
@@ -254,6 +254,9 @@ def _show(console: Console, comparison: Any, *further: Any) -> None:
         console.print(conflicts)
     if comparison.primary is not None and len(comparison.models) > 1:
         text = printable(comparison.verdict.text)
+        console.print(text, markup=False, soft_wrap=not sys.stdout.isatty())
+    elif comparison.holes is not None:
+        text = printable(" ".join(comparison.holes.text(comparison.models)))
         console.print(text, markup=False, soft_wrap=not sys.stdout.isatty())
     for note in comparison.notes:
         console.print(printable(note), markup=False, soft_wrap=True)

@@ -177,12 +177,28 @@ class TestWhatIsSaid:
         assert repr(dropped).endswith("; unjudged documents dropped)")
         assert "dropped" not in repr(kept)
         assert "judged@10" in kept._repr_html_()
-        for found, word in ((kept, "counted as irrelevant"), (dropped, "dropped (condensed lists)")):
+        old, new = f"0 of {20 * QUERIES:,} for old", f"{20 * QUERIES:,} of {40 * QUERIES:,} for new"
+        for found, said in (
+            (kept, f"counted as irrelevant: {old} and {new}"),
+            (dropped, f"dropped (condensed lists): {new} and {old}"),  # who is in question comes first
+        ):
             page = found.to_html(tmp_path / "report.html").read_text("utf-8")
             for text in (found.to_markdown(), page):
                 assert "judged@10" in text
-                assert f"{word}: 0 of {20 * QUERIES:,} for old and {20 * QUERIES:,} of {40 * QUERIES:,} for new" in text
+                assert said in text
         assert "confidence interval; unjudged documents dropped" in dropped.to_markdown()
+
+    def test_of_a_single_metric(self, data, tmp_path):
+        found = gs.compare_runs(*data, "mrr", unjudged="drop")
+        counts = f"dropped (condensed lists): 0 of {20 * QUERIES:,} for old and {20 * QUERIES:,} of {40 * QUERIES:,}"
+        for text in (found._repr_html_(), found.to_markdown()):
+            assert counts in text
+            assert "judged is 1.000 for old and 0.500 for new." in text
+
+    def test_in_the_glossary_of_runs_only(self, kept):
+        plain = gs.compare({"a": [1, 2], "b": [2, 1]}, gs.Judgments([1, 0], group=[2]), METRICS)
+        assert "- **judged@k**: The share" in kept.to_markdown()
+        assert "judged@k" not in plain.to_markdown()
 
     def test_in_json(self, kept, dropped):
         for found, handling in ((kept, "irrelevant"), (dropped, "drop")):

@@ -36,7 +36,8 @@ class Holes:
     Attributes
     ----------
     shares : dict of metric name to dict of model to float
-        The mean of `judged@k`, with the cutoffs and ties of the two primary metrics, on the rankings as they were.
+        The mean of `judged@k` over all queries, with the cutoffs and ties of the two primary metrics, on the rankings
+        as they were; a query for which a model retrieved nothing counts 1.
     retrieved, unjudged : dict of model to int
         Documents that each model retrieved, and those of them that nobody judged.
     handling : {"irrelevant", "drop"}

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ..comparison import Comparison, Verdict
     from ..comparison.attribution import Attribution
 
-__all__ = ["GLOSSARY", "Fact", "advice", "answer", "facts", "method", "question", "why_sentences"]
+__all__ = ["GLOSSARY", "Fact", "advice", "answer", "facts", "glossary", "method", "question", "why_sentences"]
 
 
 class Fact(NamedTuple):
@@ -120,9 +120,9 @@ def method(comparison: Comparison) -> list[str]:
     """Return scope, method and descriptions as sentences."""
     level = f"{100 * (1 - comparison.alpha):g} %"
     left = [f"{printable(note)}." for note in comparison.notes]
-    judged = [] if comparison.holes is None else comparison.holes.text(comparison.models)
-    judged = [isolated(sentence, comparison.models) for sentence in judged]
     if comparison.primary is None:
+        judged = [] if comparison.holes is None else comparison.holes.text(comparison.models)
+        judged = [isolated(sentence, comparison.models) for sentence in judged]
         return [SAMPLE, f"Intervals of the means hold together with {level} confidence.", *judged, *left]
     verdict, pairs = comparison.verdict, comparison.pairs
     first, second = verdict.metrics
@@ -143,7 +143,7 @@ def method(comparison: Comparison) -> list[str]:
         sets = "; ".join(f"by {metric}: {listed_short(best, short)}" for metric, best in verdict.best_sets.items())
         text.append(f"Who may be best under each metric alone ({level} confidence): {sets}.")
         text.append(_descriptions(comparison, len(pairs), first, second))
-    return [*text, *judged, *left]
+    return [*text, *left]
 
 
 def _descriptions(comparison: Comparison, pairs: int, first: str, second: str) -> str:
@@ -186,10 +186,19 @@ GLOSSARY = (
     ("p-value, Holm", "How often chance alone would show something at least as strong. With many pairs some look "
      "strong by chance; Holm's correction allows for that."),
     ("wins, ties, losses", "On how many queries the first model of a pair is above, level with, or below the second."),
-    ("judged@k, holes", "The share of the first k retrieved documents that somebody judged. The others are holes: they "
-     "count as irrelevant although nobody looked at them, or are dropped from the lists (condensed lists)."),
     ("rank band", "Ranks taken together: 1, 2-3, 4-5, 6-10 and beyond."),
     ("pull", "How strongly a query contradicts: the smaller of its two differences, which have opposite signs, times "
      "its weight."),
 )  # fmt: skip
 """Terms and what they mean."""
+
+HOLES = (
+    ("judged@k", "The share of the first k retrieved documents that somebody judged. The others count as irrelevant "
+     "although nobody looked at them, or are dropped from the lists (condensed lists)."),
+)  # fmt: skip
+"""What joins them where runs are compared."""
+
+
+def glossary(comparison: Comparison) -> tuple[tuple[str, str], ...]:
+    """Return the terms of a report and what they mean."""
+    return GLOSSARY if comparison.holes is None else GLOSSARY + HOLES
