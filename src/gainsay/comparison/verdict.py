@@ -201,7 +201,7 @@ class Verdict:
 
     @property
     def in_question(self) -> tuple[str, ...]:
-        """The models that matter to the choice: who may be best under both metrics, and the winners."""
+        """The models that matter to the choice: who may be best under both metrics, the winners, the safe choice."""
         chosen = {*self.common_best, *self.winners.values(), self.safe_choice}
         return tuple(model for model in self.models if model in chosen)
 
