@@ -16,9 +16,10 @@ def check_whole_queries(dataset: lgb.Dataset) -> None:
     LightGBM makes a query of what is left of each: a metric then ranks fewer documents, which is easier.
     """
     rows, parent = dataset.used_indices, dataset.reference
-    sizes = None if rows is None or parent is None else parent.get_group()
-    if sizes is None:
+    group = None if rows is None or parent is None else parent.get_group()
+    if group is None:
         return
+    sizes = np.asarray(group, dtype=np.int64)
     held = np.bincount(np.repeat(np.arange(len(sizes)), sizes)[rows], minlength=len(sizes))
     split = np.flatnonzero((held > 0) & (held != sizes))
     if len(split):

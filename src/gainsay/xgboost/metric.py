@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import xgboost as xgb
 
 from .._bound import Panel, WeakIdentityMap, clash
-from .binding import REMEDY, BoundMatrix, Logger, sums_of
+from .baseline import note_call
+from .binding import REMEDY, BoundMatrix, Logger, in_estimators, sums_of
 from .workers import means_over_workers
 
 if TYPE_CHECKING:
@@ -28,7 +29,8 @@ def custom_metric(
     """Return a `custom_metric` for `xgboost.train`, `xgboost.cv` and `xgboost.dask.train`.
 
     XGBoost formats the values of custom metrics with six decimals; where you need all digits add `full_precision`.
-    Do not give it to `XGBRanker(eval_metric=…)`, which calls a metric query by query and ignores weights. A metric that
+    Do not give it to the `eval_metric` of `XGBRanker` or `DaskXGBRanker`, which calls a metric query by query and
+    ignores weights: estimators take `EvaluateRanking`, as a callback. A metric that
     XGBoost logs under the same name cannot be seen from here and shares its history, unless `full_precision` or our
     `early_stopping` is there to refuse it: leave it out of `eval_metric`.
 
@@ -83,21 +85,35 @@ class CustomMetric:
         """Return (name, value) of each metric."""
         if not isinstance(dmatrix, xgb.DMatrix):
             raise TypeError(
-                "custom_metric is for xgboost.train and xgboost.cv; give XGBRanker a callback, "
-                f"EvaluateRanking({{'valid': (X, y, qid)}}, {list(self.panel.names)})"
+                "custom_metric is for xgboost.train, xgboost.cv and xgboost.dask.train; "
+                + in_estimators(list(self.panel.names))
             )
+        note_call(self, dmatrix)
         values = means_over_workers(lambda: self._sums(predt, dmatrix), len(self.panel.names))
         if self.unread is not None:
             self.unread.append(values)
         return list(zip(self.panel.names, values, strict=True))
 
+    def value_after(self, model: Any, rounds: int, dmatrix: xgb.DMatrix, metric: str) -> float:
+        """Return the value of one metric for a model cut after some rounds, on a matrix that was evaluated before."""
+
+        def sums() -> Floats:
+            bound = self._bind(dmatrix)
+            return sums_of(bound.part, model.predict(dmatrix, iteration_range=(0, rounds)), rounds, bound.where)
+
+        return means_over_workers(sums, len(self.panel.names))[self.panel.names.index(metric)]
+
     def _sums(self, predt: Any, dmatrix: xgb.DMatrix) -> Floats:
+        bound = self._bind(dmatrix)
+        bound.rounds += 1
+        return sums_of(bound.part, predt, bound.rounds, bound.where)
+
+    def _bind(self, dmatrix: xgb.DMatrix) -> BoundMatrix:
         bound = self._bound.get(dmatrix)
         if bound is None or bound.outdated(dmatrix):
             bound = BoundMatrix(self.panel, dmatrix)
             self._bound.set(dmatrix, bound)
-        bound.rounds += 1
-        return sums_of(bound.part, predt, bound.rounds, bound.where)
+        return bound
 
 
 def full_precision(log: CustomMetric) -> FullPrecision:
@@ -144,6 +160,9 @@ class FullPrecision(Logger):
         if not isinstance(log, CustomMetric):
             raise TypeError(f"log must be what gainsay.xgboost.custom_metric returned, got {type(log).__name__}")
         self.log = log
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.log,)
 
     def before_training(self, model: Any) -> Any:
         """Have the values kept."""
