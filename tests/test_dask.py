@@ -689,7 +689,7 @@ class TestFullPrecision:
             evals_result=curves, verbose_eval=False,
         )  # fmt: skip
         assert curves["a"] == curves["b"] == curves["own"]
-        assert log.unread is None
+        assert not log._unread
 
     def test_another_log(self, data):
         dtrain = xgb.DMatrix(data.features, label=data.labels, qid=data.qid)

@@ -278,22 +278,29 @@ class TestSecondStopping:
             train(dtrain, 5, [evaluate, *both])
         train(dtrain, 5, [evaluate, both[0]])  # it is not taken to be in that training still
 
-    def test_one_serves_several_threads(self, parts):
-        stop = early_stopping("mrr", rounds=4, save_best=True, verbose=False)
-        evaluate = EvaluateRanking({"valid": matrix(parts[1])}, PANEL)
+    @pytest.mark.parametrize("form", ["EvaluateRanking", "full_precision"])
+    def test_one_serves_several_threads(self, parts, form):
+        etas = [0.05, 0.1, 0.3, 0.6, 0.9, 1.2]
 
-        def run(eta, callbacks):
-            booster, curves = train(matrix(parts[0]), 25, callbacks, params={**PARAMS, "eta": eta})
+        def callbacks():
+            stop = early_stopping("mrr", rounds=4, verbose=False)
+            if form == "EvaluateRanking":
+                return [EvaluateRanking({"valid": matrix(parts[1])}, PANEL), stop], None
+            log = custom_metric(PANEL)
+            return [full_precision(log), stop], log
+
+        def run(eta, shared):
+            callbacks, log = shared
+            booster, curves = train(
+                matrix(parts[0]), 25, callbacks, params={**PARAMS, "eta": eta}, custom_metric=log,
+                evals=[(matrix(parts[1]), "valid")] if log else [],
+            )  # fmt: skip
             return booster.best_iteration, booster.best_score, curves
 
-        etas = [0.05, 0.1, 0.3, 0.6, 0.9, 1.2]
+        shared = callbacks()
         with ThreadPoolExecutor(6) as pool:
-            found = list(pool.map(lambda eta: run(eta, [evaluate, stop]), etas))
-        alone = [
-            run(eta, [EvaluateRanking({"valid": matrix(parts[1])}, PANEL), early_stopping("mrr", 4, verbose=False)])
-            for eta in etas
-        ]
-        assert found == alone
+            found = list(pool.map(lambda eta: run(eta, shared), etas))
+        assert found == [run(eta, callbacks()) for eta in etas]
 
 
 class TestContinued:

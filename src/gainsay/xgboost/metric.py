@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING, Any
 
 import xgboost as xgb
@@ -74,8 +75,8 @@ class CustomMetric:
 
     def __init__(self, panel: Panel) -> None:
         self.panel = panel
-        self.unread: list[list[float]] | None = None
-        """Where `full_precision` asks for them, the values of each data set since it last read them."""
+        self._unread: dict[int, list[list[float]]] = {}
+        """By thread, where `full_precision` asks for them, the values of each data set since it last read them."""
         self._bound: WeakIdentityMap[BoundMatrix] = WeakIdentityMap()
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -90,9 +91,16 @@ class CustomMetric:
             )
         note_call(self, dmatrix)
         values = means_over_workers(lambda: self._sums(predt, dmatrix), len(self.panel.names))
-        if self.unread is not None:
-            self.unread.append(values)
+        if (unread := self._unread.get(threading.get_ident())) is not None:
+            unread.append(values)
         return list(zip(self.panel.names, values, strict=True))
+
+    def read(self, *, further: bool = True) -> list[list[float]]:
+        """Return the values of each data set since this was last called in this thread; keep further ones or none."""
+        values = self._unread.pop(threading.get_ident(), [])
+        if further:
+            self._unread[threading.get_ident()] = []
+        return values
 
     def value_after(self, model: Any, rounds: int, dmatrix: xgb.DMatrix, metric: str) -> float:
         """Return the value of one metric for a model cut after some rounds, on a matrix that was evaluated before."""
@@ -168,12 +176,12 @@ class FullPrecision(Logger):
         """Have the values kept."""
         if not isinstance(model, xgb.Booster):
             raise ValueError("full_precision has no meaning in xgboost.cv, whose values are means over folds")
-        self.log.unread = []
+        self.log.read()
         return super().before_training(model)
 
     def log_round(self, model: Any, epoch: int, evals_log: Any) -> None:
         """Replace the rounded values of this round."""
-        unread, self.log.unread = self.log.unread or [], []
+        unread = self.log.read()
         names = self.log.panel.names
         if not evals_log:
             raise ValueError("full_precision has nothing to put in: no data set is evaluated; give evals=[…]")
@@ -188,5 +196,5 @@ class FullPrecision(Logger):
 
     def after_training(self, model: Any) -> Any:
         """Have nothing kept any more."""
-        self.log.unread = None
+        self.log.read(further=False)
         return super().after_training(model)
