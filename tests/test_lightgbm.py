@@ -237,6 +237,14 @@ class TestEarlyStopping:
             found = list(pool.map(lambda rate: run(rate, together), rates))
         assert found == [run(rate, early_stopping("mrr", rounds=4, verbose=False)) for rate in rates]
 
+    @pytest.mark.parametrize("first", [True, False])
+    @pytest.mark.parametrize("metric", PANEL)
+    def test_comes_before_that_of_lightgbm_in_one_round(self, train_set, valid_set, first, metric):
+        """Both end a training that runs to its last round, and LightGBM calls those of one order in no particular one."""
+        both = [lgb.early_stopping(90, verbose=False), early_stopping(metric, 90, verbose=False)]
+        booster, curves = train(train_set, valid_set, 15, callbacks=both[:: 1 if first else -1])
+        assert booster.best_iteration == first_maximum(curves["valid_0"][metric])
+
     def test_can_be_pickled_after_training(self, train_set, valid_set):
         stop = early_stopping("mrr", rounds=3, dataset="valid_0", min_delta=0.25, verbose=False)
         train(train_set, valid_set, 3, callbacks=[stop])

@@ -271,6 +271,18 @@ class TestSecondStopping:
         assert len(curves["valid"]["mrr"]) == booster.num_boosted_rounds() == booster.best_iteration + 1 > 1
         assert booster.best_score == max(curves["valid"]["mrr"])
 
+    @pytest.mark.parametrize("first", [True, False])
+    def test_a_callback_that_hands_on_a_copy_is_no_stopping(self, dtrain, dvalid, first):
+        class Copies(xgb.callback.TrainingCallback):
+            def after_training(self, model):
+                return model.copy()
+
+        evaluate = EvaluateRanking({"valid": dvalid}, PANEL)
+        callbacks = [Copies(), early_stopping("mrr", rounds=90, verbose=False)][:: 1 if first else -1]
+        booster, curves = train(dtrain, 9, [evaluate, *callbacks])
+        assert booster.best_iteration == int(np.argmax(curves["valid"]["mrr"]))
+        assert booster.num_boosted_rounds() == 9
+
     def test_two_of_ours_are_refused(self, dtrain, dvalid):
         evaluate = EvaluateRanking({"valid": dvalid}, PANEL)
         both = [early_stopping("mrr", rounds=4), early_stopping("map@10", rounds=4)]
@@ -349,13 +361,15 @@ class TestContinued:
         callbacks = [EvaluateRanking({"valid": dvalid}, PANEL), early_stopping("mrr", 50, min_delta=0.9)]
         assert train(dtrain, 6, callbacks, xgb_model=start)[0].best_iteration == 2
 
+    @pytest.mark.parametrize("min_delta", [0.0, 0.9])
     @pytest.mark.parametrize("cut", [0, 4])
-    def test_it_may_be_best_where_it_was_stopped(self, parts, dtrain, dvalid, start, cut):
+    def test_it_may_be_best_where_it_was_stopped(self, parts, dtrain, dvalid, start, cut, min_delta):
         """A model that is not cut predicts with all rounds in `xgboost.train`, as an estimator up to its best one."""
         start = start.copy()
         start.set_attr(best_iteration=str(cut), best_score="1")
         at_its_best, whole = (expected(start, parts[1], n)[self.METRIC] for n in (cut + 1, 12))
-        callbacks = [EvaluateRanking({"valid": dvalid}, PANEL), early_stopping(self.METRIC, 4, save_best=True)]
+        stop = early_stopping(self.METRIC, 4, min_delta=min_delta, save_best=True)
+        callbacks = [EvaluateRanking({"valid": dvalid}, PANEL), stop]
         booster, curves = train(dtrain, 10, callbacks, params={**PARAMS, "eta": 30.0}, xgb_model=start)
         assert len(curves["valid"]["mrr"]) == 4
         assert booster.best_score == pytest.approx(max(at_its_best, whole), rel=1e-12)

@@ -39,7 +39,9 @@ def early_stopping(
     `lightgbm.cv` and the scikit-learn estimators, for built-in metrics as well as ours, and with `every=n`. It sets
     `best_iteration` to the first round with the best value, and `best_score` to the values of that round, whether
     training was stopped or ran to its end. As LightGBM's own, it does nothing under dart, where later rounds change
-    earlier trees. One of these may serve several trainings, one after the other or in several threads at once.
+    earlier trees. One of these may serve several trainings, one after the other or in several threads at once. Beside
+    LightGBM's own (`early_stopping_round`, `lightgbm.early_stopping`) the one that stops the training first sets both;
+    where both would in one round, this one does.
 
     Where a training continues a model (`init_model`), the first of its rounds must be better than that model with all
     of its rounds. If none is, `best_iteration` is the number of rounds of that model, so that it is what predicts and
@@ -87,7 +89,7 @@ class EarlyStopping:
     """A callback for LightGBM; made by `early_stopping`."""
 
     def __init__(self, metric: MetricLike, rounds: int, dataset: str | None, min_delta: float, verbose: bool) -> None:
-        self.order = 30  # after the recording callbacks; LightGBM overlooks class attributes here
+        self.order = 29  # after the recording callbacks, before its own stopping; LightGBM overlooks class attributes
         self.before_iteration = False
         self.metric = metric_name(metric)
         self.rounds = positive_int("rounds", rounds, "boosting rounds")

@@ -191,7 +191,7 @@ class EarlyStopping(TrainingCallback):
         if len(curve) > run.seen:
             run.seen, run.seen_epoch = len(curve), epoch
             value = float(curve[-1][0] if isinstance(curve[-1], tuple) else curve[-1])
-            if self._improves(value, run.best):
+            if self._improves(value, run.best, self.min_delta):
                 run.best, run.best_epoch = value, epoch
 
     def _start_from(self, run: _Run, model: Any) -> None:
@@ -208,7 +208,7 @@ class EarlyStopping(TrainingCallback):
                     stacklevel=2,
                 )
                 return
-            if self._improves(value, run.best):
+            if self._improves(value, run.best, 0.0):
                 run.best, run.best_epoch = value, rounds - 1 - run.first_round
 
     def after_training(self, model: Any) -> Any:
@@ -222,7 +222,8 @@ class EarlyStopping(TrainingCallback):
             self._look(run, trained, last)
         if run.best is None:
             return model
-        others = model is not trained or trained.attr("best_iteration") != run.best_before
+        cut = model.num_boosted_rounds() < trained.num_boosted_rounds()
+        others = cut or trained.attr("best_iteration") != run.best_before
         theirs = others and not run.fired and not self.save_best
         self._tell(run, theirs)
         if theirs:
@@ -244,11 +245,11 @@ class EarlyStopping(TrainingCallback):
         told = f"{which} iteration is {run.best_round} (counted from 0) with {value}{other}"
         xgb.collective.communicator_print(f"{told}\n")
 
-    def _improves(self, value: float, best: float | None) -> bool:
+    def _improves(self, value: float, best: float | None, delta: float) -> bool:
         if best is None:
             return value == value  # NaN is no start
         gain = value - best if self.maximize else best - value
-        return gain > self.min_delta
+        return gain > delta
 
     def _curve(self, run: _Run) -> list[Any] | None:
         """Return the values so far; None where there are none."""
