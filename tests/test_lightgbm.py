@@ -240,7 +240,7 @@ class TestEarlyStopping:
     @pytest.mark.parametrize("first", [True, False])
     @pytest.mark.parametrize("metric", PANEL)
     def test_comes_before_that_of_lightgbm_in_one_round(self, train_set, valid_set, first, metric):
-        """Both end a training that runs to its last round, and LightGBM calls those of one order in no particular one."""
+        """Both end a training that runs to its end, and LightGBM calls those of one `order` in no particular one."""
         both = [lgb.early_stopping(90, verbose=False), early_stopping(metric, 90, verbose=False)]
         booster, curves = train(train_set, valid_set, 15, callbacks=both[:: 1 if first else -1])
         assert booster.best_iteration == first_maximum(curves["valid_0"][metric])
