@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import os
 import pickle
@@ -579,6 +580,64 @@ class TestClusters:
         return dxgb.DaskDMatrix(client, features, labels, qid=qid)
 
 
+@pytest.fixture(scope="module")
+def two_workers():
+    with local_client(2) as client:
+        yield client
+
+
+class TestDaskRanker:
+    """It takes callbacks, which go to every worker in a pickle, and no metric of ours."""
+
+    def fit(self, client, data, evaluate=False, **options):
+        features, labels, qid = placed(client, data, (2, 1))
+        if "allow_group_split" in inspect.signature(dxgb.DaskXGBRanker).parameters:  # since XGBoost 3
+            options["allow_group_split"] = True
+        ranker = dxgb.DaskXGBRanker(n_estimators=12, max_depth=3, n_jobs=1, **options)
+        ranker.client = client
+        sets = {"eval_set": [(features, labels)], "eval_qid": [qid]} if evaluate else {}
+        return ranker.fit(features, labels, qid=qid, **sets)
+
+    def test_arrays_are_evaluated_on_every_worker(self, two_workers, data):
+        train = simulate(40, seed=8, mean_length=15)
+        train = Data(train.labels, None, train.group, train.qid, train.features)
+        callbacks = [
+            EvaluateRanking({"valid": (data.features, data.labels, data.qid)}, PANEL),
+            early_stopping("mrr", rounds=4, save_best=True, verbose=False),
+        ]
+        ranker = self.fit(two_workers, train, callbacks=callbacks)
+        booster, history = ranker.get_booster(), ranker.evals_result()["valid"]
+        scores = predicted(booster, data.features, booster.num_boosted_rounds())
+        expected = gs.evaluate(PANEL, gs.Judgments(data.labels, group=data.sizes), scores).mean
+        best = int(np.argmax(history["mrr"]))
+        assert ranker.best_iteration == best == booster.num_boosted_rounds() - 1
+        assert {name: history[name][best] for name in PANEL} == pytest.approx(expected, rel=1e-12)
+
+    def test_what_does_not_work_says_what_does(self, two_workers, data):
+        works = (
+            r"give XGBRanker a callback, EvaluateRanking\(.*with such arrays in memory, DaskXGBRanker .* take it too"
+        )
+        matrix = xgb.DMatrix(data.features, label=data.labels, qid=data.qid)
+        with pytest.raises(ValueError, match=works):
+            self.fit(two_workers, data, callbacks=[EvaluateRanking({"valid": matrix}, PANEL)])
+        with pytest.raises(TypeError, match=works):
+            self.fit(two_workers, data, evaluate=True, eval_metric=custom_metric(PANEL))
+
+    def test_training_goes_on_from_what_is_no_worse(self, two_workers, data):
+        features, labels, qid = placed(two_workers, data, (2, 1))
+        dtrain = dxgb.DaskDMatrix(two_workers, features, labels, qid=qid)
+        start = dxgb.train(two_workers, XGB, dtrain, 6)["booster"]
+        log = custom_metric(PANEL)
+        found = dxgb.train(
+            two_workers, {**XGB, "eta": 30.0}, dtrain, 5, evals=[(dtrain, "train")], custom_metric=log, xgb_model=start,
+            callbacks=[full_precision(log), early_stopping("ndcg_exp@10", rounds=2, verbose=False)],
+        )["booster"]  # fmt: skip
+        judgments = gs.Judgments(data.labels, group=data.sizes)
+        before = gs.evaluate("ndcg_exp@10", judgments, predicted(start, data.features, 6)).mean["ndcg_exp@10"]
+        assert found.best_iteration == 5
+        assert found.best_score == pytest.approx(before, rel=1e-12)
+
+
 @pytest.mark.filterwarnings("ignore:Parameter n_jobs will be ignored:UserWarning")
 def test_lightgbm_over_a_cluster(data):
     """Its own metrics are those of one worker; ours of the model that it trained are those of all."""
@@ -630,7 +689,7 @@ class TestFullPrecision:
             evals_result=curves, verbose_eval=False,
         )  # fmt: skip
         assert curves["a"] == curves["b"] == curves["own"]
-        assert log.unread is None
+        assert not log._unread
 
     def test_another_log(self, data):
         dtrain = xgb.DMatrix(data.features, label=data.labels, qid=data.qid)
@@ -650,13 +709,6 @@ class TestFullPrecision:
         log = custom_metric("mrr")
         with pytest.raises(ValueError, match=r"full_precision has no meaning in xgboost.cv"):
             xgb.cv(XGB, dtrain, 2, custom_metric=log, callbacks=[full_precision(log)])
-
-    def test_what_was_sent_without_its_data_says_what_to_take(self, data):
-        callback = EvaluateRanking({"valid": (data.features, data.labels, data.qid)}, PANEL)
-        again = pickle.loads(pickle.dumps(callback))
-        dtrain = xgb.DMatrix(data.features, label=data.labels, qid=data.qid)
-        with pytest.raises(ValueError, match=r"in xgboost.dask.train take custom_metric, with full_precision"):
-            xgb.train(XGB, dtrain, 1, callbacks=[again])
 
     def test_weights_that_are_all_0_are_refused_in_one_process(self, data):
         with pytest.raises(ValueError, match="weight is 0 for every query"):

@@ -13,6 +13,7 @@ import lightgbm as lgb
 import numpy as np
 import pytest
 import xgboost as xgb
+from sklearn.model_selection import GroupKFold
 
 from gainsay import lightgbm as ours_in_lightgbm
 from gainsay import xgboost as ours_in_xgboost
@@ -91,7 +92,7 @@ class TestLightGBM:
     def test_cv(self, parts):
         def cv(rounds, *callbacks):
             return lgb.cv(
-                LGB, lgb_sets(parts)[0], rounds, nfold=3, stratified=False, shuffle=False, seed=1,
+                LGB, lgb_sets(parts)[0], rounds, folds=GroupKFold(3),
                 feval=ours_in_lightgbm.feval(PANEL), callbacks=list(callbacks), return_cvbooster=True,
             )  # fmt: skip
 

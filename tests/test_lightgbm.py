@@ -5,11 +5,12 @@ from __future__ import annotations
 import gc
 import pickle
 import weakref
+from concurrent.futures import ThreadPoolExecutor
 
 import lightgbm as lgb
 import numpy as np
 import pytest
-from sklearn.model_selection import GroupKFold
+from sklearn.model_selection import GroupKFold, KFold
 
 import gainsay as gs
 from gainsay.data import simulate
@@ -213,7 +214,7 @@ class TestEarlyStopping:
             found.append((booster.best_iteration, first_maximum(curves["valid_0"]["mrr"])))
         assert all(best == expected for best, expected in found)
 
-    def test_continued_training_counts_from_its_own_start(self, parts, train_set, valid_set):
+    def test_continued_training_counts_all_rounds(self, parts, train_set, valid_set):
         start = lgb.train(PARAMS, dataset(parts[0], free_raw_data=False), 3)
         train_set = dataset(parts[0], free_raw_data=False)
         booster, curves = train(
@@ -221,6 +222,35 @@ class TestEarlyStopping:
             callbacks=[early_stopping("mrr", rounds=20)],
         )  # fmt: skip
         assert booster.best_iteration == 3 + first_maximum(curves["valid_0"]["mrr"])
+
+    def test_one_callback_serves_several_threads(self, parts):
+        rates = [0.05, 0.1, 0.3, 0.6, 0.9, 1.2]
+        together = early_stopping("mrr", rounds=4, verbose=False)
+
+        def run(rate, stop):
+            train_set = dataset(parts[0])
+            params = {**PARAMS, "learning_rate": rate}
+            booster, curves = train(train_set, dataset(parts[1], train_set), 25, params=params, callbacks=[stop])
+            return booster.best_iteration, booster.best_score, curves
+
+        with ThreadPoolExecutor(6) as pool:
+            found = list(pool.map(lambda rate: run(rate, together), rates))
+        assert found == [run(rate, early_stopping("mrr", rounds=4, verbose=False)) for rate in rates]
+
+    @pytest.mark.parametrize("first", [True, False])
+    @pytest.mark.parametrize("metric", PANEL)
+    def test_comes_before_that_of_lightgbm_in_one_round(self, train_set, valid_set, first, metric):
+        """Both end a training that runs to its end, and LightGBM calls those of one `order` in no particular one."""
+        both = [lgb.early_stopping(90, verbose=False), early_stopping(metric, 90, verbose=False)]
+        booster, curves = train(train_set, valid_set, 15, callbacks=both[:: 1 if first else -1])
+        assert booster.best_iteration == first_maximum(curves["valid_0"][metric])
+
+    def test_can_be_pickled_after_training(self, train_set, valid_set):
+        stop = early_stopping("mrr", rounds=3, dataset="valid_0", min_delta=0.25, verbose=False)
+        train(train_set, valid_set, 3, callbacks=[stop])
+        again = pickle.loads(pickle.dumps(stop))
+        for name in ("metric", "rounds", "dataset", "min_delta", "verbose", "order", "before_iteration"):
+            assert getattr(again, name) == getattr(stop, name)
 
     def test_cv(self, parts):
         folds = list(GroupKFold(3).split(parts[0].features, groups=parts[0].qid))
@@ -270,6 +300,159 @@ class TestEarlyStopping:
     def test_can_be_silent(self, train_set, valid_set, capsys):
         train(train_set, valid_set, 5, callbacks=[early_stopping("mrr", rounds=2, verbose=False)])
         assert "iteration" not in capsys.readouterr().out
+
+
+class TestContinued:
+    """What a training goes on from sets what its first round must beat."""
+
+    @pytest.fixture
+    def start(self, parts):
+        return lgb.train(PARAMS, dataset(parts[0]), 12)
+
+    def spoil(self, start, parts, stop, form="Booster", params=PARAMS, **options):
+        """Go on from a model with steps that are far too long."""
+        train_set = dataset(parts[0])
+        sets = {"valid_sets": [train_set, dataset(parts[1], train_set)], "valid_names": ["seen", "held out"]}
+        params = {**params, "learning_rate": 30.0}
+        return train(train_set, None, 8, params=params, callbacks=[stop], init_model=start, **sets, **options)
+
+    @pytest.mark.parametrize("metric", PANEL[:4])
+    @pytest.mark.parametrize("kept", [True, False])
+    def test_a_worse_model_is_not_returned(self, parts, start, metric, kept, capsys):
+        stop = early_stopping(metric, rounds=3)
+        quiet = {**PARAMS, "verbose": 0}
+        booster, curves = self.spoil(start, parts, stop, params=quiet, keep_training_booster=kept)
+        scores = start.predict(parts[1].features)
+        before = gs.evaluate(PANEL, parts[1].judgments(), scores).mean
+        assert max(curves["held out"][metric]) < before[metric]
+        assert len(curves["held out"][metric]) == 3
+        assert booster.best_iteration == 12
+        np.testing.assert_array_equal(booster.predict(parts[1].features), scores)
+        assert booster.best_score["held out"] == pytest.approx(before, rel=1e-12)
+        seen = gs.evaluate(PANEL, parts[0].judgments(), start.predict(parts[0].features)).mean
+        assert booster.best_score["seen"] == pytest.approx(seen, rel=1e-12)
+        assert "no round is better than the model continued, best iteration is 12" in capsys.readouterr().out
+
+    def test_from_a_file(self, parts, start, tmp_path):
+        start.save_model(tmp_path / "start.txt")
+        booster, _ = self.spoil(tmp_path / "start.txt", parts, early_stopping("map@10", rounds=3, verbose=False))
+        assert booster.num_trees() == booster.best_iteration == 12
+
+    def test_in_the_ranker(self, parts, start):
+        first, second = parts
+        ranker = lgb.LGBMRanker(n_estimators=5, learning_rate=30.0, metric="None", verbose=-1, n_jobs=1).fit(
+            first.features, first.labels, group=first.group, eval_X=second.features, eval_y=second.labels,
+            eval_group=[second.group], eval_metric=eval_metric(PANEL), init_model=start,
+            callbacks=[early_stopping("ndcg_exp@10", rounds=2)],
+        )  # fmt: skip
+        scores = ranker.predict(second.features)
+        np.testing.assert_array_equal(scores, start.predict(second.features))
+        expected = gs.evaluate(PANEL, second.judgments(), scores).mean
+        assert dict(ranker.best_score_["valid_0"]) == pytest.approx(expected, rel=1e-12)
+
+    def test_weights_and_options_are_those_of_the_function_that_logs(self, parts, start):
+        weight = np.repeat(np.random.default_rng(0).uniform(0.5, 2, len(parts[1].group)), parts[1].group)
+        labels = parts[1].labels - 1
+        train_set = dataset(parts[0])
+        valid_set = lgb.Dataset(parts[1].features, labels, group=parts[1].group, weight=weight, reference=train_set)
+        booster = lgb.train(
+            {**PARAMS, "learning_rate": 30.0}, train_set, 3, valid_sets=[valid_set], init_model=start,
+            feval=[feval("mrr", negative_labels="zero"), feval("ndcg_exp", negative_labels="zero")],
+            callbacks=[early_stopping("mrr", rounds=3, verbose=False)],
+        )  # fmt: skip
+        judgments = gs.Judgments(labels, group=parts[1].group, weight=weight.astype("f4"), negative_labels="zero")
+        expected = gs.evaluate(["mrr", "ndcg_exp"], judgments, start.predict(parts[1].features)).mean
+        assert booster.best_score["valid_0"] == pytest.approx(expected, rel=1e-12)
+
+    def test_small_gains_over_it_do_not_count_with_min_delta(self, parts):
+        start = lgb.train(PARAMS, dataset(parts[0]), 2)
+        train_set = dataset(parts[0])
+        stop = early_stopping("mrr", rounds=50, min_delta=0.9, verbose=False)
+        booster, _ = train(train_set, dataset(parts[1], train_set), 9, init_model=start, callbacks=[stop])
+        assert booster.best_iteration == 2
+
+    def test_with_every(self, parts, start):
+        train_set = dataset(parts[0])
+        booster = lgb.train(
+            {**PARAMS, "learning_rate": 30.0}, train_set, 9, valid_sets=[dataset(parts[1], train_set)],
+            init_model=start, feval=feval("map", every=4), callbacks=[early_stopping("map", rounds=2, verbose=False)],
+        )  # fmt: skip
+        assert booster.best_iteration == 12
+
+    def test_a_metric_that_is_not_ours_warns(self, parts, start):
+        params = {**PARAMS, "metric": "ndcg", "eval_at": [5]}
+        with pytest.warns(UserWarning, match="'ndcg@5' does not know the value of the model that is continued"):
+            self.spoil(start, parts, early_stopping("ndcg@5", rounds=3), params=params)
+
+    def test_cv_warns(self, parts, start):
+        """LightGBM counts from 0 there, whatever the models of the folds hold already."""
+        with pytest.warns(UserWarning, match="lightgbm.cv counts the rounds of a continued model from 0"):
+            lgb.cv(
+                PARAMS, dataset(parts[0], free_raw_data=False), 3, folds=GroupKFold(3), init_model=start,
+                feval=feval("mrr"), callbacks=[early_stopping("mrr", rounds=3, verbose=False)],
+            )  # fmt: skip
+
+
+class TestFolds:
+    """Rows in folds make a query of what is left of each, so that every metric ranks fewer documents."""
+
+    def cv(self, parts, ours=True, params=PARAMS, **options):
+        return lgb.cv(
+            params, dataset(parts[0]), 2, feval=feval(["ndcg_linear@10"]) if ours else None, **options
+        )  # fmt: skip
+
+    @staticmethod
+    def rows(parts):
+        return list(KFold(5, shuffle=True, random_state=0).split(parts[0].features))
+
+    def test_that_split_queries_are_refused(self, parts):
+        message = (
+            r"folds split queries: \d+ of the \d+ queries of this one are not whole, the first is query 0, of which it "
+            r"holds \d+ of \d+ documents. Give lightgbm.cv folds=sklearn.model_selection.GroupKFold\(5\)"
+        )
+        with pytest.raises(ValueError, match=message):
+            self.cv(parts, folds=self.rows(parts))
+        rows = list(KFold(3).split(parts[0].features))
+        with pytest.raises(ValueError, match=r"folds split queries: 1 of the 2\d queries"):
+            self.cv(parts, folds=rows)
+
+    def test_of_an_objective_of_ones_own_are_refused(self, parts):
+        def squares(preds, data):
+            return preds - data.get_label(), np.ones(len(preds))
+
+        params = {**PARAMS, "objective": squares}
+        with pytest.raises(ValueError, match="folds split queries"):
+            self.cv(parts, params=params, stratified=False)
+        result = self.cv(parts, params=params, folds=GroupKFold(5), return_cvbooster=True)
+        values = []
+        for booster, (_, rows) in zip(
+            result["cvbooster"].boosters, GroupKFold(5).split(parts[0].labels, groups=parts[0].qid), strict=True
+        ):
+            judgments = gs.Judgments(parts[0].labels[rows], qid=parts[0].qid[rows])
+            scores = booster.predict(parts[0].features[rows])
+            values.append(gs.evaluate("ndcg_linear@10", judgments, scores).mean["ndcg_linear@10"])
+        assert result["valid ndcg_linear@10-mean"][-1] == pytest.approx(np.mean(values), rel=1e-12)
+
+    def test_of_whole_queries_are_taken_in_any_form(self, parts):
+        whole = list(GroupKFold(5).split(parts[0].features, groups=parts[0].qid))
+        assert self.cv(parts, folds=GroupKFold(5)) == self.cv(parts, folds=whole)
+        self.cv(parts)  # LightGBM's own, for a ranking objective
+        self.cv(parts, folds=whole, eval_train_metric=True)
+
+    def test_that_split_queries_flatter_the_builtin_metric(self, parts):
+        """Why: the same model, the same metric."""
+        params = {**PARAMS, "metric": "ndcg", "eval_at": [10], "learning_rate": 1e-9}
+        split = self.cv(parts, False, params, folds=self.rows(parts))
+        whole = self.cv(parts, False, params, folds=GroupKFold(5))
+        assert split["valid ndcg@10-mean"][-1] > whole["valid ndcg@10-mean"][-1] + 0.1
+
+    def test_a_subset_that_splits_queries_is_refused_in_train(self, parts):
+        train_set = dataset(parts[0], free_raw_data=False).construct()
+        part = train_set.subset(list(range(0, len(parts[0].labels), 2)))
+        with pytest.raises(ValueError, match="folds split queries"):
+            lgb.train(PARAMS, train_set, 1, valid_sets=[part], feval=feval("mrr"))
+        rows = range(int(parts[0].group[:10].sum()))
+        lgb.train(PARAMS, train_set, 1, valid_sets=[train_set.subset(list(rows))], feval=feval("mrr"))
 
 
 class TestEvery:

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import copy
 import pickle
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
+import pandas as pd
 import pytest
 import xgboost as xgb
 from sklearn.base import clone
+from sklearn.compose import make_column_transformer
+from sklearn.model_selection import GridSearchCV, GroupKFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
 
 import gainsay as gs
 from gainsay.data import simulate
@@ -193,12 +199,6 @@ class TestEarlyStopping:
             booster, curves = train(dtrain, 20, callbacks, params={**PARAMS, "max_depth": depth})
             assert booster.best_iteration == int(np.argmax(curves["valid"]["map@10"]))
 
-    def test_continued_training_counts_all_rounds(self, dtrain, dvalid):
-        start, _ = train(dtrain, 3)
-        callbacks = [EvaluateRanking({"valid": dvalid}, PANEL), early_stopping("mrr", rounds=50)]
-        booster, curves = train(dtrain, 6, callbacks, xgb_model=start)
-        assert booster.best_iteration == 3 + int(np.argmax(curves["valid"]["mrr"]))
-
     def test_cv(self, dtrain):
         stop = early_stopping("ndcg_exp@10", rounds=3, data_name="test")
         result = xgb.cv(PARAMS, dtrain, 30, nfold=3, custom_metric=custom_metric(PANEL), callbacks=[stop], seed=1)
@@ -216,6 +216,182 @@ class TestEarlyStopping:
         evaluate = EvaluateRanking({"valid": dvalid}, PANEL)
         booster, _ = train(dtrain, 20, [evaluate, early_stopping("mrr", rounds=2)])
         assert f"Best iteration is {booster.best_iteration}" in capfd.readouterr().out
+
+
+class TestSecondStopping:
+    """The booster has one pair of attributes, which every stopping of XGBoost's own overwrites."""
+
+    @pytest.mark.parametrize("first", [True, False])
+    @pytest.mark.parametrize("theirs_cuts", [True, False])
+    @pytest.mark.parametrize("eta", [0.1, 0.3, 0.8])
+    @pytest.mark.parametrize("metric", ["mrr", "ndcg_exp@10"])
+    def test_save_best_cuts_by_its_own_record(self, parts, dtrain, dvalid, first, theirs_cuts, eta, metric):
+        ours = early_stopping(metric, rounds=8, save_best=True, verbose=False)
+        theirs = xgb.callback.EarlyStopping(
+            rounds=9, metric_name="map@10", data_name="valid", maximize=True, save_best=theirs_cuts
+        )
+        evaluate = EvaluateRanking({"valid": dvalid}, PANEL)
+        both = [ours, theirs] if first else [theirs, ours]
+        booster, curves = train(dtrain, 30, [evaluate, *both], params={**PARAMS, "eta": eta})
+        own = gs.evaluate(metric, parts[1].judgments(), booster.predict(dvalid)).mean[metric]
+        assert booster.best_score == max(curves["valid"][metric]) == pytest.approx(own, rel=1e-12)
+        assert booster.num_boosted_rounds() == booster.best_iteration + 1 == np.argmax(curves["valid"][metric]) + 1
+
+    @pytest.mark.parametrize("first", [True, False])
+    @pytest.mark.parametrize("form", ["callback", "early_stopping_rounds"])
+    @pytest.mark.parametrize(("ours_waits", "theirs_waits"), [(2, 30), (30, 2)])
+    def test_attributes_are_those_of_the_one_that_stopped(
+        self, dtrain, dvalid, capfd, first, form, ours_waits, theirs_waits
+    ):
+        evaluate = EvaluateRanking({"valid": dvalid}, ["mrr", "map@10"])
+        callbacks, options = [early_stopping("mrr", ours_waits)], {}
+        if form == "callback":
+            theirs = xgb.callback.EarlyStopping(rounds=theirs_waits, metric_name="map@10", maximize=True)
+            callbacks.insert(first, theirs)
+        else:
+            options = {"early_stopping_rounds": theirs_waits, "maximize": True}
+        booster, curves = train(dtrain, 60, [evaluate, *callbacks], **options)
+        named = "mrr" if ours_waits < theirs_waits else "map@10"
+        curve = curves["valid"][named]
+        assert len(curve) < 60
+        assert (booster.best_iteration, booster.best_score) == (int(np.argmax(curve)), max(curve))
+        said = capfd.readouterr().out
+        assert f"iteration is {int(np.argmax(curves['valid']['mrr']))} (counted from 0) with mrr" in said
+        assert ("are those of another stopping" in said) is (named == "map@10")
+
+    def test_a_last_round_in_which_it_was_not_asked_counts(self, dtrain, dvalid):
+        class Ends(xgb.callback.TrainingCallback):
+            def after_iteration(self, model, epoch, evals_log):
+                curve = evals_log["valid"]["mrr"]
+                return epoch > 0 and curve[-1] > max(curve[:-1])
+
+        evaluate = EvaluateRanking({"valid": dvalid}, PANEL)
+        stop = early_stopping("mrr", rounds=50, save_best=True, verbose=False)
+        booster, curves = train(dtrain, 40, [evaluate, Ends(), stop])
+        assert len(curves["valid"]["mrr"]) == booster.num_boosted_rounds() == booster.best_iteration + 1 > 1
+        assert booster.best_score == max(curves["valid"]["mrr"])
+
+    @pytest.mark.parametrize("first", [True, False])
+    def test_a_callback_that_hands_on_a_copy_is_no_stopping(self, dtrain, dvalid, first):
+        class Copies(xgb.callback.TrainingCallback):
+            def after_training(self, model):
+                return model.copy()
+
+        evaluate = EvaluateRanking({"valid": dvalid}, PANEL)
+        callbacks = [Copies(), early_stopping("mrr", rounds=90, verbose=False)][:: 1 if first else -1]
+        booster, curves = train(dtrain, 9, [evaluate, *callbacks])
+        assert booster.best_iteration == int(np.argmax(curves["valid"]["mrr"]))
+        assert booster.num_boosted_rounds() == 9
+
+    def test_two_of_ours_are_refused(self, dtrain, dvalid):
+        evaluate = EvaluateRanking({"valid": dvalid}, PANEL)
+        both = [early_stopping("mrr", rounds=4), early_stopping("map@10", rounds=4)]
+        with pytest.raises(ValueError, match="two early_stopping callbacks in one training, on 'mrr' and on 'map@10'"):
+            train(dtrain, 5, [evaluate, *both])
+        train(dtrain, 5, [evaluate, both[0]])  # it is not taken to be in that training still
+
+    @pytest.mark.parametrize("form", ["EvaluateRanking", "full_precision"])
+    def test_one_serves_several_threads(self, parts, form):
+        etas = [0.05, 0.1, 0.3, 0.6, 0.9, 1.2]
+
+        def callbacks():
+            stop = early_stopping("mrr", rounds=4, verbose=False)
+            if form == "EvaluateRanking":
+                return [EvaluateRanking({"valid": matrix(parts[1])}, PANEL), stop], None
+            log = custom_metric(PANEL)
+            return [full_precision(log), stop], log
+
+        def run(eta, shared):
+            callbacks, log = shared
+            booster, curves = train(
+                matrix(parts[0]), 25, callbacks, params={**PARAMS, "eta": eta}, custom_metric=log,
+                evals=[(matrix(parts[1]), "valid")] if log else [],
+            )  # fmt: skip
+            return booster.best_iteration, booster.best_score, curves
+
+        shared = callbacks()
+        with ThreadPoolExecutor(6) as pool:
+            found = list(pool.map(lambda eta: run(eta, shared), etas))
+        assert found == [run(eta, callbacks()) for eta in etas]
+
+
+class TestContinued:
+    """What a training goes on from sets what its first round must beat."""
+
+    METRIC = "ndcg_exp@10"
+
+    @pytest.fixture
+    def start(self, dtrain):
+        return train(dtrain, 12)[0]
+
+    def logged(self, form, dvalid):
+        """Callbacks and options that log the panel; how exact the values are."""
+        if form == "EvaluateRanking":
+            return [EvaluateRanking({"valid": dvalid}, PANEL)], {}, {"rel": 1e-12}
+        log = custom_metric(PANEL)
+        options = {"custom_metric": log, "evals": [(dvalid, "other"), (dvalid, "valid")]}
+        exact = form == "full_precision"
+        return [full_precision(log)] if exact else [], options, {"rel": 1e-12} if exact else {"abs": 5.1e-7}
+
+    @pytest.mark.parametrize("form", ["EvaluateRanking", "custom_metric", "full_precision"])
+    @pytest.mark.parametrize("save_best", [True, False])
+    def test_a_worse_model_is_not_the_best_one(self, parts, dtrain, dvalid, start, form, save_best, capfd):
+        callbacks, options, exact = self.logged(form, dvalid)
+        stop = early_stopping(self.METRIC, 3, "valid", save_best=save_best)
+        spoiled = {**PARAMS, "eta": 30.0}
+        booster, curves = train(dtrain, 10, [*callbacks, stop], params=spoiled, xgb_model=start, **options)
+        before = expected(start, parts[1], 12)[self.METRIC]
+        assert len(curves["valid"][self.METRIC]) == 3
+        assert max(curves["valid"][self.METRIC]) < before
+        assert booster.best_iteration == 11
+        assert booster.best_score == pytest.approx(before, **exact)
+        if save_best:
+            np.testing.assert_array_equal(booster.predict(dvalid), start.predict(dvalid))
+        assert "No round is better than the model continued: its best iteration is 11" in capfd.readouterr().out
+
+    @pytest.mark.parametrize("form", ["EvaluateRanking", "custom_metric", "full_precision"])
+    def test_a_better_one_counts_all_rounds(self, dtrain, dvalid, form):
+        start, _ = train(dtrain, 3)
+        callbacks, options, _ = self.logged(form, dvalid)
+        booster, curves = train(dtrain, 6, [*callbacks, early_stopping("mrr", 50, "valid")], xgb_model=start, **options)
+        assert booster.best_iteration == 3 + int(np.argmax(curves["valid"]["mrr"])) > 3
+
+    def test_small_gains_over_it_do_not_count_with_min_delta(self, dtrain, dvalid):
+        start, _ = train(dtrain, 3)
+        callbacks = [EvaluateRanking({"valid": dvalid}, PANEL), early_stopping("mrr", 50, min_delta=0.9)]
+        assert train(dtrain, 6, callbacks, xgb_model=start)[0].best_iteration == 2
+
+    @pytest.mark.parametrize("min_delta", [0.0, 0.9])
+    @pytest.mark.parametrize("cut", [0, 4])
+    def test_it_may_be_best_where_it_was_stopped(self, parts, dtrain, dvalid, start, cut, min_delta):
+        """A model that is not cut predicts with all rounds in `xgboost.train`, as an estimator up to its best one."""
+        start = start.copy()
+        start.set_attr(best_iteration=str(cut), best_score="1")
+        at_its_best, whole = (expected(start, parts[1], n)[self.METRIC] for n in (cut + 1, 12))
+        stop = early_stopping(self.METRIC, 4, min_delta=min_delta, save_best=True)
+        callbacks = [EvaluateRanking({"valid": dvalid}, PANEL), stop]
+        booster, curves = train(dtrain, 10, callbacks, params={**PARAMS, "eta": 30.0}, xgb_model=start)
+        assert len(curves["valid"]["mrr"]) == 4
+        assert booster.best_score == pytest.approx(max(at_its_best, whole), rel=1e-12)
+        assert booster.num_boosted_rounds() == (cut + 1 if at_its_best > whole else 12)
+
+    def test_of_an_estimator(self, parts, start):
+        first, second = parts
+        evaluate = EvaluateRanking({"valid": (second.features, second.labels, second.qid)}, PANEL)
+        ranker = xgb.XGBRanker(
+            n_estimators=5, n_jobs=1, learning_rate=30.0, max_depth=3,
+            callbacks=[evaluate, early_stopping("mrr", rounds=2, verbose=False)],
+        ).fit(first.features, first.labels, qid=first.qid, xgb_model=start)  # fmt: skip
+        assert ranker.best_iteration == 11
+        np.testing.assert_array_equal(ranker.predict(second.features), start.predict(xgb.DMatrix(second.features)))
+
+    def test_a_metric_that_is_not_ours_warns(self, dtrain, dvalid, start):
+        params = {**PARAMS, "eval_metric": "ndcg@5", "eta": 30.0}
+        with pytest.warns(UserWarning, match="'ndcg@5' does not know the value of the model that is continued"):
+            train(
+                dtrain, 3, [early_stopping("ndcg@5", 3, verbose=False)], params=params, xgb_model=start,
+                evals=[(dvalid, "valid")],
+            )  # fmt: skip
 
 
 class TestEvery:
@@ -368,11 +544,96 @@ class TestCopies:
         again = made(self.fit(ranker, parts))
         assert self.fit(again, parts).evals_result() == ranker.evals_result()
 
-    def test_in_a_pickle_predict_and_do_not_train(self, ranker, parts):
-        again = pickle.loads(pickle.dumps(self.fit(ranker, parts)))
+    @pytest.mark.parametrize("module", ["pickle", "cloudpickle"])
+    @pytest.mark.parametrize("fitted", [True, False])
+    def test_in_a_pickle_predict_and_train(self, ranker, parts, module, fitted):
+        dumps = pytest.importorskip(module).dumps  # joblib and Spark send callbacks with the second
+        if not fitted:
+            again = self.fit(pickle.loads(dumps(ranker)), parts)
+        self.fit(ranker, parts)
+        if fitted:
+            again = pickle.loads(dumps(ranker))
         np.testing.assert_array_equal(again.predict(parts[1].features), ranker.predict(parts[1].features))
-        with pytest.raises(ValueError, match="came out of a pickle, which does not hold its data: make a new one"):
-            self.fit(again, parts)
+        assert self.fit(again, parts).evals_result() == ranker.evals_result()
+
+    @pytest.mark.parametrize("weighted", [True, False])
+    def test_hold_everything_that_was_given(self, parts, dtrain, weighted):
+        rng = np.random.default_rng(0)
+        features = np.where(rng.random(parts[1].features.shape) < 0.3, -1, parts[1].features)
+        weight = [rng.uniform(1, 2, len(parts[1].group))] if weighted else []
+        evaluate = EvaluateRanking(
+            {"valid": (features, parts[1].labels - 1, parts[1].qid, *weight)}, PANEL, every=2, missing=-1,
+            negative_labels="zero",
+        )  # fmt: skip
+        again = pickle.loads(pickle.dumps(pickle.loads(pickle.dumps(evaluate))))
+        assert train(dtrain, 3, [again])[1] == train(dtrain, 3, [evaluate])[1]
+
+    def test_a_matrix_is_not_in_a_pickle(self, dtrain, dvalid):
+        again = pickle.loads(pickle.dumps(EvaluateRanking({"valid": dvalid}, ["mrr"])))
+        message = (
+            r"data set 'valid' was a matrix .* give XGBRanker a callback, EvaluateRanking\(\{'valid': \(X, y, qid\)\}, "
+            r"\['mrr'\]\); with such arrays in memory, DaskXGBRanker and SparkXGBRanker take it too; "
+            r"in xgboost.dask.train take custom_metric"
+        )
+        with pytest.raises(ValueError, match=message):
+            train(dtrain, 1, [again])
+
+    def test_in_a_search_over_several_processes(self, parts):
+        first, second = parts
+        frame = pd.DataFrame(first.features, columns=[f"f{n}" for n in range(first.features.shape[1])])
+        frame["qid"] = first.qid
+        held_out = pd.DataFrame(second.features, columns=frame.columns[:-1])
+        evaluate = EvaluateRanking({"valid": (held_out, second.labels, second.qid)}, PANEL)
+        ranker = xgb.XGBRanker(
+            n_estimators=12, n_jobs=1, max_depth=3, callbacks=[evaluate, early_stopping("mrr", rounds=3, verbose=False)]
+        )
+        search = GridSearchCV(ranker, {"learning_rate": [0.1, 0.5]}, cv=GroupKFold(3), n_jobs=2, error_score="raise")
+        search.fit(frame, first.labels, groups=first.qid)
+        best = search.best_estimator_
+        scores = best.predict(held_out)
+        assert best.best_score == pytest.approx(gs.evaluate("mrr", second.judgments(), scores).mean["mrr"], rel=1e-12)
+        assert len(best.evals_result()["valid"]["mrr"]) > 1
+        again = pickle.loads(pickle.dumps(search)).best_estimator_
+        assert again.fit(frame, first.labels, verbose=False).evals_result() == best.evals_result()
+
+
+class TestPipeline:
+    """What stands in the guide: the preparation is fitted first, and the callback gets prepared data."""
+
+    @pytest.fixture
+    def frames(self, parts):
+        rng = np.random.default_rng(0)
+        made = []
+        for part in parts:
+            frame = pd.DataFrame(part.features[:, :5], columns=list("abcde"))
+            shops = np.array(["north", "south", "west", "east", "far"])
+            noisy = np.where(rng.random(len(frame)) < 0.7, part.labels, rng.integers(0, 5, len(frame)))
+            made.append(frame.assign(shop=shops[noisy.astype(int)]))
+        return made
+
+    def test_prepared_columns(self, parts, frames):
+        prepare = make_column_transformer((OneHotEncoder(sparse_output=False), ["shop"]), remainder="passthrough")
+        held_out = prepare.fit(frames[0]).transform(frames[1])
+        evaluate = EvaluateRanking({"valid": (held_out, parts[1].labels, parts[1].qid)}, PANEL)
+        ranker = xgb.XGBRanker(n_estimators=30, n_jobs=1, callbacks=[evaluate, early_stopping("mrr", 4, verbose=False)])
+        model = make_pipeline(prepare, ranker)
+        model.fit(frames[0], parts[0].labels, xgbranker__qid=parts[0].qid)
+        found = gs.evaluate("mrr", parts[1].judgments(), model.predict(frames[1])).mean["mrr"]
+        assert model[-1].best_score == pytest.approx(found, rel=1e-12)
+        copied = pickle.loads(pickle.dumps(model))
+        np.testing.assert_array_equal(copied.predict(frames[1]), model.predict(frames[1]))
+
+    def test_categories_as_they_are(self, parts, frames):
+        shops = pd.CategoricalDtype(sorted(frames[0]["shop"].unique()))
+        train_frame, held_out = (frame.astype({"shop": shops}) for frame in frames)
+        evaluate = EvaluateRanking({"valid": (held_out, parts[1].labels, parts[1].qid)}, PANEL)
+        ranker = xgb.XGBRanker(
+            n_estimators=30, n_jobs=1, enable_categorical=True, tree_method="hist",
+            callbacks=[evaluate, early_stopping("mrr", 4, verbose=False)],
+        ).fit(train_frame, parts[0].labels, qid=parts[0].qid)  # fmt: skip
+        found = gs.evaluate("mrr", parts[1].judgments(), ranker.predict(held_out)).mean["mrr"]
+        assert ranker.best_score == pytest.approx(found, rel=1e-12)
+        assert "shop" in ranker.get_booster().get_score()
 
 
 class TestDart:

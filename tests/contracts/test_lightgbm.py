@@ -264,6 +264,47 @@ class TestLambdarankLabels:
             lgb.train(PARAMS, data, 1)
 
 
+class TestContinued:
+    def test_data_sets_hold_the_scores_of_the_model_before(self):
+        start, _ = train(4)
+        seen = []
+
+        def look(env):
+            if env.iteration == env.begin_iteration:
+                sets = [env.model.train_set, *env.model.valid_sets]
+                seen.extend([env.begin_iteration, *(data.get_init_score() for data in sets)])
+
+        train(2, callbacks=[look], init_model=start)
+        assert seen[0] == 4
+        np.testing.assert_array_equal(seen[1], start.predict(FEATURES))
+        np.testing.assert_array_equal(seen[2], start.predict(FEATURES))
+
+    def test_its_own_stopping_does_not_know_the_model_before(self):
+        start, _ = train(4)
+        booster, _ = train(5, callbacks=[lgb.early_stopping(2, verbose=False)], init_model=start)
+        assert booster.best_iteration == 5
+
+    def test_a_model_is_saved_up_to_its_best_round(self):
+        def stop(env):
+            raise lgb.callback.EarlyStopException(env.begin_iteration - 1, env.evaluation_result_list)
+
+        stop.order = 30
+        start, _ = train(4)
+        booster, _ = train(5, callbacks=[stop], init_model=start)
+        assert booster.num_trees() == booster.best_iteration == 4
+        np.testing.assert_array_equal(booster.predict(FEATURES), start.predict(FEATURES))
+
+    def test_cv_counts_from_0_and_cuts_the_models_of_folds_there(self):
+        start, _ = train(4)
+        found = lgb.cv(
+            PARAMS, dataset(free_raw_data=False), 3, nfold=2, stratified=False, feval=constant, init_model=start,
+            callbacks=[lgb.early_stopping(1, verbose=False)], return_cvbooster=True,
+        )["cvbooster"]  # fmt: skip
+        assert found.best_iteration == 1
+        for booster in found.boosters:
+            np.testing.assert_array_equal(booster.predict(FEATURES), start.predict(FEATURES, num_iteration=1))
+
+
 class TestCrossValidation:
     @staticmethod
     def groups_seen(objective):
@@ -278,6 +319,20 @@ class TestCrossValidation:
 
     def test_groups_are_whole_for_an_objective_named_by_a_string(self):
         assert all((sizes == SIZES[0]).all() for sizes in self.groups_seen("lambdarank"))
+
+    def test_rows_of_a_fold_can_be_read(self):
+        """What shows that queries are split: which rows of which data set a fold holds."""
+        seen = []
+
+        def look(preds, data):
+            seen.append((data.used_indices, data.reference.get_group()))
+            return "any", 1.0, True
+
+        rows = np.arange(ROWS)
+        lgb.cv(PARAMS, dataset(), 1, folds=[(rows[::2], rows[1::2])], feval=look)
+        ((used, sizes),) = seen
+        np.testing.assert_array_equal(used, rows[1::2])
+        np.testing.assert_array_equal(sizes, SIZES)
 
     def test_queries_are_split_without_a_word_for_an_objective_of_ones_own(self):
         def squares(preds, data):

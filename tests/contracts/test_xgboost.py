@@ -97,12 +97,14 @@ class TestCustomMetric:
 class Writes(xgb.callback.TrainingCallback):
     """Write values of full precision into the log."""
 
+    name = "mine"
+
     def __init__(self, values):
         super().__init__()
         self.values = values
 
     def after_iteration(self, model, epoch, evals_log):
-        evals_log.setdefault("written", {}).setdefault("mine", []).append(self.values[epoch])
+        evals_log.setdefault("written", {}).setdefault(self.name, []).append(self.values[epoch])
         return False
 
 
@@ -155,6 +157,69 @@ class TestCallbacks:
         assert booster.best_iteration == 7
 
 
+class TestSecondStopping:
+    def test_two_of_its_own_write_into_one_pair_of_attributes(self):
+        """So that the one with save_best cuts the model at the other's best round."""
+        logged = [Writes([1.0, 2.0, 3.0, 2.0]), Writes([3.0, 2.0, 1.0, 4.0])]
+        logged[1].name = "second"
+        stops = [
+            xgb.callback.EarlyStopping(rounds=9, metric_name=name, data_name="written", maximize=True, save_best=cut)
+            for name, cut in (("mine", True), ("second", False))
+        ]
+        booster, curves = train(4, callbacks=[*logged, *stops])
+        assert np.argmax(curves["written"]["mine"]) == 2
+        assert booster.num_boosted_rounds() == 4
+
+    def test_who_comes_after_the_one_that_stops_is_not_asked(self):
+        asked = []
+
+        class Stops(xgb.callback.TrainingCallback):
+            def __init__(self, name):
+                super().__init__()
+                self.name = name
+
+            def after_iteration(self, model, epoch, evals_log):
+                asked.append(self.name)
+                return True
+
+        train(3, callbacks=[Stops("first"), Stops("second")])
+        assert len(asked) == 1
+
+    def test_a_round_is_cut_from_the_booster_that_callbacks_saw(self):
+        seen = []
+
+        class Cuts(xgb.callback.TrainingCallback):
+            def after_training(self, model):
+                seen.append(model)
+                return model[:1]
+
+        class Looks(Cuts):
+            def after_training(self, model):
+                seen.append(model)
+                return model
+
+        train(3, callbacks=[Cuts(), Looks()])
+        assert [model.num_boosted_rounds() for model in seen] in ([3, 1], [3, 3])
+
+
+class TestContinued:
+    def test_all_rounds_are_gone_on_from_and_attributes_stay(self):
+        start, _ = train(5)
+        start.set_attr(best_iteration="1", best_score="0.5")
+        booster = xgb.train(PARAMS, matrix(), 2, xgb_model=start)
+        assert booster.num_boosted_rounds() == 7
+        assert booster.best_iteration == 1  # which an estimator would predict with, whatever was learnt since
+        np.testing.assert_array_equal(
+            booster.predict(matrix(), iteration_range=(0, 5)), start.predict(matrix(), iteration_range=(0, 5))
+        )
+
+    def test_its_own_stopping_does_not_know_the_model_before(self):
+        start, _ = train(5)
+        stop = xgb.callback.EarlyStopping(rounds=1, metric_name="mine", data_name="written", maximize=True)
+        booster = xgb.train(PARAMS, matrix(), 2, xgb_model=start, callbacks=[Writes([0.0, 0.0]), stop])
+        assert booster.best_iteration == 5
+
+
 def test_a_metric_given_to_the_estimator_is_called_by_query_and_weighted_by_size():
     labels = np.zeros(ROWS)
     labels[0] = 1
@@ -198,3 +263,12 @@ def test_spark_accepts_named_metrics_only():
     source = (Path(xgb.__file__).parent / "spark" / "core.py").read_text(encoding="utf-8")
     assert "Only string type or list of string type 'eval_metric' param is allowed." in source
     assert "custom_metric" not in source
+
+
+def test_spark_sends_callbacks_in_a_pickle():
+    """Read in the source: that of an estimator by name, that of a training in the closure of its tasks."""
+    source = (Path(xgb.__file__).parent / "spark" / "core.py").read_text(encoding="utf-8")
+    assert "cloudpickle.dumps(callbacks)" in source
+    unsupported = source.partition("_unsupported_train_params = {")[2].partition("}")[0]
+    assert "callbacks" not in unsupported
+    assert "evals_result" in unsupported

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .._bound import Panel, WeakIdentityMap, by_size, clash, positive_int
-from .results import REMEDY, builtin_names, name_of
+from .folds import check_whole_queries
+from .results import REMEDY, builtin_names, name_of, note_evaluator
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -30,7 +31,8 @@ def feval(
     """Return a `feval` for `lightgbm.train` and `lightgbm.cv` that logs metrics on the grouped validation data.
 
     Labels, groups and weights come from each `Dataset`; everything that depends on them alone is worked out in the
-    first round.
+    first round. Queries must be whole: `lightgbm.cv` splits them without a word where `folds` does, or where the
+    objective is a function of your own; that is refused here.
 
     Parameters
     ----------
@@ -49,9 +51,9 @@ def feval(
     Raises
     ------
     ValueError
-        At once for unknown metrics; in the first round for a Dataset without groups, labels that do not suit the
-        metrics, or a name that a built-in metric has too; in any round for NaN scores (`keep` then has the model and
-        the rounds before).
+        At once for unknown metrics; in the first round for a Dataset without groups, one that holds only some documents
+        of a query of the Dataset that it was cut out of, labels that do not suit the metrics, or a name that a built-in
+        metric has too; in any round for NaN scores (`keep` then has the model and the rounds before).
 
     Examples
     --------
@@ -121,25 +123,31 @@ class _Adapter:
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.panel, self.every)
 
-    def _evaluate(self, scores: Any, labels: Any, group: Any, weight: Any, params: Any = None) -> list[EvalTuple]:
+    def _evaluate(
+        self, scores: Any, labels: Any, group: Any, weight: Any, dataset: lgb.Dataset | None = None
+    ) -> list[EvalTuple]:
         bound = self._bound.get(labels)
         if bound is None or bound.group is not group or bound.weight is not weight:
-            bound = self._bind(labels, group, weight, params)
+            bound = self._bind(labels, group, weight, dataset)
         before = bound.rounds.get(scores) or 0
         bound.rounds.set(scores, before + 1)
+        if not before:
+            note_evaluator(labels, bound.evaluator)
         if before % self.every:
             return []
         where = f" on {name_of(labels) or by_size(bound.evaluator.judgments)}"
         values = self.panel.evaluate(bound.evaluator, scores, round_number=before + 1, where=where)
         return [(name, value, True) for name, value in zip(self.panel.names, values, strict=True)]
 
-    def _bind(self, labels: Any, group: Any, weight: Any, params: Any) -> _Bound:
+    def _bind(self, labels: Any, group: Any, weight: Any, dataset: lgb.Dataset | None) -> _Bound:
         if group is None:
             raise ValueError(
                 "the data set has no groups: give it group= (documents per query), as ranking metrics need queries"
             )
-        for name in set(self.panel.names) & builtin_names(params or {}):
-            raise clash(name, "LightGBM", REMEDY)
+        if dataset is not None:
+            check_whole_queries(dataset)
+            for name in set(self.panel.names) & builtin_names(dataset.params or {}):
+                raise clash(name, "LightGBM", REMEDY)
         bound = _Bound(self.panel.bind(labels, group=group, weight=weight), group, weight, WeakIdentityMap())
         self._bound.set(labels, bound)
         return bound
@@ -152,9 +160,7 @@ class Feval(_Adapter):
         """Return (name, value, True) of each metric, or nothing in rounds that are left out."""
         if not hasattr(eval_data, "get_label"):
             raise TypeError("feval is for lightgbm.train and lightgbm.cv; give LGBMRanker.fit eval_metric(…)")
-        return self._evaluate(
-            preds, eval_data.get_label(), eval_data.get_group(), eval_data.get_weight(), eval_data.params
-        )
+        return self._evaluate(preds, eval_data.get_label(), eval_data.get_group(), eval_data.get_weight(), eval_data)
 
 
 class EvalMetric(_Adapter):

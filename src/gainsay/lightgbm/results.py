@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import warnings
+import weakref
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .._bound import WeakIdentityMap
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import lightgbm as lgb
     from lightgbm.callback import CallbackEnv
+
+    from ..evaluation import Evaluator
 
 REMEDY = "Leave it out of params['metric'] (metric='None' turns the built-ins off)"
 
@@ -36,21 +42,64 @@ _names: WeakIdentityMap[str] = WeakIdentityMap()
 """What data sets are called, by their labels; LightGBM does not tell an evaluation function, but it tells callbacks."""
 
 
+_evaluators: WeakIdentityMap[dict[str, weakref.ref[Evaluator]]] = WeakIdentityMap()
+"""Who evaluates data sets, by their labels and the name of the metric."""
+
+
 def note_names(model: Any) -> None:
     """Remember what the data sets of a training, or of each fold of a cross-validation, are called."""
     folds = getattr(model, "boosters", None)
     for number, booster in enumerate([model] if folds is None else folds, start=1):
         suffix = "" if folds is None else f" of fold {number}"
-        names = [booster._train_data_name, *booster.name_valid_sets]
-        for name, dataset in zip(names, [booster.train_set, *booster.valid_sets], strict=True):
-            labels = None if dataset is None else dataset.get_label()
+        for name, dataset in _datasets(booster):
+            labels = dataset.get_label()
             if labels is not None:
                 _names.set(labels, f"{name!r}{suffix}")
+
+
+def _datasets(booster: lgb.Booster) -> Iterator[tuple[str, lgb.Dataset]]:
+    """Yield the data sets of a training by name, that which is trained on first."""
+    names = [booster._train_data_name, *booster.name_valid_sets]
+    for name, dataset in zip(names, [booster.train_set, *booster.valid_sets], strict=True):
+        if dataset is not None:
+            yield name, dataset
+
+
+def note_evaluator(labels: Any, evaluator: Evaluator) -> None:
+    """Remember who evaluates the data set with these very labels."""
+    own = dict.fromkeys(evaluator.names, weakref.ref(evaluator))
+    _evaluators.set(labels, {**(_evaluators.get(labels) or {}), **own})
+
+
+def starting_values(booster: lgb.Booster) -> dict[tuple[str, str], float]:
+    """Return the values of the model that a training continues, by data set and metric, as far as we evaluate them.
+
+    LightGBM hands each data set the scores of that model as its initial ones.
+    """
+    found: dict[tuple[str, str], float] = {}
+    for name, dataset in _datasets(booster):
+        scores = dataset.get_init_score()
+        known = _evaluators.get(dataset.get_label()) or {}
+        means: dict[int, dict[str, float]] = {}
+        for metric, reference in known.items():
+            evaluator = reference()
+            if scores is not None and evaluator is not None:
+                if id(evaluator) not in means:
+                    means[id(evaluator)] = evaluator(scores).mean
+                found[name, metric] = means[id(evaluator)][metric]
+    return found
 
 
 def name_of(labels: Any) -> str | None:
     """Return what the data set with these very labels is called, if a callback has seen its training."""
     return _names.get(labels)
+
+
+def with_value(entry: Any, value: float) -> Any:
+    """Return an evaluation result of LightGBM, one of a training, with another value."""
+    if hasattr(entry, "dataset_name"):
+        return type(entry)(entry.dataset_name, entry.metric_name, value, entry.maximize)
+    return (*entry[:2], value, *entry[3:])
 
 
 def first_validation_set(env: CallbackEnv, results: list[Result]) -> str | None:

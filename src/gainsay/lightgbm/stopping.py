@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+import warnings
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import lightgbm as lgb
 from lightgbm.callback import CallbackEnv, EarlyStopException
 
 from .._arrays import nearest
-from .._bound import clash, is_ours, metric_name, name_or_none, not_negative, positive_int
-from .results import REMEDY, Result, first_validation_set, is_dart, note_names, read
+from .._bound import WeakIdentityMap, clash, is_ours, metric_name, name_or_none, not_negative, positive_int
+from .results import (
+    REMEDY,
+    Result,
+    first_validation_set,
+    is_dart,
+    note_names,
+    read,
+    starting_values,
+    with_value,
+)
 
 if TYPE_CHECKING:
     from ..metrics.names import MetricLike
@@ -28,7 +39,15 @@ def early_stopping(
     `lightgbm.cv` and the scikit-learn estimators, for built-in metrics as well as ours, and with `every=n`. It sets
     `best_iteration` to the first round with the best value, and `best_score` to the values of that round, whether
     training was stopped or ran to its end. As LightGBM's own, it does nothing under dart, where later rounds change
-    earlier trees.
+    earlier trees. One of these may serve several trainings, one after the other or in several threads at once. Beside
+    LightGBM's own (`early_stopping_round`, `lightgbm.early_stopping`) the one that stops the training first sets both;
+    where both would in one round, this one does.
+
+    Where a training continues a model (`init_model`), the first of its rounds must be better than that model with all
+    of its rounds. If none is, `best_iteration` is the number of rounds of that model, so that it is what predicts and
+    is saved, and `best_score` holds its values, those of our metrics. Under a metric that `feval` or `eval_metric` does
+    not evaluate, the value of that model is not known, and a warning says so; as in `lightgbm.cv`, which counts the
+    rounds of a continued model from 0.
 
     Parameters
     ----------
@@ -54,67 +73,109 @@ def early_stopping(
     return EarlyStopping(metric, rounds, dataset, min_delta, verbose)
 
 
+@dataclass
+class _Run:
+    """What is known of one training."""
+
+    enabled: bool
+    best_round: int
+    seen_round: int = 0
+    chosen: str | None = None
+    best: Result | None = None
+    best_results: Any = None
+
+
 class EarlyStopping:
     """A callback for LightGBM; made by `early_stopping`."""
 
     def __init__(self, metric: MetricLike, rounds: int, dataset: str | None, min_delta: float, verbose: bool) -> None:
-        self.order = 30  # after the recording callbacks; LightGBM overlooks class attributes here
+        self.order = 29  # after the recording callbacks, before its own stopping; LightGBM overlooks class attributes
         self.before_iteration = False
         self.metric = metric_name(metric)
         self.rounds = positive_int("rounds", rounds, "boosting rounds")
         self.dataset = name_or_none("dataset", dataset)
         self.min_delta = not_negative("min_delta", min_delta)
         self.verbose = verbose
-        self._start()
+        self._runs: WeakIdentityMap[_Run] = WeakIdentityMap()
 
-    def _start(self) -> None:
-        self._enabled = True
-        self._chosen: str | None = None
-        self._best: Result | None = None
-        self._best_round = self._seen_round = 0
-        self._best_results: Any = None
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.metric, self.rounds, self.dataset, self.min_delta, self.verbose)
 
     def __call__(self, env: CallbackEnv) -> None:
         """Look at the values of a round; raise LightGBM's `EarlyStopException` to stop."""
-        if env.iteration == env.begin_iteration:
-            self._start()
-            self._enabled = not is_dart(env)
-            note_names(env.model)
-            self._say(f"Training until {self.metric} does not improve for {self.rounds} rounds")
-        if not self._enabled:
+        run = self._runs.get(env.model)
+        if run is None or env.iteration == env.begin_iteration:
+            run = self._start(env)
+        if not run.enabled:
             return
-        current = self._find(env)
+        current = self._find(env, run)
         if current is not None:
-            self._seen_round = env.iteration
-            if self._improves(current):
-                self._best, self._best_round, self._best_results = current, env.iteration, env.evaluation_result_list
+            run.seen_round = env.iteration
+            if self._improves(current, run.best):
+                run.best, run.best_round, run.best_results = current, env.iteration, env.evaluation_result_list
         last = env.iteration == env.end_iteration - 1
-        waited = self._seen_round > self._best_round and env.iteration - self._best_round >= self.rounds
-        if self._best is not None and (last or waited):
+        waited = run.seen_round > run.best_round and env.iteration - run.best_round >= self.rounds
+        if run.best is not None and (last or waited):
             happened = "Did not stop early" if last else "Early stopping"
+            better = "" if run.best_round >= env.begin_iteration else "no round is better than the model continued, "
             self._say(
-                f"{happened}, best iteration is {self._best_round + 1} "
-                f"with {self.metric} = {self._best.value:.6g} on {self._best.dataset}"
+                f"{happened}, {better}best iteration is {run.best_round + 1} "
+                f"with {self.metric} = {run.best.value:.6g} on {run.best.dataset}"
             )
-            raise EarlyStopException(self._best_round, self._best_results)
+            self._runs.forget(env.model)
+            raise EarlyStopException(run.best_round, run.best_results)
 
-    def _improves(self, current: Result) -> bool:
-        if self._best is None:
+    def _start(self, env: CallbackEnv) -> _Run:
+        """Begin with a training; where it continues a model, with the value of that."""
+        run = _Run(enabled=not is_dart(env), best_round=env.begin_iteration - 1)
+        self._runs.set(env.model, run)
+        note_names(env.model)
+        self._say(f"Training until {self.metric} does not improve for {self.rounds} rounds")
+        if not run.enabled:
+            return run
+        first = self._find(env, run)
+        if first is None or not _continues(env):
+            return run
+        values = {} if hasattr(env.model, "boosters") else starting_values(env.model)
+        value = values.get((first.dataset, first.metric))
+        if value is None:
+            warnings.warn(self._unknown(env), stacklevel=3)
+            return run
+        run.best = first._replace(value=value)
+        entries = [(entry, values.get(read(entry)[:2])) for entry in env.evaluation_result_list or []]
+        run.best_results = [with_value(entry, known) for entry, known in entries if known is not None]
+        return run
+
+    def _unknown(self, env: CallbackEnv) -> str:
+        """Say that a training goes on from a model whose value is not known."""
+        if hasattr(env.model, "boosters"):
+            return (
+                "lightgbm.cv counts the rounds of a continued model from 0, and early stopping does not know the value "
+                "of that model: best_iteration counts new rounds only, and may be that of a worse model"
+            )
+        advice = "" if is_ours(self.metric) else ", or stop on a metric of gainsay's"
+        return (
+            f"early stopping on {self.metric!r} does not know the value of the model that is continued, so the best "
+            f"round may be worse than that: evaluate {self.metric!r} with gainsay's feval or eval_metric{advice}"
+        )
+
+    def _improves(self, current: Result, best: Result | None) -> bool:
+        if best is None:
             return current.value == current.value  # NaN is no start
         if current.maximize:
-            return current.value > self._best.value + self.min_delta
-        return current.value < self._best.value - self.min_delta
+            return current.value > best.value + self.min_delta
+        return current.value < best.value - self.min_delta
 
-    def _find(self, env: CallbackEnv) -> Result | None:
+    def _find(self, env: CallbackEnv, run: _Run) -> Result | None:
         """Return this round's value, None in a round that is left out; in the first round say if it does not occur."""
         results = [read(entry) for entry in env.evaluation_result_list or []]
         if env.iteration == env.begin_iteration:
-            self._chosen = self.dataset or first_validation_set(env, results)
-        found = [result for result in results if (result.dataset, result.metric) == (self._chosen, self.metric)]
+            run.chosen = self.dataset or first_validation_set(env, results)
+        found = [result for result in results if (result.dataset, result.metric) == (run.chosen, self.metric)]
         if len(found) > 1:
             raise clash(self.metric, "LightGBM", REMEDY)
         if not found and env.iteration == env.begin_iteration:
-            raise ValueError(self._missing(results, self._chosen))
+            raise ValueError(self._missing(results, run.chosen))
         return found[0] if found else None
 
     def _missing(self, results: list[Result], dataset: str | None) -> str:
@@ -143,3 +204,9 @@ class EarlyStopping:
     def _say(self, text: str) -> None:
         if self.verbose:
             lgb.basic._log_info(text)
+
+
+def _continues(env: CallbackEnv) -> bool:
+    """Return whether a training goes on from a model."""
+    folds = getattr(env.model, "boosters", None)
+    return env.begin_iteration > 0 if folds is None else folds[0].current_iteration() > env.iteration + 1

@@ -16,6 +16,15 @@ if TYPE_CHECKING:
 
 REMEDY = "Leave it out of params['eval_metric'] (disable_default_eval_metric=True turns the objective's own off)"
 
+
+def in_estimators(metrics: Any) -> str:
+    """Return what works in estimators, on a cluster too."""
+    return (
+        f"give XGBRanker a callback, EvaluateRanking({{'valid': (X, y, qid)}}, {metrics}); with such arrays in memory, "
+        "DaskXGBRanker and SparkXGBRanker take it too"
+    )
+
+
 _loggers: WeakIdentityMap[list[Logger]] = WeakIdentityMap()
 """The callbacks that log into a training, by its booster, until it ends.
 
@@ -28,18 +37,17 @@ class Logger(TrainingCallback):
 
     def __init__(self) -> None:
         super().__init__()
-        self._logged: int | None = None
+        self._logged: WeakIdentityMap[int] = WeakIdentityMap()
 
     def before_training(self, model: Any) -> Any:
-        """Start anew, and let early stopping know."""
-        self._logged = None
-        _loggers.set(model, [*(_loggers.get(model) or []), self])
+        """Let early stopping know."""
+        _loggers.set(model, [*loggers(model), self])
         return model
 
     def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
         """Log; never stops training."""
-        if self._logged != epoch:
-            self._logged = epoch
+        if self._logged.get(model) != epoch:
+            self._logged.set(model, epoch)
             self.log_round(model, epoch, evals_log)
         return False
 
@@ -52,10 +60,19 @@ class Logger(TrainingCallback):
         """Write into the history."""
         raise NotImplementedError
 
+    def value_after(self, model: Any, rounds: int, data_name: str, metric: str) -> float | None:
+        """Return the value of the model cut after some rounds, if it is this callback that logs it."""
+        return None
+
+
+def loggers(model: Any) -> list[Logger]:
+    """Return the callbacks that log into a training."""
+    return _loggers.get(model) or []
+
 
 def log_first(model: Any, epoch: int, evals_log: Any) -> None:
     """Have all callbacks that log into a training do so for this round, if they have not yet."""
-    for logger in _loggers.get(model) or []:
+    for logger in loggers(model):
         logger.after_iteration(model, epoch, evals_log)
 
 

@@ -11,7 +11,7 @@ import xgboost as xgb
 
 from .._bound import Panel, clash, positive_int
 from .._parts import Part
-from .binding import REMEDY, BoundMatrix, Logger, sums_of
+from .binding import REMEDY, BoundMatrix, Logger, in_estimators, sums_of
 from .workers import means_over_workers
 
 if TYPE_CHECKING:
@@ -33,11 +33,15 @@ class EvaluateRanking(Logger):
     """A callback that evaluates data sets after every round and logs full precision.
 
     It writes into the history that XGBoost prints, returns as `evals_result`, and looks at for early stopping. Works
-    in `xgboost.train` and `XGBRanker`; in `xgboost.cv` and
-    `xgboost.dask.train`, where each fold or worker has data of its own, take `custom_metric`. Workers that each make
-    their own, with the data that they hold, log the means over the queries of all.
+    in `xgboost.train` and `XGBRanker`, and with arrays in memory in `DaskXGBRanker` and `SparkXGBRanker`, where every
+    worker evaluates all of them. In `xgboost.cv` and `xgboost.dask.train`, where each fold or worker has data of its
+    own, take `custom_metric`. Workers that each make their own, with the data that they hold, log the means over the
+    queries of all.
 
-    A pickle of it (that of an `XGBRanker` with its callbacks, say) does not hold the data, and cannot train again.
+    Given as `(X, y, qid)` it can be copied, cloned and pickled, and evaluates the same data afterwards: in searches of
+    scikit-learn with several processes, or on the workers of a cluster. The pickle of a ranker that has it among its
+    callbacks holds these data then (`ranker.set_params(callbacks=None)` leaves them out, `save_model` writes the model
+    alone). They are read when it is made: do not change them in place. XGBoost cannot pickle a matrix.
 
     Parameters
     ----------
@@ -96,14 +100,16 @@ class EvaluateRanking(Logger):
         self.panel = Panel(metrics, convention, negative_labels, n_jobs)
         self.every = positive_int("every", every, "rounds")
         self.missing = missing
+        self._given: dict[str, Any] = dict(datasets)
         self._bound = {name: self._bind(name, data) for name, data in datasets.items()}
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _without_data, (self.panel, self.every)
+        given = {name: None if isinstance(data, xgb.DMatrix) else data for name, data in self._given.items()}
+        return _again, (self.panel, self.every, self.missing, given)
 
     def __copy__(self) -> EvaluateRanking:
-        copy = _without_data(self.panel, self.every)
-        copy.missing, copy._bound = self.missing, dict(self._bound)
+        copy = _again(self.panel, self.every, self.missing, dict(self._given))
+        copy._bound = dict(self._bound)
         return copy
 
     def __deepcopy__(self, memo: Any) -> EvaluateRanking:
@@ -135,15 +141,18 @@ class EvaluateRanking(Logger):
 
     def before_training(self, model: Any) -> Any:
         """Refuse cross-validation, which has data sets of its own; read what has been set anew in a matrix."""
-        if not self._bound:
+        lost = next((name for name, data in self._given.items() if data is None), None)
+        if lost is not None:
             raise ValueError(
-                "this EvaluateRanking came out of a pickle, which does not hold its data: make a new one; in "
-                "xgboost.dask.train take custom_metric, with full_precision where six digits are too few"
+                f"data set {lost!r} was a matrix and this EvaluateRanking came out of a pickle, which cannot hold it: "
+                f"{in_estimators(list(self.panel.names))}; in xgboost.dask.train take custom_metric, with "
+                "full_precision where six digits are too few"
             )
         if not isinstance(model, xgb.Booster):
             raise ValueError("EvaluateRanking evaluates the data sets given to it; in xgboost.cv take custom_metric")
-        for name, (data, _, bound) in self._bound.items():
-            if bound is not None and bound.outdated(data):
+        for name, data in self._given.items():
+            known = self._bound.get(name)
+            if known is None or (known.bound is not None and known.bound.outdated(data)):
                 self._bound[name] = self._bind(name, data)
         return super().before_training(model)
 
@@ -151,20 +160,32 @@ class EvaluateRanking(Logger):
         """Evaluate and log."""
         if epoch % self.every:
             return
-        for data_name, (data, part, _) in self._bound.items():
+        for data_name in self._bound:
             history = evals_log.setdefault(data_name, {})
-            sums = partial(sums_of, part, model.predict(data), epoch + 1, f" on {data_name!r}")
-            values = means_over_workers(sums, len(self.panel.names))
-            for name, value in zip(self.panel.names, values, strict=True):
+            for name, value in zip(self.panel.names, self._values(model, data_name, epoch + 1), strict=True):
                 curve = history.setdefault(name, [])
                 if len(curve) != epoch // self.every:
                     raise clash(name, "XGBoost", REMEDY)
                 curve.append(value)
 
+    def value_after(self, model: Any, rounds: int, data_name: str, metric: str) -> float | None:
+        """Return the value of the model cut after some rounds, if it is this callback that logs it."""
+        if data_name not in self._bound or metric not in self.panel.names:
+            return None
+        values = self._values(model, data_name, rounds, iteration_range=(0, rounds))
+        return values[self.panel.names.index(metric)]
 
-def _without_data(panel: Panel, every: int) -> EvaluateRanking:
-    """Return what is left of a callback in a pickle."""
+    def _values(self, model: Any, data_name: str, number: int, **cut: Any) -> list[float]:
+        """Return the mean of each metric on a data set; an error names this round."""
+        data, part, _ = self._bound[data_name]
+        sums = partial(sums_of, part, model.predict(data, **cut), number, f" on {data_name!r}")
+        return means_over_workers(sums, len(self.panel.names))
+
+
+def _again(panel: Panel, every: int, missing: float, given: dict[str, Any]) -> EvaluateRanking:
+    """Return a callback whose data are read when a training starts; None stands for a matrix that was lost."""
     callback = EvaluateRanking.__new__(EvaluateRanking)
     Logger.__init__(callback)
-    callback.panel, callback.every, callback.missing, callback._bound = panel, every, np.nan, {}
+    callback.panel, callback.every, callback.missing = panel, every, missing
+    callback._given, callback._bound = given, {}
     return callback

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING, Any
 
 import xgboost as xgb
 
 from .._bound import Panel, WeakIdentityMap, clash
-from .binding import REMEDY, BoundMatrix, Logger, sums_of
+from .baseline import note_call
+from .binding import REMEDY, BoundMatrix, Logger, in_estimators, sums_of
 from .workers import means_over_workers
 
 if TYPE_CHECKING:
@@ -28,7 +30,8 @@ def custom_metric(
     """Return a `custom_metric` for `xgboost.train`, `xgboost.cv` and `xgboost.dask.train`.
 
     XGBoost formats the values of custom metrics with six decimals; where you need all digits add `full_precision`.
-    Do not give it to `XGBRanker(eval_metric=…)`, which calls a metric query by query and ignores weights. A metric that
+    Do not give it to the `eval_metric` of `XGBRanker` or `DaskXGBRanker`, which calls a metric query by query and
+    ignores weights: estimators take `EvaluateRanking`, as a callback. A metric that
     XGBoost logs under the same name cannot be seen from here and shares its history, unless `full_precision` or our
     `early_stopping` is there to refuse it: leave it out of `eval_metric`.
 
@@ -72,8 +75,8 @@ class CustomMetric:
 
     def __init__(self, panel: Panel) -> None:
         self.panel = panel
-        self.unread: list[list[float]] | None = None
-        """Where `full_precision` asks for them, the values of each data set since it last read them."""
+        self._unread: dict[int, list[list[float]]] = {}
+        """By thread, where `full_precision` asks for them, the values of each data set since it last read them."""
         self._bound: WeakIdentityMap[BoundMatrix] = WeakIdentityMap()
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -83,21 +86,42 @@ class CustomMetric:
         """Return (name, value) of each metric."""
         if not isinstance(dmatrix, xgb.DMatrix):
             raise TypeError(
-                "custom_metric is for xgboost.train and xgboost.cv; give XGBRanker a callback, "
-                f"EvaluateRanking({{'valid': (X, y, qid)}}, {list(self.panel.names)})"
+                "custom_metric is for xgboost.train, xgboost.cv and xgboost.dask.train; "
+                + in_estimators(list(self.panel.names))
             )
+        note_call(self, dmatrix)
         values = means_over_workers(lambda: self._sums(predt, dmatrix), len(self.panel.names))
-        if self.unread is not None:
-            self.unread.append(values)
+        if (unread := self._unread.get(threading.get_ident())) is not None:
+            unread.append(values)
         return list(zip(self.panel.names, values, strict=True))
 
+    def read(self, *, further: bool = True) -> list[list[float]]:
+        """Return the values of each data set since this was last called in this thread; keep further ones or none."""
+        values = self._unread.pop(threading.get_ident(), [])
+        if further:
+            self._unread[threading.get_ident()] = []
+        return values
+
+    def value_after(self, model: Any, rounds: int, dmatrix: xgb.DMatrix, metric: str) -> float:
+        """Return the value of one metric for a model cut after some rounds, on a matrix that was evaluated before."""
+
+        def sums() -> Floats:
+            bound = self._bind(dmatrix)
+            return sums_of(bound.part, model.predict(dmatrix, iteration_range=(0, rounds)), rounds, bound.where)
+
+        return means_over_workers(sums, len(self.panel.names))[self.panel.names.index(metric)]
+
     def _sums(self, predt: Any, dmatrix: xgb.DMatrix) -> Floats:
+        bound = self._bind(dmatrix)
+        bound.rounds += 1
+        return sums_of(bound.part, predt, bound.rounds, bound.where)
+
+    def _bind(self, dmatrix: xgb.DMatrix) -> BoundMatrix:
         bound = self._bound.get(dmatrix)
         if bound is None or bound.outdated(dmatrix):
             bound = BoundMatrix(self.panel, dmatrix)
             self._bound.set(dmatrix, bound)
-        bound.rounds += 1
-        return sums_of(bound.part, predt, bound.rounds, bound.where)
+        return bound
 
 
 def full_precision(log: CustomMetric) -> FullPrecision:
@@ -145,16 +169,19 @@ class FullPrecision(Logger):
             raise TypeError(f"log must be what gainsay.xgboost.custom_metric returned, got {type(log).__name__}")
         self.log = log
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.log,)
+
     def before_training(self, model: Any) -> Any:
         """Have the values kept."""
         if not isinstance(model, xgb.Booster):
             raise ValueError("full_precision has no meaning in xgboost.cv, whose values are means over folds")
-        self.log.unread = []
+        self.log.read()
         return super().before_training(model)
 
     def log_round(self, model: Any, epoch: int, evals_log: Any) -> None:
         """Replace the rounded values of this round."""
-        unread, self.log.unread = self.log.unread or [], []
+        unread = self.log.read()
         names = self.log.panel.names
         if not evals_log:
             raise ValueError("full_precision has nothing to put in: no data set is evaluated; give evals=[…]")
@@ -169,5 +196,5 @@ class FullPrecision(Logger):
 
     def after_training(self, model: Any) -> Any:
         """Have nothing kept any more."""
-        self.log.unread = None
+        self.log.read(further=False)
         return super().after_training(model)

@@ -3,39 +3,22 @@
 from __future__ import annotations
 
 import json
+import threading
 import warnings
+import weakref
 from typing import TYPE_CHECKING, Any
 
 import xgboost as xgb
 from xgboost.callback import TrainingCallback
 
 from .._arrays import nearest
-from .._bound import clash, is_ours, metric_name, name_or_none, not_negative, positive_int
+from .._bound import WeakIdentityMap, clash, is_ours, metric_name, name_or_none, not_negative, positive_int
+from .baseline import Cuts, listen
 from .binding import REMEDY, log_first
+from .directions import direction
 
 if TYPE_CHECKING:
     from ..metrics.names import MetricLike
-
-_HIGHER_IS_BETTER = ("auc", "aucpr", "pre", "map", "ndcg", "interval-regression-accuracy")
-_LOWER_IS_BETTER = (
-    "rmse",
-    "rmsle",
-    "mae",
-    "mape",
-    "mphe",
-    "logloss",
-    "error",
-    "merror",
-    "mlogloss",
-    "poisson-nloglik",
-    "gamma-nloglik",
-    "cox-nloglik",
-    "gamma-deviance",
-    "tweedie-nloglik",
-    "aft-nloglik",
-    "quantile",
-    "expectile",
-)
 
 
 def early_stopping(
@@ -51,7 +34,17 @@ def early_stopping(
 
     Our metrics are maximised, always. (XGBoost's own callback guesses the direction from the name, so that it minimises
     `mrr`.) It sets `best_iteration` and `best_score`, whether training was stopped or ran to its end, and may serve
-    several trainings one after the other.
+    several trainings, one after the other or in several threads at once.
+
+    Beside a stopping of XGBoost's own (`early_stopping_rounds`, `xgboost.callback.EarlyStopping`) it keeps its own
+    record. With `save_best` the model is cut after the best round of this record, and both attributes name that;
+    without it they are those of the stopping that ended the training: XGBoost's, unless it was this one. A training
+    with two of these is refused.
+
+    Where a training continues a model (`xgb_model`), the first of its rounds must be better than that model: with all
+    of its rounds, or with those up to its own `best_iteration`, whichever is better. If none is, `best_iteration` and
+    `best_score` are those of that model, and `save_best` returns it. The values are worked out for the metrics of
+    `EvaluateRanking` and `custom_metric`; under any other a warning says that they are not known.
 
     Parameters
     ----------
@@ -76,10 +69,45 @@ def early_stopping(
     Raises
     ------
     ValueError
-        At once for `maximize=False` with a metric of ours. In the first round, where the metric or data set does not
-        occur; the message lists those that do.
+        At once for `maximize=False` with a metric of ours. Before training, where there is another one of these among
+        the callbacks. In the first round, where the metric or data set does not occur; the message lists those that do.
     """
     return EarlyStopping(metric, rounds, data_name, min_delta, maximize, save_best, verbose)
+
+
+_stoppings: WeakIdentityMap[EarlyStopping] = WeakIdentityMap()
+"""The one of these that a training has, by its booster, until it ends."""
+
+
+class _Run:
+    """What is known of one training.
+
+    Rounds are counted from 0 in this training; that before them, -1, is the model that is continued.
+    """
+
+    def __init__(self, model: Any) -> None:
+        self.model = weakref.ref(model)  # another callback may hand on a model that it has cut
+        self.first_round: int = model.num_boosted_rounds()
+        self.best_before: str | None = model.attr("best_iteration") if self.first_round else None
+        self.history: Any = {}
+        self.looked_epoch = -1
+        self.chosen: str | None = None
+        self.seen = 0
+        self.best: float | None = None
+        self.best_epoch = self.seen_epoch = 0
+        self.continues = self.fired = False
+
+    @property
+    def best_round(self) -> int:
+        """The best round, counted from 0 in the model."""
+        return self.first_round + self.best_epoch
+
+    @property
+    def cuts(self) -> list[int]:
+        """The numbers of rounds after which the model that is continued may be cut: at its best one, and not at all."""
+        best = (self.best_before or "").strip()
+        rounds = int(best) + 1 if best.isdigit() else self.first_round
+        return sorted({min(rounds, self.first_round), self.first_round})
 
 
 class EarlyStopping(TrainingCallback):
@@ -100,15 +128,28 @@ class EarlyStopping(TrainingCallback):
         self.rounds = positive_int("rounds", rounds, "boosting rounds")
         self.data_name = name_or_none("data_name", data_name)
         self.min_delta = not_negative("min_delta", min_delta)
-        self.maximize = _direction(self.metric, maximize)
+        self.maximize = direction(self.metric, maximize)
         self.save_best = save_best
         self.verbose = verbose
+        self._runs: dict[int, _Run] = {}
+        """By thread: the model that ends a training need not be the one that began it."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        given = (self.metric, self.rounds, self.data_name, self.min_delta, self.maximize, self.save_best, self.verbose)
+        return type(self), given
 
     def before_training(self, model: Any) -> Any:
         """Start anew."""
+        other = _stoppings.get(model)
+        if other is not None and other is not self:
+            raise ValueError(
+                f"two early_stopping callbacks in one training, on {other.metric!r} and on {self.metric!r}: a model is "
+                "cut at one round only. Keep one, and read the best round of the other metric off evals_result"
+            )
         if self.save_best and not isinstance(model, xgb.Booster):
             raise ValueError("save_best has no meaning in xgboost.cv, which returns no model")
-        if isinstance(model, xgb.Booster) and _is_dart(model):
+        dart = isinstance(model, xgb.Booster) and _is_dart(model)
+        if dart:
             if self.save_best:
                 raise ValueError(
                     "save_best has no meaning under dart: later rounds change earlier trees, so that a model cut after "
@@ -118,64 +159,110 @@ class EarlyStopping(TrainingCallback):
                 "under dart later rounds change earlier trees: the model as of the best round is not to be had again",
                 stacklevel=2,
             )
-        self._first_round = model.num_boosted_rounds()
-        self._chosen: str | None = None
-        self._seen = 0
-        self._best: float | None = None
-        self._best_epoch = self._seen_epoch = 0
+        _stoppings.set(model, self)
+        run = self._runs[threading.get_ident()] = _Run(model)
+        run.continues = run.first_round > 0 and not dart
+        if run.continues:
+            listen()
         return model
 
     def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
         """Look at the values of a round; return whether to stop."""
+        run = self._runs[threading.get_ident()]
+        run.history = evals_log
         log_first(model, epoch, evals_log)
-        curve = self._curve(evals_log)
+        self._look(run, model, epoch)
+        waited = run.seen_epoch > run.best_epoch and epoch - max(run.best_epoch, -1) >= self.rounds
+        run.fired = run.best is not None and waited
+        if run.fired:
+            self._name_best(run, model)  # at once, since xgboost.cv and the save_best of another stopping read it
+        return run.fired
+
+    def _look(self, run: _Run, model: Any, epoch: int) -> None:
+        """Take the value of a round, if there is one."""
+        curve = self._curve(run)
         if curve is None:
-            raise ValueError(self._missing(evals_log))
+            raise ValueError(self._missing(run.history))
         if len(curve) > epoch + 1:
             raise clash(self.metric, "XGBoost", REMEDY)
-        if len(curve) > self._seen:
-            self._seen, self._seen_epoch = len(curve), epoch
+        if run.continues and run.looked_epoch < 0:
+            self._start_from(run, model)
+        run.looked_epoch = epoch
+        if len(curve) > run.seen:
+            run.seen, run.seen_epoch = len(curve), epoch
             value = float(curve[-1][0] if isinstance(curve[-1], tuple) else curve[-1])
-            if self._improves(value):
-                self._best, self._best_epoch = value, epoch
-                model.set_attr(best_score=str(value), best_iteration=str(epoch + self._first_round))
-        waited = self._seen_epoch > self._best_epoch and epoch - self._best_epoch >= self.rounds
-        return self._best is not None and waited
+            if self._improves(value, run.best, self.min_delta):
+                run.best, run.best_epoch = value, epoch
+
+    def _start_from(self, run: _Run, model: Any) -> None:
+        """Have the model that is continued set what the first round must beat."""
+        cuts = Cuts(model, self.metric, str(run.chosen), run.history)
+        for rounds in run.cuts:
+            value = cuts.value(rounds)
+            if value is None:
+                advice = "" if is_ours(self.metric) else ", or stop on a metric of gainsay's"
+                warnings.warn(
+                    f"early stopping on {self.metric!r} does not know the value of the model that is continued, so the "
+                    f"best round may be worse than that: evaluate {self.metric!r} with EvaluateRanking or "
+                    f"custom_metric{advice}",
+                    stacklevel=2,
+                )
+                return
+            if self._improves(value, run.best, 0.0):
+                run.best, run.best_epoch = value, rounds - 1 - run.first_round
 
     def after_training(self, model: Any) -> Any:
         """Say which round was the best, and cut the model there if asked to."""
-        if self._best is None:
+        run = self._runs.pop(threading.get_ident())
+        trained = run.model()
+        trained = model if trained is None else trained
+        _stoppings.forget(trained)
+        last = trained.num_boosted_rounds() - run.first_round - 1
+        if 0 <= run.looked_epoch < last:  # another callback stopped the training before this one was asked
+            self._look(run, trained, last)
+        if run.best is None:
             return model
-        if self.verbose and xgb.collective.get_rank() == 0:
-            xgb.collective.communicator_print(
-                f"Best iteration is {self._best_epoch + self._first_round} (counted from 0) "
-                f"with {self.metric} = {self._best:.6g} on {self._chosen}\n"
-            )
-        if not self.save_best:
+        cut = model.num_boosted_rounds() < trained.num_boosted_rounds()
+        others = cut or trained.attr("best_iteration") != run.best_before
+        theirs = others and not run.fired and not self.save_best
+        self._tell(run, theirs)
+        if theirs:
             return model
-        best = model.best_iteration
-        cut = model[: best + 1]
-        cut.set_attr(best_iteration=str(best), best_score=str(self._best))
-        return cut
+        chosen = trained[: run.best_round + 1] if self.save_best else model
+        self._name_best(run, chosen)
+        return chosen
 
-    def _improves(self, value: float) -> bool:
-        if self._best is None:
+    def _name_best(self, run: _Run, model: Any) -> None:
+        """Have a model say which round is the best."""
+        model.set_attr(best_score=str(run.best), best_iteration=str(run.best_round))
+
+    def _tell(self, run: _Run, theirs: bool) -> None:
+        if not self.verbose or xgb.collective.get_rank() != 0:
+            return
+        which = "No round is better than the model continued: its best" if run.best_epoch < 0 else "Best"
+        other = "; best_iteration and best_score of the model are those of another stopping" if theirs else ""
+        value = f"{self.metric} = {run.best:.6g} on {run.chosen}"
+        told = f"{which} iteration is {run.best_round} (counted from 0) with {value}{other}"
+        xgb.collective.communicator_print(f"{told}\n")
+
+    def _improves(self, value: float, best: float | None, delta: float) -> bool:
+        if best is None:
             return value == value  # NaN is no start
-        gain = value - self._best if self.maximize else self._best - value
-        return gain > self.min_delta
+        gain = value - best if self.maximize else best - value
+        return gain > delta
 
-    def _curve(self, evals_log: Any) -> list[Any] | None:
+    def _curve(self, run: _Run) -> list[Any] | None:
         """Return the values so far; None where there are none."""
-        if self._chosen is None:
-            having = [name for name, history in evals_log.items() if self.metric in history]
+        if run.chosen is None:
+            having = [name for name, history in run.history.items() if self.metric in history]
             if self.data_name is not None:
                 having = [name for name in having if name == self.data_name]
             if len(having) > 1:
                 raise ValueError(f"{self.metric!r} is logged on {', '.join(having)}: give data_name=, one of these")
             if not having:
                 return None
-            self._chosen = having[0]
-        curve: list[Any] = evals_log[self._chosen][self.metric]
+            run.chosen = having[0]
+        curve: list[Any] = run.history[run.chosen][self.metric]
         return curve
 
     def _missing(self, evals_log: Any) -> str:
@@ -203,20 +290,3 @@ def _is_dart(model: xgb.Booster) -> bool:
     trained = json.loads(model.save_config())["learner"]["gradient_booster"]
     dropout = trained.get("dart_train_param", {})
     return trained["name"] == "dart" or any(float(dropout.get(name, 0)) > 0 for name in ("rate_drop", "one_drop"))
-
-
-def _direction(metric: str, said: bool | None) -> bool:
-    """Return whether a higher value of the metric is better, where that is known or said."""
-    if said is not None:
-        if is_ours(metric) and not said:
-            raise ValueError(f"maximize=False would stop at the worst {metric}: all of our metrics are maximised")
-        return said
-    kind = metric.partition("@")[0]
-    if is_ours(metric) or kind in _HIGHER_IS_BETTER:
-        return True
-    if kind in _LOWER_IS_BETTER:
-        return False
-    raise ValueError(
-        f"it is not known whether a higher {metric!r} is better: give maximize=True or maximize=False"
-        f"{nearest(metric, (*_HIGHER_IS_BETTER, *_LOWER_IS_BETTER))}"
-    )

@@ -1,0 +1,62 @@
+"""The value of the model that a training continues, which early stopping must not fall behind."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from typing import TYPE_CHECKING, Any
+
+from .binding import loggers
+
+if TYPE_CHECKING:
+    import xgboost as xgb
+
+    from .metric import CustomMetric
+
+_calls: dict[int, list[tuple[CustomMetric, weakref.ref[xgb.DMatrix]]]] = {}
+"""By thread, which of our custom metrics were called on what in the first round of a training that continues a model.
+
+Nobody tells a callback what data sets a training has.
+"""
+
+
+def listen() -> None:
+    """Have the calls of this thread noted."""
+    _calls[threading.get_ident()] = []
+
+
+def note_call(log: CustomMetric, dmatrix: xgb.DMatrix) -> None:
+    """Note that a custom metric was called, where somebody listens."""
+    calls = _calls.get(threading.get_ident())
+    if calls is not None:
+        calls.append((log, weakref.ref(dmatrix)))
+
+
+class Cuts:
+    """The values of a model cut after few rounds, as callbacks and custom metrics of ours log them.
+
+    Made in the first round; then nobody listens any more.
+    """
+
+    def __init__(self, model: Any, metric: str, data_name: str, evals_log: Any) -> None:
+        self.model, self.metric, self.data_name = model, metric, data_name
+        self._calls = [
+            (log, dmatrix)
+            for log, reference in _calls.pop(threading.get_ident(), [])
+            if metric in log.panel.names and (dmatrix := reference()) is not None
+        ]
+        having = [name for name, history in evals_log.items() if metric in history]
+        self._place = having.index(data_name)  # XGBoost evaluates its own data sets first, in the order of this history
+
+    def value(self, rounds: int) -> float | None:
+        """Return the value after some rounds; None where it is not ours to work out."""
+        for logger in loggers(self.model):
+            value = logger.value_after(self.model, rounds, self.data_name, self.metric)
+            if value is not None:
+                return value
+        if self._place >= len(self._calls):
+            return None
+        log, dmatrix = self._calls[self._place]
+        value = log.value_after(self.model, rounds, dmatrix, self.metric)
+        exact = any(getattr(logger, "log", None) is log for logger in loggers(self.model))
+        return value if exact else float(f"{value:f}")  # the digits that XGBoost keeps
