@@ -7,8 +7,11 @@ are not finite (bounds from a single query) are null.
 - ``models``, ``metrics``: lists of names. ``primary``: the two metrics between which disagreement is looked for, or
   null where there is one metric.
 - ``missing``: list of sentences, one for each model that should be compared and is not.
-- ``queries``: how many. ``settings``: object of ``alpha``, ``rope``, ``draws``, ``seed``.
-- ``leaderboard``: object by model of, for each metric M, ``M``, ``M rank``, ``M lower``, ``M upper``.
+- ``queries``: how many have a value under some metric; ``metric_queries``: object by metric, how many it has.
+- ``iterations``: object by model of ``used``, ``held``, ``reason`` for every booster: with how many boosting rounds of how
+  many it predicted, and why (``best``, ``all``, ``given``).
+- ``settings``: object of ``alpha``, ``rope``, ``draws``, ``seed``.
+- ``leaderboard``: object by model of, for each metric M, ``M``, ``M rank``, ``M lower``, ``M upper``, ``M queries``.
 - ``winners``: object by metric.
 - ``verdict``: object, see `Verdict`; ``text`` is its paragraph.
 - ``pairs``: list of objects, see `pairs_table`.
@@ -76,6 +79,8 @@ def document(comparison: Comparison, queries: int = 50) -> dict[str, Any]:
         "primary": None if comparison.primary is None else list(comparison.primary),
         "missing": list(comparison.missing),
         "queries": comparison.query_count,
+        "metric_queries": comparison.metric_queries,
+        "iterations": {name: iteration.to_dict() for name, iteration in comparison.iterations.items()},
         "settings": {name: getattr(comparison, name) for name in ("alpha", "rope", "draws", "seed")},
         "leaderboard": comparison.leaderboard.to_dict("index"),
         "winners": comparison.winners,
