@@ -22,7 +22,9 @@ def judged():
     rng = np.random.default_rng(5)
     labels = rng.choice(4, size=QUERIES * DOCUMENTS, p=[0.5, 0.3, 0.14, 0.06])
     judgments = gs.Judgments(labels, group=[DOCUMENTS] * QUERIES, weight=rng.integers(0, 4, QUERIES))
-    scores = {name: labels * slope + rng.normal(size=len(labels)) for name, slope in zip("abc", (0.3, 0.5, 0.6))}
+    scores = {
+        name: labels * slope + rng.normal(size=len(labels)) for name, slope in zip("abc", (0.3, 0.5, 0.6), strict=True)
+    }
     return judgments, scores
 
 

@@ -379,6 +379,16 @@ class Comparison:
             )
         return self.rankings
 
+    @cached_property
+    def short_names(self) -> dict[str, str]:
+        """What each model is called where its name is too long: the same in every picture, table and sentence.
+
+        Whatever order the models come in; see `gainsay.report.names.short_names`.
+        """
+        from ..report.names import short_names
+
+        return short_names(self.models)
+
     @property
     def plot(self) -> Plots:
         """The pictures: `conflict`, `regret`, `ranks`, `pairs`, `attribution`, `queries`; of experiments `curves`."""

@@ -76,7 +76,7 @@ def pairs_table(
             On how many queries ``model_x`` is above, level and below. Unweighted.
         ``p_value M``, ``p_holm M``
             Two-sided paired t-test, raw and after Holm's correction over all pairs.
-        ``common difference M``, ``common lower M``, ``common upper M`` for both primary metrics
+        ``common difference M``, ``common lower M``, ``common upper M``, ``common p_holm M`` for both primary metrics
             The same on the queries that both have, by which `conflict` goes; only where the two have different ones.
 
     Raises
@@ -108,7 +108,7 @@ def pairs_table(
     both, columns = effects(names, level)
     conflict, common = _conflicts(both, first, second), {}
     if not panel.counts(names).alike:
-        kept = [f"{what} {metric}" for metric in names for what in ("difference", "lower", "upper")]
+        kept = [f"{what} {metric}" for metric in names for what in ("difference", "lower", "upper", "p_holm")]
         common = {f"common {column}": columns[column] for column in kept}
         for metric in names:  # their estimates are of different samples, so Bonferroni's inequality joins them
             columns |= effects([metric], level / 2)[1]
@@ -122,7 +122,7 @@ def pairs_table(
 
 
 def common_column(table: pd.DataFrame, column: str) -> str:
-    """Return the column of `pairs_table` that has a difference or its bound on the queries of both primary metrics.
+    """Return the column of `pairs_table` that has a number on the queries that both primary metrics have.
 
     >>> import pandas as pd
     >>> common_column(pd.DataFrame({"difference a": [0.1], "common difference a": [0.2]}), "difference a")

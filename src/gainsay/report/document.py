@@ -8,8 +8,8 @@ are not finite (bounds from a single query) are null.
   null where there is one metric.
 - ``missing``: list of sentences, one for each model that should be compared and is not.
 - ``queries``: how many have a value under some metric; ``metric_queries``: object by metric, how many it has.
-- ``iterations``: object by model of ``used``, ``held``, ``reason`` for every booster: with how many boosting rounds of how
-  many it predicted, and why (``best``, ``all``, ``given``).
+- ``iterations``: object by model of ``used``, ``held``, ``reason`` for every booster: with how many boosting rounds of
+  how many it predicted, and why (``best``, ``all``, ``given``).
 - ``settings``: object of ``alpha``, ``rope``, ``draws``, ``seed``.
 - ``leaderboard``: object by model of, for each metric M, ``M``, ``M rank``, ``M lower``, ``M upper``, ``M queries``.
 - ``winners``: object by metric.
@@ -28,10 +28,10 @@ from __future__ import annotations
 
 import json
 import math
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .. import __version__
+from .._outputs import check_output
 from .content import why_pair
 from .rounds import best_rounds
 
@@ -56,10 +56,16 @@ def to_json(comparison: Comparison, path: str | os.PathLike[str] | None = None, 
         Where to.
     queries : int
         How many contradictory queries to list.
+
+    Raises
+    ------
+    OSError
+        Where the file cannot be written; found out before the work.
     """
+    target = None if path is None else check_output("path", path)
     text = json.dumps(document(comparison, queries), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-    if path is not None:
-        Path(path).write_bytes(text.encode("utf-8", "replace"))
+    if target is not None:
+        target.write_bytes(text.encode("utf-8", "replace"))
     return text
 
 

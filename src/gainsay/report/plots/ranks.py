@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..names import short_names
 from ..numbers import GAP, LEFT_TO_RIGHT, MINUS, count
 from .style import finish, start, theme_named
 
@@ -48,7 +47,7 @@ def plot_ranks(comparison: Comparison, ax: Axes | None = None, theme: str = "lig
     ax = start(ax, colours, (6.8, max(2.4, 1.4 + 0.24 * len(lines))))
     first, second = comparison.verdict.metrics
     winners = comparison.verdict.winners
-    short = short_names(comparison.models)
+    short = comparison.short_names
     for line in lines:
         colour, width = colours.muted, 1.1
         if line.model == winners[first]:
