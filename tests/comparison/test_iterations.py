@@ -220,7 +220,7 @@ class TestTold:
 
     def test_an_estimator_that_was_not_fitted_says_so(self, valid):
         for model in (lgb.LGBMRanker(), xgb.XGBRanker()):
-            with pytest.raises(ValueError, match="model 'm': .*fit"):
+            with pytest.raises(ValueError, match=r"model 'm': .*fit"):
                 compared(valid, {"m": model}, iteration=2)
 
 

@@ -12,6 +12,9 @@ from scipy.stats import t as students_t
 import gainsay as gs
 from gainsay import Comparison, Verdict
 from gainsay.comparison.pairs import leaderboard_table, pairs_table
+from gainsay.report import tables
+from gainsay.report.plots import alt_text
+from gainsay.report.text import scope_lines
 
 FULL, SKIPPING = "ndcg_linear@5", "map(empty=skip,min_label=3)"
 QUERIES, DOCUMENTS = 240, 8
@@ -209,6 +212,60 @@ class TestTogether:
         assert (why.queries, why.left_out) == (own.sum(), (~own).sum())
         assert why.parts.loc["gain", "before"] == pytest.approx(why.difference[FULL], abs=1e-12)
         assert f"({(~own).sum()} more that not all these metrics have are left out)" in repr(why)
+
+
+class TestReports:
+    """Under "a" the order of the models turns round on the queries that "b" skips."""
+
+    @pytest.fixture(scope="class")
+    def turned(self):
+        rng = np.random.default_rng(0)
+        common = np.arange(80)[:, None] < 40
+        a = np.where(common, [1.0, 0.9, 0.8], [0.0, 0.9, 1.0]) + 0.01 * rng.normal(size=(80, 3))
+        b = np.where(common, [0.9, 0.6, 0.7], np.nan) + 0.01 * rng.normal(size=(80, 3))
+        return Comparison({"a": a, "b": b}, ["x", "y", "z"], draws=400)
+
+    def test_the_turn_is_there(self, turned):
+        assert turned.winners == {"a": "z", "b": "x"}
+        assert turned.verdict.winners == {"a": "x", "b": "x"}
+        assert turned.conflicts[["model_x", "model_y"]].to_numpy().tolist() == [["y", "z"]]
+
+    def test_pictures_of_both_metrics_are_on_the_common_queries(self, turned):
+        assert turned.plot.pairs().get_title(loc="left").replace("\n", " ").startswith("1 pair of 3 turns negative")
+        told = alt_text(turned.plot.ranks())
+        assert "x: 1 to 1." in told
+        assert "y: 2 to 3." in told
+        (x, y) = turned.plot.conflict().collections[-2].get_offsets().T  # the two pairs on which both agree
+        assert (np.sign(x) == np.sign(y)).all()
+
+    @pytest.mark.parametrize("form", ["html", "markdown", "terminal"])
+    def test_which_queries_is_said_in_every_form(self, turned, form, tmp_path):
+        if form == "html":
+            text = turned.to_html(tmp_path / "r.html").read_text("utf-8")
+        elif form == "markdown":
+            text = turned.to_markdown()
+        else:
+            text = "\n".join(map(str, scope_lines(turned)))
+        assert "Each metric is compared on the queries that it has: a on 80, b on 40." in text
+        assert "is on the 40 queries that both have." in text
+
+    def test_each_table_says_on_which_queries(self, turned):
+        (row,) = tables.pairs(turned, turned.conflicts, "").rows
+        own, common = (turned.conflicts[f"{kind}difference a"].iloc[0] for kind in ("", "common "))
+        assert own < 0 < common
+        assert row[2].text == f"\u2212{abs(own):.4f}"
+        assert f"+{common:.4f} on the queries of both" in row[2].note
+        assert "of both" not in row[3].note
+        notes = {row[0].text: row[0].note for row in tables.leaderboard(turned).rows}
+        assert "best by a" in notes["z"]
+        assert "the queries that each metric has" in tables.leaderboard(turned).caption
+
+    def test_nothing_is_said_where_there_is_nothing_to_say(self, judged):
+        judgments, scores = judged
+        comparison = gs.compare(scores, judgments, [FULL, "mrr"], draws=400)
+        assert scope_lines(comparison) == []
+        assert "on the queries" not in comparison.verdict.text
+        assert comparison.verdict.left_out == {FULL: 0, "mrr": 0}
 
 
 class TestValues:

@@ -17,7 +17,7 @@ from gainsay.comparison.resampling import Estimate, Noise, critical_value, draw_
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["common_column", "leaderboard_table", "pairs_table"]
+__all__ = ["common_column", "common_ranks", "leaderboard_table", "pairs_table"]
 
 Ranges: TypeAlias = Mapping[str, tuple[float, float]]
 
@@ -132,6 +132,20 @@ def common_column(table: pd.DataFrame, column: str) -> str:
     """
     common = f"common {column}"
     return common if common in table else column
+
+
+def common_ranks(table: pd.DataFrame, models: Sequence[str], metric: str) -> dict[str, int]:
+    """Return the rank of every model under a primary metric on the queries that both have; equal means share a rank.
+
+    >>> import pandas as pd
+    >>> pairs = {"model_x": ["m", "m", "n"], "model_y": ["n", "o", "o"]}
+    >>> table = pd.DataFrame(pairs | {"difference a": [0.0, -0.1, -0.1]})
+    >>> common_ranks(table, ["m", "n", "o"], "a")
+    {'m': 2, 'n': 2, 'o': 1}
+    """
+    difference = table[common_column(table, f"difference {metric}")]
+    beaten = [*table["model_x"][difference < 0], *table["model_y"][difference > 0]]
+    return {model: 1 + beaten.count(model) for model in models}
 
 
 def _effects(

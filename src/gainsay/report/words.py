@@ -70,8 +70,8 @@ def scope(comparison: Comparison) -> list[str]:
         if comparison.primary is not None and any(comparison.verdict.left_out.values()):
             both = " and ".join(map(printable, comparison.primary))
             text[-1] += (
-                f" What is said of {both} together (verdict, opposite order, regret, why, which queries) is on the "
-                f"{count(comparison.verdict.queries, 'query')} that both have."
+                f" What is said of {both} together (verdict, opposite order, regret, pictures, which queries) is on "
+                f"the {count(comparison.verdict.queries, 'query')} that both have."
             )
     if comparison.iterations:
         short = _in_text(comparison)
@@ -104,7 +104,9 @@ def facts(comparison: Comparison) -> list[Fact]:
     found = []
     for metric, other in ((first, second), (second, first)):
         winner = verdict.winners[metric]
-        note = f"mean {mean(verdict.means[metric][winner])}; loses {amount(verdict.winner_regrets[metric])} of {other}"
+        sample = ", on the queries that both have" if any(verdict.left_out.values()) else ""
+        own = f"mean {mean(verdict.means[metric][winner])}{sample}"
+        note = f"{own}; loses {amount(verdict.winner_regrets[metric])} of {other}"
         found.append(Fact(f"Best by {metric}", short[winner], note))
     upper = verdict.safe_regret_upper
     bound = f", at most {amount(upper)} with {sure}" if math.isfinite(upper) else ""

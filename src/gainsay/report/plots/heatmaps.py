@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...comparison.pairs import common_column
+from ...comparison.pairs import common_column, common_ranks
 from ..names import short_names
 from ..numbers import GAP, MINUS, count, difference
 from .labels import ems
@@ -47,7 +47,8 @@ def plot_pairs(comparison: Comparison, ax: Axes | None = None, theme: str = "lig
     """
     colours = theme_named(theme)
     metrics = comparison.verdict.metrics
-    names = list(comparison.leaderboard.sort_values([f"{metric} rank" for metric in metrics], kind="stable").index)
+    ranks = [common_ranks(comparison.pairs, comparison.models, metric) for metric in metrics]
+    names = sorted(comparison.verdict.models, key=lambda name: [rank[name] for rank in ranks])
     side = len(names) * (0.56 if len(names) <= MOST_NUMBERS else max(0.19, 0.36 - 0.007 * len(names)))
     short = comparison.short_names
     beside = max(3.0, 1.8 + 0.125 * max(map(ems, short.values())))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ...comparison.pairs import common_ranks
 from ..numbers import GAP, LEFT_TO_RIGHT, MINUS, count
 from .style import finish, start, theme_named
 
@@ -99,15 +100,14 @@ def plot_ranks(comparison: Comparison, ax: Axes | None = None, theme: str = "lig
 def rank_lines(comparison: Comparison) -> list[Line]:
     """Return what the bump chart draws, the best under the first metric first."""
     metrics = comparison.verdict.metrics
-    board = comparison.leaderboard
-    columns = [board[f"{metric} rank"].tolist() for metric in metrics]
-    ranks = {str(name): (int(one), int(other)) for name, one, other in zip(board.index, *columns, strict=True)}
+    pairs = comparison.pairs
+    one, other = (common_ranks(pairs, comparison.models, metric) for metric in metrics)
+    ranks = {name: (one[name], other[name]) for name in comparison.verdict.models}
     places = [
         {name: place for place, name in enumerate(sorted(ranks, key=lambda name: _order(ranks[name], side)), 1)}
         for side in (0, 1)
     ]
     sizes = [[own[side] for own in ranks.values()] for side in (0, 1)]
-    pairs = comparison.pairs
     swaps = pairs[pairs["conflict"]]
     proven = swaps[swaps["p_holm"] <= comparison.alpha]
     sure, moved = (set(table["model_x"]) | set(table["model_y"]) for table in (proven, swaps))
