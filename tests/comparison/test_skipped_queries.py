@@ -217,7 +217,7 @@ class TestTogether:
 class TestReports:
     """Under "a" the order of the models turns round on the queries that "b" skips."""
 
-    @pytest.fixture(scope="class")
+    @pytest.fixture
     def turned(self):
         rng = np.random.default_rng(0)
         common = np.arange(80)[:, None] < 40
