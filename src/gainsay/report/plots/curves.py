@@ -95,7 +95,7 @@ def plot_curves(
     ax.legend(
         loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=2, frameon=False, fontsize=9, labelcolor=colours.ink
     )
-    short = (short_names(map(str, curves["candidate"].unique())) if names is None else names)[candidate]
+    short = {**short_names(map(str, curves["candidate"].unique())), **(names or {})}[candidate]
     return finish(
         ax,
         colours,
