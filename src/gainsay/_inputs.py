@@ -64,6 +64,25 @@ def named_files(sources: list[str], *, columns: bool = False) -> dict[str, Sourc
     return files
 
 
+def iterations(given: list[str]) -> int | dict[str, int] | None:
+    """Return with how many boosting rounds models are to predict: `ROUNDS` for all, or `NAME=ROUNDS` for each named."""
+    found: dict[str, int] = {}
+    for text in given:
+        name, equals, number = text.rpartition("=")
+        try:
+            rounds = int(number)
+        except ValueError:
+            raise ValueError(f"--iteration holds {text!r}: give a whole number of rounds, or NAME=ROUNDS") from None
+        if not equals:
+            if len(given) > 1:
+                raise ValueError(f"--iteration {text} is for all models: give it alone, or NAME=ROUNDS for each")
+            return rounds
+        if name in found:
+            raise ValueError(f"--iteration names {name!r} twice")
+        found[name] = rounds
+    return found or None
+
+
 def _source(text: str, columns: bool) -> Source:
     """Return a file, with a column where there is no file of this very name but one of what stands before a colon."""
     file, colon, column = text.rpartition(":")

@@ -197,20 +197,31 @@ def compare(
     features: Annotated[
         int | None, typer.Option(help="With --data: number of features, where rows leave out zeros.")
     ] = None,
+    iteration: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Boosting rounds with which all models predict, or NAME=ROUNDS for one; by default up to the best "
+            "iteration of each. May be given several times.",
+            show_default=False,
+        ),
+    ] = None,
     metric: Metrics = None,
     alpha: Annotated[float, typer.Option(help="Level of the tests.")] = 0.05,
     rope: Annotated[float, typer.Option(help="A difference up to this does not matter to you.")] = 0.0,
     seed: Annotated[int, typer.Option(help="Seed of the draws.")] = 0,
     unjudged: Unjudged = "irrelevant",
     html: Annotated[Path | None, typer.Option(help="Write the report to this HTML file.")] = None,
+    markdown: Annotated[Path | None, typer.Option(help="Write the report to this Markdown file.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Compare models on the same judgments: who is best under which metric, and is a disagreement real."""
     with _errors():
-        from ._inputs import from_data, from_table, named_files, read_data
+        from ._inputs import from_data, from_table, iterations, named_files, read_data
         from .comparison import compare as compared
         from .comparison import compare_runs
 
+        _check_outputs(html, markdown)
+        rounds = iterations(iteration or [])
         options: Any = {"alpha": alpha, "rope": rope, "seed": seed, "unjudged": unjudged}
         if sum(source is not None for source in (data, qrels, table)) != 1:
             raise ValueError("give the judgments as one of --data, --qrels and --table")
@@ -229,21 +240,29 @@ def compare(
             runs = {name: source.path for name, source in named_files(models or []).items()}
             comparison = compare_runs(runs, qrels, metric, **options)
         else:
-            comparison = compared(judged.models, judged.judgments, metric, features=judged.features, **options)
+            comparison = compared(
+                judged.models, judged.judgments, metric, features=judged.features, iteration=rounds, **options
+            )
         if as_json:
             _print_json(comparison.to_dict())
         else:
             _show(_console(), comparison)
         if html is not None:
             _write_report(comparison, html)
+        if markdown is not None:
+            comparison.to_markdown(markdown)
+            typer.echo(f"Report: {markdown}", err=True)
 
 
 def _show(console: Console, comparison: Any, *further: Any) -> None:
     """Print the leaderboard, further tables, what each metric picks, the pairs in conflict, and the verdict."""
     from .report.names import printable
-    from .report.text import conflicts_table, leaderboard_table, winners_lines
+    from .report.text import conflicts_table, leaderboard_table, scope_lines, winners_lines
 
     console.print(leaderboard_table(comparison))
+    for line in scope_lines(comparison):
+        console.print(line, soft_wrap=not sys.stdout.isatty())
+        console.print()
     for table in further:
         console.print(table)
     for line in winners_lines(comparison):
@@ -277,13 +296,15 @@ def run(
         from .experiment.pool import processes
 
         experiment = Experiment.from_toml(file, directory)
+        reports = not as_json and _can_report(experiment.directory or Path())
         with processes(jobs) as executor:
             result = experiment.run(executor, progress=not as_json)
         if as_json:
             _print_json(_outcome(result))
         else:
             _show_experiment(_console(), result)
-            _write_report(result.comparison, _report_in(experiment.directory or Path()))
+            if reports:
+                _write_report(result.comparison, _report_in(experiment.directory or Path()))
 
 
 @app.command()
@@ -297,10 +318,12 @@ def report(
     with _errors():
         from .experiment import Experiment
 
+        target = output or _report_in(directory)
+        _check_outputs(target)
         result = Experiment.load(directory)
         for line in result.missing:
             typer.echo(line, err=True)
-        _write_report(result.comparison, output or _report_in(directory))
+        _write_report(result.comparison, target)
 
 
 @app.command()
@@ -330,6 +353,7 @@ def demo(
             parts = job.simulated(queries, seed)
             about = f"simulated, {queries} queries, seed {seed}"
         console = _console()
+        reports = not as_json and _can_report(directory)
         if not as_json:
             names = ("train", "valid", "test")
             sizes = (
@@ -341,7 +365,8 @@ def demo(
             _print_json({"data": about, **_outcome(result)})
         else:
             _show_experiment(console, result)
-            _write_report(result.comparison, _report_in(directory or Path(tempfile.mkdtemp(prefix="gainsay-"))))
+            if reports:
+                _write_report(result.comparison, _report_in(directory or Path(tempfile.mkdtemp(prefix="gainsay-"))))
 
 
 def _own_data(train: list[Path], valid: Path | None, test: Path | None, features: int | None) -> tuple[Any, str]:
@@ -370,13 +395,44 @@ def _report_in(directory: Path) -> Path:
 
 
 def _write_report(comparison: Any, path: Path) -> None:
-    """Write the HTML report and say where it is; without the packages that draw it, say what is missing."""
+    """Write the HTML report and say where it is."""
+    typer.echo(f"Report: {comparison.to_html(path)}", err=True)
+
+
+def _check_outputs(html: Path | None, markdown: Path | None = None) -> None:
+    """Raise where a report that is asked for cannot be made or written: before the work, not after it."""
+    from ._outputs import check_output
+
+    if html is not None:
+        _need_report()
+        check_output("the HTML report", html)
+    if markdown is not None:
+        check_output("the Markdown report", markdown)
+
+
+def _can_report(directory: Path | None) -> bool:
+    """Tell whether an experiment may end with its report; without the packages that draw it, say now what is missing.
+
+    Raises
+    ------
+    OSError, ValueError
+        Where it could not be written.
+    """
+    from ._outputs import check_output
+
+    if directory is not None and directory.exists():
+        check_output("the HTML report", _report_in(directory))
     try:
-        written = comparison.to_html(path)
+        _need_report()
     except ImportError as error:
         typer.echo(f"no HTML report: {error}", err=True)
-    else:
-        typer.echo(f"Report: {written}", err=True)
+        return False
+    return True
+
+
+def _need_report() -> None:
+    """Raise `ImportError` that names the extra where what draws reports is not installed."""
+    from .report import html  # noqa: F401
 
 
 def _outcome(result: Any) -> dict[str, Any]:

@@ -72,6 +72,7 @@ def test_everything_is_in_the_dict(why):
     assert list(content) == [
         "models",
         "queries",
+        "left_out",
         "difference",
         "grades_by_ranks",
         "top_grade",

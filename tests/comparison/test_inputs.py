@@ -16,8 +16,8 @@ class TestValues:
             read_panel({})
 
     def test_the_array_is_named_by_its_metric_or_as_the_caller_says(self):
-        bad = np.where(GOOD == 3, np.nan, GOOD)
-        at = "holds 1 value.s. that are not finite, the first nan at query 1 of model 'b'"
+        bad = np.where(GOOD == 3, np.inf, GOOD)
+        at = "holds 1 value.s. that are not finite, the first inf at query 1 of model 'b'"
         with pytest.raises(ValueError, match=rf"^values\['second'\] {at}"):
             read_panel({"first": GOOD, "second": bad}, models=["a", "b"])
         with pytest.raises(ValueError, match=f"^exponential {at}"):

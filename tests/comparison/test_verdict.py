@@ -488,7 +488,7 @@ BAD = {
     "not numbers": ({"linear": [["a", "b"]]}, "linear must be an array of numbers"),
     "nan": (
         {"exponential": np.where(np.arange(120).reshape(40, 3) == 17, np.nan, GOOD), "models": ["x", "y", "z"]},
-        r"exponential holds 1 value\(s\) that are not finite, the first nan at query 5 of model 'z'",
+        r"exponential is NaN at query 5 of model 'z', but 0\.17\d+ for model 'x'",
     ),
     "infinite": ({"linear": np.where(GOOD[0, 0] == GOOD, np.inf, GOOD)}, "first inf at query 0 of model 'model 1'"),
     "same names": ({"models": ["x", "y", "x"]}, "'x' twice, at 0 and 2"),

@@ -40,7 +40,9 @@ class Attribution:
     metrics : tuple of str
         The metrics that were asked for.
     queries : int
-        Queries of positive weight that the models are compared on.
+        Queries of positive weight that the models are compared on and that all of `metrics` have.
+    left_out : int
+        How many more some of `metrics` have and others skip.
     top_grade : int, float or str
         The highest grade, by which `by_query_class` goes.
     difference : dict
@@ -101,6 +103,7 @@ class Attribution:
     models: tuple[str, str]
     metrics: tuple[str, ...]
     queries: int
+    left_out: int
     top_grade: Any
     difference: dict[str, float]
     grades_by_ranks: pd.DataFrame = field(repr=False)
@@ -126,6 +129,7 @@ class Attribution:
         return {
             "models": list(self.models),
             "queries": self.queries,
+            "left_out": self.left_out,
             "difference": self.difference,
             "grades_by_ranks": self.frame().to_dict("records"),
             "top_grade": self.top_grade,
@@ -134,7 +138,8 @@ class Attribution:
         }
 
     def _size(self) -> str:
-        return "1 query" if self.queries == 1 else f"{self.queries} queries"
+        size = "1 query" if self.queries == 1 else f"{self.queries} queries"
+        return f"{size} ({self.left_out} more that not all these metrics have are left out)" if self.left_out else size
 
     def __repr__(self) -> str:
         first, second = self.models
@@ -202,6 +207,8 @@ def attribute(
             f"none of the compared metrics ({', '.join(map(str, compared))}) is a sum over documents; "
             "name some that are, such as metrics=['ndcg_linear@10', 'ndcg_exp@10']"
         )
+    some = np.logical_or.reduce([rankings.common([metric]).weights > 0 for metric in wanted])
+    rankings = rankings.common(wanted)
     judgments = rankings.judgments
     grades = grades_of(judgments.levels)
     band = rank_bands(bands, [metric.k for metric in wanted], longest=int(judgments.sizes.max()))
@@ -217,6 +224,7 @@ def attribute(
         models=models,
         metrics=names,
         queries=len(counts),
+        left_out=int(some.sum()) - len(counts),
         top_grade=grades.names[-1],
         difference={name: float(by_query[name].sum()) for name in names},
         grades_by_ranks=pd.concat({name: _table(cells[name], grades, band) for name in names}, names=["metric"]),

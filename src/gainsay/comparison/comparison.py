@@ -13,7 +13,7 @@ from ..run_evaluation import align_runs
 from .attribution import Attribution, attribute
 from .contradictions import contradictory_queries
 from .holes import Holes, find_holes
-from .inputs import check_level, check_rope, check_seed, natural_key
+from .inputs import check_level, check_rope, check_seed, natural_key, read_panel
 from .pairs import leaderboard_table, pairs_table
 from .predictions import read_predictions
 from .rankings import Rankings
@@ -26,12 +26,17 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from .._typing import Floats
+    from .._typing import Bools, Floats
     from ..judgments import Judgments, Unjudged
     from ..report.plots import Plots
+    from .inputs import Queries
+    from .iterations import Iteration
 
 DEFAULT_METRICS = ("ndcg_linear@10", "ndcg_exp@10", "ndcg_jk@10", "map", "mrr")
 """The two definitions of NDCG, and three witnesses."""
+
+ROUNDING = 1e-9
+"""So far beyond its range rounding may take a metric."""
 
 
 def compare(
@@ -40,6 +45,7 @@ def compare(
     metrics: MetricLike | Iterable[MetricLike] | None = None,
     *,
     features: Any = None,
+    iteration: int | Mapping[str, int] | None = None,
     primary: Sequence[MetricLike] | None = None,
     alpha: float = 0.05,
     rope: float = 0.0,
@@ -53,13 +59,19 @@ def compare(
     ----------
     models : mapping of name to scores, or DataFrame with one column per model
         One score per document, in the order of the labels. A value may be a path to a score file
-        (`gainsay.data.read_scores`), or a model with a `predict` method, which is given `features`.
+        (`gainsay.data.read_scores`), or a model with a `predict` method, which is given `features`. Models of LightGBM,
+        XGBoost and CatBoost predict at their best iteration where they have one, else with all rounds; `iterations` of
+        the result and every report say which.
     judgments : Judgments
         The labels of the documents by query.
     metrics : str, Metric, or an iterable of them, optional
-        See `parse_metrics`. By default both NDCGs at 10, and `ndcg_jk@10`, `map` and `mrr` as witnesses.
+        See `parse_metrics`. By default both NDCGs at 10, and `ndcg_jk@10`, `map` and `mrr` as witnesses. A metric that
+        skips queries without relevant documents (``empty=skip``) is compared on its own queries, the others on theirs;
+        what is said of both primary metrics together is about the queries that both have.
     features : array-like, optional
         What models predict from, one row per document.
+    iteration : int or mapping of name to int, optional
+        With how many boosting rounds, counted from 1, all models or the named ones are to predict instead.
     primary : two metrics, optional
         The two between which disagreement is looked for; by default the first two of `metrics`.
     alpha, rope, draws, seed
@@ -75,8 +87,9 @@ def compare(
     Raises
     ------
     ValueError
-        For a wrong number of scores or NaN scores (the message names the model), unknown metrics, or metrics of which
-        some ignore the weights of the queries.
+        For a wrong number of scores, NaN scores, or an `iteration` of what is no booster or has fewer rounds (the
+        message names the model), unknown metrics, metrics of which some ignore the weights of the queries, or a metric
+        that skips every query.
 
     Examples
     --------
@@ -93,16 +106,19 @@ def compare(
     leading = chosen[:2] if primary is None else parse_metrics(primary)
     evaluator = Evaluator(chosen, judgments, unjudged=unjudged)
     weights = shared_weights(chosen, judgments)
-    scores = read_predictions(models, judgments.documents, features)
+    scores, iterations = read_predictions(models, judgments.documents, features, iteration)
     values = np.empty((len(chosen), judgments.queries, len(scores)))
     for column, (name, predicted) in enumerate(scores.items()):
         try:
             values[:, :, column] = evaluator(predicted).per_query.T
         except ValueError as error:
             raise ValueError(f"model {name!r}: {error}") from None
-    counted = ~np.isnan(values).any(axis=(0, 2))  # queries that a metric skips have no value under it
-    if not counted.any():
-        raise ValueError("no query has a value under every metric: all are skipped for want of relevant documents")
+    skipped: Bools = np.isnan(values[:, :, 0])
+    for metric, row in zip(chosen, skipped, strict=True):
+        if row.all():
+            raise ValueError(f"{metric} has a value on no query: it skips all, for want of relevant documents")
+    counted: Bools = np.logical_not(skipped.all(axis=0))
+    ranges = {str(metric): metric.value_range(judgments) for metric in chosen}
     holes = find_holes(judgments, scores, leading, unjudged)
     if unjudged == "drop":
         judgments, kept = judgments.condensed
@@ -112,8 +128,10 @@ def compare(
         list(scores),
         weights=None if weights is None else weights[counted],
         primary=None if primary is None else [str(metric) for metric in leading],
-        rankings=Rankings(judgments, scores, np.asarray(counted), weights),
+        rankings=Rankings(judgments, scores, counted, weights),
         holes=holes,
+        iterations=iterations,
+        ranges=ranges,
         alpha=alpha,
         rope=rope,
         draws=draws,
@@ -177,7 +195,8 @@ class Comparison:
     Parameters
     ----------
     values : mapping of metric name to array, shape (queries, models)
-        Per-query values, larger is better.
+        Per-query values, larger is better. A query that a metric skips is NaN for every model, and counts for the other
+        metrics only.
     models : sequence of str
         Names of the columns.
     weights : array, shape (queries,), optional
@@ -190,12 +209,23 @@ class Comparison:
         Metrics after every round of training: columns `candidate`, `round`, `metric`, `value`, and `fold` if several.
     missing : sequence of str, optional
         A sentence for each model that should be compared and is not; reports show them.
+    iterations : mapping of model to Iteration, optional
+        After which boosting round a model predicted, where it is a booster.
+    ranges : mapping of metric name to (lowest, highest), optional
+        Between which values a metric lies (`Metric.value_range`); its intervals end there. By default asked of the
+        metrics where there are `rankings`, and without bounds where there are values only.
     alpha, rope, draws, seed
         See `Verdict.from_values`.
     holes : Holes, optional
         How much of what each model retrieved was judged, and what became of the rest.
     notes : sequence of str, optional
         Queries that only the runs or only the judgments have, and what became of them; reports show them.
+
+    Raises
+    ------
+    ValueError
+        Where the values are not as said (the message names metric, query and model), or leave the range of their
+        metric.
     """
 
     def __init__(
@@ -208,6 +238,8 @@ class Comparison:
         rankings: Rankings | None = None,
         curves: pd.DataFrame | None = None,
         missing: Sequence[str] = (),
+        iterations: Mapping[str, Iteration] | None = None,
+        ranges: Mapping[str, tuple[float, float]] | None = None,
         alpha: float = 0.05,
         rope: float = 0.0,
         draws: int = 10_000,
@@ -225,30 +257,55 @@ class Comparison:
         self.missing = tuple(missing)
         self.holes = holes
         self.notes = tuple(notes)
+        self.iterations = dict(iterations or {})
+        self.ranges = _ranges(self.metrics, rankings) if ranges is None else dict(ranges)
+        self._counts = self._checked_counts()
         self.alpha, self.rope = check_level(alpha), check_rope(rope)
         self.seed, self.draws = check_seed(seed, draws, self.alpha)
 
     @property
     def query_count(self) -> int:
-        """Number of queries that the models are compared on."""
-        return len(next(iter(self.values.values())))
+        """Number of queries that the models are compared on under some metric."""
+        return self._counts.any
+
+    @property
+    def metric_queries(self) -> dict[str, int]:
+        """Number of queries that the models are compared on under each metric; fewer where it skips some."""
+        return dict(self._counts.own)
+
+    def _checked_counts(self) -> Queries:
+        """Count queries; raise where values are not as they should be, before anything is worked out from them."""
+        panel = read_panel(self.values, self.models, self.weights)
+        for metric, table in zip(panel.metrics, panel.values, strict=True):
+            panel.check_common([metric])
+            low, high = self.ranges.get(metric, (-np.inf, np.inf))
+            lowest, highest = np.nanmin(table), np.nanmax(table)
+            if not low - ROUNDING <= lowest <= highest <= high + ROUNDING:
+                raise ValueError(
+                    f"values of {metric} go from {lowest:g} to {highest:g}, beyond its range {low:g} to {high:g}; "
+                    "correct ranges=, or value_range of the metric"
+                )
+        if self.primary is not None:
+            panel.check_common(self.primary)
+        return panel.counts()
 
     @cached_property
     def leaderboard(self) -> pd.DataFrame:
         """One row per model, best under the first metric first.
 
-        For each metric M: `M` (weighted mean over queries), `M rank` (1 is best; equal means share a rank), and
-        `M lower`, `M upper`, simultaneous confidence intervals of the means of all models. Of runs also the shares of
-        `holes`, under their names.
+        For each metric M: `M` (weighted mean over its queries), `M rank` (1 is best; equal means share a rank),
+        `M lower`, `M upper`, simultaneous confidence intervals of the means of all models within the metric's range,
+        and `M queries`, how many queries it has. Of runs also the shares of `holes`, under their names.
         """
         import pandas as pd
 
-        table = leaderboard_table(self.values, self.models, self.weights, self.alpha, self.draws, self.seed)
+        settings = self.alpha, self.draws, self.seed
+        table = leaderboard_table(self.values, self.models, self.weights, *settings, ranges=self.ranges)
         order = list(dict.fromkeys(table["model"]))
         columns = {}
         for metric, part in table.set_index("model").groupby("metric", sort=False):
-            for field, suffix in (("mean", ""), ("rank", " rank"), ("lower", " lower"), ("upper", " upper")):
-                columns[f"{metric}{suffix}"] = part.loc[order, field]
+            for field in ("mean", "rank", "lower", "upper", "queries"):
+                columns[metric if field == "mean" else f"{metric} {field}"] = part.loc[order, field]
         for name, shares in self.shown_shares.items():
             columns[name] = pd.Series(shares).loc[order]
         return pd.DataFrame(columns).rename_axis("model")
@@ -276,9 +333,9 @@ class Comparison:
     @cached_property
     def pairs(self) -> pd.DataFrame:
         """Every pair of models: differences under each metric, conflict of signs, p-values. See `pairs_table`."""
-        return pairs_table(
-            self.values, self.models, self.weights, self.alpha, self.draws, self.seed, primary=self._both_primary()
-        )
+        settings = self.alpha, self.draws, self.seed
+        primary = self._both_primary()
+        return pairs_table(self.values, self.models, self.weights, *settings, primary=primary, ranges=self.ranges)
 
     @cached_property
     def conflicts(self) -> pd.DataFrame:
@@ -287,7 +344,10 @@ class Comparison:
 
     @cached_property
     def verdict(self) -> Verdict:
-        """Whether the two primary metrics really disagree about the best model, and what to choose."""
+        """Whether the two primary metrics really disagree about the best model, and what to choose.
+
+        It is about the queries that both have: see `Verdict.left_out`.
+        """
         first, second = self._both_primary()
         return Verdict.from_values(
             self.values[first],
@@ -311,6 +371,8 @@ class Comparison:
     ) -> Attribution:
         """Split the difference of two models' means, first minus second, by grade, band of ranks and class of queries.
 
+        Over the queries that all the metrics to be split have: see `Attribution.left_out`.
+
         Parameters
         ----------
         first, second : str
@@ -332,8 +394,9 @@ class Comparison:
     def queries(self, first: str, second: str, most: int = 10) -> pd.DataFrame:
         """Return the queries on which the two primary metrics prefer different models, strongest contradictions first.
 
-        At most `most` of them; see `contradictory_queries` for the columns and an example. Where each metric has the
-        models as of boosting rounds of its own choice, both are as of those of the first: one ranking, two metrics.
+        At most `most` of them, among those that both metrics have; see `contradictory_queries` for the columns and an
+        example. Where each metric has the models as of boosting rounds of its own choice, both are as of those of the
+        first: one ranking, two metrics.
 
         Raises
         ------
@@ -345,7 +408,7 @@ class Comparison:
         metrics = self._both_primary()
         if rankings.by_metric is None:
             columns = [self.models.index(first), self.models.index(second)]
-            values = {metric: self.values[metric][:, columns] for metric in metrics}
+            values = {metric: np.asarray(self.values[metric])[:, columns] for metric in metrics}
         else:
             rankings = rankings.as_of(parse_metrics(metrics[0])[0])
             values = rankings.values((first, second), metrics)
@@ -358,6 +421,16 @@ class Comparison:
                 "make it with gainsay.compare(models, judgments)"
             )
         return self.rankings
+
+    @cached_property
+    def short_names(self) -> dict[str, str]:
+        """What each model is called where its name is too long: the same in every picture, table and sentence.
+
+        Whatever order the models come in; see `gainsay.report.names.short_names`.
+        """
+        from ..report.names import short_names
+
+        return short_names(self.models)
 
     @property
     def plot(self) -> Plots:
@@ -386,10 +459,12 @@ class Comparison:
 
     def to_dict(self) -> dict[str, Any]:
         """Return leaderboard, winners, pairs and verdict as JSON knows them."""
-        content = {
+        content: dict[str, Any] = {
             "models": list(self.models),
             "metrics": list(self.metrics),
             "queries": self.query_count,
+            "metric_queries": self.metric_queries,
+            "iterations": {name: iteration.to_dict() for name, iteration in self.iterations.items()},
             "leaderboard": self.leaderboard.to_dict("index"),
             "winners": self.winners,
             "holes": None if self.holes is None else self.holes.to_dict(),
@@ -414,6 +489,13 @@ class Comparison:
         from ..report.notebook import comparison_html
 
         return comparison_html(self)
+
+
+def _ranges(metrics: Sequence[str], rankings: Rankings | None) -> dict[str, tuple[float, float]]:
+    """Return the ranges of metrics, asked of them with the labels at hand; none without labels."""
+    if rankings is None:
+        return {}
+    return {str(metric): metric.value_range(rankings.judgments) for metric in parse_metrics(metrics)}
 
 
 def _primary(metrics: Sequence[str], primary: Sequence[str] | None) -> tuple[str, str] | None:

@@ -38,7 +38,8 @@ def contradictory_queries(
     models : tuple of two str
         The two models.
     values : mapping of two metric names to arrays, shape (counted queries, 2)
-        The values of the two models on the queries that `rankings.counted` marks.
+        The values of the two models on the queries that `rankings.counted` marks; those that one of the metrics skips,
+        NaN, are left out.
     most : int
         How many queries to return at most.
 
@@ -67,9 +68,10 @@ def contradictory_queries(
     rankings.check_pair(*models)
     limit = whole_number("most", most)
     first, second = metrics = parse_metrics(list(values))
-    queries = np.flatnonzero(rankings.counted)
+    common = ~np.isnan(np.concatenate(list(values.values()), axis=1)).any(axis=1)
+    queries = np.flatnonzero(rankings.counted)[common]
     weights = rankings.weights[queries]
-    one, other = (_difference(table) for table in values.values())
+    one, other = (_difference(table[common]) for table in values.values())
     strength = np.where(one * other < 0, np.minimum(np.abs(one), np.abs(other)), 0.0)
     pull = np.sign(one) * strength * weights / (weights.mean() or 1.0)
     chosen = np.argsort(-np.abs(pull), kind="stable")[:limit]

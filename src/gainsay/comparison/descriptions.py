@@ -74,7 +74,8 @@ def describe(
     Parameters
     ----------
     values : mapping of metric name to array, shape (queries, models)
-        Per-query values, larger is better.
+        Per-query values, larger is better; NaN on queries that a metric skips. The description is of the queries that
+        both metrics have.
     models, weights, alpha, draws, seed
         As for `Verdict.from_values`; the shares of draws are the same as there.
     primary : two metric names, optional

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from gainsay.comparison.inequalities import FEWEST
-from gainsay.comparison.inputs import FloatArray, Panel
+from gainsay.comparison.inputs import FloatArray, Panel, Queries
 from gainsay.comparison.resampling import ROUNDING, Estimate
 
-__all__ = ["FEW", "Flag", "find_flags", "listed"]
+__all__ = ["FEW", "Flag", "find_flags", "left_out_flags", "listed"]
 
 FEW = 100
 """Pairs that differ on fewer queries than this are flagged."""
@@ -27,8 +27,8 @@ class Flag:
     Attributes
     ----------
     code : str
-        ``"one model"``, ``"few queries"``, ``"uneven weights"``, ``"tied winners"``, ``"identical models"``,
-        ``"ignored pairs"``, ``"thin pairs"``, ``"lopsided pairs"`` or ``"uneven judging"``.
+        ``"left-out queries"``, ``"one model"``, ``"few queries"``, ``"uneven weights"``, ``"tied winners"``,
+        ``"identical models"``, ``"ignored pairs"``, ``"thin pairs"``, ``"lopsided pairs"`` or ``"uneven judging"``.
     message : str
         One sentence, with numbers.
     models : tuple of str
@@ -66,6 +66,20 @@ def listed(names: tuple[str, ...] | list[str], most: int = 6, word: str = "and")
     if len(names) > most:
         return f"{', '.join(names[:most])} {word} {len(names) - most} more"
     return f" {word} ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
+def left_out_flags(counts: Queries) -> tuple[Flag, ...]:
+    """Say how many queries of each metric are left out of what is said of both together.
+
+    >>> print(*left_out_flags(Queries(any=30, own={"a": 30, "b": 18}, common=18)))
+    The verdict is on the 18 queries on which both metrics have a value; left out are 12 more of a.
+    """
+    left_out = [f"{number:,} more of {metric}" for metric, number in counts.left_out.items() if number]
+    if not left_out:
+        return ()
+    size = "one query" if counts.common == 1 else f"{counts.common:,} queries"
+    text = f"The verdict is on the {size} on which both metrics have a value; left out are {listed(left_out)}."
+    return (Flag("left-out queries", text),)
 
 
 def find_flags(panel: Panel, estimated: Estimate, tied: dict[str, tuple[str, ...]], alpha: float) -> tuple[Flag, ...]:

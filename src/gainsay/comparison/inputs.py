@@ -17,6 +17,7 @@ FloatArray: TypeAlias = NDArray[np.float64]
 
 __all__ = [
     "Panel",
+    "Queries",
     "check_family",
     "check_level",
     "check_rope",
@@ -39,7 +40,7 @@ class Panel:
         In natural order of their names (``m2`` before ``m10``), whatever order they were given in. All results are
         computed in this order, so they are the same to the last digit however the caller arranged the columns.
     values : ndarray, shape (metrics, models, queries)
-        Only the queries of positive weight.
+        Only the queries of positive weight. NaN where a metric skips a query, alike for all models.
     weights : ndarray, shape (queries,), or None
         One positive weight a query, summing to 1; None where all queries weigh the same.
     """
@@ -55,9 +56,62 @@ class Panel:
         return int(self.values.shape[2])
 
     def select(self, metrics: Sequence[str]) -> Panel:
-        """Keep these metrics only, in this order."""
+        """Keep these metrics only, in this order, and the queries that have a value under all of them.
+
+        Raises
+        ------
+        ValueError
+            If there is no such query.
+        """
         rows = [self.metrics.index(metric) for metric in metrics]
-        return Panel(tuple(metrics), self.models, self.values[rows], self.weights)
+        self.check_common(metrics)
+        counted = ~np.isnan(self.values[rows, 0]).any(axis=0)
+        if counted.all():
+            return Panel(tuple(metrics), self.models, self.values[rows], self.weights)
+        weights = None if self.weights is None else _even_out(self.weights[counted] / self.weights[counted].sum())
+        return Panel(tuple(metrics), self.models, np.ascontiguousarray(self.values[rows][:, :, counted]), weights)
+
+    def check_common(self, metrics: Sequence[str]) -> None:
+        """Raise `ValueError` unless some query has a value under all of these metrics."""
+        if not self.counts(metrics).common:
+            named = metrics[0] if len(metrics) == 1 else f"all of {', '.join(metrics)}"
+            raise ValueError(f"no query of positive weight has a value under {named}")
+
+    def counts(self, metrics: Sequence[str] | None = None) -> Queries:
+        """Count the queries of each metric, and those that all of them have in common."""
+        chosen = self.metrics if metrics is None else tuple(metrics)
+        counted = ~np.isnan(self.values[[self.metrics.index(metric) for metric in chosen], 0])
+        own = dict(zip(chosen, counted.sum(axis=1).tolist(), strict=True))
+        return Queries(int(counted.any(axis=0).sum()), own, int(counted.all(axis=0).sum()))
+
+
+@dataclass(frozen=True)
+class Queries:
+    """How many queries there are of positive weight.
+
+    Attributes
+    ----------
+    any : int
+        With a value under some metric.
+    own : dict of metric name to int
+        With a value under that metric.
+    common : int
+        With a value under all metrics.
+    """
+
+    any: int
+    own: dict[str, int]
+    common: int
+
+    @property
+    def left_out(self) -> dict[str, int]:
+        """For each metric its queries on which another one has no value."""
+        return {metric: count - self.common for metric, count in self.own.items()}
+
+    @property
+    def alike(self) -> bool:
+        """Whether all metrics have the same queries."""
+        return self.any == self.common
 
 
 def natural_key(name: str) -> tuple[list[tuple[int, str]], str]:
@@ -171,7 +225,8 @@ def read_panel(
     Parameters
     ----------
     values : mapping of metric name to array, shape (queries, models)
-        All of one shape; finite. They are copied, never changed.
+        All of one shape; finite, or NaN for all models on a query that the metric skips. They are copied, never
+        changed.
     models : sequence of str, optional
         One distinct name per column; ``model 1``, ``model 2``, … by default.
     weights : array, shape (queries,), optional
@@ -200,7 +255,7 @@ def read_panel(
             )
     names = model_names(models, shape[1])
     for metric, array in arrays.items():
-        _refuse_non_finite(label[metric], array, names)
+        _check_values(label[metric], array, names)
     weight = None if weights is None else _read_weights(weights, shape[0])
     order = sorted(range(len(names)), key=lambda column: natural_key(names[column]))
     table = np.empty((len(arrays), len(names), shape[0]))
@@ -210,8 +265,7 @@ def read_panel(
     if weight is not None:
         keep = weight > 0
         table, weight = np.ascontiguousarray(table[:, :, keep]), weight[keep]
-        if np.all(weight == weight[0]):
-            weight = None
+        weight = _even_out(weight)
     return Panel(tuple(arrays), tuple(names[column] for column in order), table, weight)
 
 
@@ -234,14 +288,32 @@ def _matrix(label: str, values: ArrayLike) -> FloatArray:
     return array
 
 
-def _refuse_non_finite(label: str, array: FloatArray, names: tuple[str, ...]) -> None:
-    bad = ~np.isfinite(array)
+def _check_values(label: str, array: FloatArray, names: tuple[str, ...]) -> None:
+    """Refuse infinite values, and NaN that not all models have: a query that a metric skips, it skips for all."""
+    missing = np.isnan(array)
+    skipped = missing.all(axis=1)
+    if skipped.all():
+        raise ValueError(f"{label} holds NaN only: no query has a value")
+    bad = np.isinf(array)
     if bad.any():
         query, column = (int(place) for place in np.argwhere(bad)[0])
         raise ValueError(
             f"{label} holds {np.count_nonzero(bad)} value(s) that are not finite, the first "
             f"{array[query, column]} at query {query} of model {names[column]!r} (queries counted from 0)"
         )
+    missing[skipped] = False
+    if missing.any():
+        query, column = (int(place) for place in np.argwhere(missing)[0])
+        other = int(np.argmin(np.isnan(array[query])))
+        raise ValueError(
+            f"{label} is NaN at query {query} of model {names[column]!r}, but {array[query, other]} for model "
+            f"{names[other]!r} (queries counted from 0): a query that a metric skips must be NaN for every model"
+        )
+
+
+def _even_out(weights: FloatArray) -> FloatArray | None:
+    """Return weights, None where all are the same."""
+    return None if np.all(weights == weights[0]) else weights
 
 
 def _read_weights(weights: ArrayLike, queries: int) -> FloatArray:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,7 +17,11 @@ from gainsay.comparison.resampling import Estimate, Noise, critical_value, draw_
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["leaderboard_table", "pairs_table"]
+__all__ = ["common_column", "common_ranks", "leaderboard_table", "pairs_table"]
+
+Ranges: TypeAlias = Mapping[str, tuple[float, float]]
+
+UNBOUNDED = (-np.inf, np.inf)
 
 
 def pairs_table(
@@ -28,17 +32,22 @@ def pairs_table(
     draws: int = 10_000,
     seed: int = 0,
     primary: Sequence[str] | None = None,
+    ranges: Ranges | None = None,
 ) -> pd.DataFrame:
     """Compare every pair of models under every metric.
 
     Parameters
     ----------
     values : mapping of metric name to array, shape (queries, models)
-        Per-query values, larger is better.
+        Per-query values, larger is better. A query that a metric skips is NaN for every model; each metric is
+        compared on its own queries.
     models, weights, alpha, draws, seed
         As for `Verdict.from_values`.
     primary : two metric names, optional
         Between which two a sign conflict is looked for; the first two by default.
+    ranges : mapping of metric name to (lowest, highest), optional
+        Between which values a metric lies (`Metric.value_range`): no interval of a difference reaches beyond what they
+        allow.
 
     Returns
     -------
@@ -48,7 +57,8 @@ def pairs_table(
         ``model_x``, ``model_y``
             The pair.
         ``conflict``
-            Whether the sample's differences under the primary metrics have opposite signs.
+            Whether the sample's differences under the primary metrics have opposite signs. This and the next four are
+            statements about both metrics, made on the queries that both have.
         ``p_value``, ``p_holm``
             Of a sign conflict: the larger of the two one-sided p-values (see `paired.conflict_p_values`), and the same
             after Holm's correction over all pairs. Never 0; 1 for models that never differ.
@@ -60,12 +70,14 @@ def pairs_table(
             empty.
         ``difference M``, ``lower M``, ``upper M`` for each metric M
             Mean difference with a confidence interval. The intervals of both primary metrics and all pairs hold
-            together with probability 1 − `alpha` (max-T); those of each further metric are a family of their own, so
-            adding one does not widen the others.
+            together with probability 1 − `alpha` (max-T; where the two have different queries, each at `alpha` / 2);
+            those of each further metric are a family of their own, so adding one does not widen the others.
         ``wins M``, ``ties M``, ``losses M``
             On how many queries ``model_x`` is above, level and below. Unweighted.
         ``p_value M``, ``p_holm M``
             Two-sided paired t-test, raw and after Holm's correction over all pairs.
+        ``common difference M``, ``common lower M``, ``common upper M``, ``common p_holm M`` for both primary metrics
+            The same on the queries that both have, by which `conflict` goes; only where the two have different ones.
 
     Raises
     ------
@@ -87,22 +99,63 @@ def pairs_table(
     panel = read_panel(values, models, weights)
     names = check_family(primary, panel.metrics)
     first, second = np.triu_indices(len(panel.models), 1)
-    columns: dict[str, Any] = {}
-    conflict: dict[str, Any] = {}
-    for family in [names, *((metric,) for metric in panel.metrics if metric not in names)]:
+
+    def effects(family: Sequence[str], alpha: float) -> tuple[Estimate, dict[str, Any]]:
         estimated = estimate(panel.select(family))
         noise = draw_noise(estimated, draws, seed)
-        columns |= _effects(family, estimated, noise, level, first, second)
-        if family == names:
-            conflict = _conflicts(estimated, first, second)
+        return estimated, _effects(family, estimated, noise, alpha, first, second, ranges or {})
+
+    both, columns = effects(names, level)
+    conflict, common = _conflicts(both, first, second), {}
+    if not panel.counts(names).alike:
+        kept = [f"{what} {metric}" for metric in names for what in ("difference", "lower", "upper", "p_holm")]
+        common = {f"common {column}": columns[column] for column in kept}
+        for metric in names:  # their estimates are of different samples, so Bonferroni's inequality joins them
+            columns |= effects([metric], level / 2)[1]
+    for metric in panel.metrics:
+        if metric not in names:
+            columns |= effects([metric], level)[1]
     pair = {"model_x": [panel.models[k] for k in first], "model_y": [panel.models[j] for j in second]}
     quantities = ("difference", "lower", "upper", "wins", "ties", "losses", "p_value", "p_holm")
     ordered = {f"{what} {metric}": columns[f"{what} {metric}"] for metric in panel.metrics for what in quantities}
-    return pd.DataFrame(pair | conflict | ordered)
+    return pd.DataFrame(pair | conflict | ordered | common)
+
+
+def common_column(table: pd.DataFrame, column: str) -> str:
+    """Return the column of `pairs_table` that has a number on the queries that both primary metrics have.
+
+    >>> import pandas as pd
+    >>> common_column(pd.DataFrame({"difference a": [0.1], "common difference a": [0.2]}), "difference a")
+    'common difference a'
+    >>> common_column(pd.DataFrame({"difference a": [0.1]}), "difference a")
+    'difference a'
+    """
+    common = f"common {column}"
+    return common if common in table else column
+
+
+def common_ranks(table: pd.DataFrame, models: Sequence[str], metric: str) -> dict[str, int]:
+    """Return the rank of every model under a primary metric on the queries that both have; equal means share a rank.
+
+    >>> import pandas as pd
+    >>> pairs = {"model_x": ["m", "m", "n"], "model_y": ["n", "o", "o"]}
+    >>> table = pd.DataFrame(pairs | {"difference a": [0.0, -0.1, -0.1]})
+    >>> common_ranks(table, ["m", "n", "o"], "a")
+    {'m': 2, 'n': 2, 'o': 1}
+    """
+    difference = table[common_column(table, f"difference {metric}")]
+    beaten = [*table["model_x"][difference < 0], *table["model_y"][difference > 0]]
+    return {model: 1 + beaten.count(model) for model in models}
 
 
 def _effects(
-    family: Sequence[str], estimated: Estimate, noise: Noise, alpha: float, first: Any, second: Any
+    family: Sequence[str],
+    estimated: Estimate,
+    noise: Noise,
+    alpha: float,
+    first: Any,
+    second: Any,
+    ranges: Ranges,
 ) -> dict[str, Any]:
     # The largest studentised lead over all ordered pairs is the largest absolute one over all pairs.
     width = critical_value(noise.peaks.max(axis=(0, 1)), 1 - alpha)
@@ -111,11 +164,13 @@ def _effects(
     for row, metric in enumerate(family):
         difference = estimated.difference[row, second, first]
         half = _half_width(estimated.error[row, second, first], width)
+        low, high = ranges.get(metric, UNBOUNDED)
+        lower, upper = _within(difference, half, low - high, high - low)
         wins, losses = estimated.wins[row, second, first], estimated.wins[row, first, second]
         columns |= {
             f"difference {metric}": difference,
-            f"lower {metric}": difference - half,
-            f"upper {metric}": difference + half,
+            f"lower {metric}": lower,
+            f"upper {metric}": upper,
             f"wins {metric}": wins,
             f"ties {metric}": estimated.queries - wins - losses,
             f"losses {metric}": losses,
@@ -150,12 +205,13 @@ def leaderboard_table(
     alpha: float = 0.05,
     draws: int = 10_000,
     seed: int = 0,
+    ranges: Ranges | None = None,
 ) -> pd.DataFrame:
     """Rank the models under every metric, with confidence intervals.
 
     Parameters
     ----------
-    values, models, weights, alpha, draws, seed
+    values, models, weights, alpha, draws, seed, ranges
         As for `pairs_table`.
 
     Returns
@@ -165,9 +221,12 @@ def leaderboard_table(
 
         ``metric``, ``model``, ``rank``
             Rank 1 has the largest mean; equal means share a rank.
+        ``queries``
+            On how many queries of positive weight the metric has a value. Everything in a row is about these.
         ``mean``, ``lower``, ``upper``
             The intervals of all models of a metric hold together with probability 1 − `alpha`. They say where each mean
-            lies. They are too wide to compare models by, for models are scored on the same queries.
+            lies, cut off at the ends of the metric's range: the true mean lies within it, so that they lose nothing.
+            They are too wide to compare models by, for models are scored on the same queries.
         ``regret``, ``regret_lower``, ``regret_upper``
             Distance to the largest mean, with bounds from the simultaneous intervals of all pairs of the metric:
             valid for whichever model is picked out.
@@ -192,11 +251,14 @@ def leaderboard_table(
     level = check_level(alpha)
     seed, draws = check_seed(seed, draws, level)
     panel = read_panel(values, models, weights)
-    parts = [_leaderboard(panel.select([metric]), level, draws, seed) for metric in panel.metrics]
+    parts = [
+        _leaderboard(panel.select([metric]), level, draws, seed, (ranges or {}).get(metric, UNBOUNDED))
+        for metric in panel.metrics
+    ]
     return pd.concat(parts, ignore_index=True)
 
 
-def _leaderboard(panel: Panel, alpha: float, draws: int, seed: int) -> pd.DataFrame:
+def _leaderboard(panel: Panel, alpha: float, draws: int, seed: int, value_range: tuple[float, float]) -> pd.DataFrame:
     import pandas as pd
 
     estimated = estimate(panel)
@@ -204,7 +266,8 @@ def _leaderboard(panel: Panel, alpha: float, draws: int, seed: int) -> pd.DataFr
     mean, error = estimated.mean[0], estimated.mean_error[0]
     scale = np.divide(1.0, error, out=np.zeros_like(error), where=(error > 0) & np.isfinite(error))
     half = _half_width(error, critical_value((np.abs(noise.values[0]) * scale[:, None]).max(axis=0), 1 - alpha))
-    difference = estimated.difference[0]
+    lower, upper = _within(mean, half, *value_range)
+    difference, widest = estimated.difference[0], value_range[1] - value_range[0]
     reach = _half_width(estimated.error[0], critical_value(noise.peaks[0].max(axis=0), 1 - alpha))
     rank = 1 + (difference > 0).sum(axis=1)
     table = pd.DataFrame(
@@ -212,16 +275,22 @@ def _leaderboard(panel: Panel, alpha: float, draws: int, seed: int) -> pd.DataFr
             "metric": panel.metrics[0],
             "model": list(panel.models),
             "rank": rank,
+            "queries": panel.queries,
             "mean": mean,
-            "lower": mean - half,
-            "upper": mean + half,
+            "lower": lower,
+            "upper": upper,
             "regret": np.maximum(0.0, difference.max(axis=1)),
             "regret_lower": np.maximum(0.0, (difference - reach).max(axis=1)),
-            "regret_upper": np.maximum(0.0, (difference + reach).max(axis=1)),
+            "regret_upper": np.clip((difference + reach).max(axis=1), 0.0, widest),
             "may_be_best": two_step_test(estimated, noise, alpha).kept,
         }
     )
     return table.sort_values("rank", kind="stable", ignore_index=True)
+
+
+def _within(middle: FloatArray, half: FloatArray, lowest: float, highest: float) -> tuple[FloatArray, FloatArray]:
+    """Return the ends of intervals, cut off where no value can be; they hold their middles whatever rounding did."""
+    return np.minimum(middle, np.maximum(middle - half, lowest)), np.maximum(middle, np.minimum(middle + half, highest))
 
 
 def _half_width(error: FloatArray, width: float) -> FloatArray:

@@ -8,30 +8,38 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._arrays import numbers
+from .._arrays import nearest, numbers
+from .._checks import check_whole
 from .._names import check_name
+from .iterations import predict
 
 if TYPE_CHECKING:
     from .._typing import Floats
+    from .iterations import Iteration
 
 
-def read_predictions(models: Any, documents: int, features: Any = None) -> dict[str, Floats]:
-    """Return one array of scores per model.
+def read_predictions(
+    models: Any, documents: int, features: Any = None, iteration: int | Mapping[str, int] | None = None
+) -> tuple[dict[str, Floats], dict[str, Iteration]]:
+    """Return one array of scores per model, and after which boosting round each booster predicted.
 
     Parameters
     ----------
     models : mapping of name to scores, path or model; or a DataFrame with one column per model
-        A path is read with `gainsay.data.read_scores`; anything with a `predict` method is given `features`.
+        A path is read with `gainsay.data.read_scores`; anything with a `predict` method is given `features`. Boosters
+        predict with the rounds up to their best iteration, where they have one.
     documents : int
         How many scores each must have.
     features : array-like, optional
         What models predict from, one row per document.
+    iteration : int or mapping of name to int, optional
+        With how many boosting rounds all models, or the named ones, are to predict instead.
 
     Raises
     ------
     ValueError
-        Where there is no model, the number of scores is wrong, or a model has no features to predict from; the message
-        names the model.
+        Where there is no model, the number of scores is wrong, a model has no features to predict from, or one for
+        which there is an `iteration` is no booster or has fewer rounds; the message names the model.
     """
     if hasattr(models, "columns") and not isinstance(models, Mapping):
         names = list(map(str, models.columns))
@@ -46,41 +54,63 @@ def read_predictions(models: Any, documents: int, features: Any = None) -> dict[
         )
     if not models:
         raise ValueError("models is empty: give at least one, as {'name': scores}")
-    found = {}
-    for name, source in models.items():
+    for name in models:
         if not isinstance(name, str):
             raise TypeError(f"names of models must be strings, got {name!r}")
         check_name("the name of a model", name)
+    rounds = _rounds_by_name(iteration, list(models))
+    found, used = {}, {}
+    for name, source in models.items():
         try:
-            scores = numbers("scores", _scores(source, features)).astype(np.float64)
+            values, after = _scores(source, features, rounds.get(name))
+            scores = numbers("scores", values).astype(np.float64)
         except (ValueError, TypeError, OSError) as error:
             raise type(error)(f"model {name!r}: {error}") from None
         if len(scores) != documents:
             raise ValueError(f"model {name!r} has {len(scores)} scores, but there are {documents} documents")
         found[name] = scores
-    return found
+        if after is not None:
+            used[name] = after
+    return found, used
 
 
-def _scores(source: Any, features: Any) -> Any:
-    if isinstance(source, str | PathLike):
-        from ..data import read_scores
-
-        return read_scores(fspath(source))
-    if not hasattr(source, "predict"):
-        if np.ndim(source) == 0:
-            raise TypeError(
-                f"it is neither scores nor a path nor a model with a predict method, but {type(source).__name__}"
+def _rounds_by_name(iteration: Any, names: list[str]) -> dict[str, int]:
+    if iteration is None:
+        return {}
+    if not isinstance(iteration, Mapping):
+        rounds = check_whole("iteration", iteration, kind="a whole number of boosting rounds, or one per model")
+        return dict.fromkeys(names, rounds)
+    for name in iteration:
+        if name not in names:
+            raise ValueError(
+                f"iteration names {name!r}, which is not among the models{nearest(str(name), names)} "
+                f"(there are {', '.join(names)})"
             )
-        return source
-    if features is None:
-        raise ValueError("it is a model, which predicts from features: pass features=, one row per document")
-    return source.predict(_as_input(source, features))
+    return {
+        name: check_whole(f"iteration[{name!r}]", rounds, kind="a whole number of boosting rounds")
+        for name, rounds in iteration.items()
+    }
 
 
-def _as_input(model: Any, features: Any) -> Any:
-    """Return features as the model takes them: XGBoost's own boosters want a DMatrix."""
-    if type(model).__module__.partition(".")[0] == "xgboost" and type(model).__name__ == "Booster":
-        import xgboost
+def _scores(source: Any, features: Any, rounds: int | None) -> tuple[Any, Iteration | None]:
+    """Return scores as they come, and after which round where a booster made them."""
+    if hasattr(source, "predict"):
+        if features is None:
+            raise ValueError("it is a model, which predicts from features: pass features=, one row per document")
+        return predict(source, features, rounds)
+    path = isinstance(source, str | PathLike)
+    if not path and np.ndim(source) == 0:
+        raise TypeError(
+            f"it is neither scores nor a path nor a model with a predict method, but {type(source).__name__}"
+        )
+    if rounds is not None:
+        what = f"the scores in {fspath(source)}" if path else "scores"
+        raise ValueError(
+            f"it is {what}, from which no boosting round can be chosen; name the boosters that iteration is for, "
+            "as iteration={'name': rounds}"
+        )
+    if not path:
+        return source, None
+    from ..data import read_scores
 
-        return features if isinstance(features, xgboost.DMatrix) else xgboost.DMatrix(features)
-    return features
+    return read_scores(fspath(source)), None

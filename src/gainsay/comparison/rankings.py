@@ -32,7 +32,7 @@ class Rankings:
     scores : mapping of model to array, shape (documents,)
         In the order of the labels, without NaN.
     counted : ndarray of bool, shape (queries,)
-        The queries that the models are compared on; the others have no value under some metric.
+        The queries that the models are compared on; the others have no value under any metric.
     query_weights : ndarray, shape (queries,), optional
         With which the models are compared; without, all queries count the same.
     by_metric : mapping of metric name to such a mapping as `scores`, optional
@@ -59,8 +59,19 @@ class Rankings:
         """Return the rankings that a metric was computed from, as those of all metrics."""
         return self if self.by_metric is None else replace(self, scores=self.under(metric), by_metric=None)
 
+    def common(self, metrics: Sequence[Metric]) -> Rankings:
+        """Return the same on the queries only that have a value under all these metrics."""
+        counted = self.counted
+        for metric in metrics:
+            if metric.empty == "skip":
+                counted = counted & ~metric.bind(self.judgments, (metric.k,)).empty[:, 0]
+        return replace(self, counted=counted)
+
     def values(self, models: Sequence[str], metrics: Sequence[str]) -> dict[str, Floats]:
-        """Return the values of some models on the queries that count, by metric, shape (counted queries, models)."""
+        """Return the values of some models on the queries that count, by metric, shape (counted queries, models).
+
+        NaN where a metric skips a query.
+        """
         evaluator = Evaluator(metrics, self.judgments)
         found = np.stack([evaluator(self.scores[model]).per_query[self.counted] for model in models], axis=2)
         return {metric: found[:, place] for place, metric in enumerate(metrics)}

@@ -12,10 +12,10 @@ from numpy.typing import ArrayLike
 
 from gainsay.comparison.bounds import detectable_lead, price_lower, regret_upper
 from gainsay.comparison.descriptions import best_probabilities, winners_differ
-from gainsay.comparison.flags import Flag, find_flags
+from gainsay.comparison.flags import Flag, find_flags, left_out_flags
 from gainsay.comparison.holes import Holes, uneven_judging
 from gainsay.comparison.inequalities import FEWEST, BestTest, two_step_test
-from gainsay.comparison.inputs import FloatArray, Panel, check_level, check_rope, check_seed, read_panel
+from gainsay.comparison.inputs import FloatArray, Panel, Queries, check_level, check_rope, check_seed, read_panel
 from gainsay.comparison.resampling import draw_noise, estimate
 from gainsay.comparison.wording import paragraph
 
@@ -56,7 +56,10 @@ class Verdict:
     models : tuple of str
         All models.
     queries : int
-        Queries of positive weight.
+        Queries of positive weight that have a value under both metrics; all else here is about them.
+    left_out : dict of metric name to int
+        For each metric how many further queries it has, on which the other one has no value (``empty=skip``). Where
+        there are any, a flag says so.
     winners : dict of metric name to model
         The model with the largest mean; the first by name where several tie (then a flag says so).
     common_best : tuple of str
@@ -125,6 +128,7 @@ class Verdict:
     metrics: tuple[str, str]
     models: tuple[str, ...]
     queries: int
+    left_out: dict[str, int]
     winners: dict[str, str]
     common_best: tuple[str, ...]
     common_within_rope: tuple[str, ...]
@@ -169,7 +173,8 @@ class Verdict:
         Parameters
         ----------
         linear, exponential : array, shape (queries, models)
-            Values of the two metrics, larger is better. Any two metrics may take these places.
+            Values of the two metrics, larger is better. Any two metrics may take these places. A query that a metric
+            skips is NaN for every model.
         models : sequence of str, optional
             Distinct names of the columns; ``model 1``, ``model 2``, … by default.
         weights : array, shape (queries,), optional
@@ -188,7 +193,8 @@ class Verdict:
         Raises
         ------
         ValueError
-            If shapes differ, a value is not finite, names repeat, a weight is negative or a setting is out of range.
+            If shapes differ, a value is infinite, or NaN for some models and not for others, no query has a value under
+            both metrics, names repeat, a weight is negative or a setting is out of range.
         TypeError
             If a name is not a string, or a number is not a number.
         """
@@ -197,7 +203,7 @@ class Verdict:
         seed, draws = check_seed(seed, draws, level)
         labels = dict(zip(names, ("linear", "exponential"), strict=True))
         panel = read_panel(dict(zip(names, (linear, exponential), strict=True)), models, weights, labels)
-        return _decide(panel, names, level, width, draws, seed)
+        return _decide(panel.select(names), panel.counts(), level, width, draws, seed)
 
     @property
     def in_question(self) -> tuple[str, ...]:
@@ -254,7 +260,8 @@ def _two_names(metric_names: Sequence[str]) -> tuple[str, str]:
     return names[0], names[1]
 
 
-def _decide(panel: Panel, names: tuple[str, str], alpha: float, rope: float, draws: int, seed: int) -> Verdict:
+def _decide(panel: Panel, counts: Queries, alpha: float, rope: float, draws: int, seed: int) -> Verdict:
+    names = (panel.metrics[0], panel.metrics[1])
     estimated = estimate(panel)
     noise = draw_noise(estimated, draws, seed)
     joint = two_step_test(estimated, noise, alpha)
@@ -285,6 +292,7 @@ def _decide(panel: Panel, names: tuple[str, str], alpha: float, rope: float, dra
         metrics=names,
         models=panel.models,
         queries=panel.queries,
+        left_out=counts.left_out,
         winners={name: models[place] for name, place in zip(names, winner, strict=True)},
         common_best=tuple(models[joint.kept]),
         common_within_rope=tuple(models[kept_within_rope]),
@@ -304,9 +312,8 @@ def _decide(panel: Panel, names: tuple[str, str], alpha: float, rope: float, dra
         detectable=detectable_lead(estimated, noise, alpha, joint.kept, winner),
         best_probability=by_model(best_probabilities(estimated, noise)),
         winners_differ_probability=winners_differ(estimated, noise),
-        flags=find_flags(
-            panel, estimated, {name: tuple(models[row]) for name, row in zip(names, top, strict=True)}, alpha
-        ),
+        flags=left_out_flags(counts)
+        + find_flags(panel, estimated, {name: tuple(models[row]) for name, row in zip(names, top, strict=True)}, alpha),
         alpha=alpha,
         rope=rope,
         draws=draws,

@@ -151,6 +151,14 @@ class Metric:
         """Return what the metric reads of judgments: the labels, for all metrics but `Judged`."""
         return judgments
 
+    def value_range(self, judgments: Judgments) -> tuple[float, float]:
+        """Return between which values the metric lies on any query with labels such as these, whatever the scores.
+
+        Infinite where there is no bound, as for metrics that do not say otherwise. Intervals of means end there, so it
+        must not be narrower than what the metric can be.
+        """
+        return -np.inf, np.inf
+
     def bind(self, judgments: Judgments, cutoffs: Sequence[int | None]) -> Facts:
         """Work out, once per data set, what does not depend on scores; raise where the labels do not suit."""
         raise NotImplementedError

@@ -140,6 +140,10 @@ class ERR(Metric):
         super().__post_init__()
         self._set("max_label", real_number("max_label", self.max_label, 0.0, 1023.0))
 
+    def value_range(self, judgments: Judgments) -> tuple[float, float]:
+        """Return 0 and 1."""
+        return 0.0, 1.0
+
     def bind(self, judgments: Judgments, cutoffs: Sequence[int | None]) -> StopFacts:
         """Turn labels into stop probabilities; raise where a label lies outside the scale."""
         levels = judgments.levels

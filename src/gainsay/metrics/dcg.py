@@ -121,6 +121,24 @@ class DCG(Metric):
         """Return how the value of an option is written in the metric's name."""
         return gain_text(self.gain) if option == "gain" else super().option_text(option)
 
+    def value_range(self, judgments: Judgments) -> tuple[float, float]:
+        """Return 0 and, for a ratio to the ideal, 1.
+
+        Nothing bounds DCG from above. Nothing bounds anything where some gain is negative: documents that were not
+        retrieved then may raise DCG above its ideal.
+
+        Examples
+        --------
+        >>> import gainsay as gs
+        >>> judgments = gs.Judgments([2, 0, 1], group=[3])
+        >>> [metric.value_range(judgments) for metric in gs.parse_metrics(["ndcg_exp@10", "dcg_exp@10"])]
+        [(0.0, 1.0), (0.0, inf)]
+        """
+        gains = judgments.levels if isinstance(self.gain, str) else gains_of(self.gain, judgments.levels)
+        if gains.min() < 0:
+            return -np.inf, np.inf
+        return 0.0, 1.0 if self._is_ratio else np.inf
+
     def bind(self, judgments: Judgments, cutoffs: Sequence[int | None]) -> GainFacts:
         """Work out gains, discounts and ideals; raise where the labels do not suit the gain."""
         gains = self._gains(judgments, cutoffs)

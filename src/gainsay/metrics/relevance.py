@@ -56,6 +56,10 @@ class BinaryMetric(Metric):
         super().__post_init__()
         self._set("min_label", real_number("min_label", self.min_label, -np.inf, np.inf))
 
+    def value_range(self, judgments: Judgments) -> tuple[float, float]:
+        """Return 0 and 1: all metrics of this kind are shares or probabilities."""
+        return 0.0, 1.0
+
     def bind(self, judgments: Judgments, cutoffs: Sequence[int | None]) -> RelevanceFacts:
         """Count the relevant documents of each query."""
         if self.min_label <= 0 and judgments.unjudged:

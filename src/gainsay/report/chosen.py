@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from ..comparison.pairs import common_column
+
 if TYPE_CHECKING:
     from ..comparison import Comparison
 
@@ -39,10 +41,11 @@ def chosen_pair(comparison: Comparison) -> ChosenPair | None:
         return ChosenPair(one, other, "the winners under the two metrics")
     conflicts = comparison.conflicts
     if not conflicts.empty:
-        sizes = np.abs(conflicts[[f"difference {metric}" for metric in metrics]].to_numpy(float)).min(axis=1)
+        columns = [common_column(conflicts, f"difference {metric}") for metric in metrics]
+        sizes = np.abs(conflicts[columns].to_numpy(float)).min(axis=1)
         row = conflicts.iloc[int(np.lexsort((-sizes, conflicts["p_holm"].to_numpy(float)))[0])]
         pair = (str(row["model_x"]), str(row["model_y"]))
-        if row[f"difference {metrics[0]}"] < 0:
+        if row[columns[0]] < 0:
             pair = pair[::-1]
         return ChosenPair(*pair, "both metrics have the same winner; of the pairs in opposite order the clearest")
     means = verdict.means[metrics[0]]

@@ -11,7 +11,7 @@ from ..metrics.dcg import DCG
 from ..metrics.names import parse_metrics
 from . import tables, words
 from .chosen import ChosenPair, chosen_pair
-from .names import isolated, printable, short_names
+from .names import isolated, printable
 from .numbers import count
 from .rounds import best_rounds, most_torn
 
@@ -33,11 +33,15 @@ MOST_CELLS = 20
 
 @dataclass(frozen=True)
 class Strip:
-    """The grades of one ranking from rank 1 on, each with its place among all grades."""
+    """The grades of one ranking from rank 1 on, each with its place among all grades.
+
+    `full` is the whole name of the model where `model` is short for it.
+    """
 
     model: str
     cells: list[tuple[str, int]]
     more: int
+    full: str = ""
 
 
 @dataclass(frozen=True)
@@ -60,6 +64,7 @@ class Content:
     kind: str
     paragraph: str
     missing: list[str]
+    scope: list[str]
     facts: list[words.Fact]
     leaderboard: Table
     conflicts: Table | None
@@ -97,11 +102,12 @@ def gather(comparison: Comparison, queries: int) -> Content:
     return Content(
         title=words.question(comparison),
         answer=printable(words.answer(comparison)),
-        advice=printable(words.advice(comparison.verdict)) if some else "",
+        advice=printable(words.advice(comparison)) if some else "",
         kind=comparison.verdict.kind if both else "single",
         paragraph=_paragraph(comparison),
         missing=[printable(sentence) for sentence in comparison.missing],
-        facts=words.facts(comparison.verdict) if both else [],
+        scope=words.scope(comparison),
+        facts=words.facts(comparison) if both else [],
         leaderboard=tables.leaderboard(comparison),
         conflicts=None if conflicts is None or conflicts.empty else _strongest(comparison, conflicts),
         pairs=tables.pairs(comparison, comparison.pairs, _all_pairs(len(comparison.pairs))) if some else None,
@@ -117,7 +123,7 @@ def gather(comparison: Comparison, queries: int) -> Content:
         no_queries=no_queries,
         same_rounds=_same_rounds(comparison),
         grades=len(levels),
-        rounds=None if best is None else tables.best_rounds(best, comparison.verdict.metrics),
+        rounds=None if best is None else tables.best_rounds(best, comparison),
         torn=[] if best is None else _torn(comparison, best),
         method=words.method(comparison),
         glossary=words.glossary(comparison),
@@ -157,7 +163,7 @@ def _attribution(comparison: Comparison, pair: ChosenPair | None) -> tuple[Attri
 
 
 def _why(comparison: Comparison, attribution: Attribution, reason: str) -> list[str]:
-    return words.why_sentences(attribution, reason, _pivot(comparison))
+    return words.why_sentences(attribution, comparison.short_names, reason, _pivot(comparison))
 
 
 def _pivot(comparison: Comparison) -> str | None:
@@ -198,7 +204,7 @@ def _contradictions(comparison: Comparison, pair: ChosenPair | None) -> tuple[pd
 def _strips(table: pd.DataFrame, comparison: Comparison, levels: list[float]) -> list[Contradiction]:
     metrics = comparison.verdict.metrics
     models = [str(name).removeprefix("labels ") for name in table.columns if str(name).startswith("labels ")]
-    short = short_names(models)
+    short = comparison.short_names
     place = {level: number for number, level in enumerate(levels)}
     found = []
     for row in table.to_dict("records"):
@@ -206,7 +212,8 @@ def _strips(table: pd.DataFrame, comparison: Comparison, levels: list[float]) ->
         for model in models:
             labels = row[f"labels {model}"]
             cells = [(f"{grade:g}", place[float(grade)]) for grade in labels[:MOST_CELLS]]
-            strips.append(Strip(short[model], cells, max(0, len(labels) - MOST_CELLS)))
+            full = "" if short[model] == printable(model) else printable(model)
+            strips.append(Strip(short[model], cells, max(0, len(labels) - MOST_CELLS), full))
         preferences = []
         for metric in metrics:
             value: Any = row[f"difference {metric}"]

@@ -10,8 +10,11 @@ are not finite (bounds from a single query) are null.
 - ``holes``: object of ``shares`` (by metric judged@k and model), ``retrieved`` and ``unjudged`` (by model), and
   ``handling``, or null where nothing is known of unjudged documents. ``notes``: list of sentences about queries that
   only the runs or only the judgments have. A share that is no metric stands in ``leaderboard`` too, without rank.
-- ``queries``: how many. ``settings``: object of ``alpha``, ``rope``, ``draws``, ``seed``.
-- ``leaderboard``: object by model of, for each metric M, ``M``, ``M rank``, ``M lower``, ``M upper``.
+- ``queries``: how many have a value under some metric; ``metric_queries``: object by metric, how many it has.
+- ``iterations``: object by model of ``used``, ``held``, ``reason`` for every booster: with how many boosting rounds of
+  how many it predicted, and why (``best``, ``all``, ``given``).
+- ``settings``: object of ``alpha``, ``rope``, ``draws``, ``seed``.
+- ``leaderboard``: object by model of, for each metric M, ``M``, ``M rank``, ``M lower``, ``M upper``, ``M queries``.
 - ``winners``: object by metric.
 - ``verdict``: object, see `Verdict`; ``text`` is its paragraph.
 - ``pairs``: list of objects, see `pairs_table`.
@@ -28,10 +31,10 @@ from __future__ import annotations
 
 import json
 import math
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .. import __version__
+from .._outputs import check_output
 from .content import why_pair
 from .rounds import best_rounds
 
@@ -56,10 +59,16 @@ def to_json(comparison: Comparison, path: str | os.PathLike[str] | None = None, 
         Where to.
     queries : int
         How many contradictory queries to list.
+
+    Raises
+    ------
+    OSError
+        Where the file cannot be written; found out before the work.
     """
+    target = None if path is None else check_output("path", path)
     text = json.dumps(document(comparison, queries), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-    if path is not None:
-        Path(path).write_bytes(text.encode("utf-8", "replace"))
+    if target is not None:
+        target.write_bytes(text.encode("utf-8", "replace"))
     return text
 
 
@@ -81,6 +90,8 @@ def document(comparison: Comparison, queries: int = 50) -> dict[str, Any]:
         "holes": None if comparison.holes is None else comparison.holes.to_dict(),
         "notes": list(comparison.notes),
         "queries": comparison.query_count,
+        "metric_queries": comparison.metric_queries,
+        "iterations": {name: iteration.to_dict() for name, iteration in comparison.iterations.items()},
         "settings": {name: getattr(comparison, name) for name in ("alpha", "rope", "draws", "seed")},
         "leaderboard": comparison.leaderboard.to_dict("index"),
         "winners": comparison.winners,

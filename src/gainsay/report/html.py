@@ -16,6 +16,7 @@ try:
 except ImportError as error:  # pragma: no cover - needs an environment without Jinja2
     raise ImportError("reports need Jinja2: pip install 'gainsay[report]'") from error
 
+from .._outputs import check_output
 from .content import Content, gather
 from .names import printable
 from .plots.conflict import plot_conflict
@@ -44,9 +45,10 @@ MOST_MODELS_IN_PICTURES = 60
 def write_html(comparison: Comparison, path: str | os.PathLike[str], *, queries: int = 50) -> Path:
     """Write the report: verdict, leaderboard, pairs, why, which queries, when, method, glossary.
 
-    Which two models are explained is said in `gainsay.report.chosen.chosen_pair`. At most `queries` contradictory
-    queries are in the file; where there are more, all of them are written to a CSV file beside it, of the same name
-    with the ending ``.queries.csv``. The same comparison gives the same bytes.
+    That the path can be written is tried before the work. Which two models are explained is said in
+    `gainsay.report.chosen.chosen_pair`. At most `queries` contradictory queries are in the file; where there are more,
+    all of them are written to a CSV file beside it, of the same name with the ending ``.queries.csv``. The same
+    comparison gives the same bytes.
 
     Parameters
     ----------
@@ -66,12 +68,14 @@ def write_html(comparison: Comparison, path: str | os.PathLike[str], *, queries:
     ------
     ImportError
         Without Jinja2 or Matplotlib: install ``gainsay[report]``.
+    OSError
+        Where the file cannot be written: its folder is missing or may not be written to, or it is a folder itself.
     """
-    target = Path(path)
+    target = check_output("path", path)
     content = gather(comparison, queries)
     beside = None
     if content.contradiction_table is not None and content.contradiction_count > len(content.contradictions):
-        beside = target.with_name(f"{target.stem}.queries.csv")
+        beside = check_output("path", target.with_name(f"{target.stem}.queries.csv"))
         beside.write_bytes(_csv(content.contradiction_table))
     page = _page(comparison, content, beside)
     target.write_bytes(page.encode("utf-8", "replace"))
@@ -79,7 +83,8 @@ def write_html(comparison: Comparison, path: str | os.PathLike[str], *, queries:
 
 
 def _page(comparison: Comparison, content: Content, beside: Path | None) -> str:
-    pictures = Pictures()
+    names = {name: short for name, short in comparison.short_names.items() if short != printable(name)}
+    pictures = Pictures(names)
     drawn = _pictures(pictures, comparison, content)
     curves = [_curve(pictures, comparison, name) for name in content.torn]
     style = _ours("\n" + _style(pictures, content))
@@ -118,14 +123,15 @@ def _pictures(pictures: Pictures, comparison: Comparison, content: Content) -> d
     drawn["conflict"] = pictures.draw(lambda: plot_conflict(comparison))
     attribution = content.attribution
     if attribution is not None:
-        drawn["why"] = pictures.draw(lambda: plot_attribution(attribution))
+        drawn["why"] = pictures.draw(lambda: plot_attribution(attribution, names=comparison.short_names))
     return drawn
 
 
 def _curve(pictures: Pictures, comparison: Comparison, candidate: str) -> Picture:
     curves = comparison.curves
     assert curves is not None
-    return pictures.draw(lambda: plot_curves(curves, comparison.verdict.metrics, candidate=candidate))
+    names, metrics = comparison.short_names, comparison.verdict.metrics
+    return pictures.draw(lambda: plot_curves(curves, metrics, candidate=candidate, names=names))
 
 
 def _style(pictures: Pictures, content: Content) -> str:

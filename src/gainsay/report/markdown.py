@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+from .._outputs import check_output
 from .content import Content, gather
 
 if TYPE_CHECKING:
@@ -29,10 +29,16 @@ def to_markdown(comparison: Comparison, path: str | os.PathLike[str] | None = No
         Where to write it.
     queries : int
         How many contradictory queries to show.
+
+    Raises
+    ------
+    OSError
+        Where the file cannot be written; found out before the work.
     """
+    target = None if path is None else check_output("path", path)
     text = "\n".join(_lines(gather(comparison, queries))) + "\n"
-    if path is not None:
-        Path(path).write_bytes(text.encode("utf-8", "replace"))
+    if target is not None:
+        target.write_bytes(text.encode("utf-8", "replace"))
     return text
 
 
@@ -47,6 +53,8 @@ def _lines(content: Content) -> Iterator[str]:
         yield f"- {_safe(fact.label)}: **{_safe(fact.value)}** ({_safe(fact.note)})"
     yield "\n## Leaderboard\n"
     yield _table(content.leaderboard)
+    for sentence in content.scope:
+        yield f"\n{_safe(sentence)}"
     if content.pairs is not None:
         yield "\n## Pairs\n"
         if content.conflicts is None:

@@ -7,10 +7,15 @@ import re
 import unicodedata
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+from ..comparison.inputs import natural_key
 
-__all__ = ["isolated", "listed_short", "printable", "short_names"]
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+__all__ = ["fitting", "isolated", "listed_short", "printable", "short_names"]
+
+LONGEST_SHORT = 24
+"""So many characters a short name has at most."""
 
 LONGEST_IN_TEXT = 60
 """A name longer than this is shortened within sentences."""
@@ -31,16 +36,17 @@ def printable(text: str) -> str:
 _OVERRIDES = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ufffe\uffff"
 
 
-_PARTS = re.compile(r"\d+(?:\.\d+)*(?:[eE][-+]?\d+)?|[^\W\d_]+|(?s:.)")
-"""A name falls into numbers, words, and single characters between them."""
+_PARTS = re.compile(r"(?:(?<![^\W_])[-+\u2212])?\.?\d+(?:[.,]\d+)*(?:[eE][-+\u2212]?\d+)?|[^\W\d_]+|(?s:.)")
+"""A name falls into numbers (with sign, point and exponent), words, and single characters between them."""
 
 
-def short_names(names: Iterable[str], most: int = 24) -> dict[str, str]:
-    """Return for every name what to call it in at most `most` characters, no two alike.
+def short_names(names: Iterable[str], most: int = LONGEST_SHORT) -> dict[str, str]:
+    """Return for every name what to call it in at most `most` characters, no two alike, in whatever order they come.
 
     Where some are too long, all lose the words that all begin with; the words that the long ones share then shrink to
     their first letters, until all fit. What is still too long loses its middle, for the names of a family tend to
-    differ at one of their ends. A number is left out whole or stays whole.
+    differ at one of their ends. A number is left out whole or stays whole. Which of several that still look alike is
+    number 2 goes by the natural order of the names.
 
     >>> list(short_names(["lambdarank, gain 2, seed 1", "lambdarank, gain 4, seed 1"], 20).values())
     ['…2, seed 1', '…4, seed 1']
@@ -48,10 +54,11 @@ def short_names(names: Iterable[str], most: int = 24) -> dict[str, str]:
     ['map lr=0.3 l…=127 seed=9', 'mrr lr=0.1 l…=31 seed=2']
     >>> list(short_names(["ranknet of last summer, seed 1", "lambdarank, gain 4"], 20).values())
     ['ranknet of …, seed 1', 'lambdarank, gain 4']
-    >>> short_names(["x" * 99, "x" * 98], 10)["x" * 98]
+    >>> short_names(["x" * 99, "x" * 98], 10)["x" * 99]
     'xxx…xxx #2'
     """
-    shown = {name: printable(name) or "(no name)" for name in names}
+    given = list(dict.fromkeys(names))
+    whole = shown = {name: printable(name) or "(no name)" for name in sorted(given, key=natural_key)}
     if any(len(text) > most for text in shown.values()):
         common = _common_words(list(shown.values()))
         shown = {name: f"…{text[common:]}" if common else text for name, text in shown.items()}
@@ -59,19 +66,31 @@ def short_names(names: Iterable[str], most: int = 24) -> dict[str, str]:
     found: dict[str, str] = {}
     for name, text in shown.items():
         short, number = _cut(text, most), 2
-        while short in found.values():
+        # nor may one be called what another one's name is
+        while short in found.values() or (short != whole[name] and short in whole.values()):
             mark = f" #{number}"
             short, number = _cut(text, most - len(mark)) + mark, number + 1
         found[name] = short
-    return found
+    return {name: found[name] for name in given}
+
+
+def fitting(names: Iterable[str], short: Mapping[str, str], most: int) -> dict[str, str]:
+    """Return every name whole where it has at most `most` characters, else its short name.
+
+    >>> fitting(["a", "x" * 99], short_names(["a", "x" * 99]), 60)["a"]
+    'a'
+    """
+    whole = {name: printable(name) for name in names}
+    return {name: text if text and len(text) <= most else short[name] for name, text in whole.items()}
 
 
 def _common_words(texts: list[str]) -> int:
     """Return how many characters all begin with, up to the end of a word; 0 where it is hardly worth leaving out."""
     alike = (len(set(column)) == 1 for column in zip(*texts, strict=False))
     prefix = texts[0][: sum(itertools.takewhile(bool, alike))] if len(texts) > 1 else ""
-    ends = [part.end() for part in _PARTS.finditer(texts[0]) if re.fullmatch(r"[\s,;:/|_-]", part[0])]
-    end = max((end for end in ends if end <= len(prefix)), default=0)
+    # Where parts end depends on what follows, so an end counts only where all texts have it.
+    ends = [{part.end() for part in _PARTS.finditer(text) if re.fullmatch(r"[\s,;:/|_-]", part[0])} for text in texts]
+    end = max((end for end in set.intersection(*ends) if end <= len(prefix)), default=0)
     return end if end >= 5 else 0
 
 
@@ -94,10 +113,16 @@ def _cut(text: str, most: int) -> str:
         return text
     parts, room = _PARTS.findall(text), most - 1
     tail = _whole(parts[::-1], room * 2 // 5 + 1)
-    if not tail:
-        tail = len(parts[-1]) if parts[-1][0].isdigit() and len(parts[-1]) <= room else room * 2 // 5 + 1
-    head = _whole(parts, room - tail) or (0 if parts[0][0].isdigit() else room - tail)
+    if not tail and _is_number(parts[-1]):
+        tail = len(parts[-1]) if len(parts[-1]) <= room else 0
+    elif not tail:
+        tail = room * 2 // 5 + 1
+    head = _whole(parts, room - tail) or (0 if _is_number(parts[0]) else room - tail)
     return f"{text[:head]}…{text[len(text) - tail :]}"
+
+
+def _is_number(part: str) -> bool:
+    return part[-1].isdigit()
 
 
 def _whole(parts: Iterable[str], room: int) -> int:
@@ -112,7 +137,7 @@ def isolated(text: str, names: Sequence[str]) -> str:
     Names that are written from right to left get marks around them that keep the words beside them in place, and
     very long ones are shortened.
     """
-    short = short_names(names, LONGEST_IN_TEXT)
+    short = fitting(names, short_names(names), LONGEST_IN_TEXT)
     for name in sorted(names, key=len, reverse=True):
         if len(name) > LONGEST_IN_TEXT:
             text = text.replace(name, short[name])
@@ -123,7 +148,7 @@ def isolated(text: str, names: Sequence[str]) -> str:
     return text
 
 
-def listed_short(names: Sequence[str], short: dict[str, str], most: int = 6) -> str:
+def listed_short(names: Sequence[str], short: Mapping[str, str], most: int = 6) -> str:
     """Write names as a list in words, cut after `most`."""
     from ..comparison.flags import listed
 

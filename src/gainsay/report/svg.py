@@ -12,10 +12,11 @@ import matplotlib.style
 from matplotlib import font_manager
 from matplotlib.text import Text
 
+from .names import printable
 from .plots.style import DARK, LIGHT, alt_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -50,9 +51,15 @@ class Pictures:
     """The pictures of one page: what they share, their styles, is collected here.
 
     Styles become classes, so that a page may forbid inline styles, and colours of the light theme become variables.
+
+    Parameters
+    ----------
+    names : mapping of model to str, optional
+        Short names: a text with one of them in it shows the whole name when pointed at.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, names: Mapping[str, str] | None = None) -> None:
+        self._names = {short: printable(name) for name, short in (names or {}).items()}
         self._classes: dict[str, str] = {}
         self._count = 0
         self._variables = {colour: f"var(--{name})" for name, colour in LIGHT.slots().items()}
@@ -90,6 +97,11 @@ class Pictures:
             for child in list(node):
                 if child.tag in (f"{_SVG}metadata", f"{_SVG}style") or not isinstance(child.tag, str):
                     node.remove(child)
+        for node in list(root.iter("text")):
+            words = "".join(node.itertext())
+            full = [name for short, name in self._names.items() if short in words]
+            if full:
+                ET.SubElement(node, "title").text = "; ".join(full)
         width = float(root.attrib["viewBox"].split()[2])
         fresh = ET.Element("svg", {"viewBox": root.attrib["viewBox"], "role": "img", "class": _size_class(width)})
         fresh.set("aria-labelledby", f"{prefix}title {prefix}desc")

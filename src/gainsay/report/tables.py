@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from .names import printable, short_names
+from ..comparison.pairs import common_column
+from .names import fitting, printable
 from .numbers import bare_p, count, difference, mean
 
 if TYPE_CHECKING:
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from ..comparison import Comparison, Verdict
+    from ..comparison import Comparison
     from ..comparison.attribution import Attribution
 
 __all__ = ["Cell", "Column", "Table"]
@@ -24,12 +25,16 @@ LONGEST_NAME = 40
 
 @dataclass(frozen=True)
 class Cell:
-    """What stands in a cell: text, a smaller note below it, whether it is a name, and whether it is set off."""
+    """What stands in a cell: text, a smaller note below it, whether it is a name, and whether it is set off.
+
+    `full` is the whole name where `text` is short for it.
+    """
 
     text: str
     note: str = ""
     name: bool = False
     strong: bool = False
+    full: str = ""
 
 
 @dataclass(frozen=True)
@@ -68,8 +73,9 @@ def leaderboard(comparison: Comparison) -> Table:
     rows = []
     for name, row in comparison.leaderboard.iterrows():
         model = str(name)
-        roles = _roles(verdict, model) if verdict else ""
-        cells = [Cell(printable(model), roles, name=True, strong=bool(roles))]
+        roles = _roles(comparison, model) if verdict else []
+        about = [*roles, *_about(comparison, model)]
+        cells = [Cell(printable(model), "\n".join(about), name=True, strong=bool(roles))]
         means = {metric: _mean(row, metric) for metric in comparison.metrics}
         cells += [means[metric] for metric in primary]
         if verdict:
@@ -80,16 +86,33 @@ def leaderboard(comparison: Comparison) -> Table:
         cells += [means[metric] for metric in witnesses]
         cells += [Cell(mean(shares[model])) for shares in comparison.shown_shares.values()]
         rows.append(cells)
-    caption = (
-        f"Means over {count(comparison.query_count, 'query')}, with rank and simultaneous "
-        f"{100 * (1 - comparison.alpha):g} % confidence interval{comparison.condensed}"
-    )
+    alike = len(set(comparison.metric_queries.values())) == 1
+    sample = count(comparison.query_count, "query") if alike else "the queries that each metric has"
+    level = f"{100 * (1 - comparison.alpha):g} %"
+    caption = f"Means over {sample}, with rank and simultaneous {level} confidence interval{comparison.condensed}"
     return Table(caption, columns, rows)
 
 
-def _roles(verdict: Verdict, model: str) -> str:
-    roles = [f"best by {metric}" for metric, winner in verdict.winners.items() if winner == model]
-    return "\n".join([*roles, *(["safe choice"] if model == verdict.safe_choice else [])])
+def _roles(comparison: Comparison, model: str) -> list[str]:
+    verdict = comparison.verdict
+    roles = [f"best by {metric}" for metric in verdict.metrics if comparison.winners[metric] == model]
+    return [*roles, *(["safe choice"] if model == verdict.safe_choice else [])]
+
+
+def _about(comparison: Comparison, model: str) -> list[str]:
+    """Return what a model is called elsewhere, and with how many boosting rounds it predicted."""
+    short = comparison.short_names[model]
+    called = [] if short == printable(model) else [f"in short: {short}"]
+    return [*called, *([comparison.iterations[model].size] if model in comparison.iterations else [])]
+
+
+def _names(comparison: Comparison) -> dict[str, Cell]:
+    """Return a cell for every model: its name where it fits, else its short name."""
+    shown = fitting(comparison.models, comparison.short_names, LONGEST_NAME)
+    return {
+        name: Cell(text, name=True, full="" if text == printable(name) else printable(name))
+        for name, text in shown.items()
+    }
 
 
 def _mean(row: Any, metric: str) -> Cell:
@@ -101,7 +124,7 @@ def _mean(row: Any, metric: str) -> Cell:
 def pairs(comparison: Comparison, table: pd.DataFrame, caption: str) -> Table:
     """Return pairs of models: both differences with intervals, conflict, p-value, counts."""
     metrics = comparison.verdict.metrics
-    short = short_names(comparison.models, LONGEST_NAME)
+    named = _names(comparison)
     columns = [
         Column("model", numeric=False),
         Column("against", numeric=False),
@@ -114,9 +137,12 @@ def pairs(comparison: Comparison, table: pd.DataFrame, caption: str) -> Table:
     for row in table.to_dict("records"):
         sure = row["conflict"] and row["p_holm"] <= comparison.alpha
         word = "significantly" if sure else "maybe by chance" if row["conflict"] else ""
-        cells = [Cell(short[row["model_x"]], name=True), Cell(short[row["model_y"]], name=True)]
+        cells = [named[row["model_x"]], named[row["model_y"]]]
         for metric in metrics:
             ends = f"{difference(row[f'lower {metric}'])} to {difference(row[f'upper {metric}'])}"
+            joint = row[common_column(table, f"difference {metric}")]
+            if comparison.verdict.left_out[metric]:
+                ends += f"\n{difference(joint)} on the queries of both"
             cells.append(Cell(difference(row[f"difference {metric}"]), ends))
         cells.append(Cell("yes" if row["conflict"] else "no", word, strong=bool(sure)))
         cells.append(Cell(bare_p(row["p_holm"]), _flag(row["flag"], row["differing"])))
@@ -176,16 +202,18 @@ def query_classes(attribution: Attribution) -> Table:
     return Table("What each class of queries adds to the difference", columns, rows)
 
 
-def best_rounds(best: pd.DataFrame, metrics: tuple[str, str]) -> Table:
+def best_rounds(best: pd.DataFrame, comparison: Comparison) -> Table:
     """Return the best round of every candidate under both metrics, and what stopping at the other's loses."""
+    metrics = comparison.verdict.metrics
     folds = len(set(best["fold"].astype(str))) > 1
     columns = [Column("candidate", numeric=False), *([Column("fold", numeric=False)] if folds else [])]
     columns += [Column(f"best round by {metric}") for metric in metrics]
     columns += [Column(f"{metric} at the other's round") for metric in metrics]
-    short = short_names(dict.fromkeys(map(str, best["candidate"])), LONGEST_NAME)
+    named = _names(comparison)
     rows = []
     for row in best.to_dict("records"):
-        cells = [Cell(short[str(row["candidate"])], name=True)]
+        name = str(row["candidate"])
+        cells = [named.get(name, Cell(printable(name), name=True))]
         if folds:
             cells.append(Cell(printable(str(row["fold"]))))
         cells += [Cell(str(int(row[f"round {metric}"]))) for metric in metrics]

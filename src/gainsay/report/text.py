@@ -9,8 +9,10 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
+from ..comparison.pairs import common_column
 from .names import printable
 from .numbers import count
+from .words import scope
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -60,8 +62,9 @@ def leaderboard_table(comparison: Comparison) -> Group:
         ]
         judged = [f"{by_model[str(model)]:.4f}" for by_model in shares.values()]
         table.add_row(_shown(str(model)), *cells, *judged)
-    size = count(comparison.query_count, "query")
-    return _titled(f"Leaderboard: mean over {size}, rank in brackets{comparison.condensed}", table)
+    alike = len(set(comparison.metric_queries.values())) == 1
+    sample = count(comparison.query_count, "query") if alike else "the queries that each metric has"
+    return _titled(f"Leaderboard: mean over {sample}, rank in brackets{comparison.condensed}", table)
 
 
 def conflicts_table(comparison: Comparison) -> Group | None:
@@ -70,10 +73,16 @@ def conflicts_table(comparison: Comparison) -> Group | None:
         return None
     first, second = comparison.primary
     table = _table(["pair"], [f"Δ {first}", f"Δ {second}", "p (Holm)"])
+    columns = [common_column(comparison.conflicts, f"difference {metric}") for metric in (first, second)]
     for row in comparison.conflicts.to_dict("records"):
-        differences = (f"{row[f'difference {metric}']:+.4f}" for metric in (first, second))
+        differences = (f"{row[column]:+.4f}" for column in columns)
         table.add_row(_shown(f"{row['model_x']} − {row['model_y']}"), *differences, f"{row['p_holm']:.3f}")
     return _titled(f"Pairs in opposite order under {first} and {second}", table)
+
+
+def scope_lines(comparison: Comparison) -> list[Text]:
+    """Return which queries each metric has and with which rounds boosters predicted, where that is to be said."""
+    return [_shown(sentence) for sentence in scope(comparison)]
 
 
 def winners_lines(comparison: Comparison) -> list[Text]:

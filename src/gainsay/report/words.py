@@ -8,14 +8,27 @@ from typing import TYPE_CHECKING, NamedTuple
 from ..comparison.descriptions import kendall_tau, tau_ap
 from ..comparison.inequalities import FEWEST
 from ..comparison.wording import SAMPLE, amount
-from .names import isolated, listed_short, printable, short_names
+from .names import LONGEST_IN_TEXT, fitting, isolated, listed_short, printable
 from .numbers import bare_p, count, mean, share
 
 if TYPE_CHECKING:
-    from ..comparison import Comparison, Verdict
+    from collections.abc import Mapping
+
+    from ..comparison import Comparison
     from ..comparison.attribution import Attribution
 
-__all__ = ["GLOSSARY", "Fact", "advice", "answer", "facts", "glossary", "method", "question", "why_sentences"]
+__all__ = [
+    "GLOSSARY",
+    "Fact",
+    "advice",
+    "answer",
+    "facts",
+    "glossary",
+    "method",
+    "question",
+    "scope",
+    "why_sentences",
+]
 
 
 class Fact(NamedTuple):
@@ -35,7 +48,7 @@ def question(comparison: Comparison) -> str:
 
 def answer(comparison: Comparison) -> str:
     """Return the verdict in one line."""
-    short = short_names(comparison.models, 60)
+    short = _in_text(comparison)
     if comparison.primary is None:
         return f"{short[comparison.winners[comparison.metrics[0]]]} has the highest mean."
     verdict = comparison.verdict
@@ -54,9 +67,34 @@ def answer(comparison: Comparison) -> str:
     return f"Not proven: both put {winner} first, but it may not be the best."
 
 
-def advice(verdict: Verdict) -> str:
+def _in_text(comparison: Comparison) -> dict[str, str]:
+    return fitting(comparison.models, comparison.short_names, LONGEST_IN_TEXT)
+
+
+def scope(comparison: Comparison) -> list[str]:
+    """Return what was compared, where it is not all there was: queries that metrics skip, rounds of boosters."""
+    text = []
+    queries = comparison.metric_queries
+    if len(set(queries.values())) > 1:
+        own = ", ".join(f"{printable(metric)} on {number:,}" for metric, number in queries.items())
+        text.append(f"Each metric is compared on the queries that it has: {own}.")
+        if comparison.primary is not None and any(comparison.verdict.left_out.values()):
+            both = " and ".join(map(printable, comparison.primary))
+            text[-1] += (
+                f" What is said of {both} together (verdict, opposite order, regret, pictures, which queries) is on "
+                f"the {count(comparison.verdict.queries, 'query')} that both have."
+            )
+    if comparison.iterations:
+        short = _in_text(comparison)
+        used = "; ".join(f"{short[name]} with {iteration}" for name, iteration in comparison.iterations.items())
+        text.append(f"Boosters predict at their best iteration, if not told otherwise: {used}.")
+    return text
+
+
+def advice(comparison: Comparison) -> str:
     """Return what to choose, in one line."""
-    safe = short_names(verdict.models, 60)[verdict.safe_choice]
+    verdict = comparison.verdict
+    safe = _in_text(comparison)[verdict.safe_choice]
     if verdict.kind == "agree":
         return f"Choose {safe}."
     if verdict.queries < FEWEST:
@@ -69,15 +107,17 @@ def advice(verdict: Verdict) -> str:
     return f"Safe choice: {safe}, {behind}{truth}."
 
 
-def facts(verdict: Verdict) -> list[Fact]:
+def facts(comparison: Comparison) -> list[Fact]:
     """Return the numbers that a reader looks for first."""
-    short = short_names(verdict.models, 40)
+    verdict, short = comparison.verdict, comparison.short_names
     first, second = verdict.metrics
     sure = f"{100 * (1 - verdict.alpha):g} % confidence"
     found = []
     for metric, other in ((first, second), (second, first)):
         winner = verdict.winners[metric]
-        note = f"mean {mean(verdict.means[metric][winner])}; loses {amount(verdict.winner_regrets[metric])} of {other}"
+        sample = ", on the queries that both have" if any(verdict.left_out.values()) else ""
+        own = f"mean {mean(verdict.means[metric][winner])}{sample}"
+        note = f"{own}; loses {amount(verdict.winner_regrets[metric])} of {other}"
         found.append(Fact(f"Best by {metric}", short[winner], note))
     upper = verdict.safe_regret_upper
     bound = f", at most {amount(upper)} with {sure}" if math.isfinite(upper) else ""
@@ -89,12 +129,13 @@ def facts(verdict: Verdict) -> list[Fact]:
     return found
 
 
-def why_sentences(attribution: Attribution, reason: str, rounds: str | None = None) -> list[str]:
+def why_sentences(
+    attribution: Attribution, short: Mapping[str, str], reason: str, rounds: str | None = None
+) -> list[str]:
     """Return what the attribution says, before its tables.
 
     Where each metric chose boosting rounds itself, `rounds` names the one whose rounds the parts are about.
     """
-    short = short_names(attribution.models, 40)
     first, second = (short[name] for name in attribution.models)
     leads = [
         f"by {metric} {first} {'leads' if value > 0 else 'trails'} by {abs(value):.4f}"
@@ -103,6 +144,11 @@ def why_sentences(attribution: Attribution, reason: str, rounds: str | None = No
         for metric, value in attribution.difference.items()
     ]
     text = [f"{first} against {second} ({reason}): {', '.join(leads)}."]
+    if attribution.left_out:
+        text.append(
+            f"This is on the {count(attribution.queries, 'query')} that all these metrics have; "
+            f"{attribution.left_out:,} more are left out."
+        )
     if rounds is not None:
         text.append("Each metric has the models at the boosting rounds that it chose itself.")
     if {"gain", "discount"} <= set(attribution.parts.index):
@@ -123,7 +169,8 @@ def method(comparison: Comparison) -> list[str]:
     if comparison.primary is None:
         judged = [] if comparison.holes is None else comparison.holes.text(comparison.models)
         judged = [isolated(sentence, comparison.models) for sentence in judged]
-        return [SAMPLE, f"Intervals of the means hold together with {level} confidence.", *judged, *left]
+        intervals = f"Intervals of the means hold together with {level} confidence and end where the metric does."
+        return [SAMPLE, intervals, *judged, *left]
     verdict, pairs = comparison.verdict, comparison.pairs
     first, second = verdict.metrics
     text = [
@@ -136,11 +183,13 @@ def method(comparison: Comparison) -> list[str]:
         if verdict.rope > 0
         else "No difference was declared negligible (the ROPE is 0).",
         f"Intervals hold together with {level} confidence: those of the means over all models of a metric, those of "
-        f"the differences over all pairs and both metrics. p-values of pairs are corrected by Holm's method.",
+        f"the differences over all pairs and both metrics. They end where the metric does: no mean lies beyond its "
+        f"range. p-values of pairs are corrected by Holm's method.",
     ]
     if len(verdict.models) > 1:
-        short = short_names(verdict.models, 40)
-        sets = "; ".join(f"by {metric}: {listed_short(best, short)}" for metric, best in verdict.best_sets.items())
+        sets = "; ".join(
+            f"by {metric}: {listed_short(best, comparison.short_names)}" for metric, best in verdict.best_sets.items()
+        )
         text.append(f"Who may be best under each metric alone ({level} confidence): {sets}.")
         text.append(_descriptions(comparison, len(pairs), first, second))
     return [*text, *left]

@@ -4,6 +4,11 @@ Functions take a comparison (or one of its tables), `ax` and `theme`, and return
 as methods. They change no global state: figures are unknown to pyplot, and no `rcParams` are set.
 """
 
+try:
+    import matplotlib as _  # noqa: F401 # before anything here needs a part of it
+except ImportError as error:
+    raise ImportError("pictures need Matplotlib: pip install 'gainsay[report]'") from error
+
 from .accessor import Plots
 from .conflict import plot_conflict
 from .contributions import plot_explain

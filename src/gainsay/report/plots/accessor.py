@@ -56,7 +56,8 @@ class Plots:
     ) -> Axes:
         """Draw why two models differ, grade by rank: see `plot_attribution`. By default the pair of `chosen_pair`."""
         chosen = self._pair(first, second)
-        return plot_attribution(self._comparison.attribution(*chosen), ax, theme)
+        names = self._comparison.short_names
+        return plot_attribution(self._comparison.attribution(*chosen), ax, theme, names=names)
 
     def queries(
         self,
@@ -72,7 +73,7 @@ class Plots:
         table = self._comparison.queries(*chosen, most=most)
         rankings = self._comparison.rankings
         grades = None if rankings is None or len(rankings.judgments.levels) > 20 else rankings.judgments.levels.tolist()
-        return plot_queries(table, ax, theme, most=most, grades=grades)
+        return plot_queries(table, ax, theme, most=most, grades=grades, names=self._comparison.short_names)
 
     def curves(self, candidate: str | None = None, ax: Axes | None = None, theme: str = "light") -> Axes:
         """Draw both metrics over the rounds of training: see `plot_curves`.
@@ -82,9 +83,11 @@ class Plots:
         ValueError
             Where the comparison has no curves: only those of experiments do.
         """
-        if self._comparison.curves is None:
+        comparison = self._comparison
+        if comparison.curves is None:
             raise ValueError("this comparison has no curves: they come with the results of an experiment")
-        return plot_curves(self._comparison.curves, self._comparison.verdict.metrics, ax, theme, candidate=candidate)
+        names = comparison.short_names
+        return plot_curves(comparison.curves, comparison.verdict.metrics, ax, theme, candidate=candidate, names=names)
 
     def _pair(self, first: str | None, second: str | None) -> tuple[str, str]:
         if first is not None and second is not None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..names import short_names
+from ...comparison.pairs import common_column
 from ..numbers import MINUS, count, difference, p_value
 from .labels import label_points
 from .style import finish, start, theme_named
@@ -53,7 +53,8 @@ def plot_conflict(comparison: Comparison, ax: Axes | None = None, theme: str = "
     ax = start(ax, colours, (6.4, 5.4))
     first, second = comparison.verdict.metrics
     pairs = comparison.pairs
-    x, y = (pairs[f"difference {metric}"].to_numpy(float) for metric in (first, second))
+    columns = [common_column(pairs, f"difference {metric}") for metric in (first, second)]
+    x, y = (pairs[column].to_numpy(float) for column in columns)
     conflict = pairs["conflict"].to_numpy(bool)
     proven = conflict & (pairs["p_holm"].to_numpy(float) <= comparison.alpha)
     reach = [1.12 * max(float(np.abs(values).max(initial=0.0)), 1e-6) for values in (x, y)]
@@ -106,7 +107,7 @@ def plot_conflict(comparison: Comparison, ax: Axes | None = None, theme: str = "
             ha="right" if place == "x" else "left",
             va="bottom" if place == "x" else "top",
         )
-    short = short_names(comparison.models)
+    short = comparison.short_names
     rows = pairs.to_dict("records")
     order = _strongest(conflict, proven, x, y)
     names = [f"{short[rows[place]['model_x']]} {MINUS} {short[rows[place]['model_y']]}" for place in order]
@@ -120,7 +121,7 @@ def plot_conflict(comparison: Comparison, ax: Axes | None = None, theme: str = "
         ax,
         colours,
         _finding(rows, conflict, proven, short),
-        _in_words(rows, (first, second), order, names, proven),
+        _in_words(rows, (first, second), columns, order, names, proven),
         x=f"difference under {first}, first model − second",
         y=f"difference under {second}",
     )
@@ -128,7 +129,10 @@ def plot_conflict(comparison: Comparison, ax: Axes | None = None, theme: str = "
 
 def _intervals(pairs: pd.DataFrame, metrics: tuple[str, str]) -> list[Any]:
     """Return lower and upper ends under both metrics; nothing where one of them is infinite."""
-    ends = [np.array([pairs[f"{end} {metric}"] for end in ("lower", "upper")], dtype=float) for metric in metrics]
+    ends = [
+        np.array([pairs[common_column(pairs, f"{end} {metric}")] for end in ("lower", "upper")], dtype=float)
+        for metric in metrics
+    ]
     return ends if len(pairs) and all(np.isfinite(end).all() for end in ends) else []
 
 
@@ -155,7 +159,12 @@ def _finding(pairs: list[dict[Any, Any]], conflict: Any, proven: Any, short: dic
 
 
 def _in_words(
-    pairs: list[dict[Any, Any]], metrics: tuple[str, str], order: list[int], names: list[str], proven: Any
+    pairs: list[dict[Any, Any]],
+    metrics: tuple[str, str],
+    columns: list[str],
+    order: list[int],
+    names: list[str],
+    proven: Any,
 ) -> str:
     first, second = metrics
     text = [
@@ -163,7 +172,7 @@ def _in_words(
         f"{count(len(order), 'pair')} in opposite order, {int(proven.sum())} of them significantly."
     ]
     for place, name in list(zip(order, names, strict=True))[:12]:
-        one, other = (difference(pairs[place][f"difference {metric}"]) for metric in metrics)
+        one, other = (difference(pairs[place][column]) for column in columns)
         text.append(f"{name}: {one} and {other}, {p_value(pairs[place]['p_holm'])}.")
     if len(order) > 12:
         text.append(f"{len(order) - 12} more are in the table of pairs.")

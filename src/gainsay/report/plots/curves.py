@@ -10,6 +10,8 @@ from ..rounds import best_rounds, curve_of, most_torn
 from .style import finish, start, theme_named
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import pandas as pd
     from matplotlib.axes import Axes
 
@@ -23,6 +25,7 @@ def plot_curves(
     theme: str = "light",
     *,
     candidate: str | None = None,
+    names: Mapping[str, str] | None = None,
 ) -> Axes:
     """Draw one candidate's curves under both metrics, each as its distance from its own best, with both best rounds.
 
@@ -40,6 +43,8 @@ def plot_curves(
         As for `plot_conflict`.
     candidate : str, optional
         By default the one that loses most by the other metric's best round.
+    names : mapping of candidate to str, optional
+        What to call the candidates, such as `Comparison.short_names`.
 
     Returns
     -------
@@ -90,7 +95,7 @@ def plot_curves(
     ax.legend(
         loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=2, frameon=False, fontsize=9, labelcolor=colours.ink
     )
-    short = short_names([candidate], 40)[candidate]
+    short = {**short_names(map(str, curves["candidate"].unique())), **(names or {})}[candidate]
     return finish(
         ax,
         colours,

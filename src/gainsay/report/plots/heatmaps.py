@@ -6,12 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...comparison.pairs import common_column, common_ranks
 from ..names import short_names
 from ..numbers import GAP, MINUS, count, difference
 from .labels import ems
 from .style import SHADES, finish, start, theme_named
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from matplotlib.axes import Axes
 
     from ...comparison import Comparison
@@ -44,9 +47,10 @@ def plot_pairs(comparison: Comparison, ax: Axes | None = None, theme: str = "lig
     """
     colours = theme_named(theme)
     metrics = comparison.verdict.metrics
-    names = list(comparison.leaderboard.sort_values([f"{metric} rank" for metric in metrics], kind="stable").index)
+    ranks = [common_ranks(comparison.pairs, comparison.models, metric) for metric in metrics]
+    names = sorted(comparison.verdict.models, key=lambda name: [rank[name] for rank in ranks])
     side = len(names) * (0.56 if len(names) <= MOST_NUMBERS else max(0.19, 0.36 - 0.007 * len(names)))
-    short = short_names(names)
+    short = comparison.short_names
     beside = max(3.0, 1.8 + 0.125 * max(map(ems, short.values())))
     ax = start(ax, colours, (max(5.6, side + beside), max(2.9, side + 1.4)))
     table, proven = _pair_cells(comparison, names, metrics)
@@ -101,7 +105,9 @@ def plot_pairs(comparison: Comparison, ax: Axes | None = None, theme: str = "lig
     return finish(ax, colours, words, alt.strip(), x=f"below the diagonal: {metrics[1]}", pad=24, wide=0.5)
 
 
-def plot_attribution(attribution: Attribution, ax: Axes | None = None, theme: str = "light") -> Axes:
+def plot_attribution(
+    attribution: Attribution, ax: Axes | None = None, theme: str = "light", *, names: Mapping[str, str] | None = None
+) -> Axes:
     """Draw where the difference between two models comes from: grade by rank, one block per metric.
 
     Every cell is what documents of this grade at these ranks add to the difference, first model minus second; a block
@@ -113,6 +119,8 @@ def plot_attribution(attribution: Attribution, ax: Axes | None = None, theme: st
         Made by `Comparison.attribution`; its first two metrics are drawn.
     ax, theme
         As for `plot_conflict`.
+    names : mapping of model to str, optional
+        What to call the models, such as `Comparison.short_names`.
 
     Returns
     -------
@@ -144,7 +152,7 @@ def plot_attribution(attribution: Attribution, ax: Axes | None = None, theme: st
             color=colours.ink,
             parse_math=False,
         )
-    short = short_names(attribution.models)
+    short = short_names(attribution.models) if names is None else names
     first, second = (short[name] for name in attribution.models)
     _scale(ax, mesh, colours)
     largest = {metric: _largest(block) for metric, block in blocks}
@@ -183,8 +191,8 @@ def _pair_cells(comparison: Comparison, names: list[str], metrics: tuple[str, st
         sign = 1 if one < other else -1
         high, low = min(one, other), max(one, other)
         for metric, cell in zip(metrics, ((high, low), (low, high)), strict=True):
-            table[cell] = sign * pair[f"difference {metric}"]
-            proven[cell] = pair[f"p_holm {metric}"] <= comparison.alpha
+            table[cell] = sign * pair[common_column(comparison.pairs, f"difference {metric}")]
+            proven[cell] = pair[common_column(comparison.pairs, f"p_holm {metric}")] <= comparison.alpha
     return table, proven
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..names import short_names
+from ...comparison.pairs import common_ranks
 from ..numbers import GAP, LEFT_TO_RIGHT, MINUS, count
 from .style import finish, start, theme_named
 
@@ -48,7 +48,7 @@ def plot_ranks(comparison: Comparison, ax: Axes | None = None, theme: str = "lig
     ax = start(ax, colours, (6.8, max(2.4, 1.4 + 0.24 * len(lines))))
     first, second = comparison.verdict.metrics
     winners = comparison.verdict.winners
-    short = short_names(comparison.models)
+    short = comparison.short_names
     for line in lines:
         colour, width = colours.muted, 1.1
         if line.model == winners[first]:
@@ -100,15 +100,14 @@ def plot_ranks(comparison: Comparison, ax: Axes | None = None, theme: str = "lig
 def rank_lines(comparison: Comparison) -> list[Line]:
     """Return what the bump chart draws, the best under the first metric first."""
     metrics = comparison.verdict.metrics
-    board = comparison.leaderboard
-    columns = [board[f"{metric} rank"].tolist() for metric in metrics]
-    ranks = {str(name): (int(one), int(other)) for name, one, other in zip(board.index, *columns, strict=True)}
+    pairs = comparison.pairs
+    one, other = (common_ranks(pairs, comparison.models, metric) for metric in metrics)
+    ranks = {name: (one[name], other[name]) for name in comparison.verdict.models}
     places = [
         {name: place for place, name in enumerate(sorted(ranks, key=lambda name: _order(ranks[name], side)), 1)}
         for side in (0, 1)
     ]
     sizes = [[own[side] for own in ranks.values()] for side in (0, 1)]
-    pairs = comparison.pairs
     swaps = pairs[pairs["conflict"]]
     proven = swaps[swaps["p_holm"] <= comparison.alpha]
     sure, moved = (set(table["model_x"]) | set(table["model_y"]) for table in (proven, swaps))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ...comparison.wording import amount
-from ..names import listed_short, short_names
+from ..names import listed_short
 from ..numbers import count, mean
 from .labels import label_points
 from .style import finish, start, theme_named
@@ -93,7 +93,7 @@ def plot_regret(comparison: Comparison, ax: Axes | None = None, theme: str = "li
         handletextpad=0.4,
         columnspacing=1.2,
     )
-    short = short_names(verdict.models)
+    short = comparison.short_names
     named = _named(verdict, front, away)
     label_points(
         ax,

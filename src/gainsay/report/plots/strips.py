@@ -10,6 +10,8 @@ from ..numbers import count, difference
 from .style import finish, grade_colours, plain, start, theme_named
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import pandas as pd
     from matplotlib.axes import Axes
 
@@ -32,7 +34,13 @@ def strips_of(queries: pd.DataFrame) -> tuple[tuple[str, str], tuple[str, str]]:
 
 
 def plot_queries(
-    queries: pd.DataFrame, ax: Axes | None = None, theme: str = "light", *, most: int = 6, grades: Any = None
+    queries: pd.DataFrame,
+    ax: Axes | None = None,
+    theme: str = "light",
+    *,
+    most: int = 6,
+    grades: Any = None,
+    names: Mapping[str, str] | None = None,
 ) -> Axes:
     """Draw the most contradictory queries as pairs of strips: the grades of the documents from rank 1 on.
 
@@ -47,6 +55,8 @@ def plot_queries(
     grades : sequence of numbers, optional
         All grades there are, ascending, so that colours do not depend on which queries are drawn; by default those of
         `queries`.
+    names : mapping of model to str, optional
+        What to call the models, such as `Comparison.short_names`.
 
     Returns
     -------
@@ -60,7 +70,7 @@ def plot_queries(
     shades = dict(zip(levels, grade_colours(len(levels)), strict=True))
     longest = max([10, *(min(len(row[f"labels {model}"]), MOST_RANKS) for row in rows for model in (one, other))])
     ax = start(ax, colours, (5.4 + 0.33 * longest, 1.3 + 0.92 * max(len(rows), 1)))
-    short = short_names((one, other), 18)
+    short = short_names((one, other)) if names is None else names
     for number, row in enumerate(rows):
         top = 2.9 * number
         for line, model in enumerate((one, other)):

@@ -6,14 +6,10 @@ import textwrap
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import matplotlib.colors
 import numpy as np
-
-try:
-    import matplotlib.colors
-    from matplotlib.figure import Figure
-    from matplotlib.layout_engine import ConstrainedLayoutEngine
-except ImportError as error:  # pragma: no cover - needs an environment without Matplotlib
-    raise ImportError("pictures need Matplotlib: pip install 'gainsay[report]'") from error
+from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 from ..names import printable
 

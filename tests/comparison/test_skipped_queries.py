@@ -1,0 +1,313 @@
+"""Each metric is compared on its own queries; what is said of two together, on those that both have."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import t as students_t
+
+import gainsay as gs
+from gainsay import Comparison, Verdict
+from gainsay.comparison.pairs import leaderboard_table, pairs_table
+from gainsay.report import tables
+from gainsay.report.plots import alt_text
+from gainsay.report.text import scope_lines
+
+FULL, SKIPPING = "ndcg_linear@5", "map(empty=skip,min_label=3)"
+QUERIES, DOCUMENTS = 240, 8
+
+
+@pytest.fixture(scope="module")
+def judged():
+    rng = np.random.default_rng(5)
+    labels = rng.choice(4, size=QUERIES * DOCUMENTS, p=[0.5, 0.3, 0.14, 0.06])
+    judgments = gs.Judgments(labels, group=[DOCUMENTS] * QUERIES, weight=rng.integers(0, 4, QUERIES))
+    scores = {
+        name: labels * slope + rng.normal(size=len(labels)) for name, slope in zip("abc", (0.3, 0.5, 0.6), strict=True)
+    }
+    return judgments, scores
+
+
+@pytest.fixture(scope="module")
+def comparison(judged):
+    judgments, scores = judged
+    return gs.compare(scores, judgments, [FULL, SKIPPING, "mrr"], draws=4000)
+
+
+@pytest.fixture(scope="module")
+def has(judged):
+    """Which queries each metric has, from the labels alone."""
+    judgments, _ = judged
+    relevant = judgments.labels.reshape(QUERIES, DOCUMENTS).max(axis=1) >= 3
+    weighty = judgments.weights > 0
+    return {FULL: weighty, SKIPPING: weighty & relevant, "mrr": weighty}
+
+
+def values(judged, metric, model):
+    judgments, scores = judged
+    return gs.evaluate(metric, judgments, scores[model]).per_query[:, 0]
+
+
+def weighted(x, w):
+    """Mean and standard error of a ratio of sums, by its textbook formula."""
+    mean = (w * x).sum() / w.sum()
+    n = len(x)
+    return mean, math.sqrt(n / (n - 1) * (w**2 * (x - mean) ** 2).sum()) / w.sum()
+
+
+class TestMeans:
+    @pytest.mark.parametrize("metric", [FULL, SKIPPING, "mrr"])
+    def test_means_are_those_of_evaluate_whatever_the_other_metrics_skip(self, judged, comparison, metric):
+        judgments, scores = judged
+        for model in "abc":
+            expected = gs.evaluate(metric, judgments, scores[model]).mean[metric]
+            assert comparison.leaderboard.loc[model, metric] == pytest.approx(expected, rel=1e-12)
+
+    def test_a_metric_says_the_same_beside_one_that_skips_and_alone(self, judged, comparison):
+        judgments, scores = judged
+        alone = gs.compare(scores, judgments, [FULL], draws=4000).leaderboard
+        for column in alone.columns:
+            assert comparison.leaderboard[column].to_dict() == alone[column].to_dict()
+
+    def test_queries_are_counted(self, comparison, has):
+        counts = {metric: int(own.sum()) for metric, own in has.items()}
+        assert 30 < counts[SKIPPING] < counts[FULL] < QUERIES
+        assert comparison.metric_queries == counts
+        assert comparison.query_count == counts[FULL]
+        for metric, count in counts.items():
+            assert set(comparison.leaderboard[f"{metric} queries"]) == {count}
+
+    def test_a_query_that_every_metric_skips_is_absent(self):
+        judgments = gs.Judgments([1, 0, 0, 0, 1, 0], group=[2, 2, 2])
+        found = gs.compare({"a": [2, 1, 1, 2, 1, 2]}, judgments, ["ndcg_linear(empty=skip)", "mrr(empty=skip)"])
+        assert found.query_count == 2
+        assert found.leaderboard.loc["a", "mrr(empty=skip)"] == (1 + 1 / 2) / 2
+
+
+class TestIntervals:
+    def test_errors_of_means_are_those_of_the_own_queries(self, judged, comparison, has):
+        # Simultaneous intervals have one critical value a metric, so the widths are as the standard errors.
+        judgments, _ = judged
+        for metric, own in has.items():
+            errors = np.array([weighted(values(judged, metric, m)[own], judgments.weights[own])[1] for m in "abc"])
+            half = (
+                comparison.leaderboard.loc[list("abc"), f"{metric} upper"]
+                - comparison.leaderboard.loc[list("abc"), metric]
+            )
+            ratio = half.to_numpy() / errors
+            assert np.ptp(ratio) < 1e-9
+            assert 1.96 < ratio[0] < 2.6  # between one normal interval and three by Bonferroni
+
+    @pytest.mark.parametrize("metric", [FULL, SKIPPING, "mrr"])
+    def test_pairs_of_each_metric_are_on_its_own_queries(self, judged, comparison, has, metric):
+        judgments, _ = judged
+        w = judgments.weights[has[metric]].astype(float)
+        for row in comparison.pairs.to_dict("records"):
+            d = (values(judged, metric, row["model_x"]) - values(judged, metric, row["model_y"]))[has[metric]]
+            mean, error = weighted(d, w)
+            assert row[f"difference {metric}"] == pytest.approx(mean, abs=1e-12)
+            freedom = w.sum() ** 2 / (w**2).sum() - 1
+            assert row[f"p_value {metric}"] == pytest.approx(2 * students_t.sf(abs(mean / error), freedom), rel=1e-9)
+            assert row[f"wins {metric}"] == (d > 1e-12).sum()
+            assert row[f"ties {metric}"] + row[f"wins {metric}"] + row[f"losses {metric}"] == has[metric].sum()
+
+    def test_intervals_of_both_primary_metrics_hold_together_over_samples(self):
+        # 400 samples of a population with known differences, one metric skipping two queries of five.
+        rng = np.random.default_rng(0)
+        true = {"a": np.array([0.0, 0.1, 0.2]), "b": np.array([0.1, 0.1, 0.0])}
+        held = 0
+        for _ in range(400):
+            shared = rng.normal(size=(120, 3))
+            tables = {name: means + 0.7 * shared + 0.5 * rng.normal(size=(120, 3)) for name, means in true.items()}
+            tables["b"][rng.random(120) < 0.4] = np.nan
+            pairs = pairs_table(tables, ["m0", "m1", "m2"], draws=400, seed=1)
+            ok = True
+            for row in pairs.to_dict("records"):
+                for name, means in true.items():
+                    truth = means[int(row["model_x"][1])] - means[int(row["model_y"][1])]
+                    ok &= row[f"lower {name}"] <= truth <= row[f"upper {name}"]
+            held += ok
+        assert held / 400 >= 0.95 - 3 * math.sqrt(0.05 * 0.95 / 400)
+
+
+class TestTogether:
+    def test_the_verdict_is_that_of_the_common_queries(self, judged, comparison, has):
+        judgments, _ = judged
+        own = has[SKIPPING]
+        tables = {m: np.stack([values(judged, m, model)[own] for model in "abc"], axis=1) for m in (FULL, SKIPPING)}
+        expected = Verdict.from_values(
+            *tables.values(), ["a", "b", "c"], judgments.weights[own], draws=4000, metric_names=(FULL, SKIPPING)
+        )
+        found = comparison.verdict
+        for field in ("kind", "winners", "common_best", "best_sets", "safe_choice", "queries"):
+            assert getattr(found, field) == getattr(expected, field)
+        for field in ("p_value", "price", "price_lower", "safe_regret", "safe_regret_upper", "detectable"):
+            assert getattr(found, field) == pytest.approx(getattr(expected, field), rel=1e-9)
+        for field in ("means", "regrets", "regrets_upper"):
+            for metric in (FULL, SKIPPING):
+                assert getattr(found, field)[metric] == pytest.approx(getattr(expected, field)[metric], rel=1e-9)
+        assert comparison.verdict.queries == own.sum()
+        assert comparison.verdict.left_out == {FULL: int((has[FULL] & ~own).sum()), SKIPPING: 0}
+
+    def test_it_says_how_many_are_left_out(self, comparison, has):
+        left_out = (has[FULL] & ~has[SKIPPING]).sum()
+        sentence = (
+            f"The verdict is on the {has[SKIPPING].sum()} queries on which both metrics have a value; "
+            f"left out are {left_out} more of {FULL}."
+        )
+        assert comparison.verdict.flags[0].code == "left-out queries"
+        assert sentence in comparison.verdict.text
+        content = json.loads(comparison.to_json())
+        assert content["verdict"]["left_out"] == {FULL: left_out, SKIPPING: 0}
+        assert content["metric_queries"] == comparison.metric_queries
+
+    def test_conflicts_go_by_the_common_queries(self):
+        # Under "a" the second model leads by the queries that "b" skips, and trails on the others.
+        rng = np.random.default_rng(0)
+        noise = 0.01 * rng.normal(size=(80, 2))
+        a = np.where(np.arange(80)[:, None] < 40, [1.0, 0.9], [0.0, 0.9]) + noise
+        b = np.where(np.arange(80)[:, None] < 40, [0.5, 0.6], np.nan) + noise
+        (row,) = pairs_table({"a": a, "b": b}, ["x", "y"], draws=400).to_dict("records")
+        assert row["difference a"] == pytest.approx((a[:, 0] - a[:, 1]).mean())
+        assert row["difference a"] < 0
+        assert row["common difference a"] == pytest.approx((a[:40, 0] - a[:40, 1]).mean())
+        assert row["common difference a"] > 0 > row["common difference b"] == row["difference b"]
+        assert row["conflict"]
+        assert row["p_holm"] < 0.01
+        assert row["differing"] == 40
+
+    def test_nothing_is_added_where_both_have_the_same_queries(self, comparison, judged):
+        judgments, scores = judged
+        pairs = gs.compare(scores, judgments, [FULL, "mrr", SKIPPING], draws=400).pairs
+        assert not [column for column in pairs if column.startswith("common ")]
+        assert [column for column in comparison.pairs if column.startswith("common difference")]
+
+    def test_contradictory_queries_are_common_ones(self, judged, comparison, has):
+        judgments, _ = judged
+        table = comparison.queries("a", "b", most=QUERIES)
+        own = has[SKIPPING]
+        one, other = (values(judged, m, "a") - values(judged, m, "b") for m in (FULL, SKIPPING))
+        with np.errstate(invalid="ignore"):
+            expected = np.flatnonzero(own & (one * other < 0))
+        assert sorted(table["query"]) == expected.tolist()
+        relative = judgments.weights / judgments.weights[(judgments.weights >= 0) & ~np.isnan(other)].mean()
+        pull = {q: np.sign(one[q]) * min(abs(one[q]), abs(other[q])) * relative[q] for q in expected}
+        assert dict(zip(table["query"], table["pull"], strict=True)) == pytest.approx(pull)
+
+    def test_attribution_between_both_is_on_the_common_queries(self, judged):
+        judgments, scores = judged
+        skipping = "ndcg_exp(empty=skip)@5"
+        labels = judgments.labels.reshape(QUERIES, DOCUMENTS).copy()
+        labels[:60] = 0
+        judgments = gs.Judgments(labels.ravel(), group=[DOCUMENTS] * QUERIES)
+        why = gs.compare(scores, judgments, [FULL, skipping]).attribution("a", "b")
+        own = labels.max(axis=1) > 0
+        for metric in (FULL, skipping):
+            one, other = (gs.evaluate(metric, judgments, scores[name]).per_query[own, 0] for name in "ab")
+            assert why.difference[metric] == pytest.approx((one - other).mean(), abs=1e-12)
+            assert why.grades_by_ranks.loc[metric].to_numpy().sum() == pytest.approx(why.difference[metric], abs=1e-12)
+        assert (why.queries, why.left_out) == (own.sum(), (~own).sum())
+        assert why.parts.loc["gain", "before"] == pytest.approx(why.difference[FULL], abs=1e-12)
+        assert f"({(~own).sum()} more that not all these metrics have are left out)" in repr(why)
+
+
+class TestReports:
+    """Under "a" the order of the models turns round on the queries that "b" skips."""
+
+    @pytest.fixture
+    def turned(self):
+        rng = np.random.default_rng(0)
+        common = np.arange(80)[:, None] < 40
+        a = np.where(common, [1.0, 0.9, 0.8], [0.0, 0.9, 1.0]) + 0.01 * rng.normal(size=(80, 3))
+        b = np.where(common, [0.9, 0.6, 0.7], np.nan) + 0.01 * rng.normal(size=(80, 3))
+        return Comparison({"a": a, "b": b}, ["x", "y", "z"], draws=400)
+
+    def test_the_turn_is_there(self, turned):
+        assert turned.winners == {"a": "z", "b": "x"}
+        assert turned.verdict.winners == {"a": "x", "b": "x"}
+        assert turned.conflicts[["model_x", "model_y"]].to_numpy().tolist() == [["y", "z"]]
+
+    def test_pictures_of_both_metrics_are_on_the_common_queries(self, turned):
+        assert turned.plot.pairs().get_title(loc="left").replace("\n", " ").startswith("1 pair of 3 turns negative")
+        told = alt_text(turned.plot.ranks())
+        assert "x: 1 to 1." in told
+        assert "y: 2 to 3." in told
+        (x, y) = turned.plot.conflict().collections[-2].get_offsets().T  # the two pairs on which both agree
+        assert (np.sign(x) == np.sign(y)).all()
+
+    @pytest.mark.parametrize("form", ["html", "markdown", "terminal"])
+    def test_which_queries_is_said_in_every_form(self, turned, form, tmp_path):
+        if form == "html":
+            text = turned.to_html(tmp_path / "r.html").read_text("utf-8")
+        elif form == "markdown":
+            text = turned.to_markdown()
+        else:
+            text = "\n".join(map(str, scope_lines(turned)))
+        assert "Each metric is compared on the queries that it has: a on 80, b on 40." in text
+        assert "is on the 40 queries that both have." in text
+
+    def test_each_table_says_on_which_queries(self, turned):
+        (row,) = tables.pairs(turned, turned.conflicts, "").rows
+        own, common = (turned.conflicts[f"{kind}difference a"].iloc[0] for kind in ("", "common "))
+        assert own < 0 < common
+        assert row[2].text == f"\u2212{abs(own):.4f}"
+        assert f"+{common:.4f} on the queries of both" in row[2].note
+        assert "of both" not in row[3].note
+        notes = {row[0].text: row[0].note for row in tables.leaderboard(turned).rows}
+        assert "best by a" in notes["z"]
+        assert "the queries that each metric has" in tables.leaderboard(turned).caption
+
+    def test_nothing_is_said_where_there_is_nothing_to_say(self, judged):
+        judgments, scores = judged
+        comparison = gs.compare(scores, judgments, [FULL, "mrr"], draws=400)
+        assert scope_lines(comparison) == []
+        assert "on the queries" not in comparison.verdict.text
+        assert comparison.verdict.left_out == {FULL: 0, "mrr": 0}
+
+
+class TestValues:
+    X = np.random.default_rng(1).random((50, 2))
+
+    def with_gap(self, rows, columns=slice(None)):
+        table = self.X.copy()
+        table[rows, columns] = np.nan
+        return table
+
+    def test_a_comparison_takes_them(self):
+        found = Comparison({"x": self.X, "y": self.with_gap(slice(10))}, ["a", "b"])
+        assert found.metric_queries == {"x": 50, "y": 40}
+        assert found.leaderboard.loc["a", "y"] == pytest.approx(self.X[10:, 0].mean())
+        assert found.leaderboard.loc["a", "x"] == pytest.approx(self.X[:, 0].mean())
+        assert found.verdict.queries == 40
+
+    def test_a_query_without_any_value_is_absent(self):
+        gap = self.with_gap(slice(10))
+        found = Comparison({"x": gap, "y": gap}, ["a", "b"])
+        assert (found.query_count, found.verdict.queries, found.verdict.left_out) == (40, 40, {"x": 0, "y": 0})
+        dense = Comparison({"x": self.X[10:], "y": self.X[10:]}, ["a", "b"])
+        assert found.to_dict() == dense.to_dict()
+
+    @pytest.mark.parametrize("make", [Comparison, lambda values, models: Verdict.from_values(*values.values(), models)])
+    def test_nan_for_some_models_only_names_query_and_model(self, make):
+        with pytest.raises(ValueError, match=r"is NaN at query 7 of model 'b', but 0\.\d+ for model 'a'"):
+            make({"x": self.X, "y": self.with_gap(7, 1)}, ["a", "b"])
+
+    def test_a_metric_without_values(self):
+        with pytest.raises(ValueError, match=r"values\['y'\] holds NaN only: no query has a value"):
+            Comparison({"x": self.X, "y": self.X * np.nan}, ["a", "b"])
+
+    def test_a_metric_without_values_of_positive_weight(self):
+        weights = np.where(np.arange(50) < 10, 1.0, 0.0)
+        with pytest.raises(ValueError, match="no query of positive weight has a value under y"):
+            Comparison({"x": self.X, "y": self.with_gap(slice(10))}, ["a", "b"], weights=weights)
+
+    def test_two_metrics_without_a_common_query(self):
+        values = {"x": self.with_gap(slice(10)), "y": self.with_gap(slice(10, 50))}
+        with pytest.raises(ValueError, match="no query of positive weight has a value under all of x, y"):
+            Comparison(values, ["a", "b"])
+        with pytest.raises(ValueError, match="has a value under all of"):
+            Verdict.from_values(*values.values())
+        assert set(leaderboard_table(values, ["a", "b"])["queries"]) == {10, 40}

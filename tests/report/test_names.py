@@ -1,0 +1,135 @@
+"""One model has one short name throughout a report, whatever the order in which models come."""
+
+from __future__ import annotations
+
+import itertools
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import gainsay as gs
+from gainsay.report.names import printable, short_names
+from gainsay.report.plots import alt_text
+
+FAMILY = (
+    "lambdarank, exponential gain, learning rate 0.1, exponential",
+    "lambdarank, linear gain, learning rate 0.1, exponential",
+    "lambdamart with truncation, exponential gain, exponential",
+    "rank_xendcg, exponential gain, learning rate 0.15, exponential",
+    "short",
+)
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations(range(5)))[::7])
+def test_the_order_of_the_models_changes_nothing(order):
+    expected = short_names(FAMILY)
+    assert short_names([FAMILY[place] for place in order]) == expected
+
+
+@settings(max_examples=300)
+@given(st.lists(st.text(st.sampled_from("ab12.-e, …#="), max_size=40), unique=True, max_size=6), st.randoms())
+def test_any_names_in_any_order(names, random):
+    found = short_names(names)
+    shuffled = random.sample(names, len(names))
+    assert short_names(shuffled) == found
+    assert list(short_names(shuffled)) == shuffled
+    assert len(set(found.values())) == len(names)
+    assert all(len(short) <= 24 for short in found.values())
+
+
+def test_nobody_is_called_what_is_another_ones_whole_name():
+    names = ["lambdarank, gain 2, seed 1", "lambdarank, gain 4, seed 1", "lambdarank, …2, seed 1"]
+    short = short_names(names, 20)
+    for name in names:
+        assert not [other for other in names if other != name and printable(other) == short[name]]
+
+
+@pytest.mark.parametrize(
+    ("names", "most"),
+    [
+        (["lightgbm with rate -0.5", "lightgbm with rate -0.25"], 12),  # "…0.5" was the one, a sign short
+        (["threshold of n=1,000", "threshold of n=1,500"], 12),  # "…000"
+        (["regularised by a=.05", "regularised by a=.07"], 12),
+        (["learning rate 1e-3", "learning rate 1e-4"], 10),
+        (["learning rate \u22120.3", "learning rate \u22120.4"], 10),
+        (["x" * 30 + "12345678", "y" * 30 + "12345679"], 12),
+    ],
+)
+def test_no_number_is_broken(names, most):
+    numbers = re.compile(r"[-\u2212]?\.?\d[\d.,]*(?:e-?\d+)?")
+    for name, short in short_names(names, most).items():
+        assert set(numbers.findall(short.partition(" #")[0])) <= set(numbers.findall(name)), short
+
+
+def test_a_number_that_does_not_fit_is_left_out_whole():
+    (short,) = short_names(["seed " + "7" * 40], 12).values()
+    assert short == "seed …"
+
+
+@pytest.fixture(scope="module")
+def comparison():
+    rng = np.random.default_rng(3)
+    labels = rng.choice(5, size=200 * 12, p=[0.5, 0.28, 0.14, 0.05, 0.03])
+    scores = {}
+    for number, name in enumerate(FAMILY):
+        taste = number / 4
+        liking = (1 - taste) * 0.45 * np.minimum(labels, 2) + taste * 1.4 * np.maximum(labels - 2, 0)
+        scores[name] = liking + rng.normal(size=len(labels)) * 0.8
+    return gs.compare(scores, gs.Judgments(labels, group=[12] * 200), draws=1000)
+
+
+class TestReport:
+    def test_pictures_call_every_model_by_its_one_short_name(self, comparison):
+        short = comparison.short_names
+        shown = sorted(short.values(), key=len, reverse=True)
+        pair = list(FAMILY[:2])
+        pictures = {
+            "conflict": comparison.plot.conflict(),
+            "regret": comparison.plot.regret(),
+            "ranks": comparison.plot.ranks(),
+            "pairs": comparison.plot.pairs(),
+            "attribution": comparison.plot.attribution(*pair),
+            "queries": comparison.plot.queries(*pair),
+        }
+        for name, ax in pictures.items():
+            words = [alt_text(ax), ax.get_title(loc="left"), *(text.get_text() for text in ax.texts)]
+            words += [label.get_text() for label in (ax.xaxis.label, ax.yaxis.label)]
+            left = " ".join(words).replace("\n", " ")
+            assert any(one in left for one in shown)
+            for one in shown:
+                left = left.replace(one, "")
+            assert "…" not in left, name
+        for name in pair:
+            for picture in ("attribution", "queries"):
+                assert short[name] in alt_text(pictures[picture]), picture
+
+    def test_curves_too(self, make):
+        comparison = make(names=FAMILY, curves=True)
+        for name in FAMILY:
+            assert comparison.plot.curves(name).get_title(loc="left").startswith(comparison.short_names[name][:12])
+            assert f"Curves of {comparison.short_names[name]} over" in alt_text(comparison.plot.curves(name))
+
+    def test_the_leaderboard_has_the_whole_name_and_the_short_one(self, comparison):
+        from gainsay.report.tables import leaderboard
+
+        rows = {row[0].text: row[0].note for row in leaderboard(comparison).rows}
+        assert set(rows) == set(FAMILY)
+        for name, note in rows.items():
+            short = comparison.short_names[name]
+            assert (f"in short: {short}" in note.splitlines()) == (short != name)
+
+    def test_a_short_name_tells_the_whole_one_where_it_is_pointed_at(self, comparison, tmp_path):
+        page = comparison.to_html(tmp_path / "r.html").read_text("utf-8")
+        for name, short in comparison.short_names.items():
+            if short != name:
+                assert f'<bdi title="{name}">{short}</bdi>' in page
+                assert f"<title>{name}</title>" in page
+
+    def test_the_same_models_in_another_order_give_the_same_names(self, comparison):
+        again = gs.Comparison(
+            {m: np.asarray(v)[:, ::-1] for m, v in comparison.values.items()}, comparison.models[::-1], draws=1000
+        )
+        assert again.short_names == comparison.short_names
