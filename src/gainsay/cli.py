@@ -252,6 +252,14 @@ def run(
         Path | None, typer.Option(help="Where to keep everything, instead of what the file says.")
     ] = None,
     jobs: Annotated[int, typer.Option("--jobs", "-j", min=1, help="Candidates to train at the same time.")] = 1,
+    stop_by: Annotated[
+        str | None,
+        typer.Option(
+            help="At which round candidates are compared, instead of what the file says: balanced, each, or a metric. "
+            "To change it later needs no training.",
+            show_default=False,
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Train the candidates of an experiment and compare them; what an interrupted run has finished is kept."""
@@ -259,14 +267,15 @@ def run(
         from .experiment import Experiment
         from .experiment.pool import processes
 
-        experiment = Experiment.from_toml(file, directory)
+        experiment = Experiment.from_toml(file, directory, stop_by=stop_by)
+        page = _report_in(experiment.directory or Path())
         with processes(jobs) as executor:
             result = experiment.run(executor, progress=not as_json)
         if as_json:
             _print_json(_outcome(result))
         else:
             _show_experiment(_console(), result)
-            _write_report(result.comparison, _report_in(experiment.directory or Path()))
+            _write_report(result.comparison, page)
 
 
 @app.command()
@@ -345,10 +354,10 @@ def _own_data(train: list[Path], valid: Path | None, test: Path | None, features
 
 def _report_in(directory: Path) -> Path:
     """Return where the report goes in the directory of an experiment; it is not written through a link."""
-    from .experiment.sealed import refuse_link
+    from .experiment.sealed import refuse_other
 
     for name in ("report.html", "report.queries.csv"):
-        refuse_link(directory / name)
+        refuse_other(directory / name)
     return directory / "report.html"
 
 
@@ -366,9 +375,12 @@ def _outcome(result: Any) -> dict[str, Any]:
     """Return the outcome of an experiment as JSON knows it."""
     return {
         **result.comparison.to_dict(),
+        "stop_by": result.plan.stop_by,
+        "compared": result.compared.to_dict("index"),
         "best_rounds": _nested(result.best_rounds),
         "chosen": result.chosen.to_dict("index"),
         "choice_loss": result.choice_loss.to_dict("records"),
+        "stopping_loss": result.stopping_loss.to_dict("records"),
         "failures": result.failures,
     }
 
@@ -385,6 +397,8 @@ def _show_experiment(console: Console, result: Any) -> None:
     from .report.text import frame_table
 
     rounds = frame_table("Best round of each candidate under each metric, chosen on valid", result.best_rounds)
-    _show(console, result.comparison, rounds)
+    stopped = result.compared[["stop_by", "rounds"]]
+    stopped = stopped.assign(rounds=stopped["rounds"].map(lambda numbers: ", ".join(map(str, numbers))))
+    _show(console, result.comparison, frame_table("Round at which each model is compared", stopped), rounds)
     for line in result.missing:
         console.print(line, markup=False, soft_wrap=True)

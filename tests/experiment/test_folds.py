@@ -85,7 +85,7 @@ class TestJoined:
                 valid = folds[(i + 1) % 4]
                 others = [fold for place, fold in enumerate(folds) if place not in (i, (i + 1) % 4)]
                 train = RankingData.concatenate(others)
-                model = result.load_model("xgb", f"fold {i + 1}")
+                model = result.load_model("xgb", 12, fold=f"fold {i + 1}")
                 model.set_param({"nthread": 1})
                 assert model.get_dump() == self.trained(train).get_dump()
                 curve = [self.mean(model, valid, metric, n) for n in range(1, 13)]

@@ -172,7 +172,7 @@ def replace_by_folder(path):
 
 
 class TestDamage:
-    @pytest.mark.parametrize("name", ["model.txt", "curves.parquet", "test.parquet", "scores.parquet", "manifest.json"])
+    @pytest.mark.parametrize("name", ["all-rounds.txt", "curves.parquet", "test.parquet", "scores.parquet", "manifest.json"])
     @pytest.mark.parametrize("damage", [cut, empty, flip, remove])
     def test_is_seen_and_mended(self, done, copy, make, monkeypatch, facts, name, damage):
         damage(folder_of(copy, "lgb gain=exponential") / name)
@@ -203,7 +203,7 @@ class TestDamage:
     def test_a_manifest_cannot_lead_outside(self, copy, name):
         (copy.parent / "secret").write_text("x")
         folder = folder_of(copy, "lgb gain=linear")
-        resealed(folder, lambda manifest: manifest["files"].update({name: manifest["files"].pop("model.txt")}))
+        resealed(folder, lambda manifest: manifest["files"].update({name: manifest["files"].pop("all-rounds.txt")}))
         with pytest.warns(UserWarning, match="manifest.json lists .* instead of model.txt, curves.parquet"):
             Experiment.load(copy)
 
@@ -244,7 +244,7 @@ class TestDamage:
         assert sorted(path.name for path in folder.iterdir()) == [
             "curves.parquet",
             "manifest.json",
-            "model.txt",
+            "all-rounds.txt",
             "scores.parquet",
             "test.parquet",
         ]
@@ -268,7 +268,7 @@ class TestWriting:
             ".lock",
             "experiment.json",
             "manifest.json",
-            "model.txt",
+            "all-rounds.txt",
             "model.ubj",
             "curves.parquet",
             "test.parquet",
@@ -280,7 +280,7 @@ class TestWriting:
         original = os.replace
         monkeypatch.setattr(os, "replace", lambda a, b: (order.append(Path(b).name), original(a, b))[1])
         make(tmp_path / "run", candidates=[Candidate("a", "lightgbm")]).run(progress=False)
-        written = ["model.txt", "curves.parquet", "test.parquet", "scores.parquet", "manifest.json"]
+        written = ["all-rounds.txt", "curves.parquet", "test.parquet", "scores.parquet", "manifest.json"]
         assert order == ["experiment.json", *written]
 
     def test_a_failed_write_leaves_the_old_file(self, tmp_path, monkeypatch):

@@ -20,7 +20,7 @@ The file says what `Experiment` is given. Paths are relative to its folder. A sm
     training_gain = ["linear", "exponential"]   # a list makes a candidate of each of its values,
     params = {learning_rate = 0.1, num_leaves = [15, 31, 63]}   # here two times three of them
 
-Further keys at the top: `primary` (two of the metrics), `seed`, `alpha`, `rope`, `draws`, `threads`. Further keys of a
+Further keys at the top: `primary` (two of the metrics), `stop_by` ("balanced", "each" or a metric), `seed`, `alpha`, `rope`, `draws`, `threads`. Further keys of a
 candidate: `num_boost_round`, `early_stopping_rounds`, `seed` (or a list of seeds), `threads`. See `Experiment` and
 `Candidate` for what they mean. A parameter that is itself a list goes into another list.
 
@@ -46,9 +46,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from ..comparison.comparison import DEFAULT_METRICS
 from ..data import RankingData, read_letor, read_lightgbm, simulate
 from ..data._text import one_line
 from ..metrics.names import parse_metrics
+from .artefacts import check_stop_by
 from .candidates import Candidate, grid
 from .folds import k_folds
 from .tables import CandidateTable, DataTable, ExperimentTable, read_table
@@ -64,7 +66,7 @@ MAX_KEY_PARTS = 64
 """Limit on the parts of a dotted key; the deepest that means anything has four."""
 
 _PASSED_ON = (
-    *("metrics", "primary", "seed", "alpha", "rope", "draws"),
+    *("metrics", "primary", "stop_by", "seed", "alpha", "rope", "draws"),
     *("num_boost_round", "early_stopping_rounds", "threads"),
 )
 
@@ -92,6 +94,8 @@ def read_toml(path: str | os.PathLike[str], directory: str | os.PathLike[str] | 
             if getattr(table, key) is not None:
                 parse_metrics(getattr(table, key))
     kept = directory if directory is not None else source.parent / (table.directory or f"{source.stem}-run")
+    with _prefixed(f"{source}: "):
+        check_stop_by(table.stop_by, [str(metric) for metric in parse_metrics(table.metrics or DEFAULT_METRICS)])
     arguments = {key: getattr(table, key) for key in _PASSED_ON}
     data = _data(source, table.data, table.seed)
     return {**arguments, "candidates": candidates, "directory": kept, **data}

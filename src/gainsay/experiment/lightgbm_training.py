@@ -60,9 +60,16 @@ def train(candidate: Candidate, train: RankingData, valid: RankingData, watch: W
     return booster.model_to_string(num_iteration=-1).encode()
 
 
+def cut(model: bytes, rounds: int) -> bytes:
+    """Return the first rounds of a model, as LightGBM's text: what reads it has no others to predict with."""
+    return lgb.Booster(model_str=model.decode()).model_to_string(num_iteration=rounds).encode()
+
+
 def load(model: bytes) -> lgb.Booster:
-    """Return the booster that LightGBM's text describes."""
-    return lgb.Booster(model_str=model.decode())
+    """Return the booster that LightGBM's text describes, its last round as `best_iteration`, which no text holds."""
+    booster = lgb.Booster(model_str=model.decode())
+    booster.best_iteration = booster.current_iteration()
+    return booster
 
 
 def predictor(model: bytes, data: RankingData, threads: int) -> Callable[[int], Any]:

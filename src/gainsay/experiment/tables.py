@@ -101,6 +101,7 @@ class ExperimentTable(_Table):
 
     metrics: Annotated[list[str], BeforeValidator(_as_list), Field(min_length=1)] | None = None
     primary: Annotated[list[str], Field(min_length=2, max_length=2)] | None = None
+    stop_by: str = "balanced"
     directory: str | None = None
     seed: NotNegative = 0
     alpha: Annotated[float, Field(gt=0, lt=0.5)] = 0.05

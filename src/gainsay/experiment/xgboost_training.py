@@ -62,6 +62,16 @@ class _Tell(TrainingCallback):
         return self._watch.exhausted
 
 
+def cut(model: bytes, rounds: int) -> bytes:
+    """Return the first rounds of a model as UBJSON, the last of them as `best_iteration`.
+
+    `Booster.predict` takes all rounds unless told, `XGBRanker.predict` those up to the best: both take these.
+    """
+    booster = load(model)[:rounds]
+    booster.set_attr(best_iteration=str(rounds - 1))
+    return bytes(booster.save_raw("ubj"))
+
+
 def load(model: bytes) -> xgb.Booster:
     """Return the booster that the bytes hold."""
     return xgb.Booster(model_file=bytearray(model))
