@@ -21,6 +21,7 @@ from .candidates import Candidate, check_names
 from .collecting import collect, result_of
 from .files import need_parquet
 from .folds import divided, fingerprint
+from .foreseen import warn_of_waste
 from .plan import Plan, Unit
 from .progress import progress_of
 from .result import ExperimentResult
@@ -82,6 +83,13 @@ class Experiment:
         For arguments that are not as said, labels that do not suit a metric, or parameters that LightGBM does not know.
     ImportError
         Where LightGBM, XGBoost or pyarrow is needed and missing; the message names the extra to install.
+
+    Warns
+    -----
+    UserWarning
+        Of what would waste the time that training takes: data in which every query has one document, candidates that
+        differ in name alone, or in a seed that changes nothing, parameters that XGBoost passes over, and valid and test
+        data that are the same.
 
     Notes
     -----
@@ -153,6 +161,7 @@ class Experiment:
             stop_by=check_stop_by(stop_by, names),
         )
         self._check_data()
+        warn_of_waste(resolved, self._parts)
 
     @classmethod
     def from_toml(

@@ -38,6 +38,12 @@ class Library(Protocol):
     def check(self, candidate: Candidate) -> None:
         """Raise where the library does not know a parameter of the candidate."""
 
+    def uses_seed(self, candidate: Candidate, documents: int) -> bool:
+        """Return whether another seed can give another model, as far as the parameters tell."""
+
+    def unused(self, candidate: Candidate, features: int) -> tuple[Sequence[str], Sequence[str]]:
+        """Return the parameters of the candidate that the library would pass over, and all that it knows."""
+
     def version(self) -> str:
         """Return the version of the library."""
 
