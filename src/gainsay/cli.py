@@ -328,12 +328,13 @@ def demo(
                 f"{name} {len(part.query_ids)} ({len(part.labels)})" for name, part in zip(names, parts, strict=True)
             )
             console.print(f"Data: {about}; queries (documents): {', '.join(sizes)}", markup=False, soft_wrap=True)
+        page = None if as_json else _report_in(directory or Path(tempfile.mkdtemp(prefix="gainsay-")))
         result = job.run(*parts, seed=seed, rounds=rounds, directory=directory, progress=not as_json)
-        if as_json:
+        if page is None:
             _print_json({"data": about, **_outcome(result)})
         else:
             _show_experiment(console, result)
-            _write_report(result.comparison, _report_in(directory or Path(tempfile.mkdtemp(prefix="gainsay-"))))
+            _write_report(result.comparison, page)
 
 
 def _own_data(train: list[Path], valid: Path | None, test: Path | None, features: int | None) -> tuple[Any, str]:

@@ -115,9 +115,7 @@ class TestOneArtefact:
                 np.testing.assert_array_equal(values[:, place], run.comparison.values[metric][:, at])
 
     def test_command_line_has_the_means_of_the_leaderboard(self, run, parts, tmp_path):
-        found = command_line(
-            parts.test, {name: saved(run, name) for name in run.candidates}, tmp_path / "test.txt"
-        )
+        found = command_line(parts.test, {name: saved(run, name) for name in run.candidates}, tmp_path / "test.txt")
         for name in run.candidates:
             for metric in METRICS:
                 assert found[name][metric] == run.leaderboard.loc[name, metric]
@@ -180,7 +178,9 @@ class TestFolds:
             values = {metric: table[rows] for metric, table in folded.comparison.values.items()}
             expected = gs.Comparison(values, folded.candidates, draws=1000).leaderboard
             for name in folded.candidates:
-                assert {metric: found[name][metric] for metric in METRICS} == expected.loc[name, list(METRICS)].to_dict()
+                assert {metric: found[name][metric] for metric in METRICS} == expected.loc[
+                    name, list(METRICS)
+                ].to_dict()
 
     def test_rounds_are_chosen_in_each_fold(self, folded, balanced):
         for name in folded.candidates:
@@ -290,7 +290,11 @@ class TestStopBy:
         ("stop_by", "error", "message"),
         [
             ("each", ValueError, "stop_by='each' names no round"),
-            ("ndcg_exp@5", ValueError, r"stop_by must be 'balanced', 'each' or one of the metrics, got 'ndcg_exp@5'; did"),
+            (
+                "ndcg_exp@5",
+                ValueError,
+                r"stop_by must be 'balanced', 'each' or one of the metrics, got 'ndcg_exp@5'; did",
+            ),
             (0, ValueError, "stop_by must be at least 1, got 0"),
             (41, ValueError, "stop_by must be at most 40, the rounds of xgb: got 41"),
             (True, TypeError, "stop_by must be a whole number"),

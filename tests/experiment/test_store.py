@@ -172,7 +172,9 @@ def replace_by_folder(path):
 
 
 class TestDamage:
-    @pytest.mark.parametrize("name", ["all-rounds.txt", "curves.parquet", "test.parquet", "scores.parquet", "manifest.json"])
+    @pytest.mark.parametrize(
+        "name", ["all-rounds.txt", "curves.parquet", "test.parquet", "scores.parquet", "manifest.json"]
+    )
     @pytest.mark.parametrize("damage", [cut, empty, flip, remove])
     def test_is_seen_and_mended(self, done, copy, make, monkeypatch, facts, name, damage):
         damage(folder_of(copy, "lgb gain=exponential") / name)
@@ -196,7 +198,7 @@ class TestDamage:
 
     def test_a_folder_in_the_place_of_a_file(self, copy, make):
         replace_by_folder(folder_of(copy, "lgb gain=linear") / "manifest.json")
-        with pytest.raises(ValueError, match=r"manifest.json is a folder, where an experiment keeps a file: remove it, "):
+        with pytest.raises(ValueError, match=r"manifest.json is a folder, where an experiment keeps a file: remove"):
             Experiment.load(copy)
 
     @pytest.mark.parametrize("name", ["../../../secret", "/etc/hostname", "..", "model.txt/../../x"])
@@ -236,7 +238,7 @@ class TestDamage:
         del document["sha256"]
         (copy / "experiment.json").write_bytes(sealed({**document, "format": number}))
         before = contents(copy)
-        said = rf"copy was written by another version of gainsay \(format {number}, this one has 2\): take another directory"
+        said = rf"copy was written by another version of gainsay \(format {number}, this one has 2\): take another"
         for way in (Experiment.load, lambda directory: make(directory).run(progress=False)):
             with pytest.raises(ValueError, match=said):
                 way(copy)

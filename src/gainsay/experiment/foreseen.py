@@ -7,33 +7,34 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .._arrays import nearest
+from ..report.numbers import count
 from .files import canonical
 from .training import library_of
 
 if TYPE_CHECKING:
     from .candidates import Candidate
-    from .folds import Parts
+    from .folds import Fold, Parts
 
 __all__ = ["warn_of_waste"]
 
-MOST_NAMES = 4
-"""So many names stand in a warning."""
+MOST_NAMES, MOST_GROUPS = 4, 2
+"""So many names, and groups of them, stand in a warning."""
 
 
-def warn_of_waste(candidates: Sequence[Candidate], parts: Parts, stacklevel: int = 3) -> None:
+def warn_of_waste(candidates: Sequence[Candidate], folds: Sequence[Fold], parts: Parts) -> None:
     """Warn of queries with nothing to rank, of candidates that will be one model, and of parameters without effect.
 
     Parameters
     ----------
     candidates : sequence of Candidate
         With nothing left open.
+    folds : sequence of Fold
+        How the data are divided.
     parts : mapping of str to RankingData
         The data.
-    stacklevel : int
-        Of the warnings, seen from here.
     """
-    some = next(iter(parts.values()))
-    documents, features = max(len(part.labels) for part in parts.values()), some.features.shape[1]
+    documents = max(sum(len(parts[name].labels) for name in fold.train) for fold in folds)
+    features = next(iter(parts.values())).features.shape[1]
     for text in (
         _single_documents(parts),
         _duplicates(candidates),
@@ -41,7 +42,7 @@ def warn_of_waste(candidates: Sequence[Candidate], parts: Parts, stacklevel: int
         _unused(candidates, features),
     ):
         if text:
-            warnings.warn(text, stacklevel=stacklevel)
+            warnings.warn(text, stacklevel=3)
 
 
 def _single_documents(parts: Parts) -> str:
@@ -104,8 +105,9 @@ def _alike(candidates: Iterable[Candidate], blurred: Callable[[Mapping[str, Any]
 
 
 def _groups(groups: Sequence[Sequence[Candidate]]) -> str:
-    shown = ", and ".join(_listed([candidate.name for candidate in group]) for group in groups[:MOST_NAMES])
-    return shown + (f", and {len(groups) - MOST_NAMES} more such groups" if len(groups) > MOST_NAMES else "")
+    shown = ", and ".join(_listed([candidate.name for candidate in group]) for group in groups[:MOST_GROUPS])
+    more = len(groups) - MOST_GROUPS
+    return shown + (f", and {count(more, 'more group')}" if more > 0 else "")
 
 
 def _listed(names: Sequence[str], *, quoted: bool = True) -> str:

@@ -87,7 +87,7 @@ class ExperimentResult:
 
     @cached_property
     def compared(self) -> pd.DataFrame:
-        """The models that are compared, by name: `candidate`, `stop_by` (what chose the round), `rounds` (one per fold).
+        """The models that are compared, by name: `candidate`, `stop_by` (what chose), `rounds` (one per fold).
 
         What chose is "balanced" (the first round with the smallest worst shortfall of the two primary metrics from
         their own best rounds on valid) or a metric, as the experiment says. A model is called like its candidate,
@@ -187,8 +187,8 @@ class ExperimentResult:
 
         That is a candidate at the metric's own best round, which need not be the round at which it is compared.
         `candidate` is the one with the largest value on valid, `rounds` its round (one per fold), `valid` that value;
-        for each metric M, `test M` is the mean over the queries of test that have a value. With folds, one candidate is chosen by the
-        mean over all queries of valid, while rounds are chosen in each fold.
+        for each metric M, `test M` is the mean over the queries of test that have a value. With folds, one candidate is
+        chosen by the mean over all queries of valid, while rounds are chosen in each fold.
         """
         import pandas as pd
 
@@ -297,7 +297,9 @@ class ExperimentResult:
         named = [model for model in self.artefacts if model.name == name]
         models = named or [model for model in self.artefacts if model.candidate == name]
         units = [unit for unit in self.plan.units() if models and unit.candidate.name == models[0].candidate]
-        wanted = [(at, unit) for at, unit in enumerate(units) if unit.fold.name == fold or (not fold and len(units) == 1)]
+        wanted = [
+            (at, unit) for at, unit in enumerate(units) if unit.fold.name == fold or (not fold and len(units) == 1)
+        ]
         if not wanted:
             known = ", ".join(f"{unit}" for unit in self.plan.units() if unit.candidate.name in self.candidates)
             raise KeyError(f"no model of candidate {name!r}, fold {fold!r}; there are: {known}")

@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Experiment"]
 
+MOST_DRAWS = 10_000_000
+"""More would tell nothing, and not fit into memory once all trainings are done."""
+
 
 class Experiment:
     """Train candidates once each, choose a round of each on valid, and compare them on test under every metric.
@@ -134,6 +137,7 @@ class Experiment:
         need_parquet()
         level = check_level(alpha)
         seed, draws = check_seed(seed, draws, level)
+        check_whole("draws", draws, most=MOST_DRAWS)
         names = tuple(str(metric) for metric in parse_metrics(DEFAULT_METRICS if metrics is None else metrics))
         resolved = [
             candidate.resolved(
@@ -161,7 +165,7 @@ class Experiment:
             stop_by=check_stop_by(stop_by, names),
         )
         self._check_data()
-        warn_of_waste(resolved, self._parts)
+        warn_of_waste(resolved, made, self._parts)
 
     @classmethod
     def from_toml(

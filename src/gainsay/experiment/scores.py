@@ -30,7 +30,7 @@ Read = Callable[[str, str], bytes]
 
 
 def scores_frame(trained: Trained) -> pd.DataFrame:
-    """Return a row per document of test: the place of its query, its label, and its score after each round of `kept_rounds`."""
+    """Return a row per document of test: the place of its query, its label, its score after each of `kept_rounds`."""
     import pandas as pd
 
     about = {QUERY: trained.qid.astype(np.int32), LABEL: trained.labels}
@@ -45,9 +45,7 @@ def check_scores(content: bytes, rounds: Sequence[int]) -> None:
         raise ValueError(f"it has the columns {', '.join(found)}")
 
 
-def rankings_of(
-    measured: Mapping[str, Measured], compared: Sequence[Artefact], counted: Bools, read: Read
-) -> Rankings:
+def rankings_of(measured: Mapping[str, Measured], compared: Sequence[Artefact], counted: Bools, read: Read) -> Rankings:
     """Return the rankings of the models that are compared.
 
     Parameters

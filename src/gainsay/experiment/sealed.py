@@ -75,9 +75,13 @@ def refuse_other(path: Path, *, folder: bool = False, follow: bool = False) -> N
     if stat.S_ISLNK(mode):
         raise ValueError(f"{path} is a link; an experiment is read and written within its directory only")
     if not (stat.S_ISDIR(mode) if folder else stat.S_ISREG(mode)):
-        found, wanted = _KINDS.get(stat.S_IFMT(mode), "something else"), _KINDS[stat.S_IFDIR if folder else stat.S_IFREG]
+        found, wanted = (
+            _KINDS.get(stat.S_IFMT(mode), "something else"),
+            _KINDS[stat.S_IFDIR if folder else stat.S_IFREG],
+        )
         raise ValueError(
-            f"{path} is {found}, where an experiment keeps {wanted}: remove it, or give the experiment another directory"
+            f"{path} is {found}, where an experiment keeps {wanted}: "
+            "remove it, or give the experiment another directory"
         )
 
 

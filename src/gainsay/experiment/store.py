@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 import shutil
 from collections.abc import Mapping
@@ -160,7 +161,6 @@ class Store:
         }
         replace_file(folder / MANIFEST, sealed(manifest))
         self._failure_file(unit).unlink(missing_ok=True)
-        self.place_models(plan, unit, trained.model, trained.curves)
 
     def place_models(self, plan: Plan, unit: Unit, model: bytes, curves: Floats) -> None:
         """See to it that the models that are compared lie beside the whole one, and none that is not.
@@ -169,15 +169,23 @@ class Store:
         """
         folder, suffix = self.folder(unit), _FORMATS[unit.candidate.library]
         rounds = rounds_on(curves, plan)
-        files = {"model" if len(rounds) == 1 else f"model@{number}": number for number in rounds}
+        files = {f"model{f'@{number}' if len(rounds) > 1 else ''}.{suffix}": number for number in rounds}
         remove_partial(folder)
-        for path in folder.glob(f"model*.{suffix}"):
-            if path.stem not in files:
-                path.unlink()
-        for stem, number in files.items():
-            path, content = folder / f"{stem}.{suffix}", library_of(unit.candidate.library).cut(model, number)
-            if not (path.is_file() and path.read_bytes() == content):
-                replace_file(path, content)
+        there = {path.name: path for path in self._models(unit)}
+        for name in there.keys() - files.keys():
+            there[name].unlink()
+        for name, number in files.items():
+            content = library_of(unit.candidate.library).cut(model, number)
+            if name not in there or there[name].read_bytes() != content:
+                replace_file(folder / name, content)
+
+    def _models(self, unit: Unit) -> list[Path]:
+        """Return the files of models that are or were compared, which are not mistaken for what users put there."""
+        folder, ours = self.folder(unit), re.compile(rf"model(@\d+)?\.{_FORMATS[unit.candidate.library]}")
+        found = [path for path in folder.glob("model*") if ours.fullmatch(path.name)]
+        for path in found:
+            refuse_other(path)
+        return found
 
     def load(self, plan: Plan, unit: Unit) -> Finished | None:
         """Return what came of a unit, None where it is not finished.
@@ -191,7 +199,7 @@ class Store:
         """
         folder = self.folder(unit)
         names = (_all_rounds(unit), CURVES, TEST, SCORES)
-        for path in (self._failure_file(unit), *(folder / name for name in (*names, MANIFEST))):
+        for path in (self._failure_file(unit), *(folder / name for name in (*names, MANIFEST)), *self._models(unit)):
             refuse_other(path)
         try:
             content = (folder / MANIFEST).read_bytes()

@@ -75,8 +75,8 @@ def _chosen(result: ExperimentResult) -> list[str]:
 
 def _choice_losses(result: ExperimentResult) -> list[str]:
     return [
-        f"Choosing candidate and round by {row['chosen_by']} alone instead {_costs(row['loss'])} {row['metric']} on test "
-        f"{_interval(result, row)}."
+        f"Choosing candidate and round by {row['chosen_by']} alone instead {_costs(row['loss'])} {row['metric']} on "
+        f"test {_interval(result, row)}."
         for row in result.choice_loss.to_dict("records")
         if {row["metric"], row["chosen_by"]} <= set(_shown(result))
     ]

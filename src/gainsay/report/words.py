@@ -168,8 +168,8 @@ def when(best: pd.DataFrame) -> str:
     if "compared" not in best.columns:
         return f"{text} best round:"
     return (
-        f"{text} best round, and at the round at which the candidate is compared, all on the validation set. Every other "
-        "number of this report is of the candidates as compared:"
+        f"{text} best round, and at the round at which the candidate is compared, all on the validation set. Every "
+        "other number of this report is of the candidates as compared:"
     )
 
 

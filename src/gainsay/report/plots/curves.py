@@ -33,8 +33,8 @@ def plot_curves(
     Parameters
     ----------
     curves : DataFrame
-        Columns `candidate`, `round`, `metric`, `value`, `fold` where there are several, and maybe `compared`: a grey line
-        stands where the candidate is compared.
+        Columns `candidate`, `round`, `metric`, `value`, `fold` where there are several, and maybe `compared`: a grey
+        line stands where the candidate is compared.
     metrics : two metric names
         Circles and full lines are the first, squares and broken lines the second.
     ax, theme
