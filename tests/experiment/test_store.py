@@ -375,7 +375,10 @@ class TestNames:
         assert not any(text.startswith("-") for text in slugs)
 
     def test_work_from_end_to_end(self, make, tmp_path, facts):
-        hostile = [Candidate(name, "lightgbm", {"num_leaves": 3}, num_boost_round=1) for name in HOSTILE]
+        hostile = [
+            Candidate(name, "lightgbm", {"num_leaves": leaves}, num_boost_round=1)
+            for leaves, name in enumerate(HOSTILE, 3)
+        ]
         result = make(tmp_path / "run", candidates=hostile).run(progress=False)
         assert result.candidates == tuple(HOSTILE)
         assert [path.name for path in tmp_path.iterdir()] == ["run"]

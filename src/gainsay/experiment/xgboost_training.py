@@ -46,7 +46,8 @@ def uses_seed(candidate: Candidate, documents: int) -> bool:
 def unused(candidate: Candidate, features: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the parameters that XGBoost passes over, and those that it knows.
 
-    It tells when it trains, here on two documents. What runs elsewhere than on the CPU is left to XGBoost itself, which tells when it trains.
+    It tells when it trains, here on two documents. What runs elsewhere than on the CPU is left to XGBoost itself, which
+    tells in every training.
     """
     params = {**parameters(candidate), "verbosity": 1}
     if params.get("device", "cpu") != "cpu":
