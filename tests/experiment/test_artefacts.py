@@ -9,6 +9,7 @@ import lightgbm as lgb
 import numpy as np
 import pytest
 import xgboost as xgb
+from matplotlib import pyplot as plt
 from typer.testing import CliRunner
 
 import gainsay as gs
@@ -17,6 +18,7 @@ from gainsay.experiment import Candidate, Experiment, k_folds, work
 from gainsay.experiment.artefacts import check_each, check_stop_by
 from gainsay.experiment.files import slug
 from gainsay.experiment.training import balanced_round, best_rounds, kept_rounds, library_of
+from gainsay.report.rounds import best_rounds as best_rounds_of
 
 METRICS = ("ndcg_linear@10", "ndcg_exp@10", "mrr")
 SUFFIX = {"lightgbm": "txt", "xgboost": "ubj"}
@@ -155,6 +157,43 @@ class TestOneArtefact:
         assert any(len(rounds) > 1 for rounds in own.values())
         whole = gs.evaluate(METRICS, parts.test.judgments(), predicted(run.load_model("lgb", 40), parts.test)).mean
         assert whole["ndcg_exp@10"] != run.leaderboard.loc["lgb", "ndcg_exp@10"]
+
+
+class TestReport:
+    """Beside the numbers of what is compared stands what each metric's own round would give."""
+
+    def test_table_of_rounds(self, run):
+        table = best_rounds_of(run.curves, METRICS[:2]).set_index("candidate")
+        for name in run.candidates:
+            (compared,) = run.compared.loc[name, "rounds"]
+            assert table.loc[name, "compared"] == [compared]
+            for metric in METRICS[:2]:
+                line = run.curves.query("candidate == @name and metric == @metric").set_index("round")["value"]
+                assert table.loc[name, f"round {metric}"] == run.best_rounds.loc[name, metric]
+                assert table.loc[name, f"compared loss {metric}"] == line.max() - line[compared]
+        worst = table[[f"compared loss {metric}" for metric in METRICS[:2]]].max(axis=1)
+        elsewhere = table[[f"loss {metric}" for metric in METRICS[:2]]].min(axis=1)
+        assert (worst <= elsewhere).all()  # a metric's own best round costs it nothing, and the other this much
+
+    def test_says_which_numbers_are_of_which_round(self, run):
+        text = run.comparison.to_markdown()
+        assert "## When to stop" in text
+        assert "other number of this report is of the candidates as compared" in text
+        assert "| compared at round |" in text
+        ax = run.comparison.plot.curves("lgb")
+        (number,) = run.compared.loc["lgb", "rounds"]
+        assert "compared here" in [entry.get_text() for entry in ax.get_legend().get_texts()]
+        assert any(set(line.get_xdata()) == {number} and line.get_label() == "compared here" for line in ax.lines)
+        plt.close(ax.figure)
+
+    def test_what_the_balanced_round_costs(self, run, parts):
+        rows = run.stopping_loss.set_index(["candidate", "metric", "stopped_by"])["loss"]
+        for name in run.candidates:
+            compared = gs.evaluate(METRICS, parts.test.judgments(), predicted(run.load_model(name), parts.test)).mean
+            for metric in METRICS:
+                own = predicted(run.load_model(name, metric), parts.test)
+                expected = gs.evaluate(metric, parts.test.judgments(), own).mean[metric] - compared[metric]
+                assert rows[name, metric, "balanced"] == pytest.approx(expected, abs=1e-12)
 
 
 class TestFolds:

@@ -157,6 +157,24 @@ class TestComparison:
         assert len(result.comparison.values["mrr"]) == 25 - 4
         assert result.chosen.notna().all(axis=None)
 
+    def test_a_metric_that_skips_none_keeps_all_queries(self, make, parts):
+        """What is chosen, and what it costs, is on each metric's own queries, whatever another one skips."""
+        empty = parts.test.labels.copy()
+        empty[parts.test.qid < 4] = 0
+        test = replace(parts.test, labels=empty)
+        only = [Candidate("a", "lightgbm"), Candidate("b", "xgboost")]
+        one = make(test=test, metrics=["ndcg_linear@10", "ndcg_exp@10"], candidates=only).run(progress=False)
+        with_skip = ["ndcg_linear@10", "ndcg_exp@10", "ndcg_exp(empty=skip)@5"]
+        two = make(test=test, metrics=with_skip, candidates=only).run(progress=False)
+        for metric in one.metrics:
+            for other in one.metrics:
+                assert two.chosen.loc[metric, f"test {other}"] == one.chosen.loc[metric, f"test {other}"]
+        names = ["metric", "chosen_by"]
+        pd.testing.assert_frame_equal(
+            two.choice_loss.set_index(names).loc[one.choice_loss.set_index(names).index],
+            one.choice_loss.set_index(names),
+        )
+
     def test_one_metric(self, make):
         result = make(metrics="mrr", candidates=[Candidate("a", "lightgbm")]).run(progress=False)
         assert result.choice_loss.empty
