@@ -64,7 +64,7 @@ def check_each(names: Iterable[str]) -> None:
     """Raise where a candidate is called as another one is whose rounds have models of their own."""
     names = list(names)
     for name in names:
-        stem = re.match(r"(.+) (?:@\d+|by .+)", name, re.DOTALL)
+        stem = re.fullmatch(r"(.+) (?:@\d+|by .+)", name, re.DOTALL)
         if stem and stem[1] in names:
             raise ValueError(
                 f"candidate {name!r} is called like a model of candidate {stem[1]!r}, of which stop_by='each' makes "

@@ -41,8 +41,8 @@ def _compared(result: ExperimentResult) -> str:
         )
     if stop_by == BALANCED:
         return (
-            f"Each candidate is compared at one round, where on valid the worse off of {shown[0]} and {shown[1]} is "
-            "nearest to its own best round (balanced)."
+            f"Each candidate is compared at one round, at which on valid the worse off of {shown[0]} and {shown[1]} is "
+            "nearest to its own best (balanced)."
         )
     return f"Each candidate is compared at one round, its best on valid by {stop_by}."
 
@@ -88,7 +88,7 @@ def _stopping_losses(result: ExperimentResult) -> list[str]:
     rows = result.stopping_loss.to_dict("records")
     lines = []
     for metric in shown:
-        for chooser in [*shown, BALANCED]:
+        for chooser in dict.fromkeys([*shown, result.plan.stop_by]):
             here = [row for row in rows if (row["metric"], row["stopped_by"]) == (metric, chooser)]
             if here:
                 lines.append(_stopping_loss(result, here))
