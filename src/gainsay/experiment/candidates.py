@@ -15,7 +15,7 @@ from .._arrays import nearest
 from .._checks import check_whole
 from .._names import check_name
 
-__all__ = ["Candidate", "Gain", "Library", "check_names", "grid"]
+__all__ = ["Candidate", "Gain", "Library", "check_most", "check_names", "grid"]
 
 Library = Literal["lightgbm", "xgboost"]
 Gain = Literal["linear", "exponential"]
@@ -135,7 +135,8 @@ class Candidate:
             ("threads", 1, MOST_THREADS),
         ):
             if getattr(self, argument) is not None:
-                check_whole(argument, getattr(self, argument), least, most=most)
+                check_whole(argument, getattr(self, argument), least)
+                check_most(argument, getattr(self, argument), most)
         if self._has_gain():
             object.__setattr__(self, "training_gain", self.training_gain or "exponential")
         elif self.training_gain is not None:
@@ -227,6 +228,12 @@ def grid(
             Candidate(" ".join([name, *varying]), library, chosen, training_gain=gain, seed=chosen_seed, **common)
         )
     return made
+
+
+def check_most(argument: str, value: int, most: int) -> None:
+    """Raise `ValueError` where a number is larger than `most`."""
+    if value > most:
+        raise ValueError(f"{argument} must be at most {most}, got {value}")
 
 
 def check_names(candidates: Iterable[Candidate]) -> tuple[Candidate, ...]:

@@ -17,7 +17,7 @@ from ..comparison.inputs import check_level, check_rope, check_seed
 from ..evaluation import shared_weights
 from ..metrics.names import MetricLike, parse_metrics
 from .artefacts import BALANCED, check_stop_by
-from .candidates import Candidate, check_names
+from .candidates import Candidate, check_most, check_names
 from .collecting import collect, result_of
 from .files import need_parquet
 from .folds import divided, fingerprint
@@ -137,7 +137,7 @@ class Experiment:
         need_parquet()
         level = check_level(alpha)
         seed, draws = check_seed(seed, draws, level)
-        check_whole("draws", draws, most=MOST_DRAWS)
+        check_most("draws", draws, MOST_DRAWS)
         names = tuple(str(metric) for metric in parse_metrics(DEFAULT_METRICS if metrics is None else metrics))
         resolved = [
             candidate.resolved(
