@@ -235,6 +235,10 @@ class TestFolds:
         result = make(tmp_path / "copy", **without, folds=folds, num_boost_round=40, stop_by="each").run(progress=False)
         models = [f"{name} by {metric}" for name in ("lgb", "xgb") for metric in METRICS[:2]]
         assert list(result.comparison.models) == models
+        assert f"at rounds {', '.join(map(str, result.compared.loc[result.winners[METRICS[0]], 'rounds']))} (" in (
+            result.summary()
+        )
+        assert result.comparison.to_html(tmp_path / "report.html").read_text().count("lgb by ndcg_exp@10") > 1
         for name, metric in ((name, metric) for name in ("lgb", "xgb") for metric in METRICS[:2]):
             at = models.index(f"{name} by {metric}")
             assert result.compared.iloc[at]["rounds"] == tuple(folded.best_rounds.loc[name, metric])

@@ -53,12 +53,12 @@ def _winners(result: ExperimentResult) -> list[str]:
     for metric in _shown(result):
         name = result.winners[metric]
         rounds = _rounds(result.compared.loc[name, "rounds"])
-        lines.append(f"Best on test by {metric}: {name} at round {rounds} ({means[name][metric]:.4f}).")
+        lines.append(f"Best on test by {metric}: {name} at {rounds} ({means[name][metric]:.4f}).")
     return lines
 
 
 def _rounds(rounds: Any) -> str:
-    return ", ".join(map(str, rounds))
+    return f"round{'s' if len(rounds) > 1 else ''} {', '.join(map(str, rounds))}"
 
 
 def _chosen(result: ExperimentResult) -> list[str]:
@@ -67,7 +67,7 @@ def _chosen(result: ExperimentResult) -> list[str]:
     for metric in _shown(result):
         row = rows[metric]
         lines.append(
-            f"Chosen on valid by {metric} alone: {row['candidate']} at its own best round {_rounds(row['rounds'])} "
+            f"Chosen on valid by {metric} alone: {row['candidate']} at its own best {_rounds(row['rounds'])} "
             f"({row['valid']:.4f} on valid, {row[f'test {metric}']:.4f} on test)."
         )
     return lines
