@@ -19,7 +19,7 @@ from gainsay.experiment import Experiment
 from gainsay.experiment.files import sha256
 from gainsay.experiment.sealed import sealed
 from gainsay.experiment.store import Store
-from gainsay.experiment.training import Trained
+from gainsay.experiment.training import Trained, kept_rounds
 
 from .experiment_plan import PLAN, resealed
 from .oracle import attempt
@@ -45,7 +45,7 @@ def _written() -> Path:
         labels=_RNG.integers(0, 3, 12).astype(np.float64),
         scores={number: _RNG.random(12) for number in (1, 2, 3)},
     )
-    chosen = set(trained.curves.argmax(axis=0) + 1)
+    chosen = set(kept_rounds(trained.curves))
     trained = replace(
         trained,
         test={number: trained.test[number] for number in sorted(chosen)},

@@ -200,14 +200,14 @@ class TestAnExperimentStaysInItsDirectory:
         read = Path.read_bytes
         monkeypatch.setattr(Path, "read_bytes", lambda path: opened.append(path) or read(path))
         with (
-            pytest.warns(UserWarning, match=r"manifest\.json lists .* instead of model\.txt, curves\.parquet"),
+            pytest.warns(UserWarning, match=r"manifest\.json lists .* instead of all-rounds\.txt, curves\.parquet"),
             pytest.raises(RuntimeError, match="no candidate is finished"),
         ):
             Experiment.load(copy)
         assert {path.name for path in opened} == {"experiment.json", "manifest.json"}
 
     @pytest.mark.parametrize(
-        "place", ["experiment.json", "candidates", "unit", "manifest.json", "model.txt", "scores.parquet"]
+        "place", ["experiment.json", "candidates", "unit", "manifest.json", "all-rounds.txt", "scores.parquet"]
     )
     def test_links_are_not_read(self, copy, tmp_path, place):
         unit = self.unit(copy)

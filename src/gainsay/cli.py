@@ -288,6 +288,14 @@ def run(
         Path | None, typer.Option(help="Where to keep everything, instead of what the file says.")
     ] = None,
     jobs: Annotated[int, typer.Option("--jobs", "-j", min=1, help="Candidates to train at the same time.")] = 1,
+    stop_by: Annotated[
+        str | None,
+        typer.Option(
+            help="At which round candidates are compared, instead of what the file says: balanced, each, or a metric. "
+            "To change it later needs no training.",
+            show_default=False,
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Train the candidates of an experiment and compare them; what an interrupted run has finished is kept."""
@@ -295,16 +303,16 @@ def run(
         from .experiment import Experiment
         from .experiment.pool import processes
 
-        experiment = Experiment.from_toml(file, directory)
-        reports = not as_json and _can_report(experiment.directory or Path())
+        experiment = Experiment.from_toml(file, directory, stop_by=stop_by)
+        page = None if as_json else _planned_report(experiment.directory or Path())
         with processes(jobs) as executor:
             result = experiment.run(executor, progress=not as_json)
         if as_json:
             _print_json(_outcome(result))
         else:
             _show_experiment(_console(), result)
-            if reports:
-                _write_report(result.comparison, _report_in(experiment.directory or Path()))
+            if page is not None:
+                _write_report(result.comparison, page)
 
 
 @app.command()
@@ -353,20 +361,20 @@ def demo(
             parts = job.simulated(queries, seed)
             about = f"simulated, {queries} queries, seed {seed}"
         console = _console()
-        reports = not as_json and _can_report(directory)
         if not as_json:
             names = ("train", "valid", "test")
             sizes = (
                 f"{name} {len(part.query_ids)} ({len(part.labels)})" for name, part in zip(names, parts, strict=True)
             )
             console.print(f"Data: {about}; queries (documents): {', '.join(sizes)}", markup=False, soft_wrap=True)
+        page = None if as_json else _planned_report(directory or Path(tempfile.mkdtemp(prefix="gainsay-")))
         result = job.run(*parts, seed=seed, rounds=rounds, directory=directory, progress=not as_json)
         if as_json:
             _print_json({"data": about, **_outcome(result)})
         else:
             _show_experiment(console, result)
-            if reports:
-                _write_report(result.comparison, _report_in(directory or Path(tempfile.mkdtemp(prefix="gainsay-"))))
+            if page is not None:
+                _write_report(result.comparison, page)
 
 
 def _own_data(train: list[Path], valid: Path | None, test: Path | None, features: int | None) -> tuple[Any, str]:
@@ -387,10 +395,10 @@ def _own_data(train: list[Path], valid: Path | None, test: Path | None, features
 
 def _report_in(directory: Path) -> Path:
     """Return where the report goes in the directory of an experiment; it is not written through a link."""
-    from .experiment.sealed import refuse_link
+    from .experiment.sealed import refuse_other
 
     for name in ("report.html", "report.queries.csv"):
-        refuse_link(directory / name)
+        refuse_other(directory / name)
     return directory / "report.html"
 
 
@@ -410,8 +418,8 @@ def _check_outputs(html: Path | None, markdown: Path | None = None) -> None:
         check_output("the Markdown report", markdown)
 
 
-def _can_report(directory: Path | None) -> bool:
-    """Tell whether an experiment may end with its report; without the packages that draw it, say now what is missing.
+def _planned_report(directory: Path) -> Path | None:
+    """Return where an experiment's report will go; without the packages that draw it, say now what is missing.
 
     Raises
     ------
@@ -420,14 +428,15 @@ def _can_report(directory: Path | None) -> bool:
     """
     from ._outputs import check_output
 
-    if directory is not None and directory.exists():
-        check_output("the HTML report", _report_in(directory))
+    page = _report_in(directory)
+    if directory.exists():
+        check_output("the HTML report", page)
     try:
         _need_report()
     except ImportError as error:
         typer.echo(f"no HTML report: {error}", err=True)
-        return False
-    return True
+        return None
+    return page
 
 
 def _need_report() -> None:
@@ -439,9 +448,12 @@ def _outcome(result: Any) -> dict[str, Any]:
     """Return the outcome of an experiment as JSON knows it."""
     return {
         **result.comparison.to_dict(),
+        "stop_by": result.plan.stop_by,
+        "compared": result.compared.to_dict("index"),
         "best_rounds": _nested(result.best_rounds),
         "chosen": result.chosen.to_dict("index"),
         "choice_loss": result.choice_loss.to_dict("records"),
+        "stopping_loss": result.stopping_loss.to_dict("records"),
         "failures": result.failures,
     }
 
@@ -458,6 +470,8 @@ def _show_experiment(console: Console, result: Any) -> None:
     from .report.text import frame_table
 
     rounds = frame_table("Best round of each candidate under each metric, chosen on valid", result.best_rounds)
-    _show(console, result.comparison, rounds)
+    stopped = result.compared[["stop_by", "rounds"]]
+    stopped = stopped.assign(rounds=stopped["rounds"].map(lambda numbers: ", ".join(map(str, numbers))))
+    _show(console, result.comparison, frame_table("Round at which each model is compared", stopped), rounds)
     for line in result.missing:
         console.print(line, markup=False, soft_wrap=True)

@@ -83,3 +83,17 @@ def facts() -> Any:
         }
 
     return of
+
+
+@pytest.fixture(scope="session")
+def balanced() -> Any:
+    """Return a function that finds the balanced round of a candidate, in plain Python."""
+
+    def found(curves: Any, name: str, metrics: tuple[str, ...] = METRICS[:2]) -> int:
+        """The first round whose worst shortfall under the two metrics is smallest, in plain Python."""
+        lines = [curves[(curves["candidate"] == name) & (curves["metric"] == metric)] for metric in metrics]
+        lines = [dict(zip(line["round"], line["value"], strict=True)) for line in lines]
+        worst = {number: max(max(line.values()) - line[number] for line in lines) for number in lines[0]}
+        return min(worst, key=lambda number: (worst[number], number))
+
+    return found

@@ -78,7 +78,7 @@ class TestWhatItSays:
             name = "lgb"
             library = "lightgbm"
             training_gain = ["linear", "exponential"]
-            params = {{num_leaves = [3, 5], monotone_constraints = [[1, 0]]}}
+            params = {{num_leaves = [3, 5], monotone_constraints = [[1, 0]], feature_fraction = 0.5}}
             seed = [1, 2]
             num_boost_round = 9
             [[candidates]]

@@ -76,7 +76,7 @@ class TestKFolds:
 
 
 class TestJoined:
-    def test_each_query_once_where_it_is_tested(self, crossed, folds, metrics):
+    def test_each_query_once_where_it_is_tested(self, crossed, folds, metrics, balanced):
         """Fold after fold, by models that were trained neither on it nor on the fold that chose the round."""
         result, _ = crossed
         for place, metric in enumerate(metrics):
@@ -85,13 +85,15 @@ class TestJoined:
                 valid = folds[(i + 1) % 4]
                 others = [fold for place, fold in enumerate(folds) if place not in (i, (i + 1) % 4)]
                 train = RankingData.concatenate(others)
-                model = result.load_model("xgb", f"fold {i + 1}")
+                model = result.load_model("xgb", 12, fold=f"fold {i + 1}")
                 model.set_param({"nthread": 1})
                 assert model.get_dump() == self.trained(train).get_dump()
                 curve = [self.mean(model, valid, metric, n) for n in range(1, 13)]
                 best = 1 + int(np.argmax(curve))
                 assert result.best_rounds.loc[("xgb", f"fold {i + 1}"), metric] == best
-                scores = model.predict(xgb.DMatrix(test.features, nthread=1), iteration_range=(0, best))
+                compared = balanced(result.curves[result.curves["fold"] == f"fold {i + 1}"], "xgb")
+                assert result.compared.loc["xgb", "rounds"][i] == compared
+                scores = model.predict(xgb.DMatrix(test.features, nthread=1), iteration_range=(0, compared))
                 expected.append(gs.evaluate(metrics, test.judgments(), scores).per_query[:, place])
             found = result.comparison.values[metric][:, result.candidates.index("xgb")]
             np.testing.assert_array_equal(found, np.concatenate(expected))

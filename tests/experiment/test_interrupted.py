@@ -43,11 +43,12 @@ simulate = {queries = 60, mean_length = 10, seed = 5, split = [0.5, 0.25, 0.25]}
 name = "lgb"
 library = "lightgbm"
 seed = [1, 2, 3]
-params = {num_leaves = 7}
+params = {num_leaves = 7, feature_fraction = 0.8}
 [[candidates]]
 name = "xgb"
 library = "xgboost"
 seed = [1, 2, 3]
+params = {subsample = 0.8}
 """
 
 

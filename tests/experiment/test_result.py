@@ -18,10 +18,13 @@ from gainsay.experiment.measured import Loss, Measured, OnFold, paired_loss
 from gainsay.experiment.wording import _costs
 
 
-def per_query(done, parts, metrics, name, chooser):
-    """Values of all metrics on test at the round that `chooser` chose, from the stored model."""
-    booster = done.result.load_model(name)
-    best = int(done.result.best_rounds.loc[name, chooser])
+def per_query(done, parts, metrics, name, chooser, balanced=None):
+    """Values of all metrics on test at the round that `chooser` chose, from the stored model with all its rounds."""
+    booster = done.result.load_model(name, 12)
+    if chooser == "balanced":
+        best = balanced(done.result.curves, name)
+    else:
+        best = int(done.result.best_rounds.loc[name, chooser])
     if name.startswith("lgb"):
         scores = booster.predict(parts.test.features, num_iteration=best, num_threads=1)
     else:
@@ -74,14 +77,14 @@ class TestLosses:
                 per_query(done, parts, metrics, other, chooser)[judge],
             )
 
-    def test_of_stopping_by_another_metric(self, done, parts, metrics):
+    def test_of_stopping_by_another_metric(self, done, parts, metrics, balanced):
         rows = done.result.stopping_loss.set_index(["candidate", "metric", "stopped_by"])
-        assert len(rows) == 4 * 6
+        assert len(rows) == 4 * 3 * 3
         for name, judge, chooser in rows.index:
             check(
                 rows.loc[(name, judge, chooser)],
                 per_query(done, parts, metrics, name, judge)[judge],
-                per_query(done, parts, metrics, name, chooser)[judge],
+                per_query(done, parts, metrics, name, chooser, balanced)[judge],
             )
 
     def test_some_are_not_zero(self, done):
@@ -130,10 +133,12 @@ class TestPairedLoss:
 
 
 class TestComparison:
-    def test_each_metric_at_its_own_rounds(self, done, parts, metrics):
-        for metric, name in itertools.product(metrics, done.result.candidates):
-            expected = per_query(done, parts, metrics, name, metric)[metric]
-            assert done.result.leaderboard.loc[name, metric] == pytest.approx(expected.mean(), rel=1e-12)
+    def test_every_metric_at_the_balanced_round(self, done, parts, metrics, balanced):
+        for name in done.result.candidates:
+            expected = per_query(done, parts, metrics, name, "balanced", balanced)
+            assert done.result.compared.loc[name, "rounds"] == (balanced(done.result.curves, name),)
+            for metric in metrics:
+                assert done.result.leaderboard.loc[name, metric] == pytest.approx(expected[metric].mean(), rel=1e-12)
 
     def test_delegates(self, done):
         result = done.result
@@ -152,6 +157,24 @@ class TestComparison:
         assert len(result.comparison.values["mrr"]) == 25 - 4
         assert result.chosen.notna().all(axis=None)
 
+    def test_a_metric_that_skips_none_keeps_all_queries(self, make, parts):
+        """What is chosen, and what it costs, is on each metric's own queries, whatever another one skips."""
+        empty = parts.test.labels.copy()
+        empty[parts.test.qid < 4] = 0
+        test = replace(parts.test, labels=empty)
+        only = [Candidate("a", "lightgbm"), Candidate("b", "xgboost")]
+        one = make(test=test, metrics=["ndcg_linear@10", "ndcg_exp@10"], candidates=only).run(progress=False)
+        with_skip = ["ndcg_linear@10", "ndcg_exp@10", "ndcg_exp(empty=skip)@5"]
+        two = make(test=test, metrics=with_skip, candidates=only).run(progress=False)
+        for metric in one.metrics:
+            for other in one.metrics:
+                assert two.chosen.loc[metric, f"test {other}"] == one.chosen.loc[metric, f"test {other}"]
+        names = ["metric", "chosen_by"]
+        pd.testing.assert_frame_equal(
+            two.choice_loss.set_index(names).loc[one.choice_loss.set_index(names).index],
+            one.choice_loss.set_index(names),
+        )
+
     def test_one_metric(self, make):
         result = make(metrics="mrr", candidates=[Candidate("a", "lightgbm")]).run(progress=False)
         assert result.choice_loss.empty
@@ -168,8 +191,12 @@ class TestWords:
         assert text.startswith(done.result.verdict.text)
         for metric in metrics[:2]:
             row = done.result.chosen.loc[metric]
-            assert f"Chosen on valid by {metric}: {row['candidate']} at round {row['rounds'][0]} " in text
-            assert f"Best on test by {metric}: {done.result.winners[metric]} " in text
+            own = f"{row['candidate']} at its own best round {row['rounds'][0]} "
+            assert f"Chosen on valid by {metric} alone: {own}" in text
+            name = done.result.winners[metric]
+            (number,) = done.result.compared.loc[name, "rounds"]
+            assert f"Best on test by {metric}: {name} at round {number} " in text
+        assert "Each candidate is compared at one round" in text
         assert "mrr" not in text.removeprefix(done.result.verdict.text)
 
     def test_a_loss_may_be_a_gain(self):

@@ -7,6 +7,7 @@ import json
 import pickle
 import shutil
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -29,19 +30,20 @@ def torn(make, tmp_path_factory):
     return make(directory, metrics=METRICS, num_boost_round=40).run(progress=False)
 
 
-def predicted(result, data, name, chooser, fold=None):
-    """Scores of the stored model at the round that a metric chose, from the library itself."""
-    booster = result.load_model(name, fold)
-    best = int(result.best_rounds.loc[name if fold is None else (name, fold), chooser])
+def predicted(result, data, name, balanced, fold=None):
+    """Scores at the balanced round of the stored model with all its rounds, from the library itself."""
+    curves = result.curves if fold is None else result.curves[result.curves["fold"] == fold]
+    booster = result.load_model(name, int(curves["round"].max()), fold=fold)
+    best = balanced(curves, name)
     if name.startswith("lgb"):
         return booster.predict(data.features, num_iteration=best, num_threads=1)
     booster.set_param({"nthread": 1})
     return booster.predict(xgb.DMatrix(data.features, nthread=1), iteration_range=(0, best))
 
 
-def as_of(result, data, chooser, metrics=METRICS):
-    """The comparison that has all candidates as of the rounds of one metric."""
-    scores = {name: predicted(result, data, name, chooser) for name in result.candidates}
+def by_hand(result, data, balanced, metrics=METRICS):
+    """The comparison of all candidates at their balanced rounds."""
+    scores = {name: predicted(result, data, name, balanced) for name in result.candidates}
     judgments = gs.Judgments(data.labels, qid=data.query_ids[data.qid], weight=data.weight)
     return gs.compare(scores, judgments, metrics, draws=1000)
 
@@ -54,15 +56,13 @@ class TestAttribution:
     def test_the_metrics_do_choose_different_rounds(self, torn):
         assert (torn.best_rounds["ndcg_linear@10"] != torn.best_rounds["ndcg_exp@10"]).any()
 
-    def test_each_metric_is_split_as_of_its_own_rounds(self, torn, parts):
-        for metric in METRICS[:3]:
-            alone = as_of(torn, parts.test, metric)
-            for pair in pairs_of(torn):
-                found, expected = torn.comparison.attribution(*pair), alone.attribution(*pair, [metric])
-                pd.testing.assert_frame_equal(
-                    found.grades_by_ranks.loc[[metric]], expected.grades_by_ranks, rtol=0, atol=1e-12
-                )
-                assert found.difference[metric] == pytest.approx(expected.difference[metric], abs=1e-12)
+    def test_is_that_of_the_models_that_are_compared(self, torn, parts, balanced):
+        alone = by_hand(torn, parts.test, balanced)
+        for pair in pairs_of(torn):
+            found, expected = torn.comparison.attribution(*pair), alone.attribution(*pair)
+            pd.testing.assert_frame_equal(found.grades_by_ranks, expected.grades_by_ranks, rtol=0, atol=1e-12)
+            pd.testing.assert_frame_equal(found.parts, expected.parts, rtol=0, atol=1e-12)
+            assert found.difference == pytest.approx(expected.difference, abs=1e-12)
 
     def test_cells_sum_to_what_the_leaderboard_shows(self, torn):
         board = torn.leaderboard
@@ -74,22 +74,16 @@ class TestAttribution:
                 assert found.grades_by_ranks.loc[metric].to_numpy().sum() == pytest.approx(shown, abs=1e-12)
                 assert found.by_query_class[metric].sum() == pytest.approx(shown, abs=1e-12)
 
-    def test_between_definitions_the_rankings_stay_the_same(self, torn, parts):
-        alone = as_of(torn, parts.test, "ndcg_linear@10")
-        for pair in pairs_of(torn):
-            found, expected = torn.comparison.attribution(*pair).parts, alone.attribution(*pair).parts
-            pd.testing.assert_frame_equal(found, expected, rtol=0, atol=1e-12)
-
-    def test_a_metric_that_chose_no_rounds(self, torn, parts):
+    def test_a_metric_that_is_not_compared(self, torn, parts, balanced):
         pair = torn.candidates[:2]
         found = torn.comparison.attribution(*pair, ["ndcg_exp@3"])
-        expected = as_of(torn, parts.test, "ndcg_linear@10").attribution(*pair, ["ndcg_exp@3"])
+        expected = by_hand(torn, parts.test, balanced).attribution(*pair, ["ndcg_exp@3"])
         assert found.difference == pytest.approx(expected.difference, abs=1e-12)
 
 
 class TestQueries:
-    def test_have_both_models_as_of_the_rounds_of_the_first_metric(self, torn, parts):
-        alone = as_of(torn, parts.test, "ndcg_linear@10", METRICS[:2])
+    def test_have_both_models_as_they_are_compared(self, torn, parts, balanced):
+        alone = by_hand(torn, parts.test, balanced, METRICS[:2])
         rows = 0
         for pair in pairs_of(torn):
             found, expected = torn.comparison.queries(*pair, 100), alone.queries(*pair, 100)
@@ -97,11 +91,11 @@ class TestQueries:
             rows += len(found)
         assert rows > 0
 
-    def test_of_another_primary_metric(self, make, parts, torn):
-        result = make(torn.directory, metrics=METRICS, num_boost_round=40, primary=("ndcg_jk@10", "mrr")).run(
-            progress=False
-        )
-        alone = as_of(torn, parts.test, "ndcg_jk@10", ["ndcg_jk@10", "mrr"])
+    def test_of_another_primary_metric(self, make, parts, torn, balanced):
+        """The balanced round is then that of the other two metrics, and no training is needed to know it."""
+        primary = ("ndcg_jk@10", "mrr")
+        result = make(torn.directory, metrics=METRICS, num_boost_round=40, primary=primary).run(progress=False)
+        alone = by_hand(result, parts.test, partial(balanced, metrics=primary), primary)
         for pair in pairs_of(torn):
             pd.testing.assert_frame_equal(
                 result.comparison.queries(*pair, 100), alone.queries(*pair, 100), rtol=0, atol=1e-12
@@ -123,28 +117,26 @@ def folded(make, weighted, tmp_path_factory):
 
 
 class TestFolds:
-    def test_queries_and_differences(self, folded, weighted, metrics):
+    def test_queries_and_differences(self, folded, weighted, metrics, balanced):
         folds = k_folds(weighted, 3, seed=1)
-        for metric in metrics[:2]:
-            scores = {
-                name: np.concatenate(
-                    [predicted(folded, fold, name, metric, f"fold {i}") for i, fold in enumerate(folds, 1)]
-                )
-                for name in folded.candidates
-            }
-            judgments = gs.Judgments(
-                np.concatenate([fold.labels for fold in folds]),
-                qid=np.concatenate([fold.query_ids[fold.qid] for fold in folds]),
-                weight=np.concatenate([fold.weight for fold in folds]),
+        scores = {
+            name: np.concatenate(
+                [predicted(folded, fold, name, balanced, f"fold {i}") for i, fold in enumerate(folds, 1)]
             )
-            alone = gs.compare(scores, judgments, metrics, draws=1000)
-            one, other = folded.candidates[0], folded.candidates[3]
-            found, expected = folded.comparison.attribution(one, other), alone.attribution(one, other, [metric])
-            assert found.difference[metric] == pytest.approx(expected.difference[metric], abs=1e-12)
-            if metric == metrics[0]:
-                pd.testing.assert_frame_equal(
-                    folded.comparison.queries(one, other, 100), alone.queries(one, other, 100), rtol=0, atol=1e-12
-                )
+            for name in folded.candidates
+        }
+        judgments = gs.Judgments(
+            np.concatenate([fold.labels for fold in folds]),
+            qid=np.concatenate([fold.query_ids[fold.qid] for fold in folds]),
+            weight=np.concatenate([fold.weight for fold in folds]),
+        )
+        alone = gs.compare(scores, judgments, metrics, draws=1000)
+        one, other = folded.candidates[0], folded.candidates[3]
+        found, expected = folded.comparison.attribution(one, other), alone.attribution(one, other)
+        assert found.difference == pytest.approx(expected.difference, abs=1e-12)
+        pd.testing.assert_frame_equal(
+            folded.comparison.queries(one, other, 100), alone.queries(one, other, 100), rtol=0, atol=1e-12
+        )
 
     def test_equal_ids_stay_different_queries(self):
         names = _names([np.array(["a", "b"], dtype=object), np.array(["b", "c"], dtype=object)])
@@ -189,31 +181,12 @@ class TestKeeping:
         text = torn.comparison.to_markdown()
         assert "## Why" in text
         assert "Made from values alone" not in text
-        assert "at the boosting rounds that it chose itself" in text
+        assert "at the round at which the candidate is compared" in text
         page = torn.comparison.to_html(tmp_path / "report.html").read_text()
         assert "What documents of each grade at each rank add" in page
 
 
-def without_scores(folder):
-    """Make of a finished unit what versions wrote that kept no scores."""
-    (folder / "scores.parquet").unlink()
-    manifest = json.loads((folder / "manifest.json").read_text())
-    del manifest["sha256"], manifest["files"]["scores.parquet"]
-    (folder / "manifest.json").write_bytes(sealed(manifest))
-
-
-class TestDirectoriesWithout:
-    @pytest.mark.parametrize("names", [["lgb gain=linear"], None])
-    def test_are_read_and_reported_as_before(self, done, tmp_path, facts, names, make):
-        copy = tmp_path / "copy"
-        shutil.copytree(done.directory, copy)
-        for name in names or done.result.candidates:
-            without_scores(copy / "candidates" / slug(name))
-        for result in (Experiment.load(copy), make(copy).run(progress=False)):
-            assert facts(result) == facts(done.result)
-            assert result.comparison.rankings is None
-            assert "Made from values alone" in result.comparison.to_markdown()
-
+class TestDamaged:
     def test_scores_that_vanish_after_loading(self, done, tmp_path):
         copy = tmp_path / "copy"
         shutil.copytree(done.directory, copy)

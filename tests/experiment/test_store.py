@@ -172,7 +172,9 @@ def replace_by_folder(path):
 
 
 class TestDamage:
-    @pytest.mark.parametrize("name", ["model.txt", "curves.parquet", "test.parquet", "scores.parquet", "manifest.json"])
+    @pytest.mark.parametrize(
+        "name", ["all-rounds.txt", "curves.parquet", "test.parquet", "scores.parquet", "manifest.json"]
+    )
     @pytest.mark.parametrize("damage", [cut, empty, flip, remove])
     def test_is_seen_and_mended(self, done, copy, make, monkeypatch, facts, name, damage):
         damage(folder_of(copy, "lgb gain=exponential") / name)
@@ -196,15 +198,15 @@ class TestDamage:
 
     def test_a_folder_in_the_place_of_a_file(self, copy, make):
         replace_by_folder(folder_of(copy, "lgb gain=linear") / "manifest.json")
-        with pytest.warns(UserWarning, match="manifest.json"):
+        with pytest.raises(ValueError, match=r"manifest.json is a folder, where an experiment keeps a file: remove"):
             Experiment.load(copy)
 
     @pytest.mark.parametrize("name", ["../../../secret", "/etc/hostname", "..", "model.txt/../../x"])
     def test_a_manifest_cannot_lead_outside(self, copy, name):
         (copy.parent / "secret").write_text("x")
         folder = folder_of(copy, "lgb gain=linear")
-        resealed(folder, lambda manifest: manifest["files"].update({name: manifest["files"].pop("model.txt")}))
-        with pytest.warns(UserWarning, match="manifest.json lists .* instead of model.txt, curves.parquet"):
+        resealed(folder, lambda manifest: manifest["files"].update({name: manifest["files"].pop("all-rounds.txt")}))
+        with pytest.warns(UserWarning, match="manifest.json lists .* instead of all-rounds.txt, curves.parquet"):
             Experiment.load(copy)
 
     def test_nor_can_the_name_of_a_fold(self, done):
@@ -229,12 +231,23 @@ class TestDamage:
             assert facts(make(copy).run(progress=False)) == facts(done.result)
         assert names == []
 
-    def test_later_format(self, copy):
+    @pytest.mark.parametrize("number", [1, 99])
+    def test_another_format_is_refused_and_left_as_it_is(self, copy, make, number):
+        """Format 1 had every metric at a round of its own, and kept no values at the balanced one."""
         document = json.loads((copy / "experiment.json").read_text())
         del document["sha256"]
-        (copy / "experiment.json").write_bytes(sealed({**document, "format": 99}))
-        with pytest.raises(ValueError, match="it has format 99, this version of gainsay reads 1"):
-            Experiment.load(copy)
+        (copy / "experiment.json").write_bytes(sealed({**document, "format": number}))
+        before = contents(copy)
+        said = rf"copy was written by another version of gainsay \(format {number}, this one has 2\): take another"
+        for way in (Experiment.load, lambda directory: make(directory).run(progress=False)):
+            with pytest.raises(ValueError, match=said):
+                way(copy)
+        assert contents(copy) == before
+
+    def test_another_format_of_one_candidate(self, copy, make):
+        resealed(folder_of(copy, "lgb gain=linear"), lambda manifest: manifest.update(format=1))
+        with pytest.raises(ValueError, match=r"another version of gainsay \(format 1, this one has 2\)"):
+            make(copy).run(progress=False)
 
     def test_what_writes_that_never_ended_left_is_removed(self, done, copy, make):
         folder = folder_of(copy, "lgb gain=linear")
@@ -242,6 +255,7 @@ class TestDamage:
         (folder / "manifest.json").unlink()
         make(copy).run(progress=False)
         assert sorted(path.name for path in folder.iterdir()) == [
+            "all-rounds.txt",
             "curves.parquet",
             "manifest.json",
             "model.txt",
@@ -268,6 +282,8 @@ class TestWriting:
             ".lock",
             "experiment.json",
             "manifest.json",
+            "all-rounds.txt",
+            "all-rounds.ubj",
             "model.txt",
             "model.ubj",
             "curves.parquet",
@@ -280,8 +296,8 @@ class TestWriting:
         original = os.replace
         monkeypatch.setattr(os, "replace", lambda a, b: (order.append(Path(b).name), original(a, b))[1])
         make(tmp_path / "run", candidates=[Candidate("a", "lightgbm")]).run(progress=False)
-        written = ["model.txt", "curves.parquet", "test.parquet", "scores.parquet", "manifest.json"]
-        assert order == ["experiment.json", *written]
+        written = ["all-rounds.txt", "curves.parquet", "test.parquet", "scores.parquet", "manifest.json"]
+        assert order == ["experiment.json", *written, "model.txt"]
 
     def test_a_failed_write_leaves_the_old_file(self, tmp_path, monkeypatch):
         replace_file(tmp_path / "a", b"old")
@@ -359,7 +375,10 @@ class TestNames:
         assert not any(text.startswith("-") for text in slugs)
 
     def test_work_from_end_to_end(self, make, tmp_path, facts):
-        hostile = [Candidate(name, "lightgbm", {"num_leaves": 3}, num_boost_round=1) for name in HOSTILE]
+        hostile = [
+            Candidate(name, "lightgbm", {"num_leaves": leaves}, num_boost_round=1)
+            for leaves, name in enumerate(HOSTILE, 3)
+        ]
         result = make(tmp_path / "run", candidates=hostile).run(progress=False)
         assert result.candidates == tuple(HOSTILE)
         assert [path.name for path in tmp_path.iterdir()] == ["run"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from dataclasses import replace
 
@@ -23,9 +24,9 @@ def reloaded(done, name):
     (unit,) = [unit for unit in done.result.plan.units() if unit.candidate.name == name]
     folder = Store(done.directory).folder(unit)
     if unit.candidate.library == "lightgbm":
-        booster = lgb.Booster(model_file=folder / "model.txt")
+        booster = lgb.Booster(model_file=folder / "all-rounds.txt")
         return booster, lambda x, rounds: booster.predict(x, num_iteration=rounds, num_threads=1)
-    booster = xgb.Booster({"nthread": 1}, model_file=folder / "model.ubj")
+    booster = xgb.Booster({"nthread": 1}, model_file=folder / "all-rounds.ubj")
     return booster, lambda x, rounds: booster.predict(xgb.DMatrix(x, nthread=1), iteration_range=(0, rounds))
 
 
@@ -47,23 +48,25 @@ class TestAgainstTheStoredModel:
 
     def test_values_on_test(self, done, parts, metrics, name):
         _, predict = reloaded(done, name)
+        (best,) = done.result.compared.loc[name, "rounds"]
         for metric in metrics:
-            best = int(done.result.best_rounds.loc[name, metric])
             expected = gs.evaluate(metric, parts.test.judgments(), predict(parts.test.features, best)).per_query[:, 0]
             found = done.result.comparison.values[metric][:, done.result.candidates.index(name)]
             np.testing.assert_array_equal(found, expected)
 
-    def test_files(self, done, metrics, name):
+    def test_files(self, done, metrics, name, balanced):
         (unit,) = [unit for unit in done.result.plan.units() if unit.candidate.name == name]
         folder = Store(done.directory).folder(unit)
         assert list(pd.read_parquet(folder / "curves.parquet")) == ["round", *metrics]
         values = pd.read_parquet(folder / "test.parquet")
         assert list(values) == ["round", "query", "query_id", "weight", *metrics]
-        assert set(values["round"]) == set(done.result.best_rounds.loc[name])
+        curves = done.result.curves.query("candidate == @name")
+        pairs = {balanced(curves, name, pair) for pair in itertools.combinations(metrics, 2)}
+        assert set(values["round"]) == set(done.result.best_rounds.loc[name]) | pairs
 
     def test_load_model(self, done, parts, name):
         booster, predict = reloaded(done, name)
-        again = done.result.load_model(name)
+        again = done.result.load_model(name, 12)
         assert type(again) is type(booster)
         features = parts.test.features if isinstance(again, lgb.Booster) else xgb.DMatrix(parts.test.features)
         np.testing.assert_array_equal(again.predict(features), predict(parts.test.features, 12))
@@ -126,7 +129,7 @@ class TestTranslation:
         first, second = values
         np.testing.assert_allclose(first.curves["value"], second.curves["value"], rtol=1e-6)
         np.testing.assert_allclose(first.comparison.weights, changed["test"].judgments().weights)
-        model = first.load_model("xgb gain=linear")
+        model = first.load_model("xgb gain=linear", 4)
         valid = changed["valid"]
         expected = gs.evaluate(metrics, valid.judgments(), model.predict(xgb.DMatrix(valid.features))).mean
         last = first.curves.query("candidate == 'xgb gain=linear' and round == 4").set_index("metric")["value"]

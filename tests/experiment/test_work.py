@@ -131,7 +131,7 @@ class TestFailures:
         assert "Traceback" in caught.value.failures["broken"]
 
     def test_is_tried_again_and_forgotten_once_it_succeeds(self, make, tmp_path, monkeypatch):
-        only = [Candidate("a", "lightgbm"), Candidate("b", "lightgbm")]
+        only = [Candidate("a", "lightgbm"), Candidate("b", "lightgbm", {"num_leaves": 5})]
         with monkeypatch.context() as patch:
             patch.setattr("gainsay.experiment.lightgbm_training.train", fail_for("a"))
             assert list(make(tmp_path / "run", candidates=only).run(progress=False).failures) == ["a"]

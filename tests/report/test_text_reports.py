@@ -23,7 +23,7 @@ class TestMarkdown:
         heads = [line for line in text.splitlines() if line.startswith("#")]
         assert heads[1:] == [
             f"## {name}"
-            for name in ("Leaderboard", "Pairs", "Why", "Which queries", "When", "Method and scope", "Glossary")
+            for name in ("Leaderboard", "Pairs", "Why", "Which queries", "When to stop", "Method and scope", "Glossary")
         ]
         assert heads[0].startswith("# Do ndcg")
 

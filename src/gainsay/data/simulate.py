@@ -15,7 +15,7 @@ Array: TypeAlias = NDArray[np.float64]
 # Shares of the grades 0 to 4, as in MSLR-WEB30K.
 _SHARES = (0.52, 0.32, 0.13, 0.02, 0.01)
 _LENGTH_SPREAD = 0.5
-_LONGEST = 1500
+LONGEST = 1500
 # How much of the variance of relevance lies between queries: some queries have few good documents.
 _BETWEEN_QUERIES = 0.15
 # Spread of each query's own bar for the grades 3 and 4, in standard deviations of relevance.
@@ -114,7 +114,7 @@ def simulate(
 def _sizes(normal: Array, mean: float) -> NDArray[np.int64]:
     """Return query lengths, log-normal with the given mean."""
     lengths: Array = np.exp(np.log(mean) - _LENGTH_SPREAD**2 / 2 + _LENGTH_SPREAD * normal)
-    return np.rint(lengths).clip(1, _LONGEST).astype(np.int64)
+    return np.rint(lengths).clip(1, LONGEST).astype(np.int64)
 
 
 def _grades(relevance: Array, bar: Array) -> Array:

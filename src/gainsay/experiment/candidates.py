@@ -15,7 +15,7 @@ from .._arrays import nearest
 from .._checks import check_whole
 from .._names import check_name
 
-__all__ = ["Candidate", "Gain", "Library", "check_names", "grid"]
+__all__ = ["Candidate", "Gain", "Library", "check_most", "check_names", "grid"]
 
 Library = Literal["lightgbm", "xgboost"]
 Gain = Literal["linear", "exponential"]
@@ -23,6 +23,15 @@ T = TypeVar("T")
 
 DEFAULT_OBJECTIVE = {"lightgbm": "lambdarank", "xgboost": "rank:ndcg"}
 """These are also the only objectives that have a training gain."""
+
+MOST_ROUNDS = 10_000_000
+"""More is a slip of the keyboard, like the other two."""
+
+MOST_THREADS = 4096
+"""OpenMP ends the process where it cannot start as many."""
+
+MOST_SEED = 2**31 - 1
+"""Both libraries take 32 bits with sign."""
 
 MOST_CANDIDATES = 100_000
 """A grid of more is a mistake, and would not fit into memory."""
@@ -119,9 +128,15 @@ class Candidate:
         object.__setattr__(self, "params", _checked_params(self.library, self.params))
         if self.training_gain is not None:
             _check_choice("training_gain", self.training_gain, get_args(Gain))
-        for argument, least in (("num_boost_round", 1), ("early_stopping_rounds", 0), ("seed", 0), ("threads", 1)):
+        for argument, least, most in (
+            ("num_boost_round", 1, MOST_ROUNDS),
+            ("early_stopping_rounds", 0, MOST_ROUNDS),
+            ("seed", 0, MOST_SEED),
+            ("threads", 1, MOST_THREADS),
+        ):
             if getattr(self, argument) is not None:
                 check_whole(argument, getattr(self, argument), least)
+                check_most(argument, getattr(self, argument), most)
         if self._has_gain():
             object.__setattr__(self, "training_gain", self.training_gain or "exponential")
         elif self.training_gain is not None:
@@ -213,6 +228,12 @@ def grid(
             Candidate(" ".join([name, *varying]), library, chosen, training_gain=gain, seed=chosen_seed, **common)
         )
     return made
+
+
+def check_most(argument: str, value: int, most: int) -> None:
+    """Raise `ValueError` where a number is larger than `most`."""
+    if value > most:
+        raise ValueError(f"{argument} must be at most {most}, got {value}")
 
 
 def check_names(candidates: Iterable[Candidate]) -> tuple[Candidate, ...]:

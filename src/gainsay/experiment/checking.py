@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .files import from_parquet
-from .training import best_rounds
+from .training import kept_rounds
 
 if TYPE_CHECKING:
     from .._typing import Floats
@@ -24,7 +24,7 @@ def check_finished(finished: Finished, metrics: Sequence[str]) -> None:
         raise ValueError("curves.parquet does not hold the rounds 1, 2, 3, … once each")
     if not np.isfinite(curves).all():
         raise ValueError("curves.parquet holds values that are not finite")
-    _check_test(finished, metrics, set(best_rounds(curves[np.argsort(curves[:, 0]), 1:])))
+    _check_test(finished, metrics, set(kept_rounds(curves[np.argsort(curves[:, 0]), 1:])))
     weights = finished.manifest.get("valid_weight")
     if not (isinstance(weights, list) and len(weights) == len(metrics) and all(map(_is_weight, weights))):
         raise ValueError("manifest.json does not hold one positive valid_weight per metric")
@@ -45,7 +45,7 @@ def check_judged(scores: bytes, queries: int) -> None:
 def _check_test(finished: Finished, metrics: Sequence[str], rounds: set[int]) -> None:
     test = _numbers("test.parquet", finished.test, ["round", "query", "weight", *metrics])
     if set(np.unique(test[:, 0]).tolist()) != rounds:
-        raise ValueError("test.parquet does not hold the rounds that the metrics choose")
+        raise ValueError("test.parquet does not hold the rounds that the metrics choose, alone and in pairs")
     order = np.lexsort((test[:, 1], test[:, 0]))
     queries, left = divmod(len(test), len(rounds))
     tables = test[order[: queries * len(rounds)]].reshape(len(rounds), queries, -1)

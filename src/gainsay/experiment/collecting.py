@@ -38,7 +38,8 @@ def collect(
     store, plan, units
         Where to look for what.
     current : mapping of library to version, optional
-        Versions installed now: warn where a unit stems from another one.
+        Versions installed now, for a run to go on with: warn where a unit stems from another one, and put the models
+        that the plan compares where they belong.
     """
     found = {}
     for unit in units:
@@ -51,6 +52,7 @@ def collect(
             continue
         if finished is not None and current is not None:
             _warn_of_version(unit, finished, current[unit.candidate.library])
+            store.place_models(plan, unit, finished.model, found[unit.slug].curves)
     return found
 
 
@@ -87,13 +89,11 @@ def result_of(store: Store, plan: Plan, found: Mapping[str, OnFold], directory: 
     return ExperimentResult(plan, measured, failures, directory, _scores(store, plan, measured, directory))
 
 
-def _scores(store: Store, plan: Plan, measured: Mapping[str, Measured], directory: Path | None) -> Read | None:
-    """Return what reads the scores of a candidate; None where some are missing, as in directories of early versions.
+def _scores(store: Store, plan: Plan, measured: Mapping[str, Measured], directory: Path | None) -> Read:
+    """Return what reads the scores of a candidate.
 
     They are read when asked for, but for a run without directory, of which nothing stays on disk.
     """
-    if not all(fold.has_scores for candidate in measured.values() for fold in candidate.folds):
-        return None
     units = {(unit.candidate.name, unit.fold.name): unit for unit in plan.units() if unit.candidate.name in measured}
     if directory is not None:
         return partial(_from_disk, store, units)

@@ -20,9 +20,10 @@ The file says what `Experiment` is given. Paths are relative to its folder. A sm
     training_gain = ["linear", "exponential"]   # a list makes a candidate of each of its values,
     params = {learning_rate = 0.1, num_leaves = [15, 31, 63]}   # here two times three of them
 
-Further keys at the top: `primary` (two of the metrics), `seed`, `alpha`, `rope`, `draws`, `threads`. Further keys of a
-candidate: `num_boost_round`, `early_stopping_rounds`, `seed` (or a list of seeds), `threads`. See `Experiment` and
-`Candidate` for what they mean. A parameter that is itself a list goes into another list.
+Further keys at the top: `primary` (two of the metrics), `stop_by` ("balanced", "each" or a metric), `seed`, `alpha`,
+`rope`, `draws`, `threads`. Further keys of a candidate: `num_boost_round`, `early_stopping_rounds`, `seed` (or a list
+of seeds), `threads`. See `Experiment` and `Candidate` for what they mean. A parameter that is itself a list goes into
+another list.
 
 `[data]` is one of:
 
@@ -46,13 +47,17 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from .._cpus import physical_memory
+from ..comparison.comparison import DEFAULT_METRICS
 from ..data import RankingData, read_letor, read_lightgbm, simulate
 from ..data._text import one_line
+from ..data.simulate import LONGEST
 from ..metrics.judged import refuse_judged
 from ..metrics.names import parse_metrics
+from .artefacts import check_stop_by
 from .candidates import Candidate, grid
 from .folds import k_folds
-from .tables import CandidateTable, DataTable, ExperimentTable, read_table
+from .tables import CandidateTable, DataTable, ExperimentTable, SimulateTable, read_table
 from .training import library_of
 
 __all__ = ["read_toml"]
@@ -65,7 +70,7 @@ MAX_KEY_PARTS = 64
 """Limit on the parts of a dotted key; the deepest that means anything has four."""
 
 _PASSED_ON = (
-    *("metrics", "primary", "seed", "alpha", "rope", "draws"),
+    *("metrics", "primary", "stop_by", "seed", "alpha", "rope", "draws"),
     *("num_boost_round", "early_stopping_rounds", "threads"),
 )
 
@@ -93,6 +98,8 @@ def read_toml(path: str | os.PathLike[str], directory: str | os.PathLike[str] | 
             if getattr(table, key) is not None:
                 refuse_judged(parse_metrics(getattr(table, key)))
     kept = directory if directory is not None else source.parent / (table.directory or f"{source.stem}-run")
+    with _prefixed(f"{source}: "):
+        check_stop_by(table.stop_by, [str(metric) for metric in parse_metrics(table.metrics or DEFAULT_METRICS)])
     arguments = {key: getattr(table, key) for key in _PASSED_ON}
     data = _data(source, table.data, table.seed)
     return {**arguments, "candidates": candidates, "directory": kept, **data}
@@ -128,6 +135,8 @@ def _prefixed(prefix: str) -> Iterator[None]:
         raise ValueError(f"{prefix}{_shown(str(error))}") from None
     except RecursionError:
         raise ValueError(f"{prefix}tables or lists are nested too deeply") from None
+    except MemoryError:
+        raise ValueError(f"{prefix}the memory of this machine does not suffice; ask for less data") from None
 
 
 def _shown(message: str) -> str:
@@ -160,6 +169,7 @@ def _data(source: Path, table: DataTable, seed: int) -> dict[str, Any]:
     if table.simulate is not None:
         options = table.simulate.model_dump(exclude={"split"})
         with _prefixed(f"{source}: data.simulate: "):
+            _refuse_more_than_memory(table.simulate)
             everything = simulate(**options)
             if table.simulate.split is not None:
                 parts = everything.split_queries(*table.simulate.split, seed=table.simulate.seed)
@@ -171,6 +181,17 @@ def _data(source: Path, table: DataTable, seed: int) -> dict[str, Any]:
     if table.files is not None:
         return _folds(source, _read(paths["files"], table), table, seed)
     return {key: _read(paths[key], table) for key in ("train", "valid", "test")}
+
+
+def _refuse_more_than_memory(table: SimulateTable) -> None:
+    """Raise where the features alone would not fit: trying would take the machine down rather than raise."""
+    gigabytes = table.queries * min(table.mean_length, LONGEST) * table.features * 4 / 1e9
+    memory = physical_memory()
+    if memory is not None and gigabytes > memory / 1e9:
+        raise ValueError(
+            f"queries, mean_length and features make {gigabytes:,.0f} GB of data, and this machine has "
+            f"{memory / 1e9:,.0f} GB of memory: make one of them smaller"
+        )
 
 
 def _folds(source: Path, everything: RankingData, table: DataTable, seed: int) -> dict[str, Any]:
@@ -191,4 +212,8 @@ def _existing(source: Path, table: DataTable, key: str) -> list[Path]:
 def _read(paths: Sequence[Path], table: DataTable) -> RankingData:
     options: dict[str, Any] = {"features": table.features, "zero_based": table.zero_based}
     reader = read_letor if table.format == "letor" else read_lightgbm
-    return RankingData.concatenate([reader(path, **options) for path in paths])
+    try:
+        return RankingData.concatenate([reader(path, **options) for path in paths])
+    except MemoryError:
+        listed = ", ".join(map(str, paths))
+        raise ValueError(f"{listed}: the memory of this machine does not suffice; is `features` too large?") from None

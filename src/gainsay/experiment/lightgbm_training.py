@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from .candidates import Candidate
     from .training import Watch
 
+_XENDCG = ("rank_xendcg", "xendcg", "xe_ndcg", "xe_ndcg_mart", "xendcg_mart")
+
 _SETTING_UP = threading.Lock()
 """Held while a booster is set up: LightGBM then writes its gains into a table of the whole process and works out the
 ideal DCG of every query from it, so two threads that train on different gains would spoil each other's trees."""
@@ -33,6 +35,46 @@ def check(candidate: Candidate) -> None:
     for name in candidate.params:
         if known and name not in known:
             raise ValueError(f"params.{name} is not a parameter of LightGBM{nearest(name, known)}")
+
+
+def uses_seed(candidate: Candidate, documents: int) -> bool:
+    """Return whether another seed can give another model.
+
+    Everything random in LightGBM has a seed of its own, which `seed` sets where it is not given.
+    """
+
+    def number(name: str, default: float) -> float:
+        value = _given(candidate, name, default)
+        return float(value) if isinstance(value, bool | int | float) else default
+
+    boosting, objective = _given(candidate, "boosting", "gbdt"), candidate.objective
+    bagged = number("bagging_fraction", 1) < 1
+    if objective == "binary":
+        bagged = bagged or number("pos_bagging_fraction", 1) < 1 or number("neg_bagging_fraction", 1) < 1
+    goss = "goss" in (boosting, _given(candidate, "data_sample_strategy", "bagging"))
+    columns = number("feature_fraction", 1) < 1 or number("feature_fraction_bynode", 1) < 1
+    return any(
+        random and seed not in candidate.params
+        for random, seed in (
+            (goss or (number("bagging_freq", 0) > 0 and bagged), "bagging_seed"),
+            (columns, "feature_fraction_seed"),
+            (number("extra_trees", 0), "extra_seed"),
+            (objective in _XENDCG, "objective_seed"),
+            (documents > number("bin_construct_sample_cnt", 200_000), "data_random_seed"),
+            (number("use_quantized_grad", 0) and number("stochastic_rounding", 1), "seed"),
+        )
+    )
+
+
+def _given(candidate: Candidate, name: str, default: Any) -> Any:
+    """Return the value of a parameter, by whatever alias it is given."""
+    names = {name, *(alias for alias in candidate.params if alias in _aliases(name))}
+    return next((candidate.params[alias] for alias in candidate.params if alias in names), default)
+
+
+def unused(candidate: Candidate, features: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return nothing: `check` has refused what LightGBM does not know."""
+    return (), ()
 
 
 def train(candidate: Candidate, train: RankingData, valid: RankingData, watch: Watch) -> bytes:
@@ -60,9 +102,16 @@ def train(candidate: Candidate, train: RankingData, valid: RankingData, watch: W
     return booster.model_to_string(num_iteration=-1).encode()
 
 
+def cut(model: bytes, rounds: int) -> bytes:
+    """Return the first rounds of a model, as LightGBM's text: what reads it has no others to predict with."""
+    return lgb.Booster(model_str=model.decode()).model_to_string(num_iteration=rounds).encode()
+
+
 def load(model: bytes) -> lgb.Booster:
-    """Return the booster that LightGBM's text describes."""
-    return lgb.Booster(model_str=model.decode())
+    """Return the booster that LightGBM's text describes, its last round as `best_iteration`, which no text holds."""
+    booster = lgb.Booster(model_str=model.decode())
+    booster.best_iteration = booster.current_iteration()
+    return booster
 
 
 def predictor(model: bytes, data: RankingData, threads: int) -> Callable[[int], Any]:
@@ -105,8 +154,18 @@ def _dataset(data: RankingData, params: dict[str, Any], reference: lgb.Dataset |
 
 def _known_parameters() -> set[str]:
     """Return all parameters and aliases that LightGBM knows; nothing where it does not tell."""
+    aliases = _alias_table()
+    return set().union(*({name, *others} for name, others in aliases.items()))
+
+
+def _aliases(name: str) -> set[str]:
+    """Return other names of a parameter."""
+    return set(_alias_table().get(name, ()))
+
+
+def _alias_table() -> dict[str, Any]:
     aliases = getattr(lgb.basic, "_ConfigAliases", None)
     if aliases is None or not hasattr(aliases, "get"):
-        return set()
+        return {}
     aliases.get("objective")  # fills the table
-    return set().union(*({name, *others} for name, others in (aliases.aliases or {}).items()))
+    return dict(aliases.aliases or {})

@@ -27,7 +27,6 @@ class OnFold:
     weights: Floats
     valid_weight: Floats
     query_ids: Any = ()
-    has_scores: bool = False
 
     @classmethod
     def from_finished(cls, fold: str, finished: Finished, metrics: Sequence[str]) -> OnFold:
@@ -39,7 +38,7 @@ class OnFold:
             weights, ids = rows["weight"].to_numpy(np.float64), rows["query_id"].to_numpy()
         curves = finished.curves.sort_values("round")[list(metrics)].to_numpy(np.float64)
         valid_weight = np.array(finished.manifest["valid_weight"], dtype=np.float64)
-        return cls(fold, curves, test, weights, valid_weight, ids, finished.has_scores)
+        return cls(fold, curves, test, weights, valid_weight, ids)
 
     @property
     def rounds(self) -> list[int]:
@@ -68,9 +67,13 @@ class Measured:
         """Return for each fold the round that the metric number `chooser` chooses on valid."""
         return tuple(fold.rounds[chooser] for fold in self.folds)
 
+    def test_at(self, rounds: Sequence[int]) -> Floats:
+        """Return all metrics on test at these rounds, one per fold; shape (queries, metrics)."""
+        return np.concatenate([fold.test[number] for fold, number in zip(self.folds, rounds, strict=True)])
+
     def test(self, chooser: int) -> Floats:
         """Return all metrics on test at the rounds that metric number `chooser` chooses; shape (queries, metrics)."""
-        return np.concatenate([fold.test[fold.rounds[chooser]] for fold in self.folds])
+        return self.test_at(self.rounds(chooser))
 
     def best_on_valid(self, metric: int) -> float:
         """Return the largest value on valid: where there are folds their mean, weighted by the queries of each."""
@@ -91,6 +94,7 @@ class Loss:
 def paired_loss(difference: Floats, weights: Floats, alpha: float) -> Loss:
     """Return the weighted mean of per-query differences with its t-interval at level 1 − `alpha`.
 
+    Queries without a difference (NaN), which a metric skips, are left out.
     The standard error is that of a ratio of sums, as everywhere in `gainsay.comparison`; with equal weights s/√n. The
     degrees of freedom are one less than the effective number of queries (Σw)²/Σw².
 
@@ -102,7 +106,7 @@ def paired_loss(difference: Floats, weights: Floats, alpha: float) -> Loss:
     """
     from scipy.special import stdtrit
 
-    counted = weights > 0
+    counted = (weights > 0) & ~np.isnan(difference)
     difference, weights = difference[counted], weights[counted] / weights[counted].sum()
     mean = float((weights * difference).sum())
     queries = len(difference)

@@ -9,14 +9,15 @@ from typing import Any
 
 from ..comparison.inputs import check_family, check_level, check_rope, check_seed
 from ..metrics.names import parse_metrics
+from .artefacts import BALANCED, EACH, check_each, check_stop_by
 from .candidates import Candidate, check_names
 from .files import slug
 from .folds import Fold
 
 __all__ = ["Plan", "Unit", "differences", "shortened"]
 
-FORMAT = 1
-"""Version of what is written to the directory."""
+FORMAT = 2
+"""Version of what is written to the directory. In format 1 every metric had the candidates at a round of its own."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,8 @@ class Plan:
         The two between which disagreement is looked for.
     alpha, rope, draws, seed : float, float, int, int
         Of the verdict.
+    stop_by : str
+        At which round candidates are compared: "balanced", "each" or the name of a metric.
     """
 
     candidates: tuple[Candidate, ...]
@@ -65,6 +68,16 @@ class Plan:
     rope: float
     draws: int
     seed: int
+    stop_by: str = BALANCED
+
+    def __post_init__(self) -> None:
+        if self.stop_by == EACH:
+            check_each(candidate.name for candidate in self.candidates)
+
+    @property
+    def judges(self) -> tuple[str, ...]:
+        """The metrics that choose rounds: the two primary ones, or the only one."""
+        return self.primary or self.metrics[:2]
 
     def units(self) -> Iterator[Unit]:
         """Yield all pieces of work, candidate by candidate."""
@@ -94,6 +107,7 @@ class Plan:
             "rope": self.rope,
             "draws": self.draws,
             "seed": self.seed,
+            "stop_by": self.stop_by,
         }
 
     @classmethod
@@ -115,6 +129,7 @@ class Plan:
             rope=check_rope(stored["rope"]),
             draws=draws,
             seed=seed,
+            stop_by=check_stop_by(stored["stop_by"], metrics),
         )
         slugs = [unit.slug for unit in plan.units()]
         if not slugs or len(set(slugs)) < len(slugs):
@@ -128,7 +143,7 @@ class Plan:
         """Say what keeps this plan from going on where `earlier` left off.
 
         More, fewer or reordered candidates do not, nor does what a verdict can be reached with afresh: `primary`,
-        `alpha`, `rope` and `draws`.
+        `stop_by`, `alpha`, `rope` and `draws`.
         """
         found = differences(
             {"metrics": list(earlier.metrics), "seed": earlier.seed}, {"metrics": list(self.metrics), "seed": self.seed}

@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._cached import cached_property
+from .._checks import check_whole
 from ..comparison import Comparison, Verdict
 from ..comparison.inputs import natural_key
+from .artefacts import BALANCED, EACH, artefacts, check_stop_by, rounds_by
 from .measured import Measured, paired_loss
 from .scores import rankings_of
-from .store import Store
+from .store import DamagedError, Store
 from .training import library_of
 
 if TYPE_CHECKING:
@@ -22,7 +24,9 @@ if TYPE_CHECKING:
 
     from .._typing import Bools, Floats
     from ..comparison.rankings import Rankings
-    from .plan import Plan
+    from ..metrics.names import MetricLike
+    from .artefacts import Artefact
+    from .plan import Plan, Unit
     from .scores import Read
 
 __all__ = ["ExperimentResult", "last_line"]
@@ -31,7 +35,9 @@ __all__ = ["ExperimentResult", "last_line"]
 class ExperimentResult:
     """What an experiment shows; made by `Experiment.run` and `Experiment.load`.
 
-    Candidate and round are chosen on valid and compared on test, for each metric by itself.
+    Compared on test, and given by `load_model`, are models: candidates at one round each, which valid chose (see
+    `compared`). Beside that stands what each metric would choose by itself: `best_rounds`, `chosen`, and what differs
+    by it, `choice_loss` and `stopping_loss`.
 
     Parameters
     ----------
@@ -49,7 +55,7 @@ class ExperimentResult:
     Attributes
     ----------
     candidates : tuple of str
-        Those that are compared.
+        Those that are finished.
     metrics : tuple of str
         Their names.
     failures : dict of candidate to str
@@ -75,24 +81,37 @@ class ExperimentResult:
         self._read_scores = scores
 
     @cached_property
-    def comparison(self) -> Comparison:
-        """All candidates on test; under each metric every candidate is as of the round that this metric chose on valid.
+    def artefacts(self) -> tuple[Artefact, ...]:
+        """The models that are compared: candidates at one round each."""
+        return artefacts(self.measured, self.plan)
 
-        With folds each query is in it once, from the fold in which it is tested. Queries that a metric skips for want
-        of relevant documents are left out.
+    @cached_property
+    def compared(self) -> pd.DataFrame:
+        """The models that are compared, by name: `candidate`, `stop_by` (what chose), `rounds` (one per fold).
 
-        `attribution` splits what each metric says of the candidates as of its own rounds; `queries` has them as of the
-        rounds of the first primary metric.
+        What chose is "balanced" (the first round with the smallest worst shortfall of the two primary metrics from
+        their own best rounds on valid) or a metric, as the experiment says. A model is called like its candidate,
+        unless the two metrics have models of their own.
         """
+        import pandas as pd
+
+        rows = [(model.name, model.candidate, model.stop_by, model.rounds) for model in self.artefacts]
+        return pd.DataFrame(rows, columns=["model", "candidate", "stop_by", "rounds"]).set_index("model")
+
+    @cached_property
+    def comparison(self) -> Comparison:
+        """All models on test, each the same under every metric: see `compared`.
+
+        With folds each query is in it once, from the fold in which it is tested.
+        """
+        values, counted = self._compared_values()
+        weights = self._weights[counted]
         return Comparison(
-            {
-                metric: np.stack([self._test(name, place)[:, place] for name in self.candidates], axis=1)
-                for place, metric in enumerate(self.metrics)
-            },
-            self.candidates,
-            weights=None if (self._weights == self._weights[0]).all() else self._weights,
+            values,
+            [model.name for model in self.artefacts],
+            weights=None if (weights == weights[0]).all() else weights,
             primary=self.plan.primary,
-            rankings=self._rankings(),
+            rankings=self._rankings(counted),
             curves=self.curves,
             missing=self.missing,
             alpha=self.plan.alpha,
@@ -123,13 +142,18 @@ class ExperimentResult:
 
     @cached_property
     def curves(self) -> pd.DataFrame:
-        """Every metric after every round on valid: columns `candidate`, `fold`, `round`, `metric`, `value`."""
+        """Every metric after every round on valid: columns `candidate`, `fold`, `round`, `metric`, `value`, `compared`.
+
+        The last says whether a model that is compared is as of this round.
+        """
         import pandas as pd
 
         frames = []
         for name, measured in self.measured.items():
-            for fold in measured.folds:
+            models = [model for model in self.artefacts if model.candidate == name]
+            for place, fold in enumerate(measured.folds):
                 rounds, metrics = fold.curves.shape
+                compared = np.isin(np.arange(1, rounds + 1), [model.rounds[place] for model in models])
                 frames.append(
                     pd.DataFrame(
                         {
@@ -138,6 +162,7 @@ class ExperimentResult:
                             "round": np.tile(np.arange(1, rounds + 1), metrics),
                             "metric": np.repeat(np.array(self.metrics, dtype=object), rounds),
                             "value": fold.curves.T.ravel(),
+                            "compared": np.tile(compared, metrics),
                         }
                     )
                 )
@@ -158,25 +183,27 @@ class ExperimentResult:
 
     @cached_property
     def chosen(self) -> pd.DataFrame:
-        """What one would choose on valid by each metric (row), and how that does on test.
+        """What one would choose on valid by each metric alone (row), and how that does on test.
 
+        That is a candidate at the metric's own best round, which need not be the round at which it is compared.
         `candidate` is the one with the largest value on valid, `rounds` its round (one per fold), `valid` that value;
-        for each metric M, `test M` is the mean over the queries of test. With folds, one candidate is chosen by the
-        mean over all queries of valid, while rounds are chosen in each fold.
+        for each metric M, `test M` is the mean over the queries of test that have a value. With folds, one candidate is
+        chosen by the mean over all queries of valid, while rounds are chosen in each fold.
         """
         import pandas as pd
 
         rows = []
         for place, metric in enumerate(self.metrics):
             name = self._choice(place)
-            means = np.average(self._test(name, place), axis=0, weights=self._weights)
+            values = self.measured[name].test(place)
+            means = [self._mean(values[:, other]) for other in range(len(self.metrics))]
             rows.append(
                 {
                     "metric": metric,
                     "candidate": name,
                     "rounds": self.measured[name].rounds(place),
                     "valid": self.measured[name].best_on_valid(place),
-                    **{f"test {other}": mean for other, mean in zip(self.metrics, means.tolist(), strict=True)},
+                    **{f"test {other}": mean for other, mean in zip(self.metrics, means, strict=True)},
                 }
             )
         return pd.DataFrame(rows).set_index("metric")
@@ -193,66 +220,105 @@ class ExperimentResult:
         import pandas as pd
 
         rows = []
-        for judge, chooser in itertools.permutations(range(len(self.metrics)), 2):
-            own, other = self._choice(judge), self._choice(chooser)
+        for judge, chooser in itertools.permutations(self.metrics, 2):
+            own, other = (self._choice(self.metrics.index(metric)) for metric in (judge, chooser))
             rows.append(
                 {
-                    "metric": self.metrics[judge],
-                    "chosen_by": self.metrics[chooser],
+                    "metric": judge,
+                    "chosen_by": chooser,
                     "candidate": own,
                     "other": other,
-                    **self._loss(self._test(own, judge)[:, judge], self._test(other, chooser)[:, judge]),
+                    **self._loss(self._stopped(own, judge, judge), self._stopped(other, chooser, judge)),
                 }
             )
         return pd.DataFrame(rows, columns=["metric", "chosen_by", "candidate", "other", "loss", "lower", "upper"])
 
     @cached_property
     def stopping_loss(self) -> pd.DataFrame:
-        """What stopping at the best round of another metric loses on test, for each candidate and ordered pair.
+        """What stopping at another round than a metric's own best one loses on test, for each candidate.
 
-        `metric` judges and `stopped_by` chose the round on valid; `loss`, `lower` and `upper` as in `choice_loss`.
+        `metric` judges and `stopped_by`, another metric or "balanced", chose the round on valid; `loss`, `lower` and
+        `upper` as in `choice_loss`.
         """
         import pandas as pd
 
-        rows = [
-            {
-                "candidate": name,
-                "metric": self.metrics[judge],
-                "stopped_by": self.metrics[chooser],
-                **self._loss(self._test(name, judge)[:, judge], self._test(name, chooser)[:, judge]),
-            }
-            for name in self.candidates
-            for judge, chooser in itertools.permutations(range(len(self.metrics)), 2)
-        ]
+        rows = []
+        for name, judge in itertools.product(self.candidates, self.metrics):
+            own = self._stopped(name, judge, judge)
+            for chooser in (*self.metrics, BALANCED):
+                if chooser != judge and len(self.metrics) > 1:
+                    loss = self._loss(own, self._stopped(name, chooser, judge))
+                    rows.append({"candidate": name, "metric": judge, "stopped_by": chooser, **loss})
         return pd.DataFrame(rows, columns=["candidate", "metric", "stopped_by", "loss", "lower", "upper"])
 
-    def load_model(self, candidate: str, fold: str | None = None) -> Any:
-        """Return a trained model, all its rounds, as a `lightgbm.Booster` or `xgboost.Booster`.
+    def load_model(self, candidate: str, stop_by: MetricLike | int | None = None, *, fold: str | None = None) -> Any:
+        """Return a trained model as a `lightgbm.Booster` or `xgboost.Booster`, cut at one round.
+
+        By default it is the very model that was compared: its `predict`, without being told of rounds, gives the scores
+        from which every number on test was computed, to the last bit. The same model lies in the directory as
+        `model.txt` (of LightGBM) or `model.ubj` (of XGBoost).
 
         Parameters
         ----------
         candidate : str
-            Its name.
+            Its name, or that of a model (see `compared`).
+        stop_by : "balanced", metric or int, optional
+            Cut where this would have stopped instead, or after so many rounds.
         fold : str, optional
             Of which fold, where there are several.
+
+        Returns
+        -------
+        lightgbm.Booster or xgboost.Booster
+            Its `best_iteration` is its last round.
 
         Raises
         ------
         KeyError
             Where there is no such candidate or fold.
         ValueError
-            Where the experiment was run without a directory.
+            Where the experiment was run without a directory, two models of the candidate were compared and neither is
+            named, or there is no such round.
         """
         if self.directory is None:
             raise ValueError("the models were not kept: give the experiment a directory")
-        folds = [self.plan.folds[0].name] if fold is None and len(self.plan.folds) == 1 else [fold]
-        for unit in self.plan.units():
-            if unit.candidate.name == candidate and unit.fold.name in folds:
-                finished = Store(self.directory).load(self.plan, unit)
-                if finished is not None:
-                    return library_of(unit.candidate.library).load(finished.model)
-        known = ", ".join(f"{unit}" for unit in self.plan.units() if unit.candidate.name in self.candidates)
-        raise KeyError(f"no model of candidate {candidate!r}, fold {fold!r}; there are: {known}")
+        unit, rounds = self._cut(candidate, stop_by, fold)
+        try:
+            finished = Store(self.directory).load(self.plan, unit)
+        except DamagedError as error:
+            raise RuntimeError(f"{unit}: {error}; run the experiment again") from error
+        if finished is None:
+            raise RuntimeError(f"{unit} is no longer in {self.directory}; run the experiment again")
+        library = library_of(unit.candidate.library)
+        return library.load(library.cut(finished.model, rounds))
+
+    def _cut(self, name: str, stop_by: MetricLike | int | None, fold: str | None) -> tuple[Unit, int]:
+        """Return which training a model is of, and after how many rounds it is cut."""
+        named = [model for model in self.artefacts if model.name == name]
+        models = named or [model for model in self.artefacts if model.candidate == name]
+        units = [unit for unit in self.plan.units() if models and unit.candidate.name == models[0].candidate]
+        wanted = [
+            (at, unit) for at, unit in enumerate(units) if unit.fold.name == fold or (not fold and len(units) == 1)
+        ]
+        if not wanted:
+            known = ", ".join(f"{unit}" for unit in self.plan.units() if unit.candidate.name in self.candidates)
+            raise KeyError(f"no model of candidate {name!r}, fold {fold!r}; there are: {known}")
+        ((at, unit),) = wanted
+        measured = self.measured[unit.candidate.name]
+        if stop_by is None:
+            if len({model.rounds[at] for model in models}) > 1:
+                names = " and ".join(repr(model.name) for model in models)
+                raise ValueError(f"{name!r} was compared at two rounds, as {names}: name one of them, or give stop_by")
+            return unit, models[0].rounds[at]
+        if isinstance(stop_by, int | np.integer):
+            most = len(measured.folds[at].curves)
+            if check_whole("stop_by", stop_by, 1) > most:
+                raise ValueError(f"stop_by must be at most {most}, the rounds of {unit}: got {stop_by}")
+            return unit, int(stop_by)
+        chooser = check_stop_by(stop_by, self.metrics)
+        if chooser == EACH:
+            raise ValueError("stop_by='each' names no round: give 'balanced', a metric, or a number of rounds")
+        return unit, rounds_by(measured, chooser, self.plan)[at]
 
     @property
     def missing(self) -> list[str]:
@@ -280,25 +346,39 @@ class ExperimentResult:
         return max(names, key=lambda name: self.measured[name].best_on_valid(metric))
 
     @cached_property
-    def _counted(self) -> Bools:
-        """Which queries have a value under every metric; that depends on their labels alone."""
-        counted: Bools = np.logical_not(np.isnan(self.measured[self.candidates[0]].test(0)).any(axis=1))
+    def _weights(self) -> Floats:
+        return self.measured[self.candidates[0]].weights
+
+    def _compared_values(self) -> tuple[dict[str, Floats], Bools]:
+        """Return by metric the values of the models, shape (queries, models), and of which queries these are.
+
+        The queries are those that have a value under every metric, as a `Comparison` wants it: which ones a metric
+        skips depends on their labels alone.
+        """
+        tests = [self.measured[model.candidate].test_at(model.rounds) for model in self.artefacts]
+        counted: Bools = np.logical_not(np.isnan(tests[0]).any(axis=1))
         if not counted.any():
             raise ValueError("no query of test has a value under every metric: all are skipped")
-        return counted
+        values = {
+            metric: np.stack([test[counted, place] for test in tests], axis=1)
+            for place, metric in enumerate(self.metrics)
+        }
+        return values, counted
 
-    @cached_property
-    def _weights(self) -> Floats:
-        return self.measured[self.candidates[0]].weights[self._counted]
-
-    def _rankings(self) -> Rankings | None:
+    def _rankings(self, counted: Bools) -> Rankings | None:
         if self._read_scores is None:
             return None
-        first = self.plan.primary[0] if self.plan.primary else self.metrics[0]
-        return rankings_of(self.measured, self.metrics, first, self._counted, self._read_scores)
+        return rankings_of(self.measured, self.artefacts, counted, self._read_scores)
 
-    def _test(self, name: str, chooser: int) -> Floats:
-        return self.measured[name].test(chooser)[self._counted]
+    def _stopped(self, name: str, stop_by: str, judge: str) -> Floats:
+        """Return the values on test under one metric of a candidate at the rounds that "balanced" or a metric chose."""
+        measured = self.measured[name]
+        return measured.test_at(rounds_by(measured, stop_by, self.plan))[:, self.metrics.index(judge)]
+
+    def _mean(self, values: Floats) -> float:
+        """Return the weighted mean over the queries that have a value."""
+        counted = ~np.isnan(values)
+        return float(np.average(values[counted], weights=self._weights[counted]))
 
     def _loss(self, own: Floats, other: Floats) -> dict[str, float]:
         loss = paired_loss(own - other, self._weights, self.plan.alpha)

@@ -17,10 +17,12 @@ from ..comparison.inputs import check_level, check_rope, check_seed
 from ..evaluation import shared_weights
 from ..metrics.judged import refuse_judged
 from ..metrics.names import MetricLike, parse_metrics
-from .candidates import Candidate, check_names
+from .artefacts import BALANCED, check_stop_by
+from .candidates import Candidate, check_most, check_names
 from .collecting import collect, result_of
 from .files import need_parquet
 from .folds import divided, fingerprint
+from .foreseen import warn_of_waste
 from .plan import Plan, Unit
 from .progress import progress_of
 from .result import ExperimentResult
@@ -33,12 +35,16 @@ if TYPE_CHECKING:
 
 __all__ = ["Experiment"]
 
+MOST_DRAWS = 10_000_000
+"""More would tell nothing, and not fit into memory once all trainings are done."""
+
 
 class Experiment:
-    """Train candidates once each, choose among them on valid and compare them on test, for each metric by itself.
+    """Train candidates once each, choose a round of each on valid, and compare them on test under every metric.
 
-    Every metric is evaluated on valid after every round. A metric chooses of each candidate the first round with the
-    largest value, and the values of each query of test at these rounds are kept, under all metrics.
+    Every metric is evaluated on valid after every round. What is compared is one model per candidate, the candidate at
+    the round that `stop_by` chooses, so that whatever wins can be deployed as it is: `ExperimentResult.load_model`
+    gives it. What each metric would choose by itself is kept and reported beside it.
 
     Parameters
     ----------
@@ -56,6 +62,12 @@ class Experiment:
         others trained on, for each i. See `k_folds` for making them.
     primary : two metrics, optional
         The two between which disagreement is looked for; by default the first two.
+    stop_by : "balanced", "each" or metric
+        At which round a candidate is compared. "balanced": the first round with the smallest worst shortfall, which is
+        the larger of the distances of the two primary metrics from their own best values on valid. A metric: its own
+        best round. "each": where the best rounds of the two primary metrics differ, two models, called `… @70` and
+        `… @83` after the rounds (with folds, `… by ndcg_exp@10`); near twins crowd the test, so this costs power.
+        To decide otherwise later needs no training. With one metric all of these are its best round.
     seed : int
         Of the draws behind the verdict, and of the training of candidates that give none.
     alpha, rope, draws
@@ -75,6 +87,13 @@ class Experiment:
         For arguments that are not as said, labels that do not suit a metric, or parameters that LightGBM does not know.
     ImportError
         Where LightGBM, XGBoost or pyarrow is needed and missing; the message names the extra to install.
+
+    Warns
+    -----
+    UserWarning
+        Of what would waste the time that training takes: data in which every query has one document, candidates that
+        differ in name alone, or in a seed that changes nothing, parameters that XGBoost passes over, and valid and test
+        data that are the same.
 
     Notes
     -----
@@ -107,6 +126,7 @@ class Experiment:
         *,
         folds: Sequence[RankingData] | None = None,
         primary: Sequence[MetricLike] | None = None,
+        stop_by: MetricLike = BALANCED,
         seed: int = 0,
         alpha: float = 0.05,
         rope: float = 0.0,
@@ -118,6 +138,7 @@ class Experiment:
         need_parquet()
         level = check_level(alpha)
         seed, draws = check_seed(seed, draws, level)
+        check_most("draws", draws, MOST_DRAWS)
         chosen = parse_metrics(DEFAULT_METRICS if metrics is None else metrics)
         refuse_judged(chosen)
         names = tuple(map(str, chosen))
@@ -144,11 +165,19 @@ class Experiment:
             rope=check_rope(rope),
             draws=draws,
             seed=seed,
+            stop_by=check_stop_by(stop_by, names),
         )
         self._check_data()
+        warn_of_waste(resolved, made, self._parts)
 
     @classmethod
-    def from_toml(cls, path: str | PathLike[str], directory: str | PathLike[str] | None = None) -> Experiment:
+    def from_toml(
+        cls,
+        path: str | PathLike[str],
+        directory: str | PathLike[str] | None = None,
+        *,
+        stop_by: MetricLike | None = None,
+    ) -> Experiment:
         """Return the experiment that a TOML file describes; see `gainsay.experiment.config` for the format.
 
         Parameters
@@ -157,6 +186,8 @@ class Experiment:
             The file. Paths in it are relative to its folder.
         directory : path, optional
             Where everything is kept, instead of where the file says.
+        stop_by : "balanced", "each" or metric, optional
+            At which round candidates are compared, instead of what the file says.
 
         Raises
         ------
@@ -165,7 +196,8 @@ class Experiment:
         """
         from .config import read_toml
 
-        return cls(**read_toml(path, directory))
+        arguments = read_toml(path, directory)
+        return cls(**(arguments if stop_by is None else {**arguments, "stop_by": stop_by}))
 
     @staticmethod
     def load(directory: str | PathLike[str]) -> ExperimentResult:

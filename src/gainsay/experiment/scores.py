@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from .._typing import Bools, Floats
+    from .artefacts import Artefact
     from .measured import Measured
     from .training import Trained
 
@@ -29,7 +30,7 @@ Read = Callable[[str, str], bytes]
 
 
 def scores_frame(trained: Trained) -> pd.DataFrame:
-    """Return a row per document of test: the place of its query, its label, and its score after each chosen round."""
+    """Return a row per document of test: the place of its query, its label, its score after each of `kept_rounds`."""
     import pandas as pd
 
     about = {QUERY: trained.qid.astype(np.int32), LABEL: trained.labels}
@@ -44,43 +45,37 @@ def check_scores(content: bytes, rounds: Sequence[int]) -> None:
         raise ValueError(f"it has the columns {', '.join(found)}")
 
 
-def rankings_of(
-    measured: Mapping[str, Measured], metrics: Sequence[str], first: str, counted: Bools, read: Read
-) -> Rankings:
-    """Return the rankings behind the values on test; each metric has the candidates as of the rounds that it chose.
+def rankings_of(measured: Mapping[str, Measured], compared: Sequence[Artefact], counted: Bools, read: Read) -> Rankings:
+    """Return the rankings of the models that are compared.
 
     Parameters
     ----------
     measured : mapping of candidate to Measured
         All of one experiment.
-    metrics : sequence of str
-        Names, in the order of the values.
-    first : str
-        The metric whose rounds are taken where none is named.
+    compared : sequence of Artefact
+        The models.
     counted : ndarray of bool, shape (queries,)
         Which queries are compared.
     read : function
         See `Read`; scores are read when they are asked for, since those of all candidates may not fit into memory.
     """
-    files = {
-        name: _Files({fold.fold: fold.rounds for fold in candidate.folds}, read, name)
-        for name, candidate in measured.items()
-    }
     some = next(iter(measured.values()))
+    folds = [fold.fold for fold in some.folds]
+    files = {
+        model.name: _Files(dict(zip(folds, model.rounds, strict=True)), read, model.candidate) for model in compared
+    }
     labels, qid = next(iter(files.values())).judged()
     names = _names([fold.query_ids for fold in some.folds])
-    judgments = Judgments(labels, qid=names[qid])
-    by_metric = {name: _Scores(files, place) for place, name in enumerate(metrics)}
-    return Rankings(judgments, by_metric[first], counted, some.weights, by_metric)
+    return Rankings(Judgments(labels, qid=names[qid]), _Scores(files), counted, some.weights)
 
 
 @dataclass(frozen=True)
 class _Files:
-    """The files of one candidate: its folds in order, each with the round of every metric."""
+    """The files of one model: its folds in order, each with the round."""
 
-    folds: Mapping[str, Sequence[int]]
+    folds: Mapping[str, int]
     read: Read
-    name: str
+    candidate: str
 
     def judged(self) -> tuple[Floats, Any]:
         """Return labels and places of queries, folds one after the other."""
@@ -92,9 +87,9 @@ class _Files:
             before = int(queries[-1].max()) + 1
         return np.concatenate(labels), np.concatenate(queries)
 
-    def scores(self, chooser: int) -> Floats:
-        """Return the scores at the rounds that metric number `chooser` chose."""
-        columns = {fold: _column(rounds[chooser]) for fold, rounds in self.folds.items()}
+    def scores(self) -> Floats:
+        """Return the scores of all documents, folds one after the other."""
+        columns = {fold: _column(number) for fold, number in self.folds.items()}
         return np.concatenate(
             [self._frame(fold, [column])[column].to_numpy(np.float64) for fold, column in columns.items()]
         )
@@ -102,18 +97,17 @@ class _Files:
     def _frame(self, fold: str, columns: list[str]) -> pd.DataFrame:
         import pandas as pd
 
-        return pd.read_parquet(io.BytesIO(self.read(self.name, fold)), engine="pyarrow", columns=columns)
+        return pd.read_parquet(io.BytesIO(self.read(self.candidate, fold)), engine="pyarrow", columns=columns)
 
 
 class _Scores(Mapping[str, Any]):
-    """The scores of every candidate at the rounds of one metric, read when they are asked for."""
+    """The scores of every model, read when they are asked for."""
 
-    def __init__(self, files: Mapping[str, _Files], chooser: int) -> None:
+    def __init__(self, files: Mapping[str, _Files]) -> None:
         self._files = files
-        self._chooser = chooser
 
     def __getitem__(self, name: str) -> Floats:
-        return self._files[name].scores(self._chooser)
+        return self._files[name].scores()
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._files)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import stat
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,16 @@ from .files import canonical, from_parquet, sha256
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["DamagedError", "checked", "read_frame", "refuse_link", "sealed", "unsealed"]
+__all__ = ["DamagedError", "checked", "read_frame", "refuse_other", "sealed", "unsealed"]
+
+_KINDS = {
+    stat.S_IFDIR: "a folder",
+    stat.S_IFREG: "a file",
+    stat.S_IFIFO: "a FIFO",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+}
 
 
 class DamagedError(Exception):
@@ -50,15 +60,34 @@ def read_frame(name: str, content: bytes, columns: list[str]) -> pd.DataFrame:
     return frame
 
 
-def refuse_link(path: Path) -> None:
-    """Raise `ValueError` where a path is a link, which may lead anywhere."""
-    if path.is_symlink():
+def refuse_other(path: Path, *, folder: bool = False, follow: bool = False) -> None:
+    """Raise `ValueError` where there is something else than a plain file, or than a folder, at a path.
+
+    A link may lead anywhere, a FIFO lets its reader wait for ever, and what is found after hours of training is found
+    too late. With `follow` a link to a folder is one.
+    """
+    try:
+        mode = path.stat(follow_symlinks=follow).st_mode
+    except FileNotFoundError:
+        return
+    except NotADirectoryError:
+        raise ValueError(f"{path.parent} is no folder: give the experiment another directory") from None
+    if stat.S_ISLNK(mode):
         raise ValueError(f"{path} is a link; an experiment is read and written within its directory only")
+    if not (stat.S_ISDIR(mode) if folder else stat.S_ISREG(mode)):
+        found, wanted = (
+            _KINDS.get(stat.S_IFMT(mode), "something else"),
+            _KINDS[stat.S_IFDIR if folder else stat.S_IFREG],
+        )
+        raise ValueError(
+            f"{path} is {found}, where an experiment keeps {wanted}: "
+            "remove it, or give the experiment another directory"
+        )
 
 
 def checked(path: Path, listed: Mapping[str, Any]) -> bytes:
     """Return the content of a file, or raise where it is not the one that the manifest lists."""
-    refuse_link(path)
+    refuse_other(path)
     try:
         content = path.read_bytes()
     except OSError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 import shutil
 from collections.abc import Mapping
@@ -12,17 +13,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .artefacts import rounds_on
 from .checking import check_finished, check_judged
 from .files import locked, remove_partial, replace_file, sha256, to_parquet
 from .plan import FORMAT, Plan, Unit, differences, shortened
 from .scores import check_scores, scores_frame
-from .sealed import DamagedError, checked, read_frame, refuse_link, sealed, unsealed
+from .sealed import DamagedError, checked, read_frame, refuse_other, sealed, unsealed
 from .shared import PartsOnDisk
 from .training import Trained, library_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from .._typing import Floats
     from ..data import RankingData
 from ..data._text import one_line
 
@@ -30,7 +33,7 @@ __all__ = ["DamagedError", "Finished", "Store"]
 
 CURVES, TEST, SCORES = "curves.parquet", "test.parquet", "scores.parquet"
 MANIFEST, EXPERIMENT, SHARED = "manifest.json", "experiment.json", ".shared"
-_MODELS = {"lightgbm": "model.txt", "xgboost": "model.ubj"}
+_FORMATS = {"lightgbm": "txt", "xgboost": "ubj"}
 
 
 @dataclass(frozen=True)
@@ -42,29 +45,28 @@ class Finished:
     curves : DataFrame
         One row per round: `round` and one column per metric, the means on valid.
     test : DataFrame
-        For every round that some metric chooses, one row per query of test: `round`, `query` (its place), `query_id`,
-        `weight` and one column per metric.
+        For every round of `kept_rounds`, one row per query of test: `round`, `query` (its place), `query_id`, `weight`
+        and one column per metric.
     manifest : dict
         Identity, checksums, versions.
     model : bytes
-        In the library's own format.
-    has_scores : bool
-        Whether the scores on test are there too; directories of early versions lack them.
+        With all its rounds, in the library's own format.
     """
 
     curves: pd.DataFrame
     test: pd.DataFrame
     manifest: Mapping[str, Any]
     model: bytes
-    has_scores: bool
 
 
 class Store:
     """Reads and writes the directory of an experiment.
 
-    `experiment.json` holds the plan. Each unit has a folder below `candidates` with the model, `curves.parquet`,
-    `test.parquet`, `scores.parquet` and, written last, `manifest.json` with the checksums of the others: a unit is
-    finished where the manifest is there and everything agrees with it. `failures` holds what went wrong,
+    `experiment.json` holds the plan. Each unit has a folder below `candidates` with the model as it was trained
+    (`all-rounds.txt` of LightGBM, `all-rounds.ubj` of XGBoost), `curves.parquet`, `test.parquet`, `scores.parquet` and,
+    written last, `manifest.json` with the checksums of the others: a unit is finished where the manifest is there and
+    everything agrees with it. Beside them lies what is compared, the model cut at its round: `model.txt` (`.ubj`), or
+    `model@70.txt` and `model@83.txt` where two metrics have models of their own. `failures` holds what went wrong,
     `.shared` the copy of the data that other processes train from, for as long as they do.
     """
 
@@ -73,18 +75,25 @@ class Store:
 
     def locked(self) -> AbstractContextManager[None]:
         """Keep other processes from running in the same directory."""
-        return locked(self._inside(".lock"))
+        return locked(self._file(".lock"))
 
     def folder(self, unit: Unit) -> Path:
         """Return the folder of a unit."""
-        return self._inside("candidates", unit.slug)
+        return self._folder("candidates", unit.slug)
 
-    def _inside(self, *names: str) -> Path:
-        """Return a path below the directory; a link on the way could lead out of it and is refused."""
+    def _folder(self, *names: str) -> Path:
+        """Return a folder below the directory; a link on the way could lead out of it and is refused."""
         path = self.directory
+        refuse_other(path, folder=True, follow=True)
         for name in names:
             path = path / name
-            refuse_link(path)
+            refuse_other(path, folder=True)
+        return path
+
+    def _file(self, *names: str) -> Path:
+        """Return a file below the directory, likewise."""
+        path = self._folder(*names[:-1]) / names[-1]
+        refuse_other(path)
         return path
 
     # ------------------------------------------------------------------------------------------------------- the plan
@@ -97,20 +106,30 @@ class Store:
         DamagedError
             Where it cannot be read.
         ValueError
-            Where it is a link.
+            Where it is no plain file, or another version of gainsay wrote it.
         """
         try:
-            content = self._inside(EXPERIMENT).read_bytes()
+            content = self._file(EXPERIMENT).read_bytes()
         except FileNotFoundError:
             return None
         try:
             document = unsealed(content)
-            if document["format"] != FORMAT:
-                found = shortened(document["format"])
-                raise DamagedError(f"it has format {found}, this version of gainsay reads {FORMAT}")
+        except ValueError as error:
+            raise DamagedError(one_line(error)) from error
+        self._check_format(document)
+        try:
             return Plan.from_dict(document)
         except (LookupError, TypeError, ValueError, ArithmeticError, RecursionError) as error:
             raise DamagedError(one_line(error)) from error
+
+    def _check_format(self, document: Mapping[str, Any]) -> None:
+        """Raise where another version wrote a document; what it holds is whole and must not be taken for damaged."""
+        found = document.get("format")
+        if found != FORMAT:
+            raise ValueError(
+                f"{self.directory} was written by another version of gainsay (format {shortened(found)}, this one has "
+                f"{FORMAT}): take another directory, or remove this one to train anew"
+            )
 
     def write_plan(self, plan: Plan) -> None:
         """Write the plan."""
@@ -125,7 +144,7 @@ class Store:
         if folder.is_dir():
             remove_partial(folder)
         contents = {
-            _MODELS[unit.candidate.library]: trained.model,
+            _all_rounds(unit): trained.model,
             CURVES: to_parquet(_curves_frame(plan.metrics, trained)),
             TEST: to_parquet(_test_frame(plan.metrics, trained)),
             SCORES: to_parquet(scores_frame(trained)),
@@ -143,6 +162,31 @@ class Store:
         replace_file(folder / MANIFEST, sealed(manifest))
         self._failure_file(unit).unlink(missing_ok=True)
 
+    def place_models(self, plan: Plan, unit: Unit, model: bytes, curves: Floats) -> None:
+        """See to it that the models that are compared lie beside the whole one, and none that is not.
+
+        They are no part of what makes a unit finished: the whole model has them, whatever the plan takes.
+        """
+        folder, suffix = self.folder(unit), _FORMATS[unit.candidate.library]
+        rounds = rounds_on(curves, plan)
+        files = {f"model{f'@{number}' if len(rounds) > 1 else ''}.{suffix}": number for number in rounds}
+        remove_partial(folder)
+        there = {path.name: path for path in self._models(unit)}
+        for name in there.keys() - files.keys():
+            there[name].unlink()
+        for name, number in files.items():
+            content = library_of(unit.candidate.library).cut(model, number)
+            if name not in there or there[name].read_bytes() != content:
+                replace_file(folder / name, content)
+
+    def _models(self, unit: Unit) -> list[Path]:
+        """Return the files of models that are or were compared, which are not mistaken for what users put there."""
+        folder, ours = self.folder(unit), re.compile(rf"model(@\d+)?\.{_FORMATS[unit.candidate.library]}")
+        found = [path for path in folder.glob("model*") if ours.fullmatch(path.name)]
+        for path in found:
+            refuse_other(path)
+        return found
+
     def load(self, plan: Plan, unit: Unit) -> Finished | None:
         """Return what came of a unit, None where it is not finished.
 
@@ -151,10 +195,12 @@ class Store:
         DamagedError
             Where a file is missing, cut off or changed.
         ValueError
-            Where the folder is that of another experiment, or a file or folder is a link.
+            Where the folder is that of another experiment or version, or something is a link or no plain file.
         """
         folder = self.folder(unit)
-        refuse_link(folder / MANIFEST)
+        names = (_all_rounds(unit), CURVES, TEST, SCORES)
+        for path in (self._failure_file(unit), *(folder / name for name in (*names, MANIFEST)), *self._models(unit)):
+            refuse_other(path)
         try:
             content = (folder / MANIFEST).read_bytes()
         except FileNotFoundError:
@@ -165,27 +211,22 @@ class Store:
         changed = differences(manifest.get("identity"), plan.identity(unit))
         if changed:
             raise ValueError(f"{folder} holds another candidate of the same name: {'; '.join(changed)}")
-        names = (_MODELS[unit.candidate.library], CURVES, TEST)
         listed = manifest.get("files", {})
         if not isinstance(listed, dict):
             raise DamagedError(f"{MANIFEST} lists {shortened(listed)}")
-        if set(listed) - {SCORES} != set(names):
+        if set(listed) != set(names):
             raise DamagedError(
                 f"{MANIFEST} lists {one_line(', '.join(map(repr, listed)))} instead of {', '.join(names)}"
             )
-        # Only these three names and that of the scores are opened, whatever a manifest may say.
-        model, curves, test = (checked(folder / name, listed[name]) for name in names)
+        # Only these four names are opened, whatever a manifest may say.
+        model, curves, test, scores = (checked(folder / name, listed[name]) for name in names)
         table = read_frame(TEST, test, ["round", "query", "query_id", "weight", *plan.metrics])
-        if SCORES in listed:
-            scores = checked(folder / SCORES, listed[SCORES])
-            try:
-                check_scores(scores, table["round"].unique().tolist())
-                check_judged(scores, table["query"].nunique())
-            except Exception as error:  # pyarrow raises errors of many kinds
-                raise DamagedError(f"{SCORES} cannot be read: {one_line(error)}") from error
-        finished = Finished(
-            read_frame(CURVES, curves, ["round", *plan.metrics]), table, manifest, model, has_scores=SCORES in listed
-        )
+        try:
+            check_scores(scores, table["round"].unique().tolist())
+            check_judged(scores, table["query"].nunique())
+        except Exception as error:  # pyarrow raises errors of many kinds
+            raise DamagedError(f"{SCORES} cannot be read: {one_line(error)}") from error
+        finished = Finished(read_frame(CURVES, curves, ["round", *plan.metrics]), table, manifest, model)
         try:
             check_finished(finished, plan.metrics)
         except ValueError as error:
@@ -203,7 +244,7 @@ class Store:
         folder = self.folder(unit)
         try:
             return checked(folder / SCORES, self._manifest((folder / MANIFEST).read_bytes())["files"][SCORES])
-        except (OSError, KeyError, DamagedError) as error:
+        except (OSError, KeyError, ValueError, DamagedError) as error:
             raise RuntimeError(f"{folder}: the scores cannot be read ({error}); run the experiment again") from error
 
     def _manifest(self, content: bytes) -> dict[str, Any]:
@@ -211,10 +252,7 @@ class Store:
             manifest = unsealed(content)
         except ValueError as error:
             raise DamagedError(f"{MANIFEST}: {one_line(error)}") from error
-        if manifest.get("format") != FORMAT:
-            raise DamagedError(
-                f"{MANIFEST} has format {shortened(manifest.get('format'))}, this version of gainsay reads {FORMAT}"
-            )
+        self._check_format(manifest)
         return manifest
 
     # --------------------------------------------------------------------------------------------------- the failures
@@ -231,13 +269,13 @@ class Store:
             return None
 
     def _failure_file(self, unit: Unit) -> Path:
-        return self._inside("failures", f"{unit.slug}.txt")
+        return self._file("failures", f"{unit.slug}.txt")
 
     # ------------------------------------------------------------------------------------------------------- the data
 
     def share_data(self, parts: Mapping[str, RankingData]) -> PartsOnDisk:
         """Write the data for other processes to map into their memory."""
-        shared = PartsOnDisk(self._inside(SHARED) / secrets.token_hex(6), tuple(parts))
+        shared = PartsOnDisk(self._folder(SHARED) / secrets.token_hex(6), tuple(parts))
         try:
             shared.write(parts)
         except BaseException:
@@ -247,9 +285,13 @@ class Store:
 
     def tidy(self) -> None:
         """Remove what runs that were killed have left and no later one would: half files, and copies of the data."""
-        shutil.rmtree(self._inside(SHARED), ignore_errors=True)
-        for folder in (self.directory, self._inside("failures")):
+        shutil.rmtree(self._folder(SHARED), ignore_errors=True)
+        for folder in (self.directory, self._folder("failures")):
             remove_partial(folder)
+
+
+def _all_rounds(unit: Unit) -> str:
+    return f"all-rounds.{_FORMATS[unit.candidate.library]}"
 
 
 def versions(library: str) -> dict[str, str]:

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 from .._arrays import nearest
+from .candidates import MOST_ROUNDS, MOST_SEED, MOST_THREADS
+from .run import MOST_DRAWS
 
 try:
     from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
@@ -15,29 +17,33 @@ except ImportError as error:  # pragma: no cover - needs an environment without 
 __all__ = ["CandidateTable", "DataTable", "ExperimentTable", "SimulateTable", "read_table"]
 
 
+MOST_QUERIES, MOST_FEATURES = 10**10, 10**7
+"""What is above is no size; what is below may still be too much for this machine, which `config` looks at."""
+
+
 def _as_list(value: Any) -> Any:
     return [value] if isinstance(value, str) else value
 
 
 Files = Annotated[list[str], BeforeValidator(_as_list), Field(min_length=1)]
-Positive = Annotated[int, Field(ge=1)]
-NotNegative = Annotated[int, Field(ge=0)]
+Rounds = Annotated[int, Field(le=MOST_ROUNDS)]
+Seed = Annotated[int, Field(ge=0, le=MOST_SEED)]
 Share = Annotated[float, Field(gt=0, lt=1)]
 
 
 class _Table(BaseModel):
     """A table of the file: types are taken literally, and unknown keys are errors."""
 
-    model_config = ConfigDict(extra="forbid", strict=True)
+    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 
 
 class SimulateTable(_Table):
     """`data.simulate`."""
 
-    queries: Positive
-    seed: NotNegative
+    queries: Annotated[int, Field(ge=1, le=MOST_QUERIES)]
+    seed: Seed
     split: Annotated[list[Share], Field(min_length=3, max_length=3)] | None = None
-    features: Positive = 30
+    features: Annotated[int, Field(ge=1, le=MOST_FEATURES)] = 30
     mean_length: Annotated[float, Field(ge=1)] = 120
     signal: float = 1.0
 
@@ -51,10 +57,10 @@ class DataTable(_Table):
     folds: Annotated[list[str], Field(min_length=3)] | None = None
     files: Files | None = None
     k_folds: Annotated[int, Field(ge=3)] | None = None
-    seed: NotNegative | None = None
+    seed: Seed | None = None
     simulate: SimulateTable | None = None
     format: Literal["letor", "lightgbm"] = "letor"
-    features: Positive | None = None
+    features: Annotated[int, Field(ge=1, le=MOST_FEATURES)] | None = None
     zero_based: bool = False
 
     @model_validator(mode="after")
@@ -101,14 +107,15 @@ class ExperimentTable(_Table):
 
     metrics: Annotated[list[str], BeforeValidator(_as_list), Field(min_length=1)] | None = None
     primary: Annotated[list[str], Field(min_length=2, max_length=2)] | None = None
+    stop_by: str = "balanced"
     directory: str | None = None
-    seed: NotNegative = 0
+    seed: Seed = 0
     alpha: Annotated[float, Field(gt=0, lt=0.5)] = 0.05
     rope: Annotated[float, Field(ge=0)] = 0.0
-    draws: Positive = 10_000
-    num_boost_round: Positive = 100
-    early_stopping_rounds: NotNegative = 0
-    threads: Positive = 1
+    draws: Annotated[int, Field(ge=1, le=MOST_DRAWS)] = 10_000
+    num_boost_round: Annotated[Rounds, Field(ge=1)] = 100
+    early_stopping_rounds: Annotated[Rounds, Field(ge=0)] = 0
+    threads: Annotated[int, Field(ge=1, le=MOST_THREADS)] = 1
     data: DataTable
     candidates: Annotated[list[CandidateTable], Field(min_length=1)]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
@@ -18,7 +19,17 @@ if TYPE_CHECKING:
     from ..data import RankingData
     from .candidates import Candidate
 
-__all__ = ["Trained", "Watch", "best_rounds", "check_library", "counted_weight", "library_of", "train_candidate"]
+__all__ = [
+    "Trained",
+    "Watch",
+    "balanced_round",
+    "best_rounds",
+    "check_library",
+    "counted_weight",
+    "kept_rounds",
+    "library_of",
+    "train_candidate",
+]
 
 
 class Library(Protocol):
@@ -27,14 +38,26 @@ class Library(Protocol):
     def check(self, candidate: Candidate) -> None:
         """Raise where the library does not know a parameter of the candidate."""
 
+    def uses_seed(self, candidate: Candidate, documents: int) -> bool:
+        """Return whether another seed can give another model, as far as the parameters tell."""
+
+    def unused(self, candidate: Candidate, features: int) -> tuple[Sequence[str], Sequence[str]]:
+        """Return the parameters of the candidate that the library would pass over, and all that it knows."""
+
     def version(self) -> str:
         """Return the version of the library."""
 
     def train(self, candidate: Candidate, train: RankingData, valid: RankingData, watch: Watch) -> bytes:
         """Train, telling `watch` of every round; return the model in the library's own format."""
 
+    def cut(self, model: bytes, rounds: int) -> bytes:
+        """Return the model without what was added after so many rounds, in the library's own format.
+
+        Whatever reads it gets the scores of `predictor` at this round, to the last bit, without having to say which.
+        """
+
     def load(self, model: bytes) -> Any:
-        """Return the model of the library that these bytes hold."""
+        """Return the model of the library that these bytes hold, which predicts with all its rounds."""
 
     def predictor(self, model: bytes, data: RankingData, threads: int) -> Callable[[int], Any]:
         """Return a function from a number of rounds to the scores of the documents."""
@@ -108,7 +131,7 @@ class Trained:
     curves : ndarray, shape (rounds, metrics)
         Means on valid.
     test : dict of int to ndarray, shape (queries, metrics)
-        For every round that some metric chooses on valid, the values of all metrics for each query of test.
+        For every round of `kept_rounds`, the values of all metrics for each query of test.
     query_ids : ndarray of str, shape (queries,)
         Of test.
     weights : ndarray, shape (queries,), or None
@@ -143,6 +166,31 @@ def best_rounds(curves: Floats) -> list[int]:
     return [int(place) + 1 for place in curves.argmax(axis=0)]
 
 
+def balanced_round(curves: Floats, columns: Sequence[int]) -> int:
+    """Return the first round, counted from 1, whose worst shortfall is smallest.
+
+    The shortfall of a metric at a round is how far its value there is behind the best one that it has at any round; the
+    worst is the largest over the metrics in `columns`.
+
+    Examples
+    --------
+    >>> curves = np.array([[0.50, 0.20], [0.49, 0.25], [0.40, 0.26]])
+    >>> best_rounds(curves), balanced_round(curves, [0, 1])
+    ([1, 3], 2)
+    """
+    among = curves[:, list(columns)]
+    return int((among.max(axis=0) - among).max(axis=1).argmin()) + 1
+
+
+def kept_rounds(curves: Floats) -> list[int]:
+    """Return, ascending, every round that may be asked for: the best one of each metric, the balanced one of each pair.
+
+    Which two metrics are primary, and how a candidate is stopped, can then be decided anew without training.
+    """
+    pairs = itertools.combinations(range(curves.shape[1]), 2)
+    return sorted({*best_rounds(curves), *(balanced_round(curves, pair) for pair in pairs)})
+
+
 def train_candidate(candidate: Candidate, fold: Fold, metrics: Sequence[str], parts: Parts) -> Trained:
     """Train a candidate once and evaluate what can be chosen.
 
@@ -157,7 +205,7 @@ def train_candidate(candidate: Candidate, fold: Fold, metrics: Sequence[str], pa
     judgments = test.judgments()
     evaluator = Evaluator(parse_metrics(metrics), judgments, threads)
     predict = library.predictor(model, test, threads)
-    scores = {number: predict(number) for number in sorted(set(best_rounds(curves)))}
+    scores = {number: predict(number) for number in kept_rounds(curves)}
     return Trained(
         model,
         curves,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from .artefacts import BALANCED, EACH
+
 if TYPE_CHECKING:
     from .result import ExperimentResult
 
@@ -11,8 +13,9 @@ __all__ = ["summary"]
 
 
 def summary(result: ExperimentResult) -> str:
-    """Return the verdict, the winners, what was chosen on valid, what that costs, and what failed."""
+    """Return the verdict, the winners, what each metric would choose by itself, what that costs, and what failed."""
     lines = [result.verdict.text] if len(result.metrics) > 1 else []
+    lines.append(_compared(result))
     lines += _winners(result)
     lines += _chosen(result)
     lines += _choice_losses(result)
@@ -26,12 +29,36 @@ def _shown(result: ExperimentResult) -> tuple[str, ...]:
     return result.comparison.primary or result.metrics[:1]
 
 
+def _compared(result: ExperimentResult) -> str:
+    """Say at which rounds the models are that the verdict speaks of."""
+    stop_by, shown = result.plan.stop_by, result.plan.judges
+    if len(result.metrics) == 1:
+        return f"Each candidate is compared at its best round on valid by {result.metrics[0]}."
+    if stop_by == EACH:
+        return (
+            f"Each candidate is compared at its best rounds on valid by {shown[0]} and by {shown[1]}, as two models "
+            "where they differ."
+        )
+    if stop_by == BALANCED:
+        return (
+            f"Each candidate is compared at one round, at which on valid the worse off of {shown[0]} and {shown[1]} is "
+            "nearest to its own best (balanced)."
+        )
+    return f"Each candidate is compared at one round, its best on valid by {stop_by}."
+
+
 def _winners(result: ExperimentResult) -> list[str]:
     means = result.leaderboard.to_dict("index")
-    return [
-        f"Best on test by {metric}: {result.winners[metric]} ({means[result.winners[metric]][metric]:.4f})."
-        for metric in _shown(result)
-    ]
+    lines = []
+    for metric in _shown(result):
+        name = result.winners[metric]
+        rounds = _rounds(result.compared.loc[name, "rounds"])
+        lines.append(f"Best on test by {metric}: {name} at {rounds} ({means[name][metric]:.4f}).")
+    return lines
+
+
+def _rounds(rounds: Any) -> str:
+    return f"round{'s' if len(rounds) > 1 else ''} {', '.join(map(str, rounds))}"
 
 
 def _chosen(result: ExperimentResult) -> list[str]:
@@ -39,9 +66,8 @@ def _chosen(result: ExperimentResult) -> list[str]:
     lines = []
     for metric in _shown(result):
         row = rows[metric]
-        rounds = ", ".join(map(str, row["rounds"]))
         lines.append(
-            f"Chosen on valid by {metric}: {row['candidate']} at round {rounds} "
+            f"Chosen on valid by {metric} alone: {row['candidate']} at its own best {_rounds(row['rounds'])} "
             f"({row['valid']:.4f} on valid, {row[f'test {metric}']:.4f} on test)."
         )
     return lines
@@ -49,38 +75,38 @@ def _chosen(result: ExperimentResult) -> list[str]:
 
 def _choice_losses(result: ExperimentResult) -> list[str]:
     return [
-        f"Choosing by {row['chosen_by']} instead {_costs(row['loss'])} {row['metric']} on test "
-        f"{_interval(result, row)}."
-        for row in _between(result, result.choice_loss)
+        f"Choosing candidate and round by {row['chosen_by']} alone instead {_costs(row['loss'])} {row['metric']} on "
+        f"test {_interval(result, row)}."
+        for row in result.choice_loss.to_dict("records")
+        if {row["metric"], row["chosen_by"]} <= set(_shown(result))
     ]
 
 
 def _stopping_losses(result: ExperimentResult) -> list[str]:
-    """Say for which candidate the round matters most."""
-    rows = _between(result, result.stopping_loss)
+    """Say what stopping elsewhere than at a metric's own best round costs, and for which candidate most."""
+    shown = _shown(result)
+    rows = result.stopping_loss.to_dict("records")
     lines = []
-    for metric in _shown(result):
-        here = [row for row in rows if row["metric"] == metric]
-        if not here:
-            continue
-        most = max(here, key=lambda row: float(row["loss"]))
-        stopped = f"Stopping at the best round of {most['stopped_by']}"
-        if not any(row["loss"] for row in here):
-            lines.append(f"{stopped} costs nothing of {metric} on test, with any candidate.")
-            continue
-        mean = sum(row["loss"] for row in here) / len(here)
-        lines.append(
-            f"{stopped} {_costs(mean)} {metric} on test in the mean over candidates; with {most['candidate']}, where "
-            f"it costs most, it {_costs(most['loss'])} it {_interval(result, most)}."
-        )
+    for metric in shown:
+        for chooser in dict.fromkeys([*shown, result.plan.stop_by]):
+            here = [row for row in rows if (row["metric"], row["stopped_by"]) == (metric, chooser)]
+            if here:
+                lines.append(_stopping_loss(result, here))
     return lines
 
 
-def _between(result: ExperimentResult, losses: Any) -> list[dict[str, Any]]:
-    """Return the rows in which one of the metrics shown judges another one's choice."""
-    shown = _shown(result)
-    chooser = "chosen_by" if "chosen_by" in losses else "stopped_by"
-    return [row for row in losses.to_dict("records") if row["metric"] in shown and row[chooser] in shown]
+def _stopping_loss(result: ExperimentResult, rows: list[dict[Any, Any]]) -> str:
+    most = max(rows, key=lambda row: float(row["loss"]))
+    metric, chooser = most["metric"], most["stopped_by"]
+    where = "the balanced round" if chooser == BALANCED else f"the best round of {chooser}"
+    stopped = f"Stopping at {where} instead of {metric}'s own"
+    if not any(row["loss"] for row in rows):
+        return f"{stopped} costs nothing of {metric} on test, with any candidate."
+    mean = sum(row["loss"] for row in rows) / len(rows)
+    return (
+        f"{stopped} {_costs(mean)} {metric} on test in the mean over candidates; with {most['candidate']}, where it "
+        f"costs most, it {_costs(most['loss'])} it {_interval(result, most)}."
+    )
 
 
 def _costs(loss: float) -> str:
@@ -91,6 +117,6 @@ def _costs(loss: float) -> str:
     return f"costs {size} of" if loss > 0 else f"gains {size} of"
 
 
-def _interval(result: ExperimentResult, row: dict[str, Any]) -> str:
+def _interval(result: ExperimentResult, row: dict[Any, Any]) -> str:
     level = f"{100 * (1 - result.plan.alpha):g} %"
     return f"({level} interval of the loss {row['lower']:.4f} to {row['upper']:.4f})"

@@ -74,6 +74,7 @@ def perform(task: Task) -> Outcome:
     if shared is not None and not shared.are_there:
         raise CalledOffError(unit)
     store.save(task.plan, unit, trained, seconds)
+    store.place_models(task.plan, unit, trained.model, trained.curves)
     return Outcome(unit, seconds, rounds=len(trained.curves))
 
 

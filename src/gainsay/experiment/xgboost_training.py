@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+import re
+import warnings
+from collections.abc import Callable, Iterator
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from .. import xgboost as adapter
 from .folds import query_weights
@@ -18,6 +24,7 @@ if TYPE_CHECKING:
     from .training import Watch
 
 _VALID = "valid"
+_NOT_USED = re.compile(r"Parameters: \{([^}]*)\} are not used")
 
 
 def version() -> str:
@@ -26,12 +33,55 @@ def version() -> str:
 
 
 def check(candidate: Candidate) -> None:
-    """Do nothing: XGBoost has no list of its parameters, and warns of unknown ones itself when it trains."""
+    """Do nothing: XGBoost has no list of its parameters; `unused` asks it for those that it passes over."""
+
+
+def uses_seed(candidate: Candidate, documents: int) -> bool:
+    """Return whether another seed can give another model: pairs are sampled by a seed that XGBoost fixes itself."""
+    sampled = ("subsample", "colsample_bytree", "colsample_bylevel", "colsample_bynode")
+    values = [candidate.params.get(name, 1) for name in sampled]
+    return any(isinstance(value, int | float) and value < 1 for value in values)
+
+
+def unused(candidate: Candidate, features: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the parameters that XGBoost passes over, and those that it knows.
+
+    It tells when it trains, here on two documents. What runs elsewhere than on the CPU is left to XGBoost itself, which
+    tells in every training.
+    """
+    params = {**parameters(candidate), "verbosity": 1}
+    if params.get("device", "cpu") != "cpu":
+        return (), ()
+    return _unused(json.dumps(params, sort_keys=True), features)
+
+
+@lru_cache(maxsize=1024)
+def _unused(params: str, features: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    matrix = xgb.DMatrix(np.zeros((2, features)), label=np.array([0, 1]), qid=np.array([0, 0]), nthread=1)
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        try:
+            booster = xgb.train(json.loads(params), matrix, 1)
+        except xgb.core.XGBoostError:  # a wrong value, which training will tell of
+            return (), ()
+    listed = [found[1] for warning in said if (found := _NOT_USED.search(str(warning.message)))]
+    names = dict.fromkeys(name for text in listed for name in re.findall(r'"([^"]+)"', text))
+    return tuple(names), tuple(dict.fromkeys(_keys(json.loads(booster.save_config()))))
+
+
+def _keys(document: Any) -> Iterator[str]:
+    """Yield the keys of nested objects."""
+    if isinstance(document, dict):
+        yield from document
+        for value in document.values():
+            yield from _keys(value)
 
 
 def train(candidate: Candidate, train: RankingData, valid: RankingData, watch: Watch) -> bytes:
     """Train, telling `watch` of every round; return the model as UBJSON."""
-    params = parameters(candidate)
+    # Those without effect have been warned of; XGBoost would do so again for every candidate and fold.
+    passed_over, _ = unused(candidate, train.features.shape[1])
+    params = {name: value for name, value in parameters(candidate).items() if name not in passed_over}
     matrix = xgb.DMatrix(
         train.features, label=train.labels, qid=train.qid, weight=query_weights(train), nthread=params["nthread"]
     )
@@ -60,6 +110,16 @@ class _Tell(TrainingCallback):
         self._log.after_iteration(model, epoch, evals_log)
         self._watch.record([float(evals_log[_VALID][name][-1]) for name in self._watch.metrics])
         return self._watch.exhausted
+
+
+def cut(model: bytes, rounds: int) -> bytes:
+    """Return the first rounds of a model as UBJSON, the last of them as `best_iteration`.
+
+    `Booster.predict` takes all rounds unless told, `XGBRanker.predict` those up to the best: both take these.
+    """
+    booster = load(model)[:rounds]
+    booster.set_attr(best_iteration=str(rounds - 1))
+    return bytes(booster.save_raw("ubj"))
 
 
 def load(model: bytes) -> xgb.Booster:

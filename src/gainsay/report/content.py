@@ -13,7 +13,7 @@ from . import tables, words
 from .chosen import ChosenPair, chosen_pair
 from .names import isolated, printable
 from .numbers import count
-from .rounds import best_rounds, most_torn
+from .rounds import best_rounds, candidate_of, most_torn
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -82,6 +82,7 @@ class Content:
     same_rounds: str
     grades: int
     rounds: Table | None
+    when: str
     torn: list[str]
     method: list[str]
     glossary: tuple[tuple[str, str], ...]
@@ -124,6 +125,7 @@ def gather(comparison: Comparison, queries: int) -> Content:
         same_rounds=_same_rounds(comparison),
         grades=len(levels),
         rounds=None if best is None else tables.best_rounds(best, comparison),
+        when="" if best is None else words.when(best),
         torn=[] if best is None else _torn(comparison, best),
         method=words.method(comparison),
         glossary=words.glossary(comparison),
@@ -227,6 +229,7 @@ def _strips(table: pd.DataFrame, comparison: Comparison, levels: list[float]) ->
 
 def _torn(comparison: Comparison, best: pd.DataFrame) -> list[str]:
     """Return whose curves are shown: the winners, and who loses most by the other metric's best round."""
-    known = set(map(str, best["candidate"]))
-    names = [*comparison.verdict.winners.values(), most_torn(best, comparison.verdict.metrics)]
-    return [name for name in dict.fromkeys(names) if name in known]
+    known = list(map(str, best["candidate"]))
+    names = [candidate_of(model, known) for model in comparison.verdict.winners.values()]
+    names.append(most_torn(best, comparison.verdict.metrics))
+    return [name for name in dict.fromkeys(names) if name]

@@ -76,7 +76,8 @@ def _lines(content: Content) -> Iterator[str]:
             more = f" and {strip.more} more" if strip.more else ""
             yield f"  - {_safe(strip.model)}: {' '.join(grade for grade, _ in strip.cells)}{more}"
     if content.rounds is not None:
-        yield "\n## When\n"
+        yield "\n## When to stop\n"
+        yield f"{_safe(content.when)}\n"
         yield _table(content.rounds)
     yield "\n## Method and scope\n"
     yield "\n".join(f"- {_safe(sentence)}" for sentence in content.method)

@@ -1,13 +1,15 @@
-"""The best round of a curve under each of two metrics, and what stopping at the other's best round loses on it."""
+"""The best round of a curve under each of two metrics, and what stopping at another round loses on it."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     import pandas as pd
 
-__all__ = ["best_rounds", "curve_of", "most_torn"]
+__all__ = ["best_rounds", "candidate_of", "curve_of", "most_torn"]
 
 
 def best_rounds(curves: pd.DataFrame, metrics: tuple[str, str]) -> pd.DataFrame:
@@ -16,7 +18,8 @@ def best_rounds(curves: pd.DataFrame, metrics: tuple[str, str]) -> pd.DataFrame:
     Parameters
     ----------
     curves : DataFrame
-        Columns `candidate`, `round`, `metric`, `value`, and `fold` where there are several.
+        Columns `candidate`, `round`, `metric`, `value`, `fold` where there are several, and maybe `compared`: whether a
+        model that is compared is as of this round.
     metrics : two metric names
 
     Returns
@@ -24,7 +27,8 @@ def best_rounds(curves: pd.DataFrame, metrics: tuple[str, str]) -> pd.DataFrame:
     DataFrame
         One row per candidate and fold: `candidate`, `fold`, and for each metric M `round M`, the first round with the
         largest value of M, `best M`, that value, and `loss M`, what M loses on this curve at the other's best round.
-        Candidates without one of the metrics are left out.
+        Where the curves say what is compared also `compared`, the list of these rounds, and `compared loss M`, what M
+        loses at the one that is best for it. Candidates without one of the metrics are left out.
 
     Examples
     --------
@@ -54,8 +58,14 @@ def best_rounds(curves: pd.DataFrame, metrics: tuple[str, str]) -> pd.DataFrame:
             row[f"loss {metric}"] = row[f"best {metric}"] - float(
                 lines[metric].get(row[f"round {other}"], float("nan"))
             )
+        if "compared" in part.columns:
+            row["compared"] = sorted(set(part.loc[part["compared"], "round"]))
+            for metric, line in lines.items():
+                row[f"compared loss {metric}"] = row[f"best {metric}"] - float(line.reindex(row["compared"]).max())
         rows.append(row)
     columns = [f"{what} {metric}" for what in ("round", "best", "loss") for metric in metrics]
+    if "compared" in curves.columns:
+        columns += ["compared", *(f"compared loss {metric}" for metric in metrics)]
     return pd.DataFrame(rows, columns=["candidate", "fold", *columns])
 
 
@@ -69,6 +79,16 @@ def most_torn(best: pd.DataFrame, metrics: tuple[str, str]) -> str:
     """Return the candidate that loses most by the other metric's best round, under the metric that loses more."""
     losses = best.groupby("candidate", sort=False)[[f"loss {metric}" for metric in metrics]].mean().max(axis=1)
     return str(losses.idxmax())
+
+
+def candidate_of(model: str, candidates: Iterable[str]) -> str:
+    """Return the candidate that a model of an experiment is of; nothing where it is of none.
+
+    >>> candidate_of("small @70", ["small", "large"])
+    'small'
+    """
+    stems = (name for name in candidates if model == name or model.startswith((f"{name} @", f"{name} by ")))
+    return max(stems, key=len, default="")
 
 
 def _with_folds(curves: pd.DataFrame) -> pd.DataFrame:

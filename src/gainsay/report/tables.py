@@ -203,13 +203,16 @@ def query_classes(attribution: Attribution) -> Table:
 
 
 def best_rounds(best: pd.DataFrame, comparison: Comparison) -> Table:
-    """Return the best round of every candidate under both metrics, and what stopping at the other's loses."""
+    """Return the best round of every candidate under both metrics, and what stopping elsewhere loses."""
     metrics = comparison.verdict.metrics
     folds = len(set(best["fold"].astype(str))) > 1
     columns = [Column("candidate", numeric=False), *([Column("fold", numeric=False)] if folds else [])]
     columns += [Column(f"best round by {metric}") for metric in metrics]
     columns += [Column(f"{metric} at the other's round") for metric in metrics]
     named = _names(comparison)
+    compared = "compared" in best.columns
+    if compared:
+        columns += [Column("compared at round"), *(Column(f"{metric} there") for metric in metrics)]
     rows = []
     for row in best.to_dict("records"):
         name = str(row["candidate"])
@@ -218,6 +221,9 @@ def best_rounds(best: pd.DataFrame, comparison: Comparison) -> Table:
             cells.append(Cell(printable(str(row["fold"]))))
         cells += [Cell(str(int(row[f"round {metric}"]))) for metric in metrics]
         cells += [Cell(difference(-row[f"loss {metric}"])) for metric in metrics]
+        if compared:
+            cells.append(Cell(", ".join(map(str, row["compared"]))))
+            cells += [Cell(difference(-row[f"compared loss {metric}"])) for metric in metrics]
         rows.append(cells)
     return Table("Best rounds on the validation set", columns, rows)
 

@@ -14,6 +14,8 @@ from .numbers import bare_p, count, mean, share
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    import pandas as pd
+
     from ..comparison import Comparison
     from ..comparison.attribution import Attribution
 
@@ -27,6 +29,7 @@ __all__ = [
     "method",
     "question",
     "scope",
+    "when",
     "why_sentences",
 ]
 
@@ -209,6 +212,17 @@ def _descriptions(comparison: Comparison, pairs: int, first: str, second: str) -
         f"Descriptions, which are no tests: {alike}"
         f"{first} tells {counts[first]} of {count(pairs, 'pair')} apart, {second} {counts[second]}; "
         f"the winners differ in {share(comparison.verdict.winners_differ_probability)} of the draws."
+    )
+
+
+def when(best: pd.DataFrame) -> str:
+    """Return what stands above the table of best rounds."""
+    text = "Each metric has its own best round of training. What a metric loses where training stops at the other's"
+    if "compared" not in best.columns:
+        return f"{text} best round:"
+    return (
+        f"{text} best round, and at the round at which the candidate is compared, all on the validation set. Every "
+        "other number of this report is of the candidates as compared:"
     )
 
 

@@ -36,7 +36,8 @@ def plot_curves(
     Parameters
     ----------
     curves : DataFrame
-        Columns `candidate`, `round`, `metric`, `value`, and `fold` where there are several.
+        Columns `candidate`, `round`, `metric`, `value`, `fold` where there are several, and maybe `compared`: a grey
+        line stands where the candidate is compared.
     metrics : two metric names
         Circles and full lines are the first, squares and broken lines the second.
     ax, theme
@@ -89,11 +90,13 @@ def plot_curves(
             if len(rows) == 1:
                 ax.axvline(row[f"round {metric}"], color=colour, linewidth=0.8, linestyle=":", zorder=0)
             lowest += [2.5 * row[f"loss {metric}"], -float(behind.iloc[len(behind) // 5])]
+    for place, number in enumerate(rows[0].get("compared", []) if len(rows) == 1 else []):
+        ax.axvline(number, color=colours.muted, linewidth=1.2, zorder=0, label=None if place else "compared here")
     bottom = max(*lowest, 1e-6)
     ax.set_ylim(-1.1 * bottom, 0.08 * bottom)
     ax.grid(axis="y", color=colours.grid, linewidth=0.6)
     ax.legend(
-        loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=2, frameon=False, fontsize=9, labelcolor=colours.ink
+        loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=3, frameon=False, fontsize=9, labelcolor=colours.ink
     )
     short = {**short_names(map(str, curves["candidate"].unique())), **(names or {})}[candidate]
     return finish(
@@ -128,4 +131,6 @@ def _fold_in_words(row: dict[Any, Any], metrics: tuple[str, str]) -> str:
         f"best round {difference(-row[f'loss {metric}'])} from that"
         for metric in metrics
     ]
-    return f"{where}{'; '.join(parts)}."
+    rounds = " and ".join(map(str, row.get("compared", [])))
+    compared = f" Compared at round {rounds}." if rounds else ""
+    return f"{where}{'; '.join(parts)}.{compared}"

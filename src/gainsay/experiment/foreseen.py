@@ -1,0 +1,117 @@
+"""What would waste a training, seen before the time is spent: one warning for each kind."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from .._arrays import nearest
+from ..report.numbers import count
+from .files import canonical
+from .training import library_of
+
+if TYPE_CHECKING:
+    from .candidates import Candidate
+    from .folds import Fold, Parts
+
+__all__ = ["warn_of_waste"]
+
+MOST_NAMES, MOST_GROUPS = 4, 2
+"""So many names, and groups of them, stand in a warning."""
+
+
+def warn_of_waste(candidates: Sequence[Candidate], folds: Sequence[Fold], parts: Parts) -> None:
+    """Warn of queries with nothing to rank, of candidates that will be one model, and of parameters without effect.
+
+    Parameters
+    ----------
+    candidates : sequence of Candidate
+        With nothing left open.
+    folds : sequence of Fold
+        How the data are divided.
+    parts : mapping of str to RankingData
+        The data.
+    """
+    documents = max(sum(len(parts[name].labels) for name in fold.train) for fold in folds)
+    features = next(iter(parts.values())).features.shape[1]
+    for text in (
+        _single_documents(parts),
+        _duplicates(candidates),
+        _seeds(candidates, documents),
+        _unused(candidates, features),
+    ):
+        if text:
+            warnings.warn(text, stacklevel=3)
+
+
+def _single_documents(parts: Parts) -> str:
+    single = [name for name, part in parts.items() if len(part.labels) == len(part.query_ids)]
+    if not single:
+        return ""
+    return (
+        f"every query of {_listed(single, quoted=False)} has one document: there is nothing to rank, so all models are "
+        "alike there; does qid number the rows instead of the queries?"
+    )
+
+
+def _duplicates(candidates: Sequence[Candidate]) -> str:
+    groups = _alike(candidates, lambda about: {**about, "name": None})
+    if not groups:
+        return ""
+    return (
+        f"candidates with other names but the same parameters will be the same model: {_groups(groups)}; "
+        "leave out all but one"
+    )
+
+
+def _seeds(candidates: Sequence[Candidate], documents: int) -> str:
+    groups = [
+        group
+        for group in _alike(candidates, lambda about: {**about, "name": None, "seed": None})
+        if len({candidate.seed for candidate in group}) > 1
+        and not library_of(group[0].library).uses_seed(group[0], documents)
+    ]
+    if not groups:
+        return ""
+    remedies = {"lightgbm": "bagging_freq with bagging_fraction, or feature_fraction", "xgboost": "subsample"}
+    some = " or ".join(remedies[library] for library in dict.fromkeys(group[0].library for group in groups))
+    return (
+        f"candidates that differ by their seed alone will be the same model, since nothing in their parameters is "
+        f"random: {_groups(groups)}; sample documents or features ({some}), or leave out all but one"
+    )
+
+
+def _unused(candidates: Sequence[Candidate], features: int) -> str:
+    found: dict[str, list[str]] = {}
+    hints: dict[str, str] = {}
+    for candidate in candidates:
+        unused, known = library_of(candidate.library).unused(candidate, features)
+        for parameter in unused:
+            found.setdefault(parameter, []).append(candidate.name)
+            hints[parameter] = nearest(parameter, known)
+    if not found:
+        return ""
+    said = "; ".join(f"{parameter} (of {_listed(names)}){hints[parameter]}" for parameter, names in found.items())
+    return f"XGBoost passes over parameters that it does not know, or does not use with these others: {said}"
+
+
+def _alike(candidates: Iterable[Candidate], blurred: Callable[[Mapping[str, Any]], Any]) -> list[list[Candidate]]:
+    """Return the groups of several candidates that are equal once `blurred`."""
+    groups: dict[bytes, list[Candidate]] = {}
+    for candidate in candidates:
+        groups.setdefault(canonical(blurred(candidate.to_dict())), []).append(candidate)
+    return [group for group in groups.values() if len(group) > 1]
+
+
+def _groups(groups: Sequence[Sequence[Candidate]]) -> str:
+    shown = ", and ".join(_listed([candidate.name for candidate in group]) for group in groups[:MOST_GROUPS])
+    more = len(groups) - MOST_GROUPS
+    return shown + (f", and {count(more, 'more group')}" if more > 0 else "")
+
+
+def _listed(names: Sequence[str], *, quoted: bool = True) -> str:
+    texts = [repr(name) if quoted else name for name in names[:MOST_NAMES]]
+    if len(names) > MOST_NAMES:
+        texts.append(f"{len(names) - MOST_NAMES} more")
+    return f"{', '.join(texts[:-1])} and {texts[-1]}" if len(texts) > 1 else texts[0]

@@ -1,0 +1,217 @@
+"""FIFOs, folders, sockets and devices in the directory, sizes that are none: one line, before any training."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import socket
+import stat
+import time
+
+import pytest
+from typer.testing import CliRunner
+
+from gainsay.cli import app
+from gainsay.experiment import Candidate, Experiment, work
+from gainsay.experiment.config import read_toml
+from gainsay.experiment.files import slug
+
+UNIT = f"candidates/{slug('lgb gain=linear')}"
+FILES = [
+    ".lock",
+    "experiment.json",
+    f"failures/{slug('lgb gain=linear')}.txt",
+    *(f"{UNIT}/{name}" for name in ("manifest.json", "all-rounds.txt", "curves.parquet", "scores.parquet")),
+    *(f"{UNIT}/{name}" for name in ("test.parquet", "model.txt", "model@3.txt")),
+]
+FOLDERS = ["candidates", "failures", ".shared", UNIT]
+
+
+def device(path):
+    """A device without a driver; containers may not make any."""
+    try:
+        os.mknod(path, 0o600 | stat.S_IFCHR, os.makedev(240, 240))
+    except PermissionError:
+        pytest.skip("needs the right to make devices")
+
+
+def bound(path):
+    """A socket; its path is short, as the system wants it."""
+    with socket.socket(socket.AF_UNIX) as listening:
+        here = os.getcwd()
+        os.chdir(path.parent)
+        try:
+            listening.bind(path.name)
+        finally:
+            os.chdir(here)
+
+
+MAKE = {"a FIFO": os.mkfifo, "a folder": os.mkdir, "a socket": bound, "a device": device, "a file": lambda p: p.touch()}
+
+
+@pytest.fixture
+def copy(done, tmp_path, monkeypatch):
+    def trained(*arguments):
+        raise AssertionError("nothing may be trained")
+
+    monkeypatch.setattr(work, "train_candidate", trained)
+    return shutil.copytree(done.directory, tmp_path / "copy")
+
+
+def put(directory, place, kind):
+    path = directory / place
+    path.parent.mkdir(exist_ok=True)
+    if path.is_dir():
+        shutil.rmtree(path)
+    path.unlink(missing_ok=True)
+    MAKE[kind](path)
+    return path
+
+
+class TestInTheDirectory:
+    @pytest.mark.parametrize("kind", ["a FIFO", "a folder", "a socket", "a device"])
+    @pytest.mark.parametrize("place", FILES)
+    def test_in_the_place_of_a_file(self, copy, make, place, kind):
+        path = put(copy, place, kind)
+        said = (
+            f"{path} is {kind}, where an experiment keeps a file: remove it, or give the experiment another directory"
+        )
+        started = time.monotonic()
+        with pytest.raises(ValueError, match=f"^{re.escape(said)}$"):
+            make(copy).run(progress=False)
+        if place != ".lock":
+            with pytest.raises(ValueError, match=f"^{re.escape(said)}$"):
+                Experiment.load(copy)
+        assert time.monotonic() - started < 30
+
+    @pytest.mark.parametrize("kind", ["a FIFO", "a file"])
+    @pytest.mark.parametrize("place", FOLDERS)
+    def test_in_the_place_of_a_folder(self, copy, make, place, kind):
+        path = put(copy, place, kind)
+        said = f"{path} is {kind}, where an experiment keeps a folder: remove it, or give the experiment another"
+        with pytest.raises(ValueError, match=f"^{re.escape(said)}"):
+            make(copy).run(progress=False)
+
+    @pytest.mark.parametrize("kind", ["a FIFO", "a file"])
+    def test_in_the_place_of_the_directory(self, copy, make, kind):
+        path = put(copy.parent, "run", kind)
+        said = f"{path} is {kind}, where an experiment keeps a folder"
+        for way in (Experiment.load, lambda directory: make(directory).run(progress=False)):
+            with pytest.raises(ValueError, match=f"^{re.escape(said)}"):
+                way(path)
+
+    def test_below_a_file(self, copy, make):
+        (copy.parent / "file").touch()
+        with pytest.raises(ValueError, match="file is no folder: give the experiment another directory"):
+            make(copy.parent / "file" / "run").run(progress=False)
+
+    def test_of_a_candidate_that_is_not_trained_yet(self, copy, make):
+        for file in (copy / UNIT).iterdir():
+            file.unlink()
+        put(copy, f"{UNIT}/scores.parquet", "a folder")
+        with pytest.raises(ValueError, match=r"scores.parquet is a folder, where an experiment keeps a file"):
+            make(copy).run(progress=False)
+
+    @pytest.mark.parametrize("name", ["report.html", "report.queries.csv"])
+    def test_in_the_place_of_the_report(self, tmp_path, name, monkeypatch):
+        monkeypatch.setattr(work, "train_candidate", None)
+        (tmp_path / "run" / name).mkdir(parents=True)
+        (tmp_path / "e.toml").write_text(toml(directory="'run'"))
+        done = CliRunner().invoke(app, ["run", str(tmp_path / "e.toml")])
+        assert done.exit_code == 1
+        assert f"{name} is a folder, where an experiment keeps a file: remove it" in done.output.replace("\n", "")
+
+
+SIMULATED = {"queries": 30, "seed": 1, "mean_length": 8, "split": "[0.6, 0.2, 0.2]"}
+
+
+def toml(candidate="", simulate=None, **top):
+    lines = [f"{key} = {value}" for key, value in top.items()]
+    data = ", ".join(f"{key} = {value}" for key, value in {**SIMULATED, **(simulate or {})}.items())
+    return "\n".join(
+        [*lines, "[data]", f"simulate = {{{data}}}", "[[candidates]]", "name='a'", "library='lightgbm'", candidate]
+    )
+
+
+HUGE = "9" * 400
+ABSURD = [
+    (toml(num_boost_round=10**12), "num_boost_round must be less than or equal to 10000000, got 1000000000000"),
+    (toml(early_stopping_rounds=10**12), "early_stopping_rounds must be less than or equal to 10000000, got 10000000"),
+    (toml(threads=10**9), "threads must be less than or equal to 4096, got 1000000000"),
+    (toml(draws=10**12), "draws must be less than or equal to 10000000, got 1000000000000"),
+    (toml(seed=2**31), "seed must be less than or equal to 2147483647, got 2147483648"),
+    (toml(seed=HUGE), "seed must be less than or equal to 2147483647, got 99999"),
+    (toml("num_boost_round = 1000000000000"), "candidates[0].num_boost_round must be at most 10000000, got 1000000000"),
+    (toml("threads = 1000000"), "candidates[0].threads must be at most 4096, got 1000000"),
+    (toml("seed = [1, 10000000000]"), "candidates[0].seed must be at most 2147483647, got 10000000000"),
+    (toml(simulate={"queries": 10**9}), "data.simulate: queries, mean_length and features make 960 GB of data, and "),
+    (toml(simulate={"queries": 10**15}), "data.simulate.queries must be less than or equal to 10000000000, got 100000"),
+    (toml(simulate={"queries": HUGE}), "data.simulate.queries must be less than or equal to 10000000000, got 9999"),
+    (
+        toml(simulate={"features": 10**12}),
+        "data.simulate.features must be less than or equal to 10000000, got 10000000",
+    ),
+    (
+        toml(simulate={"features": 10**7, "queries": 10**5}),
+        "data.simulate: queries, mean_length and features make 32,0",
+    ),
+    (toml(simulate={"mean_length": "inf"}), "data.simulate.mean_length must be a finite number, got inf"),
+    (toml(simulate={"signal": "nan"}), "data.simulate.signal must be a finite number, got nan"),
+    (toml(rope="inf"), "rope must be a finite number, got inf"),
+]
+
+
+class TestSizes:
+    @pytest.mark.parametrize(("text", "message"), ABSURD, ids=[message[:50] for _, message in ABSURD])
+    def test_that_are_none(self, tmp_path, text, message):
+        path = tmp_path / "e.toml"
+        path.write_text(text)
+        started = time.monotonic()
+        with pytest.raises(ValueError, match="^" + re.escape(f"{path}: {message}")) as caught:
+            read_toml(path)
+        assert "\n" not in str(caught.value)
+        assert len(str(caught.value)) < 400
+        assert time.monotonic() - started < 10
+
+    def test_that_memory_does_not_hold(self, tmp_path, monkeypatch):
+        """Where the system does not tell how much there is, the attempt itself does."""
+
+        def simulate(**options):
+            raise MemoryError
+
+        monkeypatch.setattr("gainsay.experiment.config.simulate", simulate)
+        monkeypatch.setattr("gainsay.experiment.config.physical_memory", lambda: None)
+        (tmp_path / "e.toml").write_text(toml())
+        with pytest.raises(
+            ValueError, match=r"data.simulate: the memory of this machine does not suffice; ask for less"
+        ):
+            read_toml(tmp_path / "e.toml")
+
+    def test_of_files(self, tmp_path, monkeypatch):
+        def read(path, **options):
+            raise MemoryError
+
+        monkeypatch.setattr("gainsay.experiment.config.read_letor", read)
+        for name in "abc":
+            (tmp_path / name).touch()
+        (tmp_path / "e.toml").write_text(
+            "[data]\ntrain = 'a'\nvalid = 'b'\ntest = 'c'\nfeatures = 10000000\n"
+            "[[candidates]]\nname = 'x'\nlibrary = 'xgboost'"
+        )
+        with pytest.raises(
+            ValueError, match=r"a: the memory of this machine does not suffice; is `features` too large"
+        ):
+            read_toml(tmp_path / "e.toml")
+
+    @pytest.mark.parametrize(
+        ("changes", "message"),
+        [
+            ({"draws": 10**12}, "draws must be at most 10000000, got 1000000000000"),
+            ({"num_boost_round": 10**12}, "num_boost_round must be at most 10000000, got 1000000000000"),
+            ({"seed": 2**31}, "seed must be at most 2147483647, got 2147483648"),
+        ],
+    )
+    def test_of_an_experiment(self, make, changes, message):
+        with pytest.raises(ValueError, match=message):
+            make(candidates=[Candidate("a", "lightgbm")], **changes)
