@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
-from ._arrays import integers, nearest, numbers, vector
+from ._alignment import in_order_of, index_of, weights_in_order
+from ._arrays import identifiers, integers, nearest, numbers
 from ._cached import cached_property
 from ._names import check_text
 from .ranking.layout import Layout
@@ -83,14 +84,15 @@ class Judgments:
         negative_labels: NegativeLabels = "refuse",
     ) -> None:
         check_negative_labels(negative_labels)
+        self._index = next((index for index in map(index_of, (labels, qid)) if index is not None), None)
         values = numbers("labels", labels)
         if len(values) == 0:
             raise ValueError("labels is empty: there is no document to judge")
-        self.sizes, self.query_ids, self._rows = _grouping(len(values), group, qid)
+        self.sizes, self.query_ids, self._rows = _grouping(len(values), group, self.in_row_order("qid", qid))
         values = self._checked_labels(values, negative_labels)
         self.levels, codes = _levels_and_codes(values)
         self._flat_codes = codes if self._rows is None else codes[self._rows]
-        self.weights, self._document_weights = self._checked_weights(weight)
+        self.weights, self._document_weights = self._checked_weights(weight, group)
         for array in (self.sizes, self.query_ids, self.weights, self.levels, self._flat_codes):
             if array is not None:
                 array.flags.writeable = False
@@ -193,6 +195,16 @@ class Judgments:
         """Return one value per document so that the documents of each query stand together."""
         return values if self._rows is None else values[self._rows]
 
+    def in_row_order(self, name: str, values: Any) -> Any:
+        """Return values of the documents by row: a pandas object matched by the index of labels or qid, if they have one.
+
+        Raises
+        ------
+        ValueError
+            Where its index cannot be matched with theirs; the message calls it `name`.
+        """
+        return in_order_of(self._index, name, values)
+
     def query_of_row(self, row: int) -> Any:
         """Return the id of the query to which document `row` (in the caller's order) belongs."""
         position = row if self._rows is None else int(np.flatnonzero(self._rows == row)[0])
@@ -214,11 +226,14 @@ class Judgments:
         if self.weights is None:
             return None
         if not mean:
-            return self.weights.astype(np.float32).astype(np.float64)
+            return _as_float32(self.weights).astype(np.float64)
         documents = self._document_weights
         if documents is None:
             documents = np.repeat(self.weights, self.sizes)
-        sums = self.layout.sequential_sums(documents.astype(np.float32))
+        with np.errstate(over="ignore"):
+            sums = self.layout.sequential_sums(_as_float32(documents))
+        if np.isinf(sums).any():
+            raise _beyond_float32(documents.max())
         return (sums / np.maximum(self.sizes, 1).astype(np.float32)).astype(np.float64)
 
     def _checked_labels(self, values: np.ndarray[Any, Any], negative_labels: str) -> np.ndarray[Any, Any]:
@@ -239,11 +254,15 @@ class Judgments:
             )
         return np.where(negative, 0, values) if negative_labels == "zero" else values
 
-    def _checked_weights(self, weight: Any) -> tuple[Floats | None, Floats | None]:
+    def _checked_weights(self, weight: Any, group: Any) -> tuple[Floats | None, Floats | None]:
         """Return the weights of queries and, where they were given, of documents, those of a query together."""
         if weight is None:
             return None, None
-        weights = numbers("weight", weight).astype(np.float64)
+        names, numbered = index_of(group), group is not None
+        if names is None:
+            names = self.query_ids
+        ordered = weights_in_order(weight, names, self.documents, self._index, numbered=numbered)
+        weights = numbers("weight", ordered).astype(np.float64)
         if len(weights) not in (self.queries, self.documents):
             raise ValueError(
                 f"weight has {len(weights)} entries; it must have one per query ({self.queries}) "
@@ -258,8 +277,17 @@ class Judgments:
         if len(weights) == self.queries:
             return weights, None
         weights = self.by_query(weights)
-        totals = np.bincount(self._query_of_document(), weights=weights, minlength=self.queries)
-        return totals / np.maximum(self.sizes, 1), weights
+        scaled, exponent = scaled_weights(weights)
+        totals = np.bincount(self._query_of_document(), weights=scaled, minlength=self.queries)
+        means = totals / np.maximum(self.sizes, 1)
+        with np.errstate(under="ignore"):
+            found = np.ldexp(means, exponent)
+        if (np.ldexp(found, -exponent) != means).any() and exponent < SMALLEST_EXPONENT:
+            raise ValueError(
+                f"weight is {weights.max():g} at most: the means of so small numbers by query are no longer exact; "
+                "multiply all weights by a power of two"
+            )
+        return found, weights
 
     def _query_of_document(self) -> Integers:
         return np.repeat(np.arange(self.queries), self.sizes)
@@ -281,7 +309,7 @@ def _grouping(documents: int, group: Any, qid: Any) -> tuple[Integers, np.ndarra
             "for a single query pass group=[len(labels)]"
         )
     if qid is not None:
-        return _from_qid(documents, vector("qid", qid))
+        return _from_qid(documents, identifiers("qid", qid))
     sizes = integers("group", group)
     if len(sizes) and sizes.min() < 0:
         at = int(np.argmin(sizes))
@@ -345,6 +373,40 @@ def _factorize(keys: np.ndarray[Any, Any]) -> tuple[Integers, np.ndarray[Any, An
     number = np.empty(len(order), dtype=np.int64)
     number[order] = np.arange(len(order))
     return number[inverse.ravel()], distinct[order]
+
+
+SMALLEST_EXPONENT = -960
+"""Below 2**-960 the mean of a query's document weights may be no normal number any more."""
+
+
+def scaled_weights(weights: Floats) -> tuple[Floats, int]:
+    """Return weights times a power of two such that the largest lies between 1/2 and 1, and the exponent taken out.
+
+    No sum of them overflows or is too small to be exact, and since a power of two changes no digit, means over ordinary
+    weights stay the same to the last bit.
+
+    >>> scaled_weights(np.array([3.0, 6.0]))
+    (array([0.375, 0.75 ]), 3)
+    """
+    exponent = int(np.frexp(weights.max(initial=0.0))[1])
+    with np.errstate(under="ignore"):  # what is lost is less than a 2**-1022th of the largest
+        return np.ldexp(weights, -exponent), exponent
+
+
+def _as_float32(weights: Floats) -> np.ndarray[Any, np.dtype[np.float32]]:
+    """Return weights as 32-bit floats, as a library keeps them; raise where it could not."""
+    with np.errstate(over="ignore", under="ignore"):
+        narrow = weights.astype(np.float32)
+    if np.isinf(narrow).any() or not narrow.any():
+        raise _beyond_float32(weights.max())
+    return narrow
+
+
+def _beyond_float32(weight: float) -> ValueError:
+    return ValueError(
+        f"weight goes up to {weight:g}, which is beyond the 32-bit floats that a metric with weights=float32_… keeps: "
+        "scale all weights, or take weights=query"
+    )
 
 
 def _levels_and_codes(values: np.ndarray[Any, Any]) -> tuple[Floats, Codes]:

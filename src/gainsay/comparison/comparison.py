@@ -87,7 +87,8 @@ def compare(
     chosen = parse_metrics(DEFAULT_METRICS if metrics is None else metrics)
     evaluator = Evaluator(chosen, judgments)
     weights = shared_weights(chosen, judgments)
-    scores = read_predictions(models, judgments.documents, features)
+    features = judgments.in_row_order("features", features)
+    scores = read_predictions(models, judgments.documents, features, judgments.in_row_order)
     values = np.empty((len(chosen), judgments.queries, len(scores)))
     for column, (name, predicted) in enumerate(scores.items()):
         try:

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._arrays import numbers
+from .._arrays import numbers, refuse_unready
 from .._names import check_name
 
 if TYPE_CHECKING:
     from .._typing import Floats
 
 
-def read_predictions(models: Any, documents: int, features: Any = None) -> dict[str, Floats]:
+def read_predictions(
+    models: Any, documents: int, features: Any = None, in_row_order: Callable[[str, Any], Any] | None = None
+) -> dict[str, Floats]:
     """Return one array of scores per model.
 
     Parameters
@@ -26,6 +28,8 @@ def read_predictions(models: Any, documents: int, features: Any = None) -> dict[
         How many scores each must have.
     features : array-like, optional
         What models predict from, one row per document.
+    in_row_order : function, optional
+        `Judgments.in_row_order`: matches scores of pandas with the labels.
 
     Raises
     ------
@@ -52,7 +56,10 @@ def read_predictions(models: Any, documents: int, features: Any = None) -> dict[
             raise TypeError(f"names of models must be strings, got {name!r}")
         check_name("the name of a model", name)
         try:
-            scores = numbers("scores", _scores(source, features)).astype(np.float64)
+            predicted = _scores(source, features)
+            if in_row_order is not None:
+                predicted = in_row_order("scores", predicted)
+            scores = numbers("scores", predicted).astype(np.float64)
         except (ValueError, TypeError, OSError) as error:
             raise type(error)(f"model {name!r}: {error}") from None
         if len(scores) != documents:
@@ -66,6 +73,7 @@ def _scores(source: Any, features: Any) -> Any:
         from ..data import read_scores
 
         return read_scores(fspath(source))
+    refuse_unready("scores", source)
     if not hasattr(source, "predict"):
         if np.ndim(source) == 0:
             raise TypeError(

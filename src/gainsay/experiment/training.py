@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from .._parts import LARGEST, SMALLEST
 from ..evaluation import Evaluation, Evaluator, shared_weights
 from ..metrics.names import parse_metrics
 from .folds import Fold, Parts
@@ -183,6 +184,11 @@ def counted_weight(metrics: Sequence[str], data: RankingData) -> list[float]:
     evaluation = Evaluator(parse_metrics(metrics), judgments)(np.zeros(judgments.documents))
     weights = [_weight_under(evaluation, column) for column in range(len(metrics))]
     for name, weight in zip(metrics, weights, strict=True):
+        if weight and not SMALLEST <= weight <= LARGEST:
+            raise ValueError(
+                f"the weights of its queries sum to {weight:g} under {name}, and an experiment needs a sum between "
+                f"{SMALLEST:g} and {LARGEST:g}: multiply the weights of all data by the same number"
+            )
         if not weight > 0:
             raise ValueError(f"no query has a value under {name}: all are skipped for want of relevant documents")
     return weights
@@ -193,4 +199,5 @@ def _weight_under(evaluation: Evaluation, column: int) -> float:
     weights = evaluation.judgments.weights
     if weights is None or evaluation.metrics[column].weights == "ignore":
         return float(np.count_nonzero(counted))
-    return float(weights[counted].sum())
+    with np.errstate(over="ignore"):
+        return float(weights[counted].sum())
