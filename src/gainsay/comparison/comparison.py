@@ -56,8 +56,9 @@ def compare(
         The labels of the documents by query.
     metrics : str, Metric, or an iterable of them, optional
         See `parse_metrics`. By default both NDCGs at 10, and `ndcg_jk@10`, `map` and `mrr` as witnesses.
-    features : array-like, optional
-        What models predict from, one row per document.
+    features : array-like, sparse matrix, DataFrame or RankingData, optional
+        What models predict from, one row per document, in the order of the labels. Ranking data hand their names and
+        categories on to the models.
     primary : two metrics, optional
         The two between which disagreement is looked for; by default the first two of `metrics`.
     alpha, rope, draws, seed

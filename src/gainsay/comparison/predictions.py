@@ -10,6 +10,8 @@ import numpy as np
 
 from .._arrays import numbers, refuse_unready
 from .._names import check_name
+from ..data import RankingData
+from ..data._features import as_matrix, is_sparse
 
 if TYPE_CHECKING:
     from .._typing import Floats
@@ -26,7 +28,7 @@ def read_predictions(
         A path is read with `gainsay.data.read_scores`; anything with a `predict` method is given `features`.
     documents : int
         How many scores each must have.
-    features : array-like, optional
+    features : array-like, sparse matrix or RankingData, optional
         What models predict from, one row per document.
     in_row_order : function, optional
         `Judgments.in_row_order`: matches scores of pandas with the labels.
@@ -86,9 +88,21 @@ def _scores(source: Any, features: Any) -> Any:
 
 
 def _as_input(model: Any, features: Any) -> Any:
-    """Return features as the model takes them: XGBoost's own boosters want a DMatrix."""
+    """Return features as the model takes them: XGBoost's own boosters want a DMatrix, ranking data know their names."""
+    names = None
+    if is_sparse(features):
+        features = as_matrix(features)  # LightGBM knows no csr_array
+    if isinstance(features, RankingData):
+        names = features.feature_names
+        named = names is not None and not is_sparse(features.features)
+        features = features.feature_frame() if named else features.features
     if type(model).__module__.partition(".")[0] == "xgboost" and type(model).__name__ == "Booster":
         import xgboost
 
-        return features if isinstance(features, xgboost.DMatrix) else xgboost.DMatrix(features)
+        if isinstance(features, xgboost.DMatrix):
+            return features
+        if not hasattr(features, "columns"):  # an array has no names that could differ from the model's
+            known = {"feature_names": names or model.feature_names, "feature_types": model.feature_types}
+            return xgboost.DMatrix(features, **known, enable_categorical=True)
+        return xgboost.DMatrix(features, enable_categorical=True)
     return features

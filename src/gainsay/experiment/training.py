@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from .._parts import LARGEST, SMALLEST
 from ..evaluation import Evaluation, Evaluator, shared_weights
 from ..metrics.names import parse_metrics
 from .folds import Fold, Parts
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from ..data import RankingData
     from .candidates import Candidate
 
-__all__ = ["Trained", "Watch", "best_rounds", "check_library", "counted_weight", "library_of", "train_candidate"]
+__all__ = ["Trained", "Watch", "best_rounds", "check_library", "check_weights", "counted_weight", "library_of", "train_candidate"]
 
 
 class Library(Protocol):
@@ -27,6 +26,9 @@ class Library(Protocol):
 
     def check(self, candidate: Candidate) -> None:
         """Raise where the library does not know a parameter of the candidate."""
+
+    def check_features(self, names: tuple[str, ...]) -> None:
+        """Raise where the library does not take a name of a feature."""
 
     def version(self) -> str:
         """Return the version of the library."""
@@ -172,6 +174,20 @@ def train_candidate(candidate: Candidate, fold: Fold, metrics: Sequence[str], pa
     )
 
 
+def check_weights(name: str, data: RankingData) -> None:
+    """Raise where weights lie beyond the 32-bit floats that both libraries keep, so that they would train on others."""
+    if data.weight is None or not data.weight.any():
+        return
+    limits = np.finfo(np.float32)
+    smallest, largest = data.weight[data.weight > 0].min(), data.weight.max()
+    if largest > limits.max or smallest < limits.tiny:
+        wrong = largest if largest > limits.max else smallest
+        raise ValueError(
+            f"{name} has a weight of {wrong:g}, and LightGBM and XGBoost keep weights as 32-bit floats, from "
+            f"{limits.tiny:.0e} to {limits.max:.0e}: multiply the weights of all data by the same number"
+        )
+
+
 def counted_weight(metrics: Sequence[str], data: RankingData) -> list[float]:
     """Return for each metric the total weight of the queries that have a value under it.
 
@@ -184,11 +200,6 @@ def counted_weight(metrics: Sequence[str], data: RankingData) -> list[float]:
     evaluation = Evaluator(parse_metrics(metrics), judgments)(np.zeros(judgments.documents))
     weights = [_weight_under(evaluation, column) for column in range(len(metrics))]
     for name, weight in zip(metrics, weights, strict=True):
-        if weight and not SMALLEST <= weight <= LARGEST:
-            raise ValueError(
-                f"the weights of its queries sum to {weight:g} under {name}, and an experiment needs a sum between "
-                f"{SMALLEST:g} and {LARGEST:g}: multiply the weights of all data by the same number"
-            )
         if not weight > 0:
             raise ValueError(f"no query has a value under {name}: all are skipped for want of relevant documents")
     return weights
@@ -199,5 +210,4 @@ def _weight_under(evaluation: Evaluation, column: int) -> float:
     weights = evaluation.judgments.weights
     if weights is None or evaluation.metrics[column].weights == "ignore":
         return float(np.count_nonzero(counted))
-    with np.errstate(over="ignore"):
-        return float(weights[counted].sum())
+    return float(weights[counted].sum())
