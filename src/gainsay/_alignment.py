@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 def index_of(values: Any) -> pd.Index[Any] | None:
     """Return the index of a Series or DataFrame of pandas; None for everything else, which has no index."""
     if any(base.__module__.partition(".")[0] == "pandas" for base in type(values).__mro__):
-        return values.index if hasattr(values, "reindex") and hasattr(values, "index") else None
+        index: pd.Index[Any] | None = values.index if hasattr(values, "reindex") and hasattr(values, "index") else None
+        return index
     return None
 
 
@@ -117,8 +118,8 @@ def _by_query(weight: Any, query_ids: Any, where: str, numbered: bool) -> Any:
         hint = "queries given by group= are numbered from 0" if numbered else f"it has {_some(own)}"
         raise ValueError(
             f"weight has no entry for {int((places < 0).sum())} of {len(places)} queries, the first is "
-            f"{_first(_index(query_ids), places < 0)}: weights of a Series or mapping are matched by query id ({hint}); "
-            "pass an array for weights in the order of the queries"
+            f"{_first(_index(query_ids), places < 0)}: weights of a Series or mapping are matched by query id "
+            f"({hint}); pass an array for weights in the order of the queries"
         )
     return weight.take(places)
 
@@ -129,7 +130,7 @@ def _places(own: pd.Index[Any], wanted: Any) -> Any:
     if not (own.is_unique and wanted.is_unique):
         return None
     places = own.get_indexer(wanted)
-    return places if (places >= 0).all() else None
+    return places if bool((places >= 0).all()) else None
 
 
 def _index(ids: Any) -> pd.Index[Any]:
@@ -137,7 +138,8 @@ def _index(ids: Any) -> pd.Index[Any]:
 
     if isinstance(ids, pd.Index):
         return ids
-    return pd.Index(ids.astype(object), dtype=object) if ids.dtype.kind in "US" else pd.Index(ids)
+    index: pd.Index[Any] = pd.Index(ids.astype(object), dtype=object) if ids.dtype.kind in "US" else pd.Index(ids)
+    return index
 
 
 def _counts(index: pd.Index[Any]) -> bool:

@@ -99,8 +99,8 @@ def _refuse_rounded(name: str, array: np.ndarray[Any, Any]) -> None:
         if beyond.any():
             at = int(np.argmax(beyond))
             raise ValueError(
-                f"{name} holds the {array.dtype} {array[at]} in row {at}: from {largest:.0f} on, several integers become "
-                "one such float; pass integers or strings (pandas makes floats of a column in which one id is missing)"
+                f"{name} holds the {array.dtype} {array[at]} in row {at}: from {largest:.0f} on, several integers "
+                "become one such float; pass integers or strings (pandas makes floats of a column where an id is missing)"
             )
 
 
@@ -161,7 +161,7 @@ def refuse_unready(name: str, values: Any) -> None:
             raise TypeError(f"{name} is a tensor that NumPy cannot read as it is: pass {name}{''.join(steps)}.numpy()")
     elif hasattr(values, "__cuda_array_interface__"):
         how = "to_numpy()" if hasattr(values, "to_numpy") else "get()" if hasattr(values, "get") else "copy_to_host()"
-        raise TypeError(f"{name} is a {type(values).__name__} of {home} on the GPU: pass {name}.{how}")
+        raise TypeError(f"{name} is on the GPU (a {home}.{type(values).__name__}): pass {name}.{how}")
 
 
 def _is_missing(value: object) -> bool:

@@ -196,7 +196,7 @@ class Judgments:
         return values if self._rows is None else values[self._rows]
 
     def in_row_order(self, name: str, values: Any) -> Any:
-        """Return values of the documents by row: a pandas object matched by the index of labels or qid, if they have one.
+        """Return values of the documents by row: a pandas object matched by the index of labels, or of qid.
 
         Raises
         ------
@@ -258,10 +258,9 @@ class Judgments:
         """Return the weights of queries and, where they were given, of documents, those of a query together."""
         if weight is None:
             return None, None
-        names, numbered = index_of(group), group is not None
-        if names is None:
-            names = self.query_ids
-        ordered = weights_in_order(weight, names, self.documents, self._index, numbered=numbered)
+        names = index_of(group)
+        known = self.query_ids if names is None else names
+        ordered = weights_in_order(weight, known, self.documents, self._index, numbered=group is not None)
         weights = numbers("weight", ordered).astype(np.float64)
         if len(weights) not in (self.queries, self.documents):
             raise ValueError(

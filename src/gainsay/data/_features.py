@@ -69,7 +69,7 @@ def checked_names(names: Any, columns: int) -> tuple[str, ...] | None:
 
 
 def checked_categories(categories: Any, names: tuple[str, ...] | None, features: Any) -> Categories | None:
-    """Return the categories by feature, in the order of the columns, or raise where a column does not hold their codes."""
+    """Return the categories by feature, in the order of columns, or raise where a column does not hold their codes."""
     if not categories:
         return None
     if names is None or is_sparse(features):
@@ -124,7 +124,9 @@ def united(categories: Sequence[Categories | None]) -> Categories | None:
             )
         kinds = {isinstance(value, str) for value in together[name]}
         if len(kinds) > 1:
-            raise ValueError(f"the categories of feature {name!r} are strings in some of the data and numbers in others")
+            raise ValueError(
+                f"the categories of feature {name!r} are strings in some of the data and numbers in others"
+            )
     return {name: tuple(values) for name, values in together.items()} or None
 
 

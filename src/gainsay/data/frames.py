@@ -164,7 +164,9 @@ def _as_floats(frame: pd.DataFrame, role: str, name: Hashable) -> NDArray[np.flo
     """Return a numeric column as float64, its missing values as NaN."""
     column = _column(frame, role, name)
     if not _is_numeric(frame, name):
-        raise TypeError(f"{role} column {name!r} must be numeric, got {column.dtype}; convert it or leave it out{_or(role)}")
+        raise TypeError(
+            f"{role} column {name!r} must be numeric, got {column.dtype}; convert it or leave it out{_or(role)}"
+        )
     values: NDArray[np.float64] = column.to_numpy(dtype=np.float64, na_value=np.nan)
     return values
 

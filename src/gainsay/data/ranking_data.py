@@ -54,7 +54,8 @@ class RankingData:
     weight
         None, or one weight per query, shape (Q,), or one per document, shape (documents,); finite, not negative.
     feature_names
-        One distinct name per column of features, or None. Models trained in experiments keep them.
+        One distinct name per column of features, or None. Models trained in experiments keep them (LightGBM with "_"
+        for a blank).
     categories
         None, or for each categorical feature, by name, its categories: strings or numbers. Its column of `features`
         holds their places, 0, 1, …, or NaN. LightGBM and XGBoost then split it by category.
@@ -193,7 +194,8 @@ class RankingData:
         Examples
         --------
         >>> data = RankingData(
-        ...     [[0.5, 1], [0.1, 0]], [1, 0], [0, 0], ["q"], feature_names=["bm25", "shop"], categories={"shop": ("a", "b")})
+        ...     [[0.5, 1], [0.1, 0]], [1, 0], qid=[0, 0], query_ids=["q"],
+        ...     feature_names=["bm25", "shop"], categories={"shop": ("a", "b")})
         >>> data.feature_frame()["shop"].tolist()
         ['b', 'a']
         """
@@ -288,8 +290,8 @@ class RankingData:
 
         Queries of different parts stay different queries, even where their ids are equal: an id names a query within
         one collection only. Document ids are kept where every part has them. Names of features must be the same in all
-        parts; categories of one feature are united, those of the first part first. Weights must be given for all parts or
-        for none; where one part has them per document, so has the result (a query's weight is the mean of its
+        parts; categories of one feature are united, those of the first part first. Weights must be given for all parts
+        or for none; where one part has them per document, so has the result (a query's weight is the mean of its
         documents').
 
         Raises

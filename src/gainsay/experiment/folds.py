@@ -182,10 +182,8 @@ def _prepared(parts: Mapping[str, Any]) -> Parts:
     if any(dense) and not all(dense):
         names = list(parts)
         raise ValueError(
-            f"the features of {names[dense.index(True)]} are dense and those of {names[dense.index(False)]} sparse: make "
-            "all of one kind, since XGBoost takes what a sparse matrix does not hold for missing, not for 0"
+            f"the features of {names[dense.index(True)]} are dense and those of {names[dense.index(False)]} sparse: "
+            "make all of one kind, since XGBoost takes what a sparse matrix does not hold for missing, not for 0"
         )
     alike = same_features(list(parts.values()), list(parts))
-    return {
-        name: replace(part.contiguous(), document_ids=None) for name, part in zip(parts, alike, strict=True)
-    }
+    return {name: replace(part.contiguous(), document_ids=None) for name, part in zip(parts, alike, strict=True)}

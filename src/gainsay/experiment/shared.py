@@ -76,9 +76,7 @@ class PartsOnDisk(Mapping[str, RankingData]):
 
     def __getitem__(self, name: str) -> RankingData:
         folder = self._folder / str(self._names.index(name))
-        arrays = {
-            path.stem: np.load(path, mmap_mode="r", allow_pickle=False) for path in sorted(folder.glob("*.npy"))
-        }
+        arrays = {path.stem: np.load(path, mmap_mode="r", allow_pickle=False) for path in sorted(folder.glob("*.npy"))}
         about = json.loads((folder / self._ABOUT).read_text(encoding="utf-8"))
         known = {name: arrays.pop(name) for name in self._ARRAYS if name in arrays}
         return RankingData(features=from_parts(arrays), **known, **about)

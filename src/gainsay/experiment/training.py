@@ -18,7 +18,16 @@ if TYPE_CHECKING:
     from ..data import RankingData
     from .candidates import Candidate
 
-__all__ = ["Trained", "Watch", "best_rounds", "check_library", "check_weights", "counted_weight", "library_of", "train_candidate"]
+__all__ = [
+    "Trained",
+    "Watch",
+    "best_rounds",
+    "check_library",
+    "check_weights",
+    "counted_weight",
+    "library_of",
+    "train_candidate",
+]
 
 
 class Library(Protocol):

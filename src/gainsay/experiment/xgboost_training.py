@@ -34,7 +34,9 @@ def check_features(names: tuple[str, ...]) -> None:
     """Raise `ValueError` for names of features that XGBoost does not take."""
     for name in names:
         if any(character in "[]<" for character in name):
-            raise ValueError(f"the feature {name!r} has one of [, ] and < in its name, which XGBoost refuses; rename it")
+            raise ValueError(
+                f"the feature {name!r} has one of [, ] and < in its name, which XGBoost refuses; rename it"
+            )
 
 
 def train(candidate: Candidate, train: RankingData, valid: RankingData, watch: Watch) -> bytes:

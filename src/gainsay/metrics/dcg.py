@@ -184,8 +184,8 @@ class DCG(Metric):
             return gains
         if not self._is_ratio:
             raise ValueError(
-                f"{self} overflows: a gain of {largest:g} is too large to be summed; take ndcg_linear, which is a ratio "
-                "and stays finite, or divide the labels"
+                f"{self} overflows: a gain of {largest:g} is too large to be summed; take ndcg_linear, which is a "
+                "ratio and stays finite, or divide the labels"
             )
         with np.errstate(under="ignore"):
             scaled = np.ldexp(gains, -_ROOM)
