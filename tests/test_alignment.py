@@ -175,3 +175,25 @@ def test_explanations_match_too():
     scores = pd.Series([2.0, 1.0, 2.0, 1.0], index=ROWS)
     expected = gs.explain(LABELS, scores, qid=QUERIES)
     pd.testing.assert_frame_equal(gs.explain(LABELS, scores[[30, 40, 20, 10]], qid=QUERIES), expected)
+
+
+class TestParts:
+    """What workers of a cluster hold is matched as everything else."""
+
+    def part(self, weight, qid=("b", "b", "a", "a")):
+        from gainsay._bound import Panel
+        from gainsay._parts import Part
+
+        return Part(Panel("mrr", None, "refuse", 1), [1, 0, 0, 1][: len(qid)], qid=list(qid), weight=weight)
+
+    def test_weights_by_query(self):
+        assert self.part({"a": 1.0, "b": 3.0}).sums([2, 1, 2, 1]).tolist() == [[3.5, 4.0]]
+
+    @pytest.mark.parametrize("weight", [{"a": 0.0, "b": 0}, pd.Series([0, 0], index=["a", "b"]), [0, 0]])
+    def test_queries_without_weight_count_nothing(self, weight):
+        part = self.part(weight)
+        assert not part.counts
+        assert part.sums([2, 1, 2, 1]).tolist() == [[0, 0]]
+
+    def test_no_documents(self):
+        assert not self.part({"a": 1.0}, qid=()).counts

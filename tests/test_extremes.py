@@ -71,13 +71,15 @@ class TestWeights:
         assert (scaled * values).sum() / scaled.sum() == (plain * values).sum() / plain.sum()
 
     def test_means_of_documents_that_are_no_float(self):
-        with pytest.raises(ValueError, match="weight is 5e-324 at most: .* multiply all weights by a power of two"):
+        with pytest.raises(
+            ValueError, match=r"weight is 4.9.*e-324 at most: .* multiply all weights by a power of two"
+        ):
             judged([5e-324, 0, 5e-324, 5e-324, 0, 0])
 
     @pytest.mark.parametrize("weight", [[1e39, 1, 1], [1e-46, 1e-46, 0]])
-    @pytest.mark.parametrize("mode", ["float32_query", "float32_mean"])
+    @pytest.mark.parametrize("mode", ["float32", "float32_mean"])
     def test_beyond_32_bits(self, weight, mode):
-        with pytest.raises(ValueError, match="weight goes up to .*, which is beyond the 32-bit floats"):
+        with pytest.raises(ValueError, match=r"weight goes up to .*, which is beyond the 32-bit floats"):
             gs.evaluate(f"ndcg_exp(weights={mode})", judged(weight), SCORES).mean  # noqa: B018
 
     def test_sums_over_documents_beyond_32_bits(self):
@@ -91,7 +93,7 @@ class TestWeights:
         whole = Part(panel, labels, group=group, weight=weight, whole=True).sums(SCORES)
         assert whole[0, 0] / whole[0, 1] == pytest.approx(exact_mean(weight, [1, 1 / 2, 1]), rel=1e-15)
         some = Part(panel, labels, group=group, weight=weight)
-        with pytest.raises(ValueError, match="weight goes up to .*: sums over several parts of the data need weights"):
+        with pytest.raises(ValueError, match=r"weight goes up to .*: sums over several parts of the data need weights"):
             some.exact_sums(SCORES)
 
     def test_parts_with_ordinary_weights_add_up_as_they_are(self):
@@ -149,11 +151,11 @@ class TestLabels:
 
     @pytest.mark.parametrize("metric", ["dcg_linear", "cg", "dcg_jk@1"])
     def test_sums_that_would_overflow(self, metric):
-        with pytest.raises(ValueError, match="overflows: a gain of 1e.308 is too large to be summed"):
+        with pytest.raises(ValueError, match=r"overflows: a gain of 1e.308 is too large to be summed"):
             gs.evaluate(metric, gs.Judgments([1e308, 1e308], group=[2]), [1, 2])
 
     def test_huge_beside_tiny(self):
-        with pytest.raises(ValueError, match="ndcg_linear cannot sum gains of 1e.308 and of 1e-310"):
+        with pytest.raises(ValueError, match=r"ndcg_linear cannot sum gains of 1e.308 and of 1e-310"):
             gs.evaluate("ndcg_linear", gs.Judgments([1e308, 1e-310], group=[2]), [1, 2])
 
     def test_small_labels_beside_huge_ones_keep_their_ratio(self):

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import gainsay as gs
+from gainsay.data import RankingData
 
 BEYOND = 2**53 + 1
 """The first integer that is no float64."""
@@ -236,5 +237,5 @@ class TestNotReadyForNumpy:
             "group": lambda: gs.Judgments([0, 1], group=values),
             "scores": lambda: gs.evaluate("mrr", judgments, values),
             "model 'm': scores": lambda: gs.compare({"m": values}, judgments, ["mrr", "map"]),
-            "features": lambda: gs.RankingData(values, [0, 1], [0, 0], ["q"]),
+            "features": lambda: RankingData(values, [0, 1], [0, 0], ["q"]),
         }

@@ -100,7 +100,7 @@ def _refuse_rounded(name: str, array: np.ndarray[Any, Any]) -> None:
             at = int(np.argmax(beyond))
             raise ValueError(
                 f"{name} holds the {array.dtype} {array[at]} in row {at}: from {largest:.0f} on, several integers "
-                "become one such float; pass integers or strings (pandas makes floats of a column where an id is missing)"
+                "become one such float; pass integers or strings (pandas makes floats of ids where one is missing)"
             )
 
 

@@ -173,7 +173,8 @@ def evaluate(
     judgments : Judgments
         The labels of the documents by query.
     scores : array-like of float, shape (documents,)
-        Higher is better. -inf says that a document was judged but not retrieved.
+        Higher is better. -inf says that a document was judged but not retrieved. A pandas Series is matched with the
+        labels by its index, where they have one.
     n_jobs : int, optional
         Threads; by default the CPUs that the process may use.
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 
 from ._alignment import in_order_of, index_of, weights_in_order
-from ._arrays import identifiers, integers, nearest, numbers
+from ._arrays import identifiers, integers, nearest, numbers, refuse_unready
 from ._cached import cached_property
 from ._names import check_text
 from .ranking.layout import Layout
@@ -37,15 +37,17 @@ class Judgments:
     Parameters
     ----------
     labels : array-like, shape (documents,)
-        Relevance labels (grades), not negative; fractions and large values are fine.
+        Relevance labels (grades), not negative; fractions and large values are fine. Where they are a pandas Series,
+        all that stands by row and has an index is matched by it, scores included.
     group : array-like of int, shape (queries,), optional
         Documents per query, in the order of `labels`, as LightGBM and XGBoost take them. An entry may be 0.
     qid : array-like, shape (documents,), optional
         The query of each document: numbers or strings. Rows of a query need not be contiguous; queries are numbered
-        in order of their first row. Give exactly one of `group` and `qid`.
-    weight : array-like, shape (queries,) or (documents,), optional
-        Weights of queries (not negative, not all zero). Given one per document, as LightGBM takes them, the weight of
-        a query is the mean of its documents' weights.
+        in order of their first row, and ids that differ in Python are different queries. Give exactly one of `group` and `qid`.
+    weight : array-like, shape (queries,) or (documents,), or mapping, optional
+        Weights of queries (not negative, not all zero). A mapping, or a pandas Series whose index holds the query ids,
+        is matched by query id. Given one per document, as LightGBM takes them, the weight of a query is the mean of its
+        documents' weights.
     negative_labels : {"refuse", "allow", "zero"}
         What to do with labels below 0: refuse them with an error, keep them (then only linear gain is possible and
         NDCG may leave [0, 1]), or count them as 0 as trec_eval does.
@@ -62,8 +64,8 @@ class Judgments:
     Raises
     ------
     ValueError
-        Where lengths do not fit, groups do not sum to the number of documents, or a value is NaN, infinite or out of
-        range. The message names the argument, the value, its row and query, and what to do.
+        Where lengths or indexes do not fit, groups do not sum to the number of documents, or a value is NaN, infinite
+        or out of range. The message names the argument, the value, its row and query, and what to do.
 
     Examples
     --------
@@ -133,6 +135,7 @@ class Judgments:
         >>> gs.evaluate("mrr", gs.Judgments.from_frame(frame), frame["score"]).mean
         {'mrr': 0.75}
         """
+        refuse_unready("frame", frame)
         if isinstance(frame, Mapping) or not hasattr(frame, "columns"):
             raise TypeError(f"frame must be a DataFrame of pandas, polars or pyarrow, got {type(frame).__name__}")
         known = list(map(str, getattr(frame, "column_names", frame.columns)))
@@ -403,8 +406,8 @@ def _as_float32(weights: Floats) -> np.ndarray[Any, np.dtype[np.float32]]:
 
 def _beyond_float32(weight: float) -> ValueError:
     return ValueError(
-        f"weight goes up to {weight:g}, which is beyond the 32-bit floats that a metric with weights=float32_… keeps: "
-        "scale all weights, or take weights=query"
+        f"weight goes up to {weight:g}, which is beyond the 32-bit floats of a metric with weights=float32 or "
+        "float32_mean: scale all weights, or take weights=query"
     )
 
 

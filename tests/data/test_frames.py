@@ -176,10 +176,16 @@ class TestNamesAndCategories:
     @pytest.mark.parametrize("ids", [[1, "1", 2], ["a", "a\0", "b"]])
     def test_query_ids_that_are_one_text(self, frame, ids):
         ids = pd.Series(ids, index=frame.index, dtype=object)
-        with pytest.raises(ValueError, match="query column 'query' has .* which are one id as text"):
+        with pytest.raises(ValueError, match=r"query column 'query' has .* which are one id as text"):
             from_frame(frame.assign(query=ids), label="grade", query="query", document="url")
 
     def test_lazy_frame_of_polars(self, frame):
         polars = pytest.importorskip("polars")
         with pytest.raises(TypeError, match=r"frame is a lazy frame of polars, .*: pass frame\.collect\(\)"):
             from_frame(polars.from_pandas(frame).lazy(), label="grade", query="query")
+
+    @pytest.mark.parametrize("kind", ["int64", "Int64"])
+    def test_labels_that_no_float_holds(self, frame, kind):
+        huge = frame.assign(grade=pd.array([1, 2**53 + 1, 0], dtype=kind))
+        with pytest.raises(ValueError, match=r"label column 'grade' must lie between -2\*\*53 and 2\*\*53"):
+            from_frame(huge, label="grade", query="query", document="url")

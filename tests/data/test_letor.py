@@ -288,5 +288,5 @@ class TestSeveralFiles:
             read_letor([])
 
     def test_did_you_mean(self, files):
-        with pytest.raises(ValueError, match="shared_ids must be .*; did you mean 'separate'"):
+        with pytest.raises(ValueError, match=r"shared_ids must be .*; did you mean 'separate'"):
             read_letor(files, shared_ids="seperate")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._arrays import refuse_unready
+from .._arrays import refuse_huge, refuse_unready
 from .ranking_data import RankingData
 
 if TYPE_CHECKING:
@@ -178,6 +178,8 @@ def _or(role: str) -> str:
 def _numbers(frame: pd.DataFrame, role: str, name: Hashable) -> NDArray[np.float64]:
     """Return a numeric column in which every value must be finite."""
     values = _as_floats(frame, role, name)
+    column = _column(frame, role, name).dropna()
+    refuse_huge(f"{role} column {name!r}", np.asarray(column))
     wrong = ~np.isfinite(values)
     if wrong.any():
         value = values[np.argmax(wrong)]

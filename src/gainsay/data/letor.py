@@ -126,7 +126,7 @@ def _warn_of_alike(table: Table, shared_ids: str) -> None:
         more = f"; so are {len(found) - 1} more" if len(found) > 1 else ""
         warnings.warn(
             f"{first_place.path}, line {first_place.line}: query {shown(first_name)} and, in line {place.line}{where}, "
-            f"{shown(name)} are two queries here, but one number: XGBoost and scikit-learn read them as one query{more}",
+            f"{shown(name)} are two queries here, but one number: XGBoost and scikit-learn read one query{more}",
             stacklevel=3,
         )
 
