@@ -78,8 +78,9 @@ def _is_faithful(array: np.ndarray[Any, Any], items: Any) -> bool:
     if array.dtype.kind == "f":
         return not (np.abs(array) >= EXACT).any()
     if array.dtype.kind in "US":
-        kind, nul = (str, "\0") if array.dtype.kind == "U" else (bytes, b"\0")
-        return all(isinstance(item, kind) and not item.endswith(nul) for item in items)  # type: ignore[arg-type]
+        kind = str if array.dtype.kind == "U" else bytes
+        alike = all(issubclass(found, kind) for found in set(map(type, items)))
+        return alike and sum(map(len, items)) == int(np.char.str_len(array).sum())  # no NUL at an end is lost
     return True
 
 

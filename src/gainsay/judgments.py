@@ -43,7 +43,8 @@ class Judgments:
         Documents per query, in the order of `labels`, as LightGBM and XGBoost take them. An entry may be 0.
     qid : array-like, shape (documents,), optional
         The query of each document: numbers or strings. Rows of a query need not be contiguous; queries are numbered
-        in order of their first row, and ids that differ in Python are different queries. Give exactly one of `group` and `qid`.
+        in order of their first row, and ids that differ in Python are different queries. Give exactly one of `group`
+        and `qid`.
     weight : array-like, shape (queries,) or (documents,), or mapping, optional
         Weights of queries (not negative, not all zero). A mapping, or a pandas Series whose index holds the query ids,
         is matched by query id. Given one per document, as LightGBM takes them, the weight of a query is the mean of its
