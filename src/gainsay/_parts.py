@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ._alignment import index_of
 from .evaluation import weighted
 
 if TYPE_CHECKING:
@@ -16,6 +18,10 @@ if TYPE_CHECKING:
     from ._typing import Floats
     from .evaluation import Evaluation
     from .metrics.base import Metric
+
+
+SMALLEST, LARGEST = 2.0**-500, 2.0**500
+"""Where the largest weight of a part lies between these, its sums neither overflow nor lose digits to the range."""
 
 
 class Part:
@@ -36,15 +42,16 @@ class Part:
     ) -> None:
         self.metrics = panel.metrics
         self.evaluator = None
-        weightless = weight is not None and not np.any(weight) and not whole
+        self._whole = whole
+        weightless = weight is not None and not whole and not np.any(_values(weight))
         self.counts = len(labels) > 0 and not weightless
         """Whether any query has a document and a weight."""
         if len(labels) or whole:
-            weight = np.ones(len(weight)) if weightless else weight
+            weight = _ones_like(weight) if weightless else weight
             self.evaluator = panel.bind(labels, group=group, qid=qid, weight=weight)
             return
         for name, values in (("group", group), ("qid", qid), ("weight", weight)):
-            if values is not None and len(values):
+            if values is not None and len(values) and not isinstance(values, Mapping):
                 raise ValueError(
                     f"{name} has {len(values)} entries but there is no document: leave out queries without documents"
                 )
@@ -68,7 +75,14 @@ class Part:
     def _terms(self, metric: Metric, evaluation: Evaluation, values: Floats) -> Floats:
         if not self.counts and metric.weights != "ignore":
             return np.zeros((2, 0))
-        return np.stack(weighted(metric, evaluation.judgments, values))
+        terms = np.stack(weighted(metric, evaluation.judgments, values, scale=self._whole))
+        largest = terms[1].max(initial=0.0)
+        if not self._whole and largest and not SMALLEST <= largest <= LARGEST:
+            raise ValueError(
+                f"weight goes up to {largest:g}: sums over several parts of the data need weights between "
+                f"{SMALLEST:g} and {LARGEST:g}; multiply all of them by the same number"
+            )
+        return terms
 
     def sums(self, scores: Any) -> Floats:
         """Return the sums of w * v and of w by metric, shape (metrics, 2)."""
@@ -77,6 +91,18 @@ class Part:
     def exact_sums(self, scores: Any) -> Floats:
         """Return few rows whose sums are the exact sums of w * v and of w by metric, shape (rows, metrics, 2)."""
         return beside([exact_sum(terms) for terms in self.terms(scores)])
+
+
+def _values(weight: Any) -> Any:
+    """Return the weights themselves, where a mapping holds them by query."""
+    return list(weight.values()) if isinstance(weight, Mapping) else weight
+
+
+def _ones_like(weight: Any) -> Any:
+    """Return a weight of 1 instead of each 0."""
+    if isinstance(weight, Mapping):
+        return dict.fromkeys(weight, 1.0)
+    return np.ones(len(weight)) if index_of(weight) is None else weight + 1
 
 
 def exact_sum(terms: Floats) -> Floats:

@@ -13,7 +13,7 @@ from ._cached import cached_property
 from ._checks import check_whole
 from ._cpus import cpus
 from .coverage import BECAME, Coverage
-from .judgments import Judgments, Unjudged
+from .judgments import Judgments, Unjudged, scaled_weights
 from .metrics.base import choice
 from .metrics.names import MetricLike, parse_metrics
 from .plan import groups_of
@@ -103,7 +103,7 @@ class Evaluator:
 
     def _checked(self, scores: Any) -> tuple[np.ndarray[Any, Any], float]:
         """Return the scores, documents of a query together, and the lowest of them."""
-        values = numbers("scores", scores)
+        values = numbers("scores", self.judgments.in_row_order("scores", scores))
         if len(values) != self.judgments.documents:
             raise ValueError(
                 f"scores has {len(values)} entries but the judgments have {self.judgments.documents} documents "
@@ -209,7 +209,8 @@ def evaluate(
     judgments : Judgments
         The labels of the documents by query.
     scores : array-like of float, shape (documents,)
-        Higher is better. -inf says that a document was judged but not retrieved.
+        Higher is better. -inf says that a document was judged but not retrieved. A pandas Series is matched with the
+        labels by its index, where they have one.
     n_jobs : int, optional
         Threads; by default the CPUs that the process may use.
     unjudged : {"irrelevant", "drop"}
@@ -236,13 +237,20 @@ def evaluate(
     return Evaluator(metrics, judgments, n_jobs, unjudged=unjudged)(scores)
 
 
-def weighted(metric: Metric, judgments: Judgments, values: Floats) -> tuple[Floats, Floats]:
-    """Return w * v and w of the queries that count, from the value v of every query; their sums make the mean."""
+def weighted(metric: Metric, judgments: Judgments, values: Floats, *, scale: bool = True) -> tuple[Floats, Floats]:
+    """Return w * v and w of the queries that count, from the value v of every query; their sums make the mean.
+
+    With `scale` the weights come divided by a power of two, so that huge and tiny ones have right means. Sums that are
+    added to those of other judgments need the weights as they are.
+    """
     weights = _query_weights(metric, judgments)
     counted = ~np.isnan(values) if metric.empty == "skip" else slice(None)
     values = values[counted]
-    weights = np.ones(len(values)) if weights is None else weights[counted]
-    return weights * values, weights
+    if weights is None:
+        return values, np.ones(len(values))
+    weights = scaled_weights(weights[counted])[0] if scale else weights[counted]
+    with np.errstate(under="ignore"):
+        return weights * values, weights
 
 
 def shared_weights(metrics: Sequence[Metric], judgments: Judgments) -> Floats | None:
@@ -276,9 +284,5 @@ def _query_weights(metric: Metric, judgments: Judgments) -> Floats | None:
 
 def _mean(metric: Metric, judgments: Judgments, values: Floats) -> float:
     products, weights = weighted(metric, judgments, values)
-    with np.errstate(over="ignore"):
-        total = weights.sum()
-    if np.isinf(total):  # only the ratios of weights matter
-        products, weights = products / weights.max(), weights / weights.max()
-        total = weights.sum()
+    total = weights.sum()
     return float(products.sum() / total) if total > 0 else float("nan")

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
-from ._arrays import integers, nearest, numbers, vector
+from ._alignment import in_order_of, index_of, weights_in_order
+from ._arrays import identifiers, integers, nearest, numbers, refuse_unready, vector
 from ._cached import cached_property
 from ._names import check_text
 from .ranking.layout import Layout
@@ -38,15 +39,18 @@ class Judgments:
     Parameters
     ----------
     labels : array-like, shape (documents,)
-        Relevance labels (grades), not negative; fractions and large values are fine.
+        Relevance labels (grades), not negative; fractions and large values are fine. Where they are a pandas Series,
+        all that stands by row and has an index is matched by it, scores included.
     group : array-like of int, shape (queries,), optional
         Documents per query, in the order of `labels`, as LightGBM and XGBoost take them. An entry may be 0.
     qid : array-like, shape (documents,), optional
         The query of each document: numbers or strings. Rows of a query need not be contiguous; queries are numbered
-        in order of their first row. Give exactly one of `group` and `qid`.
-    weight : array-like, shape (queries,) or (documents,), optional
-        Weights of queries (not negative, not all zero). Given one per document, as LightGBM takes them, the weight of
-        a query is the mean of its documents' weights.
+        in order of their first row, and ids that differ in Python are different queries. Give exactly one of `group`
+        and `qid`.
+    weight : array-like, shape (queries,) or (documents,), or mapping, optional
+        Weights of queries (not negative, not all zero). A mapping, or a pandas Series whose index holds the query ids,
+        is matched by query id. Given one per document, as LightGBM takes them, the weight of a query is the mean of its
+        documents' weights.
     negative_labels : {"refuse", "allow", "zero"}
         What to do with labels below 0: refuse them with an error, keep them (then only linear gain is possible and
         NDCG may leave [0, 1]), or count them as 0 as trec_eval does.
@@ -69,8 +73,8 @@ class Judgments:
     Raises
     ------
     ValueError
-        Where lengths do not fit, groups do not sum to the number of documents, or a value is NaN, infinite or out of
-        range. The message names the argument, the value, its row and query, and what to do.
+        Where lengths or indexes do not fit, groups do not sum to the number of documents, or a value is NaN, infinite
+        or out of range. The message names the argument, the value, its row and query, and what to do.
 
     Examples
     --------
@@ -94,17 +98,18 @@ class Judgments:
         judged: Any = None,
     ) -> None:
         check_negative_labels(negative_labels)
+        self._index = next((index for index in map(index_of, (labels, qid)) if index is not None), None)
         values = numbers("labels", labels)
         if len(values) == 0:
             raise ValueError("labels is empty: there is no document to judge")
-        self.sizes, self.query_ids, self._rows = _grouping(len(values), group, qid)
-        self.judged = None if judged is None else self._checked_judged(judged, values)
+        self.sizes, self.query_ids, self._rows = _grouping(len(values), group, self.in_row_order("qid", qid))
+        self.judged = None if judged is None else self._checked_judged(self.in_row_order("judged", judged), values)
         if self.judged is not None:
             values = np.where(self.judged, values, values.dtype.type(0))
         values = self._checked_labels(values, negative_labels)
         self.levels, codes = _levels_and_codes(values)
         self._flat_codes = codes if self._rows is None else codes[self._rows]
-        self.weights, self._document_weights = self._checked_weights(weight)
+        self.weights, self._document_weights = self._checked_weights(weight, group)
         for array in (self.sizes, self.query_ids, self.weights, self.levels, self._flat_codes, self.judged):
             if array is not None:
                 array.flags.writeable = False
@@ -147,6 +152,7 @@ class Judgments:
         >>> gs.evaluate("mrr", gs.Judgments.from_frame(frame), frame["score"]).mean
         {'mrr': 0.75}
         """
+        refuse_unready("frame", frame)
         if isinstance(frame, Mapping) or not hasattr(frame, "columns"):
             raise TypeError(f"frame must be a DataFrame of pandas, polars or pyarrow, got {type(frame).__name__}")
         known = list(map(str, getattr(frame, "column_names", frame.columns)))
@@ -226,7 +232,7 @@ class Judgments:
         for name in ("layout", "whether_judged", "condensed"):
             condensed.__dict__.pop(name, None)
         condensed.sizes = np.bincount(self._query_of_document()[kept], minlength=self.queries)
-        condensed.judged = condensed._rows = condensed._document_weights = None
+        condensed.judged = condensed._rows = condensed._document_weights = condensed._index = None
         left = self._flat_codes[kept]
         there = np.unique(left)
         condensed.levels = self.levels[there]
@@ -251,6 +257,16 @@ class Judgments:
         """Return one value per document so that the documents of each query stand together."""
         return values if self._rows is None else values[self._rows]
 
+    def in_row_order(self, name: str, values: Any) -> Any:
+        """Return values of the documents by row: a pandas object matched by the index of labels, or of qid.
+
+        Raises
+        ------
+        ValueError
+            Where its index cannot be matched with theirs; the message calls it `name`.
+        """
+        return in_order_of(self._index, name, values)
+
     def query_of_row(self, row: int) -> Any:
         """Return the id of the query to which document `row` (in the caller's order) belongs."""
         position = row if self._rows is None else int(np.flatnonzero(self._rows == row)[0])
@@ -272,11 +288,14 @@ class Judgments:
         if self.weights is None:
             return None
         if not mean:
-            return self.weights.astype(np.float32).astype(np.float64)
+            return _as_float32(self.weights).astype(np.float64)
         documents = self._document_weights
         if documents is None:
             documents = np.repeat(self.weights, self.sizes)
-        sums = self.layout.sequential_sums(documents.astype(np.float32))
+        with np.errstate(over="ignore"):
+            sums = self.layout.sequential_sums(_as_float32(documents))
+        if np.isinf(sums).any():
+            raise _beyond_float32(documents.max())
         return (sums / np.maximum(self.sizes, 1).astype(np.float32)).astype(np.float64)
 
     def _checked_labels(self, values: np.ndarray[Any, Any], negative_labels: str) -> np.ndarray[Any, Any]:
@@ -319,11 +338,14 @@ class Judgments:
             )
         return given.copy()
 
-    def _checked_weights(self, weight: Any) -> tuple[Floats | None, Floats | None]:
+    def _checked_weights(self, weight: Any, group: Any) -> tuple[Floats | None, Floats | None]:
         """Return the weights of queries and, where they were given, of documents, those of a query together."""
         if weight is None:
             return None, None
-        weights = numbers("weight", weight).astype(np.float64)
+        names = index_of(group)
+        known = self.query_ids if names is None else names
+        ordered = weights_in_order(weight, known, self.documents, self._index, numbered=group is not None)
+        weights = numbers("weight", ordered).astype(np.float64)
         if len(weights) not in (self.queries, self.documents):
             raise ValueError(
                 f"weight has {len(weights)} entries; it must have one per query ({self.queries}) "
@@ -338,8 +360,17 @@ class Judgments:
         if len(weights) == self.queries:
             return weights, None
         weights = self.by_query(weights)
-        totals = np.bincount(self._query_of_document(), weights=weights, minlength=self.queries)
-        return totals / np.maximum(self.sizes, 1), weights
+        scaled, exponent = scaled_weights(weights)
+        totals = np.bincount(self._query_of_document(), weights=scaled, minlength=self.queries)
+        means = totals / np.maximum(self.sizes, 1)
+        with np.errstate(under="ignore"):
+            found = np.ldexp(means, exponent)
+        if (np.ldexp(found, -exponent) != means).any() and exponent < SMALLEST_EXPONENT:
+            raise ValueError(
+                f"weight is {weights.max():g} at most: the means of so small numbers by query are no longer exact; "
+                "multiply all weights by a power of two"
+            )
+        return found, weights
 
     def _query_of_document(self) -> Integers:
         return np.repeat(np.arange(self.queries), self.sizes)
@@ -361,7 +392,7 @@ def _grouping(documents: int, group: Any, qid: Any) -> tuple[Integers, np.ndarra
             "for a single query pass group=[len(labels)]"
         )
     if qid is not None:
-        return _from_qid(documents, vector("qid", qid))
+        return _from_qid(documents, identifiers("qid", qid))
     sizes = integers("group", group)
     if len(sizes) and sizes.min() < 0:
         at = int(np.argmin(sizes))
@@ -425,6 +456,40 @@ def _factorize(keys: np.ndarray[Any, Any]) -> tuple[Integers, np.ndarray[Any, An
     number = np.empty(len(order), dtype=np.int64)
     number[order] = np.arange(len(order))
     return number[inverse.ravel()], distinct[order]
+
+
+SMALLEST_EXPONENT = -960
+"""Below 2**-960 the mean of a query's document weights may be no normal number any more."""
+
+
+def scaled_weights(weights: Floats) -> tuple[Floats, int]:
+    """Return weights times a power of two such that the largest lies between 1/2 and 1, and the exponent taken out.
+
+    No sum of them overflows or is too small to be exact, and since a power of two changes no digit, means over ordinary
+    weights stay the same to the last bit.
+
+    >>> scaled_weights(np.array([3.0, 6.0]))
+    (array([0.375, 0.75 ]), 3)
+    """
+    exponent = int(np.frexp(weights.max(initial=0.0))[1])
+    with np.errstate(under="ignore"):  # what is lost is less than a 2**-1022th of the largest
+        return np.ldexp(weights, -exponent), exponent
+
+
+def _as_float32(weights: Floats) -> np.ndarray[Any, np.dtype[np.float32]]:
+    """Return weights as 32-bit floats, as a library keeps them; raise where it could not."""
+    with np.errstate(over="ignore", under="ignore"):
+        narrow = weights.astype(np.float32)
+    if np.isinf(narrow).any() or not narrow.any():
+        raise _beyond_float32(weights.max())
+    return narrow
+
+
+def _beyond_float32(weight: float) -> ValueError:
+    return ValueError(
+        f"weight goes up to {weight:g}, which is beyond the 32-bit floats of a metric with weights=float32 or "
+        "float32_mean: scale all weights, or take weights=query"
+    )
 
 
 def _levels_and_codes(values: np.ndarray[Any, Any]) -> tuple[Floats, Codes]:

@@ -219,7 +219,10 @@ def _table(name: str, data: Any, value: str, empty: bool = False) -> pd.DataFram
     if isinstance(data, Mapping):
         rows = list(_triples(name, data, value))
         check_ids(name, rows)
-        frame = pd.DataFrame(rows, columns=["query", "document", value])
+        _refuse_merged_ids(name, rows)
+        given = numbers(f"{name}'s {value}", [row[2] for row in rows])  # before pandas makes floats of them
+        frame = pd.DataFrame([row[:2] for row in rows], columns=["query", "document"], dtype=object)
+        frame[value] = given
     elif hasattr(data, "to_pandas") or isinstance(data, pd.DataFrame):
         frame = _renamed(name, data if isinstance(data, pd.DataFrame) else data.to_pandas(), value)
     else:
@@ -242,6 +245,14 @@ def _table(name: str, data: Any, value: str, empty: bool = False) -> pd.DataFram
         at = frame[twice].iloc[0]
         raise ValueError(f"{name} has document {at['document']!r} of query {at['query']!r} more than once")
     return frame
+
+
+def _refuse_merged_ids(name: str, rows: list[tuple[Any, Any, Any]]) -> None:
+    """Raise where two queries of a mapping have one id as text, such as 1 and "1"."""
+    seen: dict[str, Any] = {}
+    for query in dict.fromkeys(row[0] for row in rows):
+        if seen.setdefault(str(query), query) != query:
+            raise ValueError(f"{name} has the queries {seen[str(query)]!r} and {query!r}, which are one id as text")
 
 
 def _triples(name: str, data: Mapping[Any, Any], value: str) -> Iterator[tuple[Any, Any, Any]]:

@@ -38,14 +38,14 @@ def test_named_features_in_the_order_given(frame):
 
 @pytest.mark.parametrize("ids", [["b", "a", "b"], [1.5, 0.5, 1.5], pd.Categorical(["b", "a", "b"])])
 def test_query_ids_of_any_type(frame, ids):
-    data = from_frame(frame.assign(query=ids), label="grade", query="query")
+    data = from_frame(frame.assign(query=ids), label="grade", query="query", document="url")
     assert (data.qid.tolist(), data.query_ids.tolist()) == ([0, 1, 0], [str(ids[0]), str(ids[1])])
 
 
 def test_narrow_columns_stay_narrow(frame):
     narrow = frame.astype({"bm25": "float32"})
     assert from_frame(narrow, label="grade", query="query", features=["bm25"]).features.dtype == np.float32
-    assert from_frame(narrow, label="grade", query="query").features.dtype == np.float64
+    assert from_frame(narrow, label="grade", query="query", document="url").features.dtype == np.float64
 
 
 def test_nullable_and_boolean_columns(frame):
@@ -74,7 +74,7 @@ def test_anything_with_to_pandas(frame):
         def to_pandas(self):
             return frame
 
-    assert len(from_frame(Foreign(), label="grade", query="query").labels) == 3
+    assert len(from_frame(Foreign(), label="grade", query="query", document="url").labels) == 3
 
 
 @pytest.mark.parametrize(
@@ -119,3 +119,73 @@ def test_what_is_no_frame():
 def test_an_empty_frame(frame):
     with pytest.raises(ValueError, match="frame has no rows"):
         from_frame(frame.iloc[:0], label="grade", query="query")
+
+
+class TestNamesAndCategories:
+    @pytest.fixture
+    def shops(self, frame):
+        return frame.drop(columns="url").assign(shop=pd.Categorical(["b", None, "a"], categories=["b", "c", "a"]))
+
+    def test_names_are_kept(self, frame):
+        data = from_frame(frame, label="grade", query="query", document="url", weight="weight")
+        assert data.feature_names == ("bm25", "clicks")
+
+    def test_names_that_are_no_text(self, frame):
+        assert from_frame(
+            frame.rename(columns={"bm25": 5}), label="grade", query="query", features=[5]
+        ).feature_names == ("5",)
+
+    def test_categories_are_features(self, shops):
+        data = from_frame(shops, label="grade", query="query")
+        assert data.feature_names == ("bm25", "clicks", "weight", "shop")
+        assert data.categories == {"shop": ("b", "c", "a")}
+        np.testing.assert_array_equal(data.features[:, 3], [0, np.nan, 2])
+
+    def test_the_frame_of_features(self, shops):
+        features = from_frame(shops, label="grade", query="query", features=["shop", "bm25"]).feature_frame()
+        pd.testing.assert_frame_equal(features, shops[["shop", "bm25"]].reset_index(drop=True), check_categorical=True)
+
+    def test_of_polars(self, shops):
+        polars = pytest.importorskip("polars")
+        data = from_frame(polars.from_pandas(shops), label="grade", query="query")
+        assert [data.categories["shop"][int(code)] for code in data.features[[0, 2], 3]] == ["b", "a"]
+
+    def test_of_pyarrow(self, shops):
+        pyarrow = pytest.importorskip("pyarrow")
+        data = from_frame(pyarrow.Table.from_pandas(shops), label="grade", query="query")
+        assert data.categories == {"shop": ("b", "c", "a")}
+
+    def test_what_is_left_out_is_said(self, frame):
+        with pytest.warns(
+            UserWarning, match=r"are no features: 'url' \((str|object)\); name the features as features="
+        ):
+            from_frame(frame, label="grade", query="query")
+
+    def test_categories_that_no_model_file_holds(self, frame):
+        cut = frame.assign(shop=pd.cut(frame["clicks"], 2))
+        with pytest.raises(
+            TypeError, match="the categories of feature 'shop' must be strings or numbers, got Interval"
+        ):
+            from_frame(cut, label="grade", query="query", features=["shop"])
+
+    def test_two_names_that_are_one_text(self, frame):
+        both = frame.rename(columns={"bm25": 1, "clicks": "1"})
+        with pytest.raises(ValueError, match="feature_names holds '1' twice, at 0 and 1"):
+            from_frame(both, label="grade", query="query", features=[1, "1"])
+
+    @pytest.mark.parametrize("ids", [[1, "1", 2], ["a", "a\0", "b"]])
+    def test_query_ids_that_are_one_text(self, frame, ids):
+        ids = pd.Series(ids, index=frame.index, dtype=object)
+        with pytest.raises(ValueError, match=r"query column 'query' has .* which are one id as text"):
+            from_frame(frame.assign(query=ids), label="grade", query="query", document="url")
+
+    def test_lazy_frame_of_polars(self, frame):
+        polars = pytest.importorskip("polars")
+        with pytest.raises(TypeError, match=r"frame is a lazy frame of polars, .*: pass frame\.collect\(\)"):
+            from_frame(polars.from_pandas(frame).lazy(), label="grade", query="query")
+
+    @pytest.mark.parametrize("kind", ["int64", "Int64"])
+    def test_labels_that_no_float_holds(self, frame, kind):
+        huge = frame.assign(grade=pd.array([1, 2**53 + 1, 0], dtype=kind))
+        with pytest.raises(ValueError, match=r"label column 'grade' must lie between -2\*\*53 and 2\*\*53"):
+            from_frame(huge, label="grade", query="query", document="url")

@@ -74,8 +74,9 @@ def test_nan_is_a_missing_value(write):
 
 
 def test_a_query_id_is_kept_as_it_is_written(write):
-    data = read_letor(write("1 qid:007 1:1\n1 qid:7 1:1\n1 qid:NA 1:1\n1 qid:čaj 1:1\n1 qid:" + "9" * 80 + " 1:1\n"))
-    assert data.query_ids.tolist() == ["007", "7", "NA", "čaj", "9" * 80]
+    path = write("1 qid:007 1:1\n1 qid:8 1:1\n1 qid:NA 1:1\n1 qid:čaj 1:1\n1 qid:" + "9" * 80 + " 1:1\n")
+    data = read_letor(path)
+    assert data.query_ids.tolist() == ["007", "8", "NA", "čaj", "9" * 80]
 
 
 def test_rows_of_a_query_need_not_be_contiguous(write):
@@ -202,3 +203,90 @@ def test_wrong_arguments(write, arguments, error, message):
 def test_a_missing_file_is_the_usual_error(tmp_path):
     with pytest.raises(FileNotFoundError):
         read_letor(tmp_path / "none.txt")
+
+
+class TestIdsThatAreOneNumber:
+    def test_a_warning_names_both_lines(self, write):
+        path = write("1 qid:1 1:1\n\n# a comment\n0 qid:01 1:2\n2 qid:1 1:3\n")
+        said = r"line 1: query '1' and, in line 4, '01' are two queries here, but one number: XGBoost and scikit-learn"
+        with pytest.warns(UserWarning, match=said):
+            data = read_letor(path)
+        assert (data.qid.tolist(), data.query_ids.tolist()) == ([0, 1, 0], ["1", "01"])
+
+    def test_as_scikit_learn_reads_them(self, write):
+        svmlight = pytest.importorskip("sklearn.datasets")
+        _, _, qid = svmlight.load_svmlight_file(str(write("1 qid:1 1:1\n0 qid:01 1:2\n")), query_id=True)
+        assert qid.tolist() == [1, 1]
+
+    @pytest.mark.parametrize("ids", [("+5", "5"), ("1.0", "1"), ("-02", "-2"), ("0", "-0"), ("00", "0.")])
+    def test_other_ways_to_write_one_number(self, write, ids):
+        with pytest.warns(UserWarning, match="but one number"):
+            read_letor(write("".join(f"1 qid:{name} 1:1\n" for name in ids)))
+
+    def test_the_first_of_many(self, write):
+        with pytest.warns(UserWarning, match="line 1: query '1' and, in line 3, '01' .*; so are 1 more"):
+            read_letor(write("".join(f"1 qid:{name} 1:1\n" for name in ("1", "2", "01", "002"))))
+
+    def test_texts_and_other_numbers_are_not_alike(self, write):
+        ids = ["1", "10", "-1", "a1", "a01", "1e1", ".", "1.5", "01.5"]
+        data = read_letor(write("".join(f"1 qid:{name} 1:1\n" for name in ids)))
+        assert data.query_ids.tolist() == ids
+
+    def test_lines_of_a_chunk_read_line_by_line(self, write):
+        with pytest.warns(UserWarning, match="line 1: query '1' and, in line 3, '01'"):
+            read_letor(write(f"1 qid:1 1:1\n1 qid:{'x' * 90} 1:1\n1 qid:01 1:1\n"))
+
+
+class TestSeveralFiles:
+    @pytest.fixture
+    def files(self, tmp_path):
+        texts = ["2 qid:1 1:1 # docid = a\n0 qid:2 1:2 # docid = b\n", "1 qid:3 1:3 3:4 # docid = c\n"]
+        paths = [tmp_path / f"{number}.txt" for number in range(2)]
+        for path, text in zip(paths, texts, strict=True):
+            path.write_text(text)
+        return paths
+
+    def test_rows_one_file_after_the_other(self, files):
+        data = read_letor(files)
+        assert data.features.tolist() == [[1, 0, 0], [2, 0, 0], [3, 0, 4]]
+        assert (data.labels.tolist(), data.qid.tolist()) == ([2, 0, 1], [0, 1, 2])
+        assert (data.query_ids.tolist(), data.document_ids) == (["1", "2", "3"], ("a", "b", "c"))
+
+    def test_a_query_in_two_files_is_refused_with_both_lines(self, files):
+        files[1].write_text("\n1 qid:3 1:3\n1 qid:2 1:3\n")
+        with pytest.raises(
+            ValueError, match=r"1\.txt, line 3: query '2' stands in .*0\.txt, line 2, too: pass shared_ids="
+        ):
+            read_letor(files)
+
+    @pytest.mark.parametrize(
+        ("shared_ids", "qid", "ids"), [("separate", [0, 1, 2], ["1", "2", "2"]), ("join", [0, 1, 1], ["1", "2"])]
+    )
+    def test_what_a_query_in_two_files_means(self, files, shared_ids, qid, ids):
+        files[1].write_text("1 qid:2 1:3\n")
+        data = read_letor(files, shared_ids=shared_ids)
+        assert (data.qid.tolist(), data.query_ids.tolist()) == (qid, ids)
+
+    def test_ids_of_one_number_in_two_files(self, files):
+        files[1].write_text("1 qid:02 1:3\n")
+        with pytest.warns(UserWarning, match=r"0\.txt, line 2: query '2' and, in line 1 of .*1\.txt, '02' are two"):
+            read_letor(files)
+        assert len(read_letor(files, shared_ids="separate").query_ids) == 3  # without a warning
+
+    def test_an_empty_file_among_them(self, files):
+        files[0].write_text("\n")
+        with pytest.raises(ValueError, match=r"0\.txt: the file holds no documents"):
+            read_letor(files)
+
+    def test_an_error_names_its_file(self, files):
+        files[1].write_text("1 qid:9 1:x\n")
+        with pytest.raises(ValueError, match=r"1\.txt, line 1: the feature value 'x'"):
+            read_letor(files)
+
+    def test_no_file(self):
+        with pytest.raises(ValueError, match="path is an empty list"):
+            read_letor([])
+
+    def test_did_you_mean(self, files):
+        with pytest.raises(ValueError, match=r"shared_ids must be .*; did you mean 'separate'"):
+            read_letor(files, shared_ids="seperate")

@@ -68,8 +68,9 @@ def compare(
         See `parse_metrics`. By default both NDCGs at 10, and `ndcg_jk@10`, `map` and `mrr` as witnesses. A metric that
         skips queries without relevant documents (``empty=skip``) is compared on its own queries, the others on theirs;
         what is said of both primary metrics together is about the queries that both have.
-    features : array-like, optional
-        What models predict from, one row per document.
+    features : array-like, sparse matrix, DataFrame or RankingData, optional
+        What models predict from, one row per document, in the order of the labels. Ranking data hand their names and
+        categories on to the models.
     iteration : int or mapping of name to int, optional
         With how many boosting rounds, counted from 1, all models or the named ones are to predict instead.
     primary : two metrics, optional
@@ -106,7 +107,9 @@ def compare(
     leading = chosen[:2] if primary is None else parse_metrics(primary)
     evaluator = Evaluator(chosen, judgments, unjudged=unjudged)
     weights = shared_weights(chosen, judgments)
-    scores, iterations = read_predictions(models, judgments.documents, features, iteration)
+    features = judgments.in_row_order("features", features)
+    matched = judgments.in_row_order
+    scores, iterations = read_predictions(models, judgments.documents, features, iteration, matched)
     values = np.empty((len(chosen), judgments.queries, len(scores)))
     for column, (name, predicted) in enumerate(scores.items()):
         try:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..judgments import scaled_weights
 from ..metrics.base import whole_number
 from ..metrics.names import parse_metrics
 from .contributions import grades_of, plain_label
@@ -71,9 +72,10 @@ def contradictory_queries(
     common = ~np.isnan(np.concatenate(list(values.values()), axis=1)).any(axis=1)
     queries = np.flatnonzero(rankings.counted)[common]
     weights = rankings.weights[queries]
+    scaled, _ = scaled_weights(weights)
     one, other = (_difference(table[common]) for table in values.values())
     strength = np.where(one * other < 0, np.minimum(np.abs(one), np.abs(other)), 0.0)
-    pull = np.sign(one) * strength * weights / (weights.mean() or 1.0)
+    pull = np.sign(one) * strength * scaled / (scaled.mean() or 1.0)
     chosen = np.argsort(-np.abs(pull), kind="stable")[:limit]
     chosen = chosen[pull[chosen] != 0]
     judgments, shown = rankings.judgments, queries[chosen]

@@ -10,6 +10,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
+from ..data import RankingData
+from ..data._features import as_matrix, is_sparse
+
 __all__ = ["Iteration", "predict"]
 
 
@@ -70,7 +73,7 @@ def predict(model: Any, features: Any, rounds: int | None = None) -> tuple[Any, 
     ----------
     model : object with a `predict` method
         Boosters of LightGBM, XGBoost and CatBoost, and their estimators, are known as such.
-    features : array-like
+    features : array-like, sparse matrix, DataFrame or RankingData
         One row per document.
     rounds : int, optional
         With how many boosting rounds; by default those up to the model's best iteration, or all.
@@ -81,6 +84,7 @@ def predict(model: Any, features: Any, rounds: int | None = None) -> tuple[Any, 
         Where `rounds` is given and the model is no booster, or has fewer.
     """
     known = {"lightgbm": _lightgbm, "xgboost": _xgboost, "catboost": _catboost}
+    features = _as_input(model, features)
     library = next((name for kind in type(model).__mro__ if (name := kind.__module__.partition(".")[0]) in known), None)
     booster = None if library is None else known[library](model, features)
     if booster is None:
@@ -101,6 +105,27 @@ def predict(model: Any, features: Any, rounds: int | None = None) -> tuple[Any, 
     return booster.predict(booster.best), Iteration(booster.best, booster.held, "best")
 
 
+def _as_input(model: Any, features: Any) -> Any:
+    """Return features as the model takes them: XGBoost's own boosters want a DMatrix, ranking data know their names."""
+    names = None
+    if is_sparse(features):
+        features = as_matrix(features)  # LightGBM knows no csr_array
+    if isinstance(features, RankingData):
+        names = features.feature_names
+        named = names is not None and not is_sparse(features.features)
+        features = features.feature_frame() if named else features.features
+    if hasattr(type(model), "num_boosted_rounds"):
+        import xgboost
+
+        if isinstance(features, xgboost.DMatrix):
+            return features
+        if not hasattr(features, "columns"):  # an array has no names that could differ from the model's
+            known = {"feature_names": names or model.feature_names, "feature_types": model.feature_types}
+            return xgboost.DMatrix(features, **known, enable_categorical=True)
+        return xgboost.DMatrix(features, enable_categorical=True)
+    return features
+
+
 def _lightgbm(model: Any, features: Any) -> _Booster | None:
     if hasattr(type(model), "current_iteration"):
         booster = model
@@ -117,23 +142,21 @@ def _lightgbm(model: Any, features: Any) -> _Booster | None:
 
 
 def _xgboost(model: Any, features: Any) -> _Booster | None:
-    import xgboost
-
-    given = features
-    if hasattr(type(model), "num_boosted_rounds"):  # XGBoost's own boosters want a DMatrix
+    if hasattr(type(model), "num_boosted_rounds"):
         booster = model
-        given = features if isinstance(features, xgboost.DMatrix) else xgboost.DMatrix(features)
     elif hasattr(type(model), "get_booster"):
         booster = model.get_booster()  # which says if it is not fitted
     else:
         return None
     held, best = booster.num_boosted_rounds(), booster.attr("best_iteration")
     if json.loads(booster.save_config())["learner"]["gradient_booster"]["name"] == "gblinear":
-        return _Booster(held, None, lambda rounds: model.predict(given), "a linear booster keeps its last state only")
+        return _Booster(
+            held, None, lambda rounds: model.predict(features), "a linear booster keeps its last state only"
+        )
     return _Booster(
         held,
         None if best is None else int(best) + 1,
-        lambda rounds: model.predict(given, iteration_range=(0, rounds)),
+        lambda rounds: model.predict(features, iteration_range=(0, rounds)),
     )
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._arrays import nearest, numbers
+from .._arrays import nearest, numbers, refuse_unready
 from .._checks import check_whole
 from .._names import check_name
 from .iterations import predict
@@ -19,7 +19,11 @@ if TYPE_CHECKING:
 
 
 def read_predictions(
-    models: Any, documents: int, features: Any = None, iteration: int | Mapping[str, int] | None = None
+    models: Any,
+    documents: int,
+    features: Any = None,
+    iteration: int | Mapping[str, int] | None = None,
+    in_row_order: Callable[[str, Any], Any] | None = None,
 ) -> tuple[dict[str, Floats], dict[str, Iteration]]:
     """Return one array of scores per model, and after which boosting round each booster predicted.
 
@@ -30,10 +34,12 @@ def read_predictions(
         predict with the rounds up to their best iteration, where they have one.
     documents : int
         How many scores each must have.
-    features : array-like, optional
+    features : array-like, sparse matrix or RankingData, optional
         What models predict from, one row per document.
     iteration : int or mapping of name to int, optional
         With how many boosting rounds all models, or the named ones, are to predict instead.
+    in_row_order : function, optional
+        `Judgments.in_row_order`: matches scores of pandas with the labels.
 
     Raises
     ------
@@ -63,6 +69,8 @@ def read_predictions(
     for name, source in models.items():
         try:
             values, after = _scores(source, features, rounds.get(name))
+            if in_row_order is not None:
+                values = in_row_order("scores", values)
             scores = numbers("scores", values).astype(np.float64)
         except (ValueError, TypeError, OSError) as error:
             raise type(error)(f"model {name!r}: {error}") from None
@@ -94,11 +102,13 @@ def _rounds_by_name(iteration: Any, names: list[str]) -> dict[str, int]:
 
 def _scores(source: Any, features: Any, rounds: int | None) -> tuple[Any, Iteration | None]:
     """Return scores as they come, and after which round where a booster made them."""
+    path = isinstance(source, str | PathLike)
+    if not path:
+        refuse_unready("scores", source)
     if hasattr(source, "predict"):
         if features is None:
             raise ValueError("it is a model, which predicts from features: pass features=, one row per document")
         return predict(source, features, rounds)
-    path = isinstance(source, str | PathLike)
     if not path and np.ndim(source) == 0:
         raise TypeError(
             f"it is neither scores nor a path nor a model with a predict method, but {type(source).__name__}"

@@ -12,7 +12,7 @@ import pandas as pd
 from dask.base import compute
 from dask.delayed import delayed
 
-from .._arrays import vector
+from .._arrays import identifiers
 from .partitions import partitions, tree
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def require_whole_queries(qid: Any) -> None:
 
 
 def _seen(qid: Any) -> Seen:
-    return Seen.of(pd.unique(vector("qid", qid)))
+    return Seen.of(pd.unique(identifiers("qid", qid)))
 
 
 def raise_if_split(repeated: Hashes, qid_parts: Sequence[Any]) -> None:
@@ -101,7 +101,7 @@ def raise_if_split(repeated: Hashes, qid_parts: Sequence[Any]) -> None:
 
 
 def _with_hashes(qid: Any, hashes: Hashes) -> list[Any]:
-    ids = pd.unique(vector("qid", qid))
+    ids = pd.unique(identifiers("qid", qid))
     found: list[Any] = ids[np.isin(hashed(ids), hashes)].tolist()
     return found
 

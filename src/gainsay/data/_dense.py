@@ -56,7 +56,7 @@ def _parse_chunk(chunk: Chunk, separator: bytes, layout: Layout, width: int | No
         features = table[:, 1:].astype(layout.dtype)
     if not np.isfinite(table[:, 0]).all() or np.isinf(features).any():
         return None
-    return Rows(table[:, 0].copy(), features, [], _NO_QUERIES, None)
+    return Rows(table[:, 0].copy(), features, [], _NO_QUERIES, _NO_QUERIES, None)
 
 
 def _parse_lines(path: StrPath, chunk: Chunk, separator: bytes, layout: Layout, width: int | None) -> Rows:
@@ -79,4 +79,4 @@ def _parse_lines(path: StrPath, chunk: Chunk, separator: bytes, layout: Layout, 
         width = len(values)
         table.append(values)
     features = np.array(table, dtype=layout.dtype).reshape(len(labels), width or 0)
-    return Rows(np.array(labels, dtype=np.float64), features, [], _NO_QUERIES, None)
+    return Rows(np.array(labels, dtype=np.float64), features, [], _NO_QUERIES, _NO_QUERIES, None)

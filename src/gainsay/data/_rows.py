@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from ._text import StrPath
+from ._text import StrPath, at_line, shown
 
 Floats: TypeAlias = NDArray[np.floating[Any]]
 
@@ -54,31 +54,55 @@ class Rows:
     """The query id of each run of rows; empty for files without queries."""
     query_runs: NDArray[np.int64]
     """The number of rows of each run."""
+    query_lines: NDArray[np.int64]
+    """The number of the line of the first row of each run."""
     document_ids: list[str] | None
     """One id per row; None where a row has none."""
 
 
+class Place(NamedTuple):
+    """Where something stands first."""
+
+    path: str
+    line: int
+
+
 @dataclass(frozen=True, slots=True)
 class Table:
-    """All rows of a file."""
+    """All rows of a file, or of several."""
 
     labels: NDArray[np.float64]
     features: Floats
     qid: NDArray[np.int64]
     query_ids: list[str]
+    query_places: list[Place]
     document_ids: tuple[str, ...] | None
 
 
 class TableBuilder:
-    """Collects the rows of the chunks, in file order, and joins them at the end."""
+    """Collects the rows of the chunks, in file order, and joins them at the end.
 
-    def __init__(self, path: StrPath, layout: Layout, max_bytes: int) -> None:
+    `shared_ids` says what it means where a query id stands in several files: "refuse", "join" or "separate".
+    """
+
+    def __init__(self, path: StrPath, layout: Layout, max_bytes: int, shared_ids: str = "refuse") -> None:
         self._path = path
         self._layout = layout
         self._max_bytes = max_bytes
+        self._queries = _Queries(shared_ids)
         self._parts: list[Rows] = []
-        self._rows = 0
+        self._rows = self._before = 0
         self._width = layout.features or 0
+
+    def begin(self, path: StrPath) -> None:
+        """Say that the rows to come are those of another file."""
+        self._path, self._before = path, self._rows
+        self._queries.begin(os.fspath(path))
+
+    def end(self) -> None:
+        """Raise where the file had no rows."""
+        if self._rows == self._before:
+            raise ValueError(f"{os.fspath(self._path)}: the file holds no documents")
 
     def reserve(self, rows: int, width: int) -> int:
         """Return the width of the next block of features, or raise where the table would grow beyond the limit.
@@ -100,14 +124,14 @@ class TableBuilder:
         """Append the rows of one chunk, if there are any: a chunk of blank lines says nothing about ids."""
         if rows.labels.size:
             self._parts.append(rows)
+            self._queries.add(rows)
 
     def build(self) -> Table:
         """Join everything; the parts are let go as they are copied, so that memory does not double."""
         parts, self._parts = self._parts, []
         if not self._rows:
             raise ValueError(f"{os.fspath(self._path)}: the file holds no documents")
-        qid, query_ids = _encode([(part.query_ids, part.query_runs) for part in parts])
-        self._check_ids(query_ids)
+        self._check_ids(self._queries.ids)
         labels = np.concatenate([part.labels for part in parts])
         documents = [part.document_ids for part in parts if part.document_ids is not None]
         complete = len(documents) == len(parts)
@@ -118,7 +142,7 @@ class TableBuilder:
             features[end - len(block) : end, : block.shape[1]] = block
             end -= len(block)
         document_ids = tuple(name for names in documents for name in names) if complete else None
-        return Table(labels, features, qid, query_ids, document_ids)
+        return Table(labels, features, self._queries.codes(), self._queries.ids, self._queries.places, document_ids)
 
     def _check_ids(self, query_ids: list[str]) -> None:
         """Raise where one overlong id would blow up the array of ids, in which all take the room of the longest."""
@@ -131,11 +155,43 @@ class TableBuilder:
             )
 
 
-def _encode(runs: list[tuple[list[str], NDArray[np.int64]]]) -> tuple[NDArray[np.int64], list[str]]:
-    """Return the code of every row's query, numbered in order of first appearance, and the ids."""
-    codes: dict[str, int] = {}
-    parts = []
-    for names, lengths in runs:
-        numbers = [codes.setdefault(name, len(codes)) for name in names]
-        parts.append(np.repeat(np.array(numbers, dtype=np.int64), lengths))
-    return np.concatenate(parts), list(codes)
+class _Queries:
+    """The code of every row's query, numbered in order of first appearance, and where each query appears first."""
+
+    def __init__(self, shared_ids: str) -> None:
+        self.ids: list[str] = []
+        self.places: list[Place] = []
+        self._shared_ids = shared_ids
+        self._path = ""
+        self._known: dict[str, int] = {}
+        self._codes: list[NDArray[np.int64]] = []
+
+    def begin(self, path: str) -> None:
+        """Go on with another file."""
+        self._path = path
+        if self._shared_ids == "separate":
+            self._known = {}
+
+    def add(self, rows: Rows) -> None:
+        """Take the rows of a chunk; raise where a query stands in an earlier file and nobody said what that means."""
+        runs = []
+        for name, line in zip(rows.query_ids, rows.query_lines.tolist(), strict=True):
+            code = self._known.get(name)
+            if code is None:
+                code = self._known[name] = len(self.ids)
+                self.ids.append(name)
+                self.places.append(Place(self._path, line))
+            elif self._shared_ids == "refuse" and self.places[code].path != self._path:
+                raise at_line(
+                    self._path,
+                    line,
+                    f"query {shown(name)} stands in {self.places[code].path}, line {self.places[code].line}, too: pass "
+                    "shared_ids='separate' where each file counts its own queries, 'join' where a query may go on in "
+                    "another file",
+                )
+            runs.append(code)
+        self._codes.append(np.repeat(np.array(runs, dtype=np.int64), rows.query_runs))
+
+    def codes(self) -> NDArray[np.int64]:
+        """Return the code of every row."""
+        return np.concatenate(self._codes)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -19,15 +19,26 @@ from ._numbers import INDEX_DIGITS, PADDING, Bytes, Positions, padded, parse_ind
 from ._rows import Floats, Layout, Rows, Table, TableBuilder
 from ._text import Chunk, StrPath, at_line, numbered_lines, shown
 
+_NONE = np.zeros(0, dtype=np.int64)
 _DOCUMENT = re.compile(rb"\bdocid\s*=\s*(\S+)")
 
 
 def read_rows(path: StrPath, chunks: Iterable[Chunk], layout: Layout, max_bytes: int) -> Table:
     """Read all rows of the chunks of one file."""
-    builder = TableBuilder(path, layout, max_bytes)
-    for chunk in chunks:
-        rows = _parse_chunk(chunk, layout, builder) or _parse_lines(path, chunk, layout, builder)
-        builder.add(rows)
+    return read_files([(path, chunks)], layout, max_bytes)
+
+
+def read_files(
+    files: Sequence[tuple[StrPath, Iterable[Chunk]]], layout: Layout, max_bytes: int, shared_ids: str = "refuse"
+) -> Table:
+    """Read all rows of several files, each with its chunks, into one table."""
+    builder = TableBuilder(files[0][0], layout, max_bytes, shared_ids)
+    for path, chunks in files:
+        builder.begin(path)
+        for chunk in chunks:
+            rows = _parse_chunk(chunk, layout, builder) or _parse_lines(path, chunk, layout, builder)
+            builder.add(rows)
+        builder.end()
     return builder.build()
 
 
@@ -51,7 +62,7 @@ def _parse_chunk(chunk: Chunk, layout: Layout, builder: TableBuilder) -> Rows | 
     if rows == 0 or tokens.counts.min() < lead:
         return None
     labels = parse_numbers(buffer, tokens.starts[tokens.first], tokens.ends[tokens.first])
-    queries = _parse_queries(buffer, tokens) if layout.queries else ([], np.zeros(0, dtype=np.int64))
+    queries = _parse_queries(buffer, tokens, chunk.first_line) if layout.queries else ([], _NONE, _NONE)
     if labels is None or queries is None or not np.isfinite(labels).all():
         return None
     row = np.repeat(np.arange(rows), tokens.counts - lead)
@@ -93,8 +104,13 @@ def _tokenize(buffer: Bytes) -> _Tokens:
     return _Tokens(starts, ends, (before_line_end - counts)[lines], counts[lines], lines)
 
 
-def _parse_queries(buffer: Bytes, tokens: _Tokens) -> tuple[list[str], NDArray[np.int64]] | None:
-    """Return the ids behind `qid:` as runs of equal ones; None where a second token is something else."""
+def _parse_queries(
+    buffer: Bytes, tokens: _Tokens, first_line: int
+) -> tuple[list[str], NDArray[np.int64], NDArray[np.int64]] | None:
+    """Return the ids behind `qid:` as runs of equal ones, with the lines where they begin.
+
+    None where a second token is something else.
+    """
     starts, ends = tokens.starts[tokens.first + 1], tokens.ends[tokens.first + 1]
     for place, character in enumerate(b"qid:"):
         if (buffer[starts + place] != character).any():
@@ -110,7 +126,7 @@ def _parse_queries(buffer: Bytes, tokens: _Tokens) -> tuple[list[str], NDArray[n
     changes = np.flatnonzero((characters[1:] != characters[:-1]).any(axis=1)) + 1
     runs = np.concatenate(([0], changes))
     ids = [characters[run, : length[run]].tobytes().decode() for run in runs]
-    return ids, np.diff(runs, append=starts.size)
+    return ids, np.diff(runs, append=starts.size), tokens.lines[runs] + first_line
 
 
 def _parse_pairs(
@@ -168,7 +184,8 @@ def _parse_lines(path: StrPath, chunk: Chunk, layout: Layout, builder: TableBuil
     for row, column, value in cells:
         features[row, column] = value
     runs = np.ones(len(ids), dtype=np.int64)
-    return Rows(np.array(labels, dtype=np.float64), features, ids, runs, _document_ids(comments, lines))
+    numbers = np.array(lines if ids else [], dtype=np.int64) + chunk.first_line
+    return Rows(np.array(labels, dtype=np.float64), features, ids, runs, numbers, _document_ids(comments, lines))
 
 
 def parse_label(token: bytes, layout: Layout) -> float:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import difflib
+import warnings
 from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .._arrays import refuse_huge, refuse_unready
 from .ranking_data import RankingData
 
 if TYPE_CHECKING:
@@ -35,8 +37,9 @@ def from_frame(
     query
         Name of the column of query ids, of any type; rows of a query need not stand together.
     features
-        Names of the feature columns, all numeric; None: every numeric column that has no other role. Name them where
-        the frame also holds columns that are no features, such as scores of a model.
+        Names of the feature columns, numeric or categorical; None: every such column that has no other role, and a
+        warning names the rest. Name them where the frame also holds columns that are no features, such as scores of a
+        model.
     document
         Name of the column of document ids.
     weight
@@ -45,16 +48,18 @@ def from_frame(
     Returns
     -------
     RankingData
-        Features are float32 where all their columns are float32 (or float16), else float64; missing values are NaN.
-        Ids are turned into strings.
+        Features are float32 where all their columns are float32 (or float16) or categorical, else float64; missing
+        values are NaN. Their names are kept, and the categories of columns of dtype category (Categorical and Enum in
+        polars, dictionary in pyarrow), which LightGBM and XGBoost then split by category. Ids are turned into strings.
 
     Raises
     ------
     ValueError
         If a column is missing or occurs twice, a label, query id, document id or weight is missing, a column has
-        two roles, or no feature column is left.
+        two roles, two query ids are one as text, or no feature column is left.
     TypeError
-        If `frame` is no DataFrame, or a column of labels, weights or features is not numeric.
+        If `frame` is no DataFrame, a column of labels or weights is not numeric, or a feature is neither that nor
+        categorical.
 
     Examples
     --------
@@ -65,9 +70,12 @@ def from_frame(
     RankingData(3 documents, 2 queries, 1 feature; labels 0: 1, 1: 1, 2: 1)
     >>> data.query_ids.tolist()
     ['b', 'a']
+    >>> data.feature_names
+    ('bm25',)
     """
     import pandas as pd
 
+    refuse_unready("frame", frame)
     if not isinstance(frame, pd.DataFrame):
         if not hasattr(frame, "to_pandas"):
             raise TypeError(f"frame must be a DataFrame, got {type(frame).__name__}")
@@ -79,25 +87,54 @@ def from_frame(
             f"features must be a sequence of column names, got the string {features!r}; pass [{features!r}]"
         )
     roles = {name for name in (label, query, document, weight) if name is not None}
+    rest: list[Hashable] = []
     if features is None:
-        features = [name for name in frame.columns if name not in roles and _is_numeric(frame, name)]
+        others = [name for name in frame.columns if name not in roles]
+        features = [name for name in others if _is_numeric(frame, name) or _is_categorical(frame, name)]
+        rest = [name for name in others if name not in features]
     features = list(features)
     if not features:
-        raise ValueError("no feature columns: frame has no numeric column besides those with another role")
+        raise ValueError(
+            "no feature columns: frame has no numeric or categorical column besides those with another role"
+        )
     if roles & set(features):
         raise ValueError(f"column {(roles & set(features)).pop()!r} is named as a feature and in another role")
     labels = _numbers(frame, "label", label)
     codes, ids = pd.factorize(_column(frame, "query", query), use_na_sentinel=True)
     if (codes < 0).any():
         raise ValueError(f"query column {query!r} has no id in {_place(frame, codes < 0)}")
-    return RankingData(
-        features=_matrix(frame, features),
+    matrix, categories = _matrix(frame, features)
+    data = RankingData(
+        features=matrix,
         labels=labels,
         qid=codes.astype(np.int64),
-        query_ids=np.array([str(name) for name in ids], dtype=np.str_),
+        query_ids=_distinct(query, list(ids)),
         document_ids=None if document is None else _documents(frame, document),
         weight=None if weight is None else _numbers(frame, "weight", weight),
+        feature_names=tuple(str(name) for name in features),
+        categories=categories,
     )
+    if rest:
+        listed = ", ".join(f"{name!r} ({frame[name].dtype})" for name in rest[:5]) + (", …" if len(rest) > 5 else "")
+        warnings.warn(
+            f"columns that are neither numeric nor categorical are no features: {listed}; "
+            "name the features as features=, or convert with astype('category')",
+            stacklevel=2,
+        )
+    return data
+
+
+def _distinct(column: Hashable, ids: list[Any]) -> NDArray[np.str_]:
+    """Return ids as text, or raise where two of them are one text (1 and "1") or NumPy would cut them."""
+    seen: dict[str, Any] = {}
+    for name in ids:
+        text = str(name).rstrip("\0")  # NumPy drops NUL at the end
+        if text in seen:
+            raise ValueError(
+                f"query column {column!r} has {seen[text]!r} and {name!r}, which are one id as text; rename one of them"
+            )
+        seen[text] = name
+    return np.array([str(name) for name in ids], dtype=np.str_)
 
 
 def _column(frame: pd.DataFrame, role: str, name: Hashable) -> pd.Series[Any]:
@@ -119,18 +156,30 @@ def _is_numeric(frame: pd.DataFrame, name: Hashable) -> bool:
     return is_numeric_dtype(dtype) and not is_complex_dtype(dtype)
 
 
+def _is_categorical(frame: pd.DataFrame, name: Hashable) -> bool:
+    return str(_column(frame, "feature", name).dtype) == "category"
+
+
 def _as_floats(frame: pd.DataFrame, role: str, name: Hashable) -> NDArray[np.float64]:
     """Return a numeric column as float64, its missing values as NaN."""
     column = _column(frame, role, name)
     if not _is_numeric(frame, name):
-        raise TypeError(f"{role} column {name!r} must be numeric, got {column.dtype}; convert it or leave it out")
+        raise TypeError(
+            f"{role} column {name!r} must be numeric, got {column.dtype}; convert it or leave it out{_or(role)}"
+        )
     values: NDArray[np.float64] = column.to_numpy(dtype=np.float64, na_value=np.nan)
     return values
+
+
+def _or(role: str) -> str:
+    return " (astype('category') makes a categorical feature of it)" if role == "feature" else ""
 
 
 def _numbers(frame: pd.DataFrame, role: str, name: Hashable) -> NDArray[np.float64]:
     """Return a numeric column in which every value must be finite."""
     values = _as_floats(frame, role, name)
+    column = _column(frame, role, name).dropna()
+    refuse_huge(f"{role} column {name!r}", np.asarray(column))
     wrong = ~np.isfinite(values)
     if wrong.any():
         value = values[np.argmax(wrong)]
@@ -138,13 +187,25 @@ def _numbers(frame: pd.DataFrame, role: str, name: Hashable) -> NDArray[np.float
     return values
 
 
-def _matrix(frame: pd.DataFrame, names: Sequence[Hashable]) -> NDArray[np.floating[Any]]:
-    """Return the feature columns as one matrix."""
-    narrow = all(_column(frame, "feature", name).dtype in ("float32", "float16") for name in names)
+def _matrix(
+    frame: pd.DataFrame, names: Sequence[Hashable]
+) -> tuple[NDArray[np.floating[Any]], dict[str, tuple[Any, ...]]]:
+    """Return the feature columns as one matrix, with the codes of categories, and the categories by name."""
+    categories: dict[str, tuple[Any, ...]] = {}
+    narrow = all(
+        _is_categorical(frame, name) or _column(frame, "feature", name).dtype in ("float32", "float16")
+        for name in names
+    )
     matrix = np.empty((len(frame), len(names)), dtype=np.float32 if narrow else np.float64)
     for place, name in enumerate(names):
-        matrix[:, place] = _as_floats(frame, "feature", name)
-    return matrix
+        if _is_categorical(frame, name):
+            column = _column(frame, "feature", name).cat
+            codes = column.codes.to_numpy()
+            matrix[:, place] = np.where(codes < 0, np.nan, codes)
+            categories[str(name)] = tuple(column.categories.tolist())
+        else:
+            matrix[:, place] = _as_floats(frame, "feature", name)
+    return matrix, categories
 
 
 def _documents(frame: pd.DataFrame, name: Hashable) -> tuple[str, ...]:

@@ -4,26 +4,35 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Iterator
+import re
+import warnings
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from .._arrays import nearest
 from ._dense import read_columns
 from ._numbers import to_number
-from ._rows import Layout
-from ._svmlight import read_rows
+from ._rows import Layout, Table
+from ._svmlight import read_files, read_rows
 from ._text import MAX_BYTES, Chunk, StrPath, at_line, numbered_lines, read_chunks, shown
 from .ranking_data import RankingData
 
 # So many lines are looked at to tell the formats of data files apart.
 _LINES_TO_GUESS = 100
 
+_WHOLE_NUMBER = re.compile(r"([+-]?)0*([0-9]*)(?<=[0-9])(?:\.0*)?", re.ASCII)
+
+SharedIds = Literal["refuse", "separate", "join"]
+
 
 def read_letor(
-    path: StrPath,
+    path: StrPath | Sequence[StrPath],
     *,
+    shared_ids: SharedIds = "refuse",
     features: int | None = None,
     dtype: DTypeLike = np.float32,
     zero_based: bool = False,
@@ -39,7 +48,10 @@ def read_letor(
     Parameters
     ----------
     path
-        The file.
+        The file, or several, which are read one after the other into one data set.
+    shared_ids : {"refuse", "separate", "join"}
+        What to do where a query id stands in several files: raise an error, take them for different queries (each file
+        counts from 1), or for one query (the rows of a large file were cut anywhere).
     features
         The number of columns, where an index beyond it is an error; None: the largest index that occurs. Give it when
         several files must agree, since a sparse file need not contain the last feature.
@@ -54,12 +66,14 @@ def read_letor(
     Returns
     -------
     RankingData
-        Rows in file order; rows of a query need not be contiguous. Query ids are kept as they are written.
+        Rows in file order; rows of a query need not be contiguous. Query ids are kept as they are written: `01` and `1`
+        are two queries. XGBoost and scikit-learn read them as one, so a warning names their lines.
 
     Raises
     ------
     ValueError
-        If the file is malformed. The message names file and line, what was found and what is expected.
+        If a file is malformed, or a query id stands in several files. The message names file and line, what was found
+        and what is expected.
 
     Examples
     --------
@@ -71,9 +85,20 @@ def read_letor(
     RankingData(3 documents, 2 queries, 3 features; labels 0: 1, 1: 1, 2: 1; document ids)
     >>> data.features[0].tolist(), data.query_ids.tolist(), data.document_ids
     ([0.5, 0.0, 1.0], ['7', '8'], ('A', 'B', 'C'))
+    >>> read_letor([path, path], shared_ids="separate").query_ids.tolist()
+    ['7', '8', '7', '8']
     """
     layout = Layout.checked(queries=True, features=features, zero_based=zero_based, dtype=dtype)
-    table = read_rows(path, read_chunks(path, max_bytes=max_bytes), layout, max_bytes)
+    if shared_ids not in get_args(SharedIds):
+        raise ValueError(
+            f"shared_ids must be 'refuse', 'separate' or 'join', got {shared_ids!r}"
+            f"{nearest(str(shared_ids), get_args(SharedIds))}"
+        )
+    paths = [path] if isinstance(path, str | os.PathLike) else list(path)
+    if not paths:
+        raise ValueError("path is an empty list; give at least one file")
+    table = read_files([(one, read_chunks(one, max_bytes=max_bytes)) for one in paths], layout, max_bytes, shared_ids)
+    _warn_of_alike(table, shared_ids)
     return RankingData(
         features=table.features,
         labels=table.labels,
@@ -81,6 +106,29 @@ def read_letor(
         query_ids=np.array(table.query_ids, dtype=np.str_),
         document_ids=table.document_ids,
     )
+
+
+def _warn_of_alike(table: Table, shared_ids: str) -> None:
+    """Say which query ids are different texts of one number, which others read as one query."""
+    first: dict[tuple[str, str], int] = {}
+    found = []
+    for code, (name, place) in enumerate(zip(table.query_ids, table.query_places, strict=True)):
+        whole = _WHOLE_NUMBER.fullmatch(name)
+        if whole is None:
+            continue
+        number = ("-" if whole[1] == "-" and whole[2] else "") + whole[2]
+        other = first.setdefault((place.path if shared_ids == "separate" else "", number), code)
+        if other != code and table.query_ids[other] != name:
+            found.append((table.query_ids[other], table.query_places[other], name, place))
+    if found:
+        first_name, first_place, name, place = found[0]
+        where = "" if place.path == first_place.path else f" of {place.path}"
+        more = f"; so are {len(found) - 1} more" if len(found) > 1 else ""
+        warnings.warn(
+            f"{first_place.path}, line {first_place.line}: query {shown(first_name)} and, in line {place.line}{where}, "
+            f"{shown(name)} are two queries here, but one number: XGBoost and scikit-learn read one query{more}",
+            stacklevel=3,
+        )
 
 
 def read_lightgbm(

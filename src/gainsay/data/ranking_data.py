@@ -4,15 +4,28 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._names import check_text
+from ._features import (
+    Categories,
+    as_frame,
+    as_matrix,
+    checked_categories,
+    checked_names,
+    is_sparse,
+    joined,
+    recoded,
+    united,
+)
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from gainsay.judgments import Judgments
 
 _LABELS_SHOWN = 10
@@ -25,7 +38,9 @@ class RankingData:
     Parameters
     ----------
     features
-        Feature values, shape (documents, features), float32 or float64. NaN stands for a missing value.
+        Feature values, shape (documents, features), float32 or float64. NaN stands for a missing value. A matrix of
+        `scipy.sparse` is kept as a CSR matrix; what it does not hold is 0 to LightGBM and missing to XGBoost, as these
+        libraries have it.
     labels
         Relevance labels, shape (documents,); finite.
     qid
@@ -38,6 +53,12 @@ class RankingData:
         One id per row, or None.
     weight
         None, or one weight per query, shape (Q,), or one per document, shape (documents,); finite, not negative.
+    feature_names
+        One distinct name per column of features, or None. Models trained in experiments keep them (LightGBM with "_"
+        for a blank).
+    categories
+        None, or for each categorical feature, by name, its categories: strings or numbers. Its column of `features`
+        holds their places, 0, 1, …, or NaN. LightGBM and XGBoost then split it by category.
 
     Raises
     ------
@@ -54,20 +75,17 @@ class RankingData:
     array([2, 1])
     """
 
-    features: NDArray[np.floating[Any]]
+    features: Any
     labels: NDArray[np.float64]
     qid: NDArray[np.int64]
     query_ids: NDArray[np.str_]
     document_ids: tuple[str, ...] | None = None
     weight: NDArray[np.float64] | None = None
+    feature_names: tuple[str, ...] | None = None
+    categories: Categories | None = None
 
     def __post_init__(self) -> None:
-        features = np.asarray(self.features)
-        if features.dtype not in (np.dtype(np.float32), np.dtype(np.float64)):
-            if features.dtype.kind not in "biuf":
-                raise TypeError(f"features must be numbers, got an array of {features.dtype}")
-            features = features.astype(np.float64)
-        object.__setattr__(self, "features", features)
+        object.__setattr__(self, "features", as_matrix(self.features))
         object.__setattr__(self, "labels", np.asarray(self.labels, dtype=np.float64))
         object.__setattr__(self, "qid", _codes("qid", self.qid))
         object.__setattr__(self, "query_ids", np.asarray(self.query_ids, dtype=np.str_))
@@ -81,7 +99,10 @@ class RankingData:
     def _check_shapes(self) -> None:
         if self.features.ndim != 2:
             raise ValueError(f"features must have shape (documents, features), got {self.features.shape}")
-        rows = len(self.features)
+        rows, columns = self.features.shape
+        names = checked_names(self.feature_names, columns)
+        object.__setattr__(self, "feature_names", names)
+        object.__setattr__(self, "categories", checked_categories(self.categories, names, self.features))
         if rows == 0:
             raise ValueError("features has no rows; a data set needs at least one document")
         for name, array in (("labels", self.labels), ("qid", self.qid)):
@@ -129,6 +150,8 @@ class RankingData:
         rows, columns = self.features.shape
         size = f"{count(rows, 'document')}, {count(len(self.query_ids), 'query')}, {count(columns, 'feature')}"
         extra = ("" if self.document_ids is None else "; document ids") + ("" if self.weight is None else "; weighted")
+        extra += "; sparse" if is_sparse(self.features) else ""
+        extra += f"; {len(self.categories)} categorical" if self.categories else ""
         return f"RankingData({size}; labels {labels}{extra})"
 
     @property
@@ -157,6 +180,28 @@ class RankingData:
         if (np.diff(self.qid) >= 0).all():
             return self
         return self._pick(np.argsort(self.qid, kind="stable"), np.arange(len(self.query_ids)), self._sizes())
+
+    def feature_frame(self) -> pd.DataFrame:
+        """Return the features as a DataFrame under their names, categorical columns with their categories.
+
+        Models that were trained on a DataFrame, in experiments too, predict from it.
+
+        Raises
+        ------
+        ValueError
+            Where the features are sparse.
+
+        Examples
+        --------
+        >>> data = RankingData(
+        ...     [[0.5, 1], [0.1, 0]], [1, 0], qid=[0, 0], query_ids=["q"],
+        ...     feature_names=["bm25", "shop"], categories={"shop": ("a", "b")})
+        >>> data.feature_frame()["shop"].tolist()
+        ['b', 'a']
+        """
+        if is_sparse(self.features):
+            raise ValueError("the features are sparse: libraries take data.features as they are")
+        return as_frame(self.features, self.feature_names, self.categories)
 
     def judgments(self) -> Judgments:
         """Return labels, queries and weights as the `Judgments` that metrics are evaluated on."""
@@ -244,14 +289,16 @@ class RankingData:
         """Join data sets one after the other.
 
         Queries of different parts stay different queries, even where their ids are equal: an id names a query within
-        one collection only. Document ids are kept where every part has them. Weights must be given for all parts or
-        for none; where one part has them per document, so has the result (a query's weight is the mean of its
+        one collection only. Document ids are kept where every part has them. Names of features must be the same in all
+        parts; categories of one feature are united, those of the first part first. Weights must be given for all parts
+        or for none; where one part has them per document, so has the result (a query's weight is the mean of its
         documents').
 
         Raises
         ------
         ValueError
-            If there are no parts, their numbers of features differ, or some have weights and others none.
+            If there are no parts, their numbers, names or kinds of features differ, or some have weights and others
+            none.
 
         Examples
         --------
@@ -266,15 +313,18 @@ class RankingData:
         widths = [part.features.shape[1] for part in parts]
         if len(set(widths)) > 1:
             raise ValueError(f"parts must have the same number of features, got {widths}; read them with features=")
+        parts = same_features(parts, [f"part {place}" for place in range(len(parts))])
         before = np.cumsum([0] + [len(part.query_ids) for part in parts[:-1]])
         documents = [part.document_ids for part in parts if part.document_ids is not None]
         return cls(
-            features=np.concatenate([part.features for part in parts]),
+            features=joined([part.features for part in parts]),
             labels=np.concatenate([part.labels for part in parts]),
             qid=np.concatenate([part.qid + offset for part, offset in zip(parts, before, strict=True)]),
             query_ids=np.concatenate([part.query_ids for part in parts]),
             document_ids=tuple(itertools.chain(*documents)) if len(documents) == len(parts) else None,
             weight=_joined_weights(parts),
+            feature_names=parts[0].feature_names,
+            categories=parts[0].categories,
         )
 
     def _sizes(self) -> NDArray[np.int64]:
@@ -293,7 +343,40 @@ class RankingData:
             query_ids=self.query_ids[codes],
             document_ids=None if names is None else tuple(names[row] for row in rows.tolist()),
             weight=weight,
+            feature_names=self.feature_names,
+            categories=self.categories,
         )
+
+
+def same_features(parts: Sequence[RankingData], names: Sequence[str]) -> list[RankingData]:
+    """Return data sets whose features are the same, each category with one code in all; `names` say which is which.
+
+    Raises
+    ------
+    ValueError
+        Where they have other names of features or in another order, or a feature has categories in some of them only.
+    """
+    first = parts[0].feature_names
+    for name, part in zip(names, parts, strict=True):
+        if part.feature_names != first:
+            raise ValueError(
+                f"{name} has {_listed(part.feature_names)}, but {names[0]} has {_listed(first)}: all need the same "
+                "features in the same order"
+            )
+    categories = united([part.categories for part in parts])
+    if all(part.categories == categories for part in parts):
+        return list(parts)
+    return [
+        replace(part, features=recoded(part.features, first, part.categories, categories), categories=categories)
+        for part in parts
+    ]
+
+
+def _listed(names: tuple[str, ...] | None) -> str:
+    if names is None:
+        return "no feature names"
+    more = f", … ({len(names)} in all)" if len(names) > 5 else ""
+    return f"the features {', '.join(map(repr, names[:5]))}{more}"
 
 
 def _check_writable(name: str, ids: Sequence[str]) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._arrays import refuse_huge
 from ._npy import is_archive, names_of, read_array, read_member
 from ._numbers import to_number
 from ._parquet import read_column
@@ -72,6 +73,7 @@ def _checked(path: StrPath, values: NDArray[Any]) -> NDArray[np.float64]:
     """Return scores as float64, or raise where there are none or one is NaN."""
     if values.size == 0:
         raise ValueError(f"{os.fspath(path)}: the file holds no scores")
+    refuse_huge(f"{os.fspath(path)}: scores", values)
     with np.errstate(over="ignore", invalid="ignore"):  # beyond the range of float64: infinite, as in text
         scores = values.astype(np.float64)
     if np.isnan(scores).any():

@@ -34,7 +34,9 @@ another list.
 * `simulate = {queries = 1000, seed = 1, split = [0.6, 0.2, 0.2]}`, or the same with `k_folds = 5` beside it and no
   `split`. Further keys of `simulate`: `features`, `mean_length`, `signal`; see `gainsay.data.simulate`.
 
-With files, `format`, `features` and `zero_based` are arguments of `gainsay.data.read_letor` or `read_lightgbm`.
+With files, `format`, `features` and `zero_based` are arguments of `gainsay.data.read_letor` or `read_lightgbm`, and so
+is `shared_ids` of the former: where files that are joined have query ids in common, "separate" takes them for different
+queries and "join" for the same; without it that is an error.
 """
 
 from __future__ import annotations
@@ -211,9 +213,10 @@ def _existing(source: Path, table: DataTable, key: str) -> list[Path]:
 
 def _read(paths: Sequence[Path], table: DataTable) -> RankingData:
     options: dict[str, Any] = {"features": table.features, "zero_based": table.zero_based}
-    reader = read_letor if table.format == "letor" else read_lightgbm
     try:
-        return RankingData.concatenate([reader(path, **options) for path in paths])
+        if table.format == "letor":
+            return read_letor(paths, **options, shared_ids=table.shared_ids)
+        return RankingData.concatenate([read_lightgbm(path, **options) for path in paths])
     except MemoryError:
         listed = ", ".join(map(str, paths))
         raise ValueError(f"{listed}: the memory of this machine does not suffice; is `features` too large?") from None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -11,6 +12,8 @@ import numpy as np
 
 from .._checks import check_whole
 from ..data import RankingData
+from ..data._features import is_sparse, parts_of
+from ..data.ranking_data import same_features
 
 if TYPE_CHECKING:
     from .._typing import Floats
@@ -142,12 +145,15 @@ def k_folds(data: RankingData, k: int = 5, *, seed: int = 0) -> list[RankingData
 def fingerprint(data: RankingData) -> str:
     """Return a digest of everything that training and evaluation see of the data."""
     digest = hashlib.sha256()
-    for array in (data.features, data.labels, data.qid, data.query_ids, data.weight):
+    for array in (*parts_of(data.features).values(), data.labels, data.qid, data.query_ids, data.weight):
         if array is None:
             digest.update(b"none")
             continue
         digest.update(f"{array.dtype.str} {array.shape};".encode())
         digest.update(np.ascontiguousarray(array).data.cast("B") if array.dtype.kind != "U" else array.tobytes())
+    if data.feature_names is not None:
+        known = {name: list(values) for name, values in (data.categories or {}).items()}
+        digest.update(json.dumps([data.feature_names, known]).encode())
     return digest.hexdigest()
 
 
@@ -157,7 +163,7 @@ def query_weights(data: RankingData) -> Floats | None:
 
 
 def _prepared(parts: Mapping[str, Any]) -> Parts:
-    """Return the parts, checked against each other, with the rows of each query together."""
+    """Return the parts, checked against each other, with the rows of each query together and one code per category."""
     for name, part in parts.items():
         if not isinstance(part, RankingData):
             raise TypeError(
@@ -172,4 +178,12 @@ def _prepared(parts: Mapping[str, Any]) -> Parts:
                 f"{name} has {part.features.shape[1]} features, but {first} has {width}: all parts need the same ones; "
                 "read the files with features="
             )
-    return {name: replace(part.contiguous(), document_ids=None) for name, part in parts.items()}
+    dense = [not is_sparse(part.features) for part in parts.values()]
+    if any(dense) and not all(dense):
+        names = list(parts)
+        raise ValueError(
+            f"the features of {names[dense.index(True)]} are dense and those of {names[dense.index(False)]} sparse: "
+            "make all of one kind, since XGBoost takes what a sparse matrix does not hold for missing, not for 0"
+        )
+    alike = same_features(list(parts.values()), list(parts))
+    return {name: replace(part.contiguous(), document_ids=None) for name, part in zip(parts, alike, strict=True)}

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from .training import Watch
 
 _XENDCG = ("rank_xendcg", "xendcg", "xe_ndcg", "xe_ndcg_mart", "xendcg_mart")
+_JSON = '",:[]{}'
 
 _SETTING_UP = threading.Lock()
 """Held while a booster is set up: LightGBM then writes its gains into a table of the whole process and works out the
@@ -77,6 +78,21 @@ def unused(candidate: Candidate, features: int) -> tuple[tuple[str, ...], tuple[
     return (), ()
 
 
+def check_features(names: tuple[str, ...]) -> None:
+    """Raise `ValueError` for names of features that LightGBM does not take, or that it would write alike."""
+    written: dict[str, str] = {}
+    for name in names:
+        if any(character in _JSON for character in name):
+            raise ValueError(f"the feature {name!r} has one of {_JSON} in its name, which LightGBM refuses; rename it")
+        plain = "_".join(name.split(" "))
+        if plain in written:
+            raise ValueError(
+                f"the features {written[plain]!r} and {name!r} are one to LightGBM, which writes blanks as '_'; rename "
+                "one of them"
+            )
+        written[plain] = name
+
+
 def train(candidate: Candidate, train: RankingData, valid: RankingData, watch: Watch) -> bytes:
     """Train, telling `watch` of every round; return the model as LightGBM's text.
 
@@ -117,7 +133,8 @@ def load(model: bytes) -> lgb.Booster:
 def predictor(model: bytes, data: RankingData, threads: int) -> Callable[[int], Any]:
     """Return a function from a number of rounds to the scores of the documents."""
     booster = load(model)
-    return lambda rounds: booster.predict(data.features, num_iteration=rounds, num_threads=threads)
+    features, _ = _features(data)
+    return lambda rounds: booster.predict(features, num_iteration=rounds, num_threads=threads)
 
 
 def parameters(candidate: Candidate, max_label: float) -> dict[str, Any]:
@@ -149,7 +166,23 @@ def _dataset(data: RankingData, params: dict[str, Any], reference: lgb.Dataset |
     weight = data.weight
     if weight is not None and len(weight) != len(data.labels):
         weight = weight[data.qid]  # LightGBM wants one per document
-    return lgb.Dataset(data.features, data.labels, group=data.group, weight=weight, reference=reference, params=params)
+    features, names = _features(data)
+    return lgb.Dataset(
+        features,
+        data.labels,
+        group=data.group,
+        weight=weight,
+        reference=reference,
+        params=params,
+        feature_name=names,
+    )
+
+
+def _features(data: RankingData) -> tuple[Any, Any]:
+    """Return features as LightGBM takes them, and their names: it knows categories by the columns of a DataFrame."""
+    if data.categories:
+        return data.feature_frame(), "auto"
+    return data.features, "auto" if data.feature_names is None else list(data.feature_names)
 
 
 def _known_parameters() -> set[str]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..judgments import scaled_weights
 from .training import best_rounds
 
 if TYPE_CHECKING:
@@ -107,7 +108,8 @@ def paired_loss(difference: Floats, weights: Floats, alpha: float) -> Loss:
     from scipy.special import stdtrit
 
     counted = (weights > 0) & ~np.isnan(difference)
-    difference, weights = difference[counted], weights[counted] / weights[counted].sum()
+    difference, weights = difference[counted], scaled_weights(weights[counted])[0]
+    weights = weights / weights.sum()
     mean = float((weights * difference).sum())
     queries = len(difference)
     if not difference.any():

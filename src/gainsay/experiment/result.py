@@ -352,13 +352,10 @@ class ExperimentResult:
     def _compared_values(self) -> tuple[dict[str, Floats], Bools]:
         """Return by metric the values of the models, shape (queries, models), and of which queries these are.
 
-        The queries are those that have a value under every metric, as a `Comparison` wants it: which ones a metric
-        skips depends on their labels alone.
+        A query that a metric skips is NaN under it. Those that every metric skips are left out.
         """
         tests = [self.measured[model.candidate].test_at(model.rounds) for model in self.artefacts]
-        counted: Bools = np.logical_not(np.isnan(tests[0]).any(axis=1))
-        if not counted.any():
-            raise ValueError("no query of test has a value under every metric: all are skipped")
+        counted: Bools = np.logical_not(np.isnan(tests[0]).all(axis=1))
         values = {
             metric: np.stack([test[counted, place] for test in tests], axis=1)
             for place, metric in enumerate(self.metrics)

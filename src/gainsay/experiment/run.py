@@ -27,7 +27,7 @@ from .plan import Plan, Unit
 from .progress import progress_of
 from .result import ExperimentResult
 from .store import DamagedError, Store
-from .training import check_library, counted_weight, library_of
+from .training import check_library, check_weights, counted_weight, library_of
 from .work import Outcome, perform_all
 
 if TYPE_CHECKING:
@@ -301,7 +301,12 @@ class Experiment:
             progress.stop()
 
     def _check_data(self) -> None:
-        """Raise now where labels or weights do not suit the metrics, rather than after hours of training."""
+        """Raise now where data do not suit the metrics or the libraries, rather than after hours of training."""
+        for name, part in self._parts.items():
+            check_weights(name, part)
+        names = next(iter(self._parts.values())).feature_names
+        for library in dict.fromkeys(candidate.library for candidate in self.plan.candidates):
+            library_of(library).check_features(names or ())
         for name in dict.fromkeys(part for fold in self.plan.folds for part in (fold.valid, fold.test)):
             try:
                 counted_weight(self.plan.metrics, self._parts[name])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from ..data import RankingData
+from ..data._features import from_parts, parts_of
 
 __all__ = ["PartsOnDisk"]
 
@@ -28,7 +30,8 @@ class PartsOnDisk(Mapping[str, RankingData]):
         Of the parts.
     """
 
-    _ARRAYS = ("features", "labels", "qid", "query_ids", "weight")
+    _ARRAYS = ("labels", "qid", "query_ids", "weight")
+    _ABOUT = "features.json"
 
     def __init__(self, folder: Path, names: tuple[str, ...]) -> None:
         self._folder = folder
@@ -39,9 +42,11 @@ class PartsOnDisk(Mapping[str, RankingData]):
         for place, part in enumerate(parts.values()):
             folder = self._folder / str(place)
             folder.mkdir(parents=True)
-            for name in self._ARRAYS:
-                if getattr(part, name) is not None:
-                    np.save(folder / f"{name}.npy", getattr(part, name), allow_pickle=False)
+            arrays = {name: getattr(part, name) for name in self._ARRAYS if getattr(part, name) is not None}
+            for name, array in {**arrays, **parts_of(part.features)}.items():
+                np.save(folder / f"{name}.npy", array, allow_pickle=False)
+            about = {"feature_names": part.feature_names, "categories": part.categories}
+            (folder / self._ABOUT).write_text(json.dumps(about), encoding="utf-8")
         self._mark.touch()
 
     @property
@@ -71,12 +76,10 @@ class PartsOnDisk(Mapping[str, RankingData]):
 
     def __getitem__(self, name: str) -> RankingData:
         folder = self._folder / str(self._names.index(name))
-        arrays = {
-            array: np.load(folder / f"{array}.npy", mmap_mode="r", allow_pickle=False)
-            for array in self._ARRAYS
-            if (folder / f"{array}.npy").exists()
-        }
-        return RankingData(**arrays)
+        arrays = {path.stem: np.load(path, mmap_mode="r", allow_pickle=False) for path in sorted(folder.glob("*.npy"))}
+        about = json.loads((folder / self._ABOUT).read_text(encoding="utf-8"))
+        known = {name: arrays.pop(name) for name in self._ARRAYS if name in arrays}
+        return RankingData(features=from_parts(arrays), **known, **about)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._names)

@@ -62,6 +62,7 @@ class DataTable(_Table):
     format: Literal["letor", "lightgbm"] = "letor"
     features: Annotated[int, Field(ge=1, le=MOST_FEATURES)] | None = None
     zero_based: bool = False
+    shared_ids: Literal["refuse", "separate", "join"] = "refuse"
 
     @model_validator(mode="after")
     def _one_source(self) -> DataTable:
@@ -84,8 +85,12 @@ class DataTable(_Table):
             raise ValueError("simulate needs either split = [0.6, 0.2, 0.2] or k_folds = 5 beside it")
         if self.seed is not None and self.k_folds is None:
             raise ValueError("seed divides queries into k_folds, and there is no such key")
-        if self.simulate is not None and (given := self.model_fields_set & {"format", "features", "zero_based"}):
+        if self.simulate is not None and (
+            given := self.model_fields_set & {"format", "features", "zero_based", "shared_ids"}
+        ):
             raise ValueError(f"{', '.join(sorted(given))} describes files, and there are none beside simulate")
+        if "shared_ids" in self.model_fields_set and self.format != "letor":
+            raise ValueError("shared_ids is for letor files: those of lightgbm have no query ids")
         return self
 
 

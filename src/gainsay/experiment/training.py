@@ -25,6 +25,7 @@ __all__ = [
     "balanced_round",
     "best_rounds",
     "check_library",
+    "check_weights",
     "counted_weight",
     "kept_rounds",
     "library_of",
@@ -43,6 +44,9 @@ class Library(Protocol):
 
     def unused(self, candidate: Candidate, features: int) -> tuple[Sequence[str], Sequence[str]]:
         """Return the parameters of the candidate that the library would pass over, and all that it knows."""
+
+    def check_features(self, names: tuple[str, ...]) -> None:
+        """Raise where the library does not take a name of a feature."""
 
     def version(self) -> str:
         """Return the version of the library."""
@@ -217,6 +221,20 @@ def train_candidate(candidate: Candidate, fold: Fold, metrics: Sequence[str], pa
         test.qid,
         scores,
     )
+
+
+def check_weights(name: str, data: RankingData) -> None:
+    """Raise where weights lie beyond the 32-bit floats that both libraries keep, so that they would train on others."""
+    if data.weight is None or not data.weight.any():
+        return
+    limits = np.finfo(np.float32)
+    smallest, largest = data.weight[data.weight > 0].min(), data.weight.max()
+    if largest > limits.max or smallest < limits.tiny:
+        wrong = largest if largest > limits.max else smallest
+        raise ValueError(
+            f"{name} has a weight of {wrong:g}, and LightGBM and XGBoost keep weights as 32-bit floats, from "
+            f"{limits.tiny:.0e} to {limits.max:.0e}: multiply the weights of all data by the same number"
+        )
 
 
 def counted_weight(metrics: Sequence[str], data: RankingData) -> list[float]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import xgboost as adapter
+from ..data._features import is_sparse
 from .folds import query_weights
 
 # After the adapter, which says what to install where there is no XGBoost.
@@ -77,21 +78,44 @@ def _keys(document: Any) -> Iterator[str]:
             yield from _keys(value)
 
 
+def check_features(names: tuple[str, ...]) -> None:
+    """Raise `ValueError` for names of features that XGBoost does not take."""
+    for name in names:
+        if any(character in "[]<" for character in name):
+            raise ValueError(
+                f"the feature {name!r} has one of [, ] and < in its name, which XGBoost refuses; rename it"
+            )
+
+
 def train(candidate: Candidate, train: RankingData, valid: RankingData, watch: Watch) -> bytes:
     """Train, telling `watch` of every round; return the model as UBJSON."""
     # Those without effect have been warned of; XGBoost would do so again for every candidate and fold.
     passed_over, _ = unused(candidate, train.features.shape[1])
     params = {name: value for name, value in parameters(candidate).items() if name not in passed_over}
     matrix = xgb.DMatrix(
-        train.features, label=train.labels, qid=train.qid, weight=query_weights(train), nthread=params["nthread"]
+        _features(train),
+        label=train.labels,
+        qid=train.qid,
+        weight=query_weights(train),
+        nthread=params["nthread"],
+        enable_categorical=True,
     )
     weights = query_weights(valid)
-    judged = (valid.features, valid.labels, valid.qid) + (() if weights is None else (weights,))
+    judged = (_features(valid), valid.labels, valid.qid) + (() if weights is None else (weights,))
     log = adapter.EvaluateRanking({_VALID: judged}, watch.metrics, n_jobs=params["nthread"])
     booster = xgb.train(
         params, matrix, candidate.num_boost_round or 0, callbacks=[_Tell(watch, log)], verbose_eval=False
     )
+    if train.feature_names is not None:
+        booster.feature_names = list(train.feature_names)  # which a sparse matrix does not have
     return bytes(booster.save_raw("ubj"))
+
+
+def _features(data: RankingData) -> Any:
+    """Return features as XGBoost takes them: it knows names and categories by the columns of a DataFrame."""
+    if data.feature_names is None or is_sparse(data.features):
+        return data.features
+    return data.feature_frame()
 
 
 class _Tell(TrainingCallback):
@@ -131,7 +155,9 @@ def predictor(model: bytes, data: RankingData, threads: int) -> Callable[[int], 
     """Return a function from a number of rounds to the scores of the documents."""
     booster = load(model)
     booster.set_param({"nthread": threads})
-    matrix = xgb.DMatrix(data.features, nthread=threads)
+    matrix = xgb.DMatrix(_features(data), nthread=threads, enable_categorical=True)
+    if data.feature_names is not None:
+        matrix.feature_names = list(data.feature_names)
     return lambda rounds: booster.predict(matrix, iteration_range=(0, rounds))
 
 

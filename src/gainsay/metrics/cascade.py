@@ -10,7 +10,7 @@ import numpy as np
 
 from ..ranking.rows import ideal_rows, sums_at, table_of
 from .base import Facts, Metric, choice, depth_of, real_number
-from .gains import exponential, number_text
+from .gains import LARGEST_EXPONENT, exponential, number_text
 from .relevance import BinaryMetric, RelevanceFacts
 
 if TYPE_CHECKING:
@@ -79,14 +79,15 @@ class RBP(BinaryMetric):
         highest = np.zeros(judgments.queries)
         for block in judgments.layout.blocks:
             highest[block.queries] = levels[block.codes.max(axis=1)]
+        scale = 2.0**64 if highest.max() > 2.0**LARGEST_EXPONENT else 1.0  # so that no sum over tied labels overflows
         return GradedFacts(
             empty=(highest <= 0)[:, None],
             relevant=facts.relevant,
             judged=facts.judged,
             code=facts.code,
             levels=facts.levels,
-            table=table_of(np.maximum(levels, 0.0)),
-            highest=np.where(highest > 0, highest, 1.0),
+            table=table_of(np.maximum(levels, 0.0) / scale),
+            highest=np.where(highest > 0, highest / scale, 1.0),
         )
 
     def score(self, rows: RankedRows, facts: RelevanceFacts, cutoffs: Sequence[int | None]) -> Floats:

@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from ..ranking.rows import RankedRows
 
 
+_ROOM = 64
+"""By this power of two huge gains are divided: sums over as many documents then stay finite."""
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class DiscountedGains:
     """Gain by label code and discount by rank.
@@ -170,7 +174,7 @@ class DCG(Metric):
         depth = max((depth_of(cutoffs, block.width) for block in judgments.layout.blocks), default=1)
         discount = discounts(self.discount, self.base, depth)
         if self.gain != "exponential":
-            return DiscountedGains(table_of(gains_of(self.gain, levels)), discount)
+            return DiscountedGains(table_of(self._finite(gains_of(self.gain, levels))), discount)
         if levels[0] < 0:
             raise ValueError(
                 f"{self} cannot take negative labels (the lowest is {levels[0]:g}): 2^l - 1 has no use for them; "
@@ -184,6 +188,31 @@ class DCG(Metric):
                 "stays finite, or a gain table"
             )
         return DiscountedGains(table_of(levels), discount, top=np.zeros(judgments.queries))
+
+    def _finite(self, gains: Floats) -> Floats:
+        """Return gains whose sums stay finite: huge ones of a ratio divided by a power of two, which changes no digit.
+
+        Raises
+        ------
+        ValueError
+            Where that would lose a small gain beside a huge one, or the metric is no ratio and would overflow itself.
+        """
+        largest = float(np.abs(gains).max(initial=0.0))
+        if largest <= 2.0**LARGEST_EXPONENT:
+            return gains
+        if not self._is_ratio:
+            raise ValueError(
+                f"{self} overflows: a gain of {largest:g} is too large to be summed; take ndcg_linear, which is a "
+                "ratio and stays finite, or divide the labels"
+            )
+        with np.errstate(under="ignore"):
+            scaled = np.ldexp(gains, -_ROOM)
+        if (np.ldexp(scaled, _ROOM) != gains).any():
+            smallest = float(np.abs(gains[gains != 0]).min())
+            raise ValueError(
+                f"{self} cannot sum gains of {largest:g} and of {smallest:g}: no float holds both; rescale the labels"
+            )
+        return scaled
 
 
 @dataclass(frozen=True, kw_only=True)

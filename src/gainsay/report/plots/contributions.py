@@ -38,7 +38,8 @@ def rank_contributions(labels: Any, scores: Any, k: int = 10) -> dict[str, Float
     """
     k = whole_number("k", k)
     judgments = Judgments(labels, group=[len(numbers("labels", labels))])
-    rankings = Rankings(judgments, {"ranking": numbers("scores", scores).astype(np.float64)}, np.ones(1, dtype=bool))
+    ordered = numbers("scores", judgments.in_row_order("scores", scores)).astype(np.float64)
+    rankings = Rankings(judgments, {"ranking": ordered}, np.ones(1, dtype=bool))
     depth = min(k, judgments.documents)
     metrics = [metric for metric in parse_metrics([f"{name}@{k}" for name in NAMES]) if isinstance(metric, DCG)]
     bands = rank_bands(range(1, depth + 1), [depth], longest=depth)

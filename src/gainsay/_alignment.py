@@ -1,0 +1,166 @@
+"""Matching what carries a pandas index: rows by the index of the labels, weights by the id of the query."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def index_of(values: Any) -> pd.Index[Any] | None:
+    """Return the index of a Series or DataFrame of pandas; None for everything else, which has no index."""
+    if any(base.__module__.partition(".")[0] == "pandas" for base in type(values).__mro__):
+        index: pd.Index[Any] | None = values.index if hasattr(values, "reindex") and hasattr(values, "index") else None
+        return index
+    return None
+
+
+def in_order_of(index: pd.Index[Any] | None, name: str, values: Any) -> Any:
+    """Return values of pandas in the row order of `index`; whatever has no index comes back as it is, by position.
+
+    Raises
+    ------
+    ValueError
+        Where the index of `values` is another one, and rows cannot be matched one to one.
+    """
+    own = index_of(values)
+    if index is None or own is None or own is index or len(own) != len(index) or own.equals(index):
+        return values  # numbers of rows that differ are refused where they are compared
+    places = _places(own, index)
+    if places is None:
+        raise ValueError(
+            f"{name} cannot be matched with the labels: {_difference(name, own, index)}; give both the same index, or "
+            f"pass {name}.to_numpy() if the rows stand in the same order"
+        )
+    return values.take(places)
+
+
+def weights_in_order(
+    weight: Any, query_ids: Any, documents: int, index: pd.Index[Any] | None, *, numbered: bool
+) -> Any:
+    """Return weights in the order of the queries or, where there is one per document, of the rows.
+
+    A mapping holds weights by query id; so does a Series whose index holds the id of every query. Entries of other
+    queries are passed over. A Series with a row for each document is matched by the index of the rows.
+
+    Parameters
+    ----------
+    weight : array-like or mapping
+        As the caller gave them.
+    query_ids : array or Index, shape (queries,)
+        By what the queries are known.
+    documents : int
+        Number of rows.
+    index : Index or None
+        The index of the rows, if they have one.
+    numbered : bool
+        Whether queries were given by their sizes, and are known by number only.
+
+    Raises
+    ------
+    ValueError
+        Where a query has no weight, or weights fit both queries and rows and mean different things.
+    """
+    if isinstance(weight, Mapping):
+        import pandas as pd
+
+        weight = pd.Series(list(weight.values()), index=_keys(weight), dtype=object)
+        return _by_query(weight, query_ids, "the mapping", numbered).tolist()
+    own = index_of(weight)
+    if own is None:
+        return weight
+    rows = _by_row(weight, own, index, documents)
+    places = _places(own, query_ids)
+    if rows is not None and places is not None and len(query_ids) == documents:
+        if not np.array_equal(np.asarray(rows), np.asarray(weight.take(places))):
+            raise ValueError(
+                "the index of weight fits the ids of the queries and the rows of the labels, in different orders: pass "
+                "a dict for weights by query, or weight.to_numpy() for weights by row"
+            )
+        return rows
+    if rows is not None and (places is None or index is not None or _counts(own)):
+        return rows
+    return _by_query(weight, query_ids, "its index", numbered)
+
+
+def _keys(weight: Mapping[Any, Any]) -> Any:
+    """Return the keys of a mapping as an index of objects: no two of them become one."""
+    import pandas as pd
+
+    keys = np.empty(len(weight), dtype=object)
+    keys[:] = list(weight)
+    return pd.Index(keys, dtype=object)
+
+
+def _by_row(weight: Any, own: pd.Index[Any], index: pd.Index[Any] | None, documents: int) -> Any:
+    """Return one weight per document in the order of the rows, or None where these are none."""
+    if len(own) != documents:
+        return None
+    if index is None or own.equals(index):
+        return weight
+    places = _places(own, index)
+    return None if places is None else weight.take(places)
+
+
+def _by_query(weight: Any, query_ids: Any, where: str, numbered: bool) -> Any:
+    own = weight.index
+    if not own.is_unique:
+        raise ValueError(
+            f"weight has {_first(own, own.duplicated())} more than once in {where}: give each query one weight, or "
+            "each document, with the index of the labels"
+        )
+    places = own.get_indexer(_index(query_ids))
+    if (places < 0).any():
+        hint = "queries given by group= are numbered from 0" if numbered else f"it has {_some(own)}"
+        raise ValueError(
+            f"weight has no entry for {int((places < 0).sum())} of {len(places)} queries, the first is "
+            f"{_first(_index(query_ids), places < 0)}: weights of a Series or mapping are matched by query id "
+            f"({hint}); pass an array for weights in the order of the queries"
+        )
+    return weight.take(places)
+
+
+def _places(own: pd.Index[Any], wanted: Any) -> Any:
+    """Return at which place of `own` each wanted entry stands; None where one is missing or stands twice."""
+    wanted = _index(wanted)
+    if not (own.is_unique and wanted.is_unique):
+        return None
+    places = own.get_indexer(wanted)
+    return places if bool((places >= 0).all()) else None
+
+
+def _index(ids: Any) -> pd.Index[Any]:
+    import pandas as pd
+
+    if isinstance(ids, pd.Index):
+        return ids
+    index: pd.Index[Any] = pd.Index(ids.astype(object), dtype=object) if ids.dtype.kind in "US" else pd.Index(ids)
+    return index
+
+
+def _counts(index: pd.Index[Any]) -> bool:
+    """Whether an index only counts the rows: 0, 1, 2, …, as a Series has it that was given none."""
+    return bool(len(index) == 0 or index.equals(_index(np.arange(len(index)))))
+
+
+def _difference(name: str, own: pd.Index[Any], index: pd.Index[Any]) -> str:
+    """Say why the rows of two different indexes cannot be matched."""
+    for whose, one in ((name, own), ("the labels", index)):
+        if not one.is_unique:
+            return f"their indexes differ, and that of {whose} has {_first(one, one.duplicated())} more than once"
+    missing = own.get_indexer(index) < 0
+    row = int(np.argmax(missing))
+    return f"{name} has no entry for index {_first(index, missing)} (row {row}) but has {_some(own)}"
+
+
+def _first(index: pd.Index[Any], chosen: Any) -> str:
+    """Return the first of some entries as Python writes it."""
+    return repr(index[chosen][:1].tolist()[0])
+
+
+def _some(index: pd.Index[Any]) -> str:
+    return ", ".join(map(repr, index[:3].tolist())) + (", …" if len(index) > 3 else "")
