@@ -147,14 +147,14 @@ class TestComparison:
         assert result.pairs is result.comparison.pairs
         assert result.winners == result.comparison.winners
 
-    def test_queries_that_a_metric_skips_are_left_out(self, make, parts):
+    def test_queries_that_a_metric_skips_are_left_out_of_it_alone(self, make, parts):
         metrics = ["ndcg_exp(empty=skip)@10", "mrr"]
         empty = parts.test.labels.copy()
         empty[parts.test.qid < 4] = 0
         result = make(
             test=replace(parts.test, labels=empty), metrics=metrics, candidates=[Candidate("a", "lightgbm")]
         ).run(progress=False)
-        assert len(result.comparison.values["mrr"]) == 25 - 4
+        assert result.comparison.metric_queries == {metrics[0]: 25 - 4, "mrr": 25}
         assert result.chosen.notna().all(axis=None)
 
     def test_a_metric_that_skips_none_keeps_all_queries(self, make, parts):

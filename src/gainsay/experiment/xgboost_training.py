@@ -13,6 +13,7 @@ import numpy as np
 
 from .. import xgboost as adapter
 from ..data._features import is_sparse
+from ..xgboost.cutting import first_rounds
 from .folds import query_weights
 
 # After the adapter, which says what to install where there is no XGBoost.
@@ -141,7 +142,7 @@ def cut(model: bytes, rounds: int) -> bytes:
 
     `Booster.predict` takes all rounds unless told, `XGBRanker.predict` those up to the best: both take these.
     """
-    booster = load(model)[:rounds]
+    booster = first_rounds(load(model), rounds)
     booster.set_attr(best_iteration=str(rounds - 1))
     return bytes(booster.save_raw("ubj"))
 

@@ -15,6 +15,7 @@ from .._arrays import nearest
 from .._bound import WeakIdentityMap, clash, is_ours, metric_name, name_or_none, not_negative, positive_int
 from .baseline import Cuts, listen
 from .binding import REMEDY, log_first
+from .cutting import first_rounds
 from .directions import direction
 
 if TYPE_CHECKING:
@@ -228,7 +229,7 @@ class EarlyStopping(TrainingCallback):
         self._tell(run, theirs)
         if theirs:
             return model
-        chosen = trained[: run.best_round + 1] if self.save_best else model
+        chosen = first_rounds(trained, run.best_round + 1) if self.save_best else model
         self._name_best(run, chosen)
         return chosen
 
