@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
-from ._arrays import integers, nearest, numbers, vector
-from ._cached import cached_property
-from ._names import check_text
+from ._common.arrays import integers, nearest, numbers, vector
+from ._common.cached import cached_property
+from ._common.names import check_text
 from .ranking.layout import Layout
 
 if TYPE_CHECKING:
-    from ._typing import Bools, Codes, Floats, Integers
+    from ._common.typing import Bools, Codes, Floats, Integers
 
 NegativeLabels = Literal["refuse", "allow", "zero"]
 

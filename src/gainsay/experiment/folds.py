@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._checks import check_whole
+from .._common.checks import check_whole
 from ..data import RankingData
 
 if TYPE_CHECKING:
-    from .._typing import Floats
+    from .._common.typing import Floats
 
 __all__ = ["Fold", "Parts", "divided", "fingerprint", "k_folds", "query_weights", "rotation", "single_split"]
 

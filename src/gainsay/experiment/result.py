@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._cached import cached_property
-from ..comparison import Comparison, Verdict
+from .._common.cached import cached_property
 from ..comparison.inputs import natural_key
+from ..comparison.verdict import Verdict
+from ..harness import Comparison
 from .measured import Measured, paired_loss
 from .scores import rankings_of
 from .store import Store
@@ -20,7 +21,7 @@ from .training import library_of
 if TYPE_CHECKING:
     import pandas as pd
 
-    from .._typing import Bools, Floats
+    from .._common.typing import Bools, Floats
     from ..comparison.rankings import Rankings
     from .plan import Plan
     from .scores import Read
@@ -268,7 +269,7 @@ class ExperimentResult:
         return summary(self)
 
     def __repr__(self) -> str:
-        from ..report.numbers import count
+        from .._common.words import count
 
         failed = f", {len(self.failures)} failed" if self.failures else ""
         size = f"{count(len(self.candidates), 'candidate')}{failed}, {count(len(self._weights), 'query')}"

@@ -254,7 +254,7 @@ class Store:
 
 def versions(library: str) -> dict[str, str]:
     """Return the versions that a result may depend on."""
-    from .. import __version__
+    from .._common.version import __version__
 
     return {"gainsay": __version__, "numpy": np.__version__, library: library_of(library).version()}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .._bound import WeakIdentityMap
+from ..training.bound import WeakIdentityMap
 
 if TYPE_CHECKING:
     from lightgbm.callback import CallbackEnv

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import lightgbm as lgb
 from lightgbm.callback import CallbackEnv, EarlyStopException
 
-from .._arrays import nearest
-from .._bound import clash, is_ours, metric_name, name_or_none, not_negative, positive_int
+from .._common.arrays import nearest
+from ..training.bound import clash, is_ours, metric_name, name_or_none, not_negative, positive_int
 from .results import REMEDY, Result, first_validation_set, is_dart, note_names, read
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 if TYPE_CHECKING:
-    from ..comparison import Comparison
+    from ..harness import Comparison
 
 __all__ = ["ChosenPair", "chosen_pair"]
 

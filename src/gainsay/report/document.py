@@ -28,14 +28,14 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .. import __version__
+from .._common.version import __version__
 from .content import why_pair
 from .rounds import best_rounds
 
 if TYPE_CHECKING:
     import os
 
-    from ..comparison import Comparison
+    from ..harness import Comparison
 
 __all__ = ["SCHEMA", "document", "plain", "to_json"]
 

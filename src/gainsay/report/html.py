@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from ..comparison import Comparison
+    from ..harness import Comparison
 
 __all__ = ["write_html"]
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Iterator
 
-    from ..comparison import Comparison
+    from ..harness import Comparison
     from .tables import Table
 
 __all__ = ["to_markdown"]

@@ -9,15 +9,15 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
+from .._common.words import count
 from .names import printable
-from .numbers import count
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     import pandas as pd
 
-    from ..comparison import Comparison
+    from ..harness import Comparison
 
 
 def values_table(title: str, rows: Mapping[str, float]) -> Group:

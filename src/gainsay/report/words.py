@@ -5,15 +5,17 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
+from .._common.words import count
 from ..comparison.descriptions import kendall_tau, tau_ap
 from ..comparison.inequalities import FEWEST
 from ..comparison.wording import SAMPLE, amount
 from .names import listed_short, short_names
-from .numbers import bare_p, count, mean, share
+from .numbers import bare_p, mean, share
 
 if TYPE_CHECKING:
-    from ..comparison import Comparison, Verdict
     from ..comparison.attribution import Attribution
+    from ..comparison.verdict import Verdict
+    from ..harness import Comparison
 
 __all__ = ["GLOSSARY", "Fact", "advice", "answer", "facts", "method", "question", "why_sentences"]
 

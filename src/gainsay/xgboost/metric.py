@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import xgboost as xgb
 
-from .._bound import Panel, WeakIdentityMap, clash
+from ..training.bound import Panel, WeakIdentityMap, clash
 from .binding import REMEDY, BoundMatrix, Logger, sums_of
 from .workers import means_over_workers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from .._typing import Floats
+    from .._common.typing import Floats
     from ..judgments import NegativeLabels
     from ..metrics.names import MetricLike
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import xgboost as xgb
 from xgboost.callback import TrainingCallback
 
-from .._arrays import nearest
-from .._bound import clash, is_ours, metric_name, name_or_none, not_negative, positive_int
+from .._common.arrays import nearest
+from ..training.bound import clash, is_ours, metric_name, name_or_none, not_negative, positive_int
 from .binding import REMEDY, log_first
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ try:
 except ImportError:  # pragma: no cover - needs an environment without typer
     sys.exit("the command line needs typer and rich: pip install 'gainsay[cli]'")
 
-from . import __version__
+from .._common.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -73,7 +73,7 @@ def _console() -> Console:
 
 
 def _print_json(content: Any) -> None:
-    from .report.document import plain
+    from ..report.document import plain
 
     typer.echo(json.dumps(plain(content), indent=2, ensure_ascii=False, allow_nan=False))
 
@@ -97,10 +97,10 @@ def score(
 ) -> None:
     """Score a TREC run against qrels, like trec_eval."""
     with _errors():
-        from .comparison.comparison import DEFAULT_METRICS
-        from .report.numbers import count
-        from .report.text import frame_table, values_table
-        from .run_evaluation import evaluate_run
+        from .._common.words import count
+        from ..evaluation.runs import evaluate_run
+        from ..harness import DEFAULT_METRICS
+        from ..report.text import frame_table, values_table
 
         result = evaluate_run(
             metric or DEFAULT_METRICS,
@@ -137,9 +137,9 @@ def explain(
 ) -> None:
     """Show one ranking under every library's convention."""
     with _errors():
-        from ._inputs import column, read_table
-        from .explanation import explain as explained
-        from .report.text import explanation_tables
+        from ..evaluation.explanation import explain as explained
+        from ..report.text import explanation_tables
+        from .inputs import column, read_table
 
         if (file is None) == (labels is None):
             raise ValueError("give either a file or --labels")
@@ -193,8 +193,8 @@ def compare(
 ) -> None:
     """Compare models on the same judgments: who is best under which metric, and is a disagreement real."""
     with _errors():
-        from ._inputs import from_data, from_runs, from_table, read_data
-        from .comparison import compare as compared
+        from ..harness import compare as compared
+        from .inputs import from_data, from_runs, from_table, read_data
 
         if sum(source is not None for source in (data, qrels, table)) != 1:
             raise ValueError("give the judgments as one of --data, --qrels and --table")
@@ -228,8 +228,8 @@ def compare(
 
 def _show(console: Console, comparison: Any, *further: Any) -> None:
     """Print the leaderboard, further tables, what each metric picks, the pairs in conflict, and the verdict."""
-    from .report.names import printable
-    from .report.text import conflicts_table, leaderboard_table, winners_lines
+    from ..report.names import printable
+    from ..report.text import conflicts_table, leaderboard_table, winners_lines
 
     console.print(leaderboard_table(comparison))
     for table in further:
@@ -256,8 +256,8 @@ def run(
 ) -> None:
     """Train the candidates of an experiment and compare them; what an interrupted run has finished is kept."""
     with _errors():
-        from .experiment import Experiment
-        from .experiment.pool import processes
+        from ..experiment import Experiment
+        from ..experiment.pool import processes
 
         experiment = Experiment.from_toml(file, directory)
         with processes(jobs) as executor:
@@ -278,7 +278,7 @@ def report(
 ) -> None:
     """Write the HTML report of an experiment that was run."""
     with _errors():
-        from .experiment import Experiment
+        from ..experiment import Experiment
 
         result = Experiment.load(directory)
         for line in result.missing:
@@ -305,7 +305,7 @@ def demo(
 ) -> None:
     """Train eight candidates with both libraries and show which one each definition would pick."""
     with _errors():
-        from . import demo as job
+        from ..cli import demo as job
 
         if train:
             parts, about = _own_data(train, valid, test, features)
@@ -329,8 +329,8 @@ def demo(
 
 def _own_data(train: list[Path], valid: Path | None, test: Path | None, features: int | None) -> tuple[Any, str]:
     """Read data to train on, to choose rounds on and to compare on."""
-    from ._inputs import read_data
-    from .data import RankingData
+    from ..data import RankingData
+    from .inputs import read_data
 
     if valid is None:
         raise ValueError("with --train, give the data to choose rounds on as --valid")
@@ -345,7 +345,7 @@ def _own_data(train: list[Path], valid: Path | None, test: Path | None, features
 
 def _report_in(directory: Path) -> Path:
     """Return where the report goes in the directory of an experiment; it is not written through a link."""
-    from .experiment.sealed import refuse_link
+    from ..experiment.sealed import refuse_link
 
     for name in ("report.html", "report.queries.csv"):
         refuse_link(directory / name)
@@ -382,7 +382,7 @@ def _nested(frame: pd.DataFrame) -> dict[str, Any]:
 
 
 def _show_experiment(console: Console, result: Any) -> None:
-    from .report.text import frame_table
+    from ..report.text import frame_table
 
     rounds = frame_table("Best round of each candidate under each metric, chosen on valid", result.best_rounds)
     _show(console, result.comparison, rounds)

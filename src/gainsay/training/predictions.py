@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._arrays import numbers
-from .._names import check_name
+from .._common.arrays import numbers
+from .._common.names import check_name
 
 if TYPE_CHECKING:
-    from .._typing import Floats
+    from .._common.typing import Floats
 
 
 def read_predictions(models: Any, documents: int, features: Any = None) -> dict[str, Floats]:
