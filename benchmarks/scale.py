@@ -18,20 +18,20 @@ from collections import deque
 from statistics import median
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import dask
 import numpy as np
 from panel import PANEL
 from shapes import Data, make_data
 from timing import machine
 
+import dask
 import gainsay as gs
-from gainsay._bound import Panel
-from gainsay._parts import Part
 from gainsay.dask.partitions import FAN_IN
 from gainsay.dask.queries import Seen
 from gainsay.dask.staged import Staged
 from gainsay.dask.summed import Summed, _summed
 from gainsay.data import simulate
+from gainsay.training.bound import Panel
+from gainsay.training.parts import Part
 
 if TYPE_CHECKING:
     from collections.abc import Callable

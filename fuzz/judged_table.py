@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 from pathlib import Path
 
-from gainsay._inputs import from_table
+from gainsay.cli.inputs import from_table
 
 from .oracle import attempt
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from gainsay._inputs import read_table
+from gainsay.cli.inputs import read_table
 from gainsay.data import read_scores
 
 from .oracle import attempt

@@ -181,8 +181,8 @@ class TestParts:
     """What workers of a cluster hold is matched as everything else."""
 
     def part(self, weight, qid=("b", "b", "a", "a")):
-        from gainsay._bound import Panel
-        from gainsay._parts import Part
+        from gainsay.training.bound import Panel
+        from gainsay.training.parts import Part
 
         return Part(Panel("mrr", None, "refuse", 1), [1, 0, 0, 1][: len(qid)], qid=list(qid), weight=weight)
 

@@ -13,7 +13,6 @@ import textwrap
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
 
-import dask
 import joblib
 import lightgbm as lgb
 import numpy as np
@@ -21,9 +20,10 @@ import pytest
 import xgboost as xgb
 from sklearn.metrics import ndcg_score
 
+import dask
 import gainsay as gs
-from gainsay import plan
 from gainsay.data import simulate
+from gainsay.evaluation import plan
 from gainsay.lightgbm import feval
 from gainsay.xgboost import EvaluateRanking, custom_metric
 
@@ -173,7 +173,7 @@ COMMON = """
 import os, sys, threading
 import numpy as np
 import gainsay as gs
-from gainsay import plan
+from gainsay.evaluation import plan
 from sklearn.metrics import ndcg_score
 
 plan.DOCUMENTS_PER_THREAD = 10  # so that even small data are evaluated by several threads

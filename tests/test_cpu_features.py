@@ -25,7 +25,7 @@ except ImportError:  # NumPy 1
 EXTRA = [name for name in __cpu_dispatch__ if __cpu_features__[name]]
 """What NumPy uses here beyond the least that it was built for."""
 ROOT = Path(__file__).parents[1]
-PARTS = ["tests/ranking", "tests/metrics", "tests/test_evaluation.py"]
+PARTS = ["tests/ranking", "tests/metrics", "tests/evaluation"]
 EXACT = [
     "ndcg_linear@10", "ndcg_exp", "ndcg_jk@100", "dcg_exp(discount=log,base=10)", "cg", "map", "map(denominator=R)@10",
     "mrr", "precision@5", "recall@100", "hit@3", "err(max_label=4)@9",

@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import gainsay as gs
-from gainsay._bound import Panel
-from gainsay._parts import Part, rounded
 from gainsay.data import simulate
 from gainsay.experiment.measured import paired_loss
 from gainsay.judgments import scaled_weights
+from gainsay.training.bound import Panel
+from gainsay.training.parts import Part, rounded
 
 METRICS = ["mrr", "ndcg_linear", "ndcg_exp"]
 SCORES = [2, 1, 1, 2, 2, 1]

@@ -44,7 +44,7 @@ def test_parts_are_loaded_when_they_are_first_used():
 
 
 def test_parts_hold_what_they_should():
-    assert gs.comparison.compare is gs.compare
+    assert gs.comparison.Verdict is gs.Verdict
     assert gs.experiment.Candidate is gs.Candidate
     assert gs.judgments.Judgments is gs.Judgments
     assert gs.metrics.NDCG is gs.NDCG

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from gainsay._outputs import check_output
+from gainsay._common.outputs import check_output
 from gainsay.cli import app
-from gainsay.comparison.comparison import Comparison
+from gainsay.harness import Comparison
 
 root = pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
 
@@ -82,9 +82,9 @@ def idle(monkeypatch):
         raise AssertionError("the work was begun")
 
     comparison = Comparison({"x": np.zeros((40, 2)), "y": np.zeros((40, 2))}, ["a", "b"])
-    monkeypatch.setattr("gainsay.comparison.comparison.leaderboard_table", work)
-    monkeypatch.setattr("gainsay.comparison.comparison.pairs_table", work)
-    monkeypatch.setattr("gainsay.comparison.comparison.Verdict.from_values", work)
+    monkeypatch.setattr("gainsay.harness.leaderboard_table", work)
+    monkeypatch.setattr("gainsay.harness.pairs_table", work)
+    monkeypatch.setattr("gainsay.harness.Verdict.from_values", work)
     return comparison
 
 
@@ -122,7 +122,7 @@ class TestCommandLine:
         def read(*arguments):
             raise AssertionError("the data were read")
 
-        monkeypatch.setattr("gainsay._inputs.read_data", read)
+        monkeypatch.setattr("gainsay.cli.inputs.read_data", read)
         path, _, _ = bad_paths(tmp_path)[case]
         result = run(*judged, option, path)
         assert result.exit_code == 1
@@ -147,7 +147,7 @@ class TestCommandLine:
         assert "is a folder; name a file in it" in result.stderr
 
     def test_before_an_experiment_is_trained(self, tmp_path, monkeypatch):
-        monkeypatch.setattr("gainsay.demo.run", lambda *a, **o: pytest.fail("it was trained"))
+        monkeypatch.setattr("gainsay.cli.demo.run", lambda *a, **o: pytest.fail("it was trained"))
         (tmp_path / "report.html").mkdir()
         result = run("demo", "--queries", 10, "--rounds", 1, "--directory", tmp_path)
         assert result.exit_code == 1

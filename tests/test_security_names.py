@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 import gainsay as gs
-from gainsay._inputs import from_table, named_files
+from gainsay.cli.inputs import from_table, named_files
 from gainsay.data import read_scores
 from gainsay.experiment import Candidate
 
@@ -177,7 +177,7 @@ class TestTables:
         assert from_table(tmp_path / "t.csv", "label", "query", []).models["s"].tolist() == [0.5, 1]
 
     def test_models_that_are_none_name_the_file(self, tmp_path):
-        from gainsay._inputs import _model
+        from gainsay.cli.inputs import _model
 
         for library, name, content in (("lightgbm", "m.txt", b"tree\nversion=v4\n"), ("xgboost", "m.json", b"{}")):
             pytest.importorskip(library)

@@ -9,11 +9,12 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from .evaluation import Evaluation, Evaluator, evaluate
-from .explanation import explain
+from ._common.version import __version__ as __version__
+from .evaluation.evaluator import Evaluation, Evaluator, evaluate
+from .evaluation.explanation import explain
+from .evaluation.runs import evaluate_run
 from .judgments import Judgments
 from .metrics import AP, CG, DCG, ERR, NDCG, RBP, RR, Hit, Judged, Metric, Precision, Recall, parse_metrics
-from .run_evaluation import evaluate_run
 
 if TYPE_CHECKING:
     from . import comparison as comparison
@@ -23,10 +24,9 @@ if TYPE_CHECKING:
     from . import lightgbm as lightgbm
     from . import report as report
     from . import xgboost as xgboost
-    from .comparison import Comparison, Verdict, compare, compare_runs
+    from .comparison.verdict import Verdict
     from .experiment import Candidate, Experiment, ExperimentResult, grid, k_folds
-
-__version__ = "0.1.0"
+    from .harness import Comparison, compare, compare_runs
 
 __all__ = [
     "AP",
@@ -60,7 +60,8 @@ __all__ = [
 ]
 
 _LOADED_ON_FIRST_USE = {
-    **dict.fromkeys(("Comparison", "Verdict", "compare", "compare_runs"), ".comparison"),
+    **dict.fromkeys(("Comparison", "compare", "compare_runs"), ".harness"),
+    "Verdict": ".comparison",
     **dict.fromkeys(("Candidate", "Experiment", "ExperimentResult", "grid", "k_folds"), ".experiment"),
 }
 """Names whose modules need more than NumPy."""
@@ -80,4 +81,4 @@ if not TYPE_CHECKING:  # type checkers know all names from above, and complain o
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__, *_SUBPACKAGES})
+    return sorted({*__all__, *_SUBPACKAGES, "__version__"})

@@ -1,5 +1,5 @@
 """`python -m gainsay` is the command `gainsay`."""
 
-from .cli import main
+from .cli.app import main
 
 main()

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
-from ._alignment import in_order_of, index_of, weights_in_order
-from ._arrays import identifiers, integers, nearest, numbers, refuse_unready, vector
-from ._cached import cached_property
-from ._names import check_text
+from ._common.alignment import in_order_of, index_of, weights_in_order
+from ._common.arrays import identifiers, integers, nearest, numbers, refuse_unready, vector
+from ._common.cached import cached_property
+from ._common.names import check_text
 from .ranking.layout import Layout
 
 if TYPE_CHECKING:
-    from ._typing import Bools, Codes, Floats, Integers
+    from ._common.typing import Bools, Codes, Floats, Integers
 
 NegativeLabels = Literal["refuse", "allow", "zero"]
 Unjudged = Literal["irrelevant", "drop"]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import gainsay as gs
-from gainsay.comparison import Comparison, Verdict
+from gainsay.harness import Comparison, Verdict
 
 
 @pytest.fixture(scope="module")

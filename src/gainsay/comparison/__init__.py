@@ -1,6 +1,5 @@
-"""Models compared on per-query values: leaderboard, pairs, and whether two metrics really disagree."""
+"""What per-query values of several models say: estimates, tests, pairs, attribution, and the verdict."""
 
-from .comparison import Comparison, compare, compare_runs
 from .verdict import Verdict
 
-__all__ = ["Comparison", "Verdict", "compare", "compare_runs"]
+__all__ = ["Verdict"]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from .._typing import Floats
+    from .._common.typing import Floats
     from ..metrics.base import Metric
     from .contributions import Bands, Grades
     from .rankings import Rankings

@@ -7,9 +7,9 @@ from statistics import NormalDist
 
 import numpy as np
 
-from gainsay.comparison.inequalities import FEWEST, BestTest, BoolArray, two_step_test
-from gainsay.comparison.inputs import FloatArray
-from gainsay.comparison.resampling import Estimate, IntArray, Noise, critical_value
+from .inequalities import FEWEST, BestTest, BoolArray, two_step_test
+from .inputs import FloatArray
+from .resampling import Estimate, IntArray, Noise, critical_value
 
 __all__ = ["POWER", "detectable_lead", "price_lower", "regret_upper"]
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from .._typing import Floats, Integers
+    from .._common.typing import Floats, Integers
     from ..metrics.base import Metric
     from .rankings import Rankings
 

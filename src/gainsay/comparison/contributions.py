@@ -16,7 +16,7 @@ from ..ranking.rows import blank_code
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from .._typing import Floats, Integers
+    from .._common.typing import Floats, Integers
     from ..metrics.dcg import GainFacts
     from ..ranking.rows import RankedRows
     from .rankings import Rankings

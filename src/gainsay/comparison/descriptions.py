@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gainsay.comparison.inputs import FloatArray, check_family, check_level, check_seed, read_panel
-from gainsay.comparison.paired import holm, pair_p_values
-from gainsay.comparison.resampling import Estimate, Noise, draw_noise, estimate
+from .inputs import FloatArray, check_family, check_level, check_seed, read_panel
+from .paired import holm, pair_p_values
+from .resampling import Estimate, Noise, draw_noise, estimate
 
 __all__ = ["Descriptions", "best_probabilities", "describe", "kendall_tau", "tau_ap", "winners_differ"]
 

@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from gainsay.comparison.inequalities import FEWEST
-from gainsay.comparison.inputs import FloatArray, Panel, Queries
-from gainsay.comparison.resampling import ROUNDING, Estimate
+from .._common.words import listed
+from .inequalities import FEWEST
+from .inputs import FloatArray, Panel, Queries
+from .resampling import ROUNDING, Estimate
 
-__all__ = ["FEW", "Flag", "find_flags", "left_out_flags", "listed"]
+__all__ = ["FEW", "Flag", "find_flags", "left_out_flags"]
 
 FEW = 100
 """Pairs that differ on fewer queries than this are flagged."""
@@ -53,19 +54,6 @@ class Flag:
             "models": list(self.models),
             "pairs": [list(pair) for pair in self.pairs],
         }
-
-
-def listed(names: tuple[str, ...] | list[str], most: int = 6, word: str = "and") -> str:
-    """Write names as a list in words, cut after `most`.
-
-    >>> listed(["a", "b", "c"])
-    'a, b and c'
-    >>> listed([str(i) for i in range(10)], most=3)
-    '0, 1, 2 and 7 more'
-    """
-    if len(names) > most:
-        return f"{', '.join(names[:most])} {word} {len(names) - most} more"
-    return f" {word} ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
 def left_out_flags(counts: Queries) -> tuple[Flag, ...]:

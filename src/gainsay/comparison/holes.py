@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..coverage import BECAME
-from ..evaluation import Evaluator
+from .._common.words import listed
+from ..evaluation.coverage import BECAME
+from ..evaluation.evaluator import Evaluator
 from ..metrics.judged import Judged
-from .flags import Flag, listed
+from .flags import Flag
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from .._typing import Floats
+    from .._common.typing import Floats
     from ..judgments import Judgments, Unjudged
     from ..metrics.base import Metric
 

@@ -14,8 +14,8 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from gainsay.comparison.inputs import FloatArray
-from gainsay.comparison.resampling import Estimate, Noise, critical_value
+from .inputs import FloatArray
+from .resampling import Estimate, Noise, critical_value
 
 __all__ = ["FEWEST", "BestTest", "two_step_test"]
 

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._names import check_text
+from .._common.names import check_text
 
 FloatArray: TypeAlias = NDArray[np.float64]
 

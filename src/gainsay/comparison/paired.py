@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gainsay.comparison.inputs import FloatArray
-from gainsay.comparison.resampling import Estimate
+from .inputs import FloatArray
+from .resampling import Estimate
 
 __all__ = ["PairedPValues", "conflict_p_values", "holm", "pair_p_values"]
 

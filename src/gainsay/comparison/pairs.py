@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gainsay.comparison.flags import FEW
-from gainsay.comparison.inequalities import FEWEST, two_step_test
-from gainsay.comparison.inputs import FloatArray, Panel, check_family, check_level, check_seed, read_panel
-from gainsay.comparison.paired import conflict_p_values, holm, pair_p_values
-from gainsay.comparison.resampling import Estimate, Noise, critical_value, draw_noise, estimate
+from .flags import FEW
+from .inequalities import FEWEST, two_step_test
+from .inputs import FloatArray, Panel, check_family, check_level, check_seed, read_panel
+from .paired import conflict_p_values, holm, pair_p_values
+from .resampling import Estimate, Noise, critical_value, draw_noise, estimate
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._arrays import nearest
-from ..evaluation import Evaluator
+from .._common.arrays import nearest
+from ..evaluation.evaluator import Evaluator
 from ..ranking.rows import rank_block
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from .._typing import Bools, Floats, Integers
+    from .._common.typing import Bools, Floats, Integers
     from ..judgments import Judgments
     from ..metrics.base import Metric
     from ..ranking.layout import Ties

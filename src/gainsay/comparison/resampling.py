@@ -12,7 +12,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from gainsay.comparison.inputs import FloatArray, Panel
+from .inputs import FloatArray, Panel
 
 __all__ = ["Estimate", "Noise", "count_wins", "critical_value", "draw_noise", "estimate"]
 

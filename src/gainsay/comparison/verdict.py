@@ -10,14 +10,14 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gainsay.comparison.bounds import detectable_lead, price_lower, regret_upper
-from gainsay.comparison.descriptions import best_probabilities, winners_differ
-from gainsay.comparison.flags import Flag, find_flags, left_out_flags
-from gainsay.comparison.holes import Holes, uneven_judging
-from gainsay.comparison.inequalities import FEWEST, BestTest, two_step_test
-from gainsay.comparison.inputs import FloatArray, Panel, Queries, check_level, check_rope, check_seed, read_panel
-from gainsay.comparison.resampling import draw_noise, estimate
-from gainsay.comparison.wording import paragraph
+from .bounds import detectable_lead, price_lower, regret_upper
+from .descriptions import best_probabilities, winners_differ
+from .flags import Flag, find_flags, left_out_flags
+from .holes import Holes, uneven_judging
+from .inequalities import FEWEST, BestTest, two_step_test
+from .inputs import FloatArray, Panel, Queries, check_level, check_rope, check_seed, read_panel
+from .resampling import draw_noise, estimate
+from .wording import paragraph
 
 __all__ = ["Kind", "Verdict"]
 

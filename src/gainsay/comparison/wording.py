@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from gainsay.comparison.flags import listed
+from .._common.words import listed
 
 if TYPE_CHECKING:
-    from gainsay.comparison.verdict import Verdict
+    from .verdict import Verdict
 
 __all__ = ["SAMPLE", "amount", "paragraph"]
 

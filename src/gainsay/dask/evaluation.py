@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._bound import Panel
-from .._cached import cached_property
-from .._parts import ratios
+from .._common.cached import cached_property
+from ..training.bound import Panel
+from ..training.parts import ratios
 from .summed import Cluster, Summed, evaluated
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import dask.dataframe
     import pandas as pd
 
-    from .._typing import Floats
+    from .._common.typing import Floats
     from ..judgments import NegativeLabels
     from ..metrics.base import Metric
     from ..metrics.names import MetricLike
@@ -96,7 +96,7 @@ class ClusterEvaluation:
         return frame
 
     def __repr__(self) -> str:
-        from ..report.numbers import count
+        from .._common.words import count
 
         width = max(len(name) for name in self.mean)
         lines = "\n".join(f"  {name:<{width}}  {value:.6f}" for name, value in self.mean.items())

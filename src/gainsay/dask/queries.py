@@ -12,7 +12,7 @@ import pandas as pd
 from dask.base import compute
 from dask.delayed import delayed
 
-from .._arrays import identifiers
+from .._common.arrays import identifiers
 from .partitions import partitions, tree
 
 if TYPE_CHECKING:

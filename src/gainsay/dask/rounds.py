@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from .._arrays import integers, nearest
-from .._bound import Panel, metric_name
-from .._parts import ratios
+from .._common.arrays import integers, nearest
+from ..training.bound import Panel, metric_name
+from ..training.parts import ratios
 from .staged import Staged, booster_of, rounds_of
 from .summed import Cluster
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from .._typing import Floats
+    from .._common.typing import Floats
     from ..judgments import NegativeLabels
     from ..metrics.base import Metric
     from ..metrics.names import MetricLike

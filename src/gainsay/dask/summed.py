@@ -9,16 +9,16 @@ import numpy as np
 from dask.base import compute
 from dask.delayed import delayed
 
-from .._parts import Part, add_exactly, beside, rounded
+from ..training.parts import Part, add_exactly, beside, rounded
 from .partitions import aligned, at_partition, tree
 from .queries import Seen, raise_if_split
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from .._bound import Panel
-    from .._typing import Floats, Integers
-    from ..evaluation import Evaluation
+    from .._common.typing import Floats, Integers
+    from ..evaluation.evaluator import Evaluation
+    from ..training.bound import Panel
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._arrays import refuse_unready
-from .._names import check_text
+from .._common.arrays import refuse_unready
+from .._common.names import check_text
 
 if TYPE_CHECKING:
     import pandas as pd

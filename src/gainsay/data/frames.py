@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._arrays import refuse_huge, refuse_unready
+from .._common.arrays import refuse_huge, refuse_unready
 from .ranking_data import RankingData
 
 if TYPE_CHECKING:

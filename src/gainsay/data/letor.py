@@ -13,7 +13,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from .._arrays import nearest
+from .._common.arrays import nearest
 from ._dense import read_columns
 from ._numbers import to_number
 from ._rows import Layout, Table

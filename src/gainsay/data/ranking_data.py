@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._names import check_text
+from .._common.names import check_text
 from ._features import (
     Categories,
     as_frame,
@@ -26,7 +26,7 @@ from ._features import (
 if TYPE_CHECKING:
     import pandas as pd
 
-    from gainsay.judgments import Judgments
+    from ..judgments import Judgments
 
 _LABELS_SHOWN = 10
 
@@ -145,7 +145,7 @@ class RankingData:
             labels = ", ".join(f"{grade:g}: {count}" for grade, count in zip(grades, counts, strict=True))
         else:
             labels = f"from {grades[0]:g} to {grades[-1]:g}"
-        from ..report.numbers import count
+        from .._common.words import count
 
         rows, columns = self.features.shape
         size = f"{count(rows, 'document')}, {count(len(self.query_ids), 'query')}, {count(columns, 'feature')}"
@@ -205,7 +205,7 @@ class RankingData:
 
     def judgments(self) -> Judgments:
         """Return labels, queries and weights as the `Judgments` that metrics are evaluated on."""
-        from gainsay.judgments import Judgments
+        from ..judgments import Judgments
 
         return Judgments(self.labels, qid=self.qid, weight=self.weight)
 

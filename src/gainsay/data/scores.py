@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._arrays import refuse_huge
+from .._common.arrays import refuse_huge
 from ._npy import is_archive, names_of, read_array, read_member
 from ._numbers import to_number
 from ._parquet import read_column

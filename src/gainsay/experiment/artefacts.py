@@ -7,12 +7,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from .._arrays import nearest
+from .._common.arrays import nearest
 from ..metrics.names import MetricLike, parse_metrics
 from .training import balanced_round, best_rounds
 
 if TYPE_CHECKING:
-    from .._typing import Floats
+    from .._common.typing import Floats
     from .measured import Measured
     from .plan import Plan
 

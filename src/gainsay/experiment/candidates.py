@@ -11,9 +11,9 @@ from typing import Any, Literal, TypeVar, get_args
 
 import numpy as np
 
-from .._arrays import nearest
-from .._checks import check_whole
-from .._names import check_name
+from .._common.arrays import nearest
+from .._common.checks import check_whole
+from .._common.names import check_name
 
 __all__ = ["Candidate", "Gain", "Library", "check_most", "check_names", "grid"]
 

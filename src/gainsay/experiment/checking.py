@@ -11,7 +11,7 @@ from .files import from_parquet
 from .training import kept_rounds
 
 if TYPE_CHECKING:
-    from .._typing import Floats
+    from .._common.typing import Floats
     from .store import Finished
 
 __all__ = ["check_finished", "check_judged"]

@@ -49,11 +49,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from .._cpus import physical_memory
-from ..comparison.comparison import DEFAULT_METRICS
+from .._common.cpus import physical_memory
 from ..data import RankingData, read_letor, read_lightgbm, simulate
 from ..data._text import one_line
 from ..data.simulate import LONGEST
+from ..harness import DEFAULT_METRICS
 from ..metrics.judged import refuse_judged
 from ..metrics.names import parse_metrics
 from .artefacts import check_stop_by

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._checks import check_whole
+from .._common.checks import check_whole
 from ..data import RankingData
 from ..data._features import is_sparse, parts_of
 from ..data.ranking_data import same_features
 
 if TYPE_CHECKING:
-    from .._typing import Floats
+    from .._common.typing import Floats
 
 __all__ = ["Fold", "Parts", "divided", "fingerprint", "k_folds", "query_weights", "rotation", "single_split"]
 

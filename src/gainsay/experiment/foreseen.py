@@ -6,8 +6,8 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from .._arrays import nearest
-from ..report.numbers import count
+from .._common.arrays import nearest
+from .._common.words import count
 from .files import canonical
 from .training import library_of
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from .. import lightgbm as adapter
-from .._arrays import nearest
+from .._common.arrays import nearest
 
 # After the adapter, which says what to install where there is no LightGBM.
 import lightgbm as lgb  # isort: skip

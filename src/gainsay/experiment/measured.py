@@ -12,7 +12,7 @@ from ..judgments import scaled_weights
 from .training import best_rounds
 
 if TYPE_CHECKING:
-    from .._typing import Floats
+    from .._common.typing import Floats
     from .store import Finished
 
 __all__ = ["Loss", "Measured", "paired_loss"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any, Protocol
 
-from ..report.numbers import count
+from .._common.words import count
 
 if TYPE_CHECKING:
     from .work import Outcome

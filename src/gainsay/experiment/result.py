@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._cached import cached_property
-from .._checks import check_whole
-from ..comparison import Comparison, Verdict
+from .._common.cached import cached_property
+from .._common.checks import check_whole
 from ..comparison.inputs import natural_key
+from ..comparison.verdict import Verdict
+from ..harness import Comparison
 from .artefacts import BALANCED, EACH, artefacts, check_stop_by, rounds_by
 from .measured import Measured, paired_loss
 from .scores import rankings_of
@@ -22,7 +23,7 @@ from .training import library_of
 if TYPE_CHECKING:
     import pandas as pd
 
-    from .._typing import Bools, Floats
+    from .._common.typing import Bools, Floats
     from ..comparison.rankings import Rankings
     from ..metrics.names import MetricLike
     from .artefacts import Artefact
@@ -334,7 +335,7 @@ class ExperimentResult:
         return summary(self)
 
     def __repr__(self) -> str:
-        from ..report.numbers import count
+        from .._common.words import count
 
         failed = f", {len(self.failures)} failed" if self.failures else ""
         size = f"{count(len(self.candidates), 'candidate')}{failed}, {count(len(self._weights), 'query')}"

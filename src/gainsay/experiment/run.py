@@ -11,10 +11,10 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .._checks import check_whole
-from ..comparison.comparison import DEFAULT_METRICS
+from .._common.checks import check_whole
 from ..comparison.inputs import check_level, check_rope, check_seed
-from ..evaluation import shared_weights
+from ..evaluation.evaluator import shared_weights
+from ..harness import DEFAULT_METRICS
 from ..metrics.judged import refuse_judged
 from ..metrics.names import MetricLike, parse_metrics
 from .artefacts import BALANCED, check_stop_by
@@ -322,7 +322,7 @@ class Experiment:
                 )
 
     def __repr__(self) -> str:
-        from ..report.numbers import count
+        from .._common.words import count
 
         folds = f", {len(self.plan.folds)} folds" if len(self.plan.folds) > 1 else ""
         size = f"{count(len(self.plan.candidates), 'candidate')}{folds}"

@@ -16,7 +16,7 @@ from ..judgments import Judgments
 if TYPE_CHECKING:
     import pandas as pd
 
-    from .._typing import Bools, Floats
+    from .._common.typing import Bools, Floats
     from .artefacts import Artefact
     from .measured import Measured
     from .training import Trained

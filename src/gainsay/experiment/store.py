@@ -25,7 +25,7 @@ from .training import Trained, library_of
 if TYPE_CHECKING:
     import pandas as pd
 
-    from .._typing import Floats
+    from .._common.typing import Floats
     from ..data import RankingData
 from ..data._text import one_line
 
@@ -296,7 +296,7 @@ def _all_rounds(unit: Unit) -> str:
 
 def versions(library: str) -> dict[str, str]:
     """Return the versions that a result may depend on."""
-    from .. import __version__
+    from .._common.version import __version__
 
     return {"gainsay": __version__, "numpy": np.__version__, library: library_of(library).version()}
 

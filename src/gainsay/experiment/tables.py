@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
-from .._arrays import nearest
+from .._common.arrays import nearest
 from .candidates import MOST_ROUNDS, MOST_SEED, MOST_THREADS
 from .run import MOST_DRAWS
 

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from ..evaluation import Evaluation, Evaluator, shared_weights
+from ..evaluation.evaluator import Evaluation, Evaluator, shared_weights
 from ..metrics.names import parse_metrics
 from .folds import Fold, Parts
 
 if TYPE_CHECKING:
-    from .._typing import Floats
+    from .._common.typing import Floats
     from ..data import RankingData
     from .candidates import Candidate
 

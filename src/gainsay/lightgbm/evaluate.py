@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .._bound import Panel, WeakIdentityMap, by_size, clash, positive_int
+from ..training.bound import Panel, WeakIdentityMap, by_size, clash, positive_int
 from .folds import check_whole_queries
 from .results import REMEDY, builtin_names, name_of, note_evaluator
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     import lightgbm as lgb
 
-    from ..evaluation import Evaluator
+    from ..evaluation.evaluator import Evaluator
     from ..judgments import NegativeLabels
     from ..metrics.names import MetricLike
 

@@ -6,7 +6,7 @@ import warnings
 import weakref
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .._bound import WeakIdentityMap
+from ..training.bound import WeakIdentityMap
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import lightgbm as lgb
     from lightgbm.callback import CallbackEnv
 
-    from ..evaluation import Evaluator
+    from ..evaluation.evaluator import Evaluator
 
 REMEDY = "Leave it out of params['metric'] (metric='None' turns the built-ins off)"
 

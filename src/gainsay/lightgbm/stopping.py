@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import lightgbm as lgb
 from lightgbm.callback import CallbackEnv, EarlyStopException
 
-from .._arrays import nearest
-from .._bound import WeakIdentityMap, clash, is_ours, metric_name, name_or_none, not_negative, positive_int
+from .._common.arrays import nearest
+from ..training.bound import WeakIdentityMap, clash, is_ours, metric_name, name_or_none, not_negative, positive_int
 from .results import (
     REMEDY,
     Result,

@@ -15,7 +15,7 @@ from .relevance import BinaryMetric, RelevanceFacts
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from .._typing import Bools, Floats, Integers
+    from .._common.typing import Bools, Floats, Integers
     from ..ranking.rows import RankedRows
     from ..ranking.runs import TieRuns
 

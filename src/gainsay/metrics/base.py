@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, get_args
 
 import numpy as np
 
-from .._arrays import nearest
+from .._common.arrays import nearest
 from ..ranking.layout import Ties
 from .gains import number_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from .._typing import Bools, Floats
+    from .._common.typing import Bools, Floats
     from ..judgments import Judgments
     from ..ranking.rows import RankedRows
 

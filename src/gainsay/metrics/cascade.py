@@ -16,7 +16,7 @@ from .relevance import BinaryMetric, RelevanceFacts
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from .._typing import Floats, Integers
+    from .._common.typing import Floats, Integers
     from ..judgments import Judgments
     from ..ranking.rows import RankedRows
 

@@ -16,7 +16,7 @@ from .gains import LARGEST_EXPONENT, canonical_gain, exponential, gain_text, gai
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from .._typing import Floats
+    from .._common.typing import Floats
     from ..judgments import Judgments
     from ..ranking.rows import RankedRows
 

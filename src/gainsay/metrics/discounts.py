@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 if TYPE_CHECKING:
-    from .._typing import Floats
+    from .._common.typing import Floats
 
 Discount = Literal["log2", "log", "jk", "reciprocal", "none"]
 

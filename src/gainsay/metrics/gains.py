@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from .._arrays import nearest
+from .._common.arrays import nearest
 
 if TYPE_CHECKING:
-    from .._typing import Floats
+    from .._common.typing import Floats
 
 Gain = Literal["linear", "exponential"] | tuple[float, ...] | tuple[tuple[float, float], ...]
 

@@ -14,7 +14,7 @@ from .base import Empty, Facts, Metric, depth_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from .._typing import Floats
+    from .._common.typing import Floats
     from ..judgments import Judgments
     from ..ranking.rows import RankedRows
 

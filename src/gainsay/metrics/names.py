@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from .._arrays import nearest
+from .._common.arrays import nearest
 from .average_precision import AP
 from .base import Metric
 from .cascade import ERR, RBP

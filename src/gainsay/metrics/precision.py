@@ -15,7 +15,7 @@ from .relevance import BinaryMetric, RelevanceFacts, first_relevant
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from .._typing import Floats
+    from .._common.typing import Floats
     from ..ranking.rows import RankedRows
 
 

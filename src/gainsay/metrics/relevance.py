@@ -12,7 +12,7 @@ from .base import Facts, Metric, real_number
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from .._typing import Bools, Floats, Integers
+    from .._common.typing import Bools, Floats, Integers
     from ..judgments import Judgments
     from ..ranking.rows import RankedRows
 

@@ -13,7 +13,7 @@ from .order import Payload
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from .._typing import Codes, Integers
+    from .._common.typing import Codes, Integers
 
 Ties = Literal["average", "order", "worst", "best"]
 

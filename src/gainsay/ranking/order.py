@@ -17,7 +17,7 @@ import numpy.typing as npt
 from .runs import TieRuns
 
 if TYPE_CHECKING:
-    from .._typing import Codes, Integers
+    from .._common.typing import Codes, Integers
 
 Keys = npt.NDArray[np.uint64]
 

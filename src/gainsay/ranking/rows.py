@@ -15,7 +15,7 @@ from .order import NOT_RETRIEVED, descending_keys, rank_rows
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from .._typing import Bools, Codes, Floats, Integers
+    from .._common.typing import Bools, Codes, Floats, Integers
     from .layout import Block, Ties
     from .runs import TieRuns
 

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._cached import cached_property
+from .._common.cached import cached_property
 
 if TYPE_CHECKING:
-    from .._typing import Bools, Floats, Integers
+    from .._common.typing import Bools, Floats, Integers
 
 
 class TieRuns:

@@ -9,7 +9,7 @@ import numpy as np
 from ..comparison.pairs import common_column
 
 if TYPE_CHECKING:
-    from ..comparison import Comparison
+    from ..harness import Comparison
 
 __all__ = ["ChosenPair", "chosen_pair"]
 

@@ -5,21 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from .. import __version__
+from .._common.version import __version__
+from .._common.words import count
 from ..comparison.wording import amount
 from ..metrics.dcg import DCG
 from ..metrics.names import parse_metrics
-from . import tables, words
+from ..report import tables, words
 from .chosen import ChosenPair, chosen_pair
 from .names import isolated, printable
-from .numbers import count
 from .rounds import best_rounds, candidate_of, most_torn
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from ..comparison import Comparison
     from ..comparison.attribution import Attribution
+    from ..harness import Comparison
     from .tables import Table
 
 __all__ = ["Content", "Contradiction", "gather", "why_pair"]

@@ -33,15 +33,15 @@ import json
 import math
 from typing import TYPE_CHECKING, Any
 
-from .. import __version__
-from .._outputs import check_output
+from .._common.outputs import check_output
+from .._common.version import __version__
 from .content import why_pair
 from .rounds import best_rounds
 
 if TYPE_CHECKING:
     import os
 
-    from ..comparison import Comparison
+    from ..harness import Comparison
 
 __all__ = ["SCHEMA", "document", "plain", "to_json"]
 

@@ -16,7 +16,7 @@ try:
 except ImportError as error:  # pragma: no cover - needs an environment without Jinja2
     raise ImportError("reports need Jinja2: pip install 'gainsay[report]'") from error
 
-from .._outputs import check_output
+from .._common.outputs import check_output
 from .content import Content, gather
 from .names import printable
 from .plots.conflict import plot_conflict
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from ..comparison import Comparison
+    from ..harness import Comparison
 
 __all__ = ["write_html"]
 

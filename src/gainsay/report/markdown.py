@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from .._outputs import check_output
+from .._common.outputs import check_output
 from .content import Content, gather
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterator
 
-    from ..comparison import Comparison
+    from ..harness import Comparison
     from .tables import Table
 
 __all__ = ["to_markdown"]

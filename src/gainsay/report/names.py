@@ -150,6 +150,6 @@ def isolated(text: str, names: Sequence[str]) -> str:
 
 def listed_short(names: Sequence[str], short: Mapping[str, str], most: int = 6) -> str:
     """Write names as a list in words, cut after `most`."""
-    from ..comparison.flags import listed
+    from .._common.words import listed
 
     return listed([short[name] for name in names], most) if names else "none"

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from .names import isolated
 
 if TYPE_CHECKING:
-    from ..comparison import Comparison, Verdict
+    from ..comparison.verdict import Verdict
+    from ..harness import Comparison
 
 __all__ = ["comparison_html", "verdict_html"]
 

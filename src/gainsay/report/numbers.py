@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-__all__ = ["count", "difference", "mean", "p_value", "share"]
+__all__ = ["difference", "mean", "p_value", "share"]
 
 MINUS = "\u2212"
 
@@ -63,13 +63,3 @@ def share(value: float) -> str:
     if 0.995 < value < 1:
         return "> 99 %"
     return f"{100 * value:.0f} %"
-
-
-def count(number: int, thing: str) -> str:
-    """Write how many there are of a thing.
-
-    >>> count(1, "pair"), count(30000, "query")
-    ('1 pair', '30,000 queries')
-    """
-    plural = f"{thing[:-1]}ies" if thing.endswith("y") else f"{thing}{'es' if thing.endswith('s') else 's'}"
-    return f"{number:,} {thing if number == 1 else plural}"

@@ -5,17 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from .._common.words import count
 from ..comparison.pairs import common_column
 from .names import fitting, printable
-from .numbers import bare_p, count, difference, mean
+from .numbers import bare_p, difference, mean
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import pandas as pd
 
-    from ..comparison import Comparison
     from ..comparison.attribution import Attribution
+    from ..harness import Comparison
 
 __all__ = ["Cell", "Column", "Table"]
 

@@ -9,9 +9,9 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
+from .._common.words import count
 from ..comparison.pairs import common_column
 from .names import printable
-from .numbers import count
 from .words import scope
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from ..comparison import Comparison
+    from ..harness import Comparison
 
 
 def values_table(title: str, rows: Mapping[str, float]) -> Group:

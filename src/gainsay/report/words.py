@@ -5,19 +5,20 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
+from .._common.words import count
 from ..comparison.descriptions import kendall_tau, tau_ap
 from ..comparison.inequalities import FEWEST
 from ..comparison.wording import SAMPLE, amount
 from .names import LONGEST_IN_TEXT, fitting, isolated, listed_short, printable
-from .numbers import bare_p, count, mean, share
+from .numbers import bare_p, mean, share
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     import pandas as pd
 
-    from ..comparison import Comparison
     from ..comparison.attribution import Attribution
+    from ..harness import Comparison
 
 __all__ = [
     "GLOSSARY",

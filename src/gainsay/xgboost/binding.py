@@ -8,11 +8,11 @@ import numpy as np
 import xgboost as xgb
 from xgboost.callback import TrainingCallback
 
-from .._bound import Panel, WeakIdentityMap, by_size, in_round
-from .._parts import Part
+from ..training.bound import Panel, WeakIdentityMap, by_size, in_round
+from ..training.parts import Part
 
 if TYPE_CHECKING:
-    from .._typing import Floats
+    from .._common.typing import Floats
 
 REMEDY = "Leave it out of params['eval_metric'] (disable_default_eval_metric=True turns the objective's own off)"
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from .._arrays import nearest
-from .._bound import is_ours
+from .._common.arrays import nearest
+from ..training.bound import is_ours
 
 _HIGHER_IS_BETTER = ("auc", "aucpr", "pre", "map", "ndcg", "interval-regression-accuracy")
 _LOWER_IS_BETTER = (

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import xgboost as xgb
 
-from .._bound import Panel, clash, positive_int
-from .._parts import Part
+from ..training.bound import Panel, clash, positive_int
+from ..training.parts import Part
 from .binding import REMEDY, BoundMatrix, Logger, in_estimators, sums_of
 from .workers import means_over_workers
 

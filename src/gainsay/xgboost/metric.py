@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import xgboost as xgb
 
-from .._bound import Panel, WeakIdentityMap, clash
+from ..training.bound import Panel, WeakIdentityMap, clash
 from .baseline import note_call
 from .binding import REMEDY, BoundMatrix, Logger, in_estimators, sums_of
 from .workers import means_over_workers
@@ -15,7 +15,7 @@ from .workers import means_over_workers
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from .._typing import Floats
+    from .._common.typing import Floats
     from ..judgments import NegativeLabels
     from ..metrics.names import MetricLike
 

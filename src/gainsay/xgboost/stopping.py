@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import xgboost as xgb
 from xgboost.callback import TrainingCallback
 
-from .._arrays import nearest
-from .._bound import WeakIdentityMap, clash, is_ours, metric_name, name_or_none, not_negative, positive_int
+from .._common.arrays import nearest
+from ..training.bound import WeakIdentityMap, clash, is_ours, metric_name, name_or_none, not_negative, positive_int
 from .baseline import Cuts, listen
 from .binding import REMEDY, log_first
 from .cutting import first_rounds

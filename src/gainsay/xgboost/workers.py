@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, NoReturn
 import numpy as np
 import xgboost as xgb
 
-from .._parts import ratios
+from ..training.parts import ratios
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from .._typing import Floats
+    from .._common.typing import Floats
 
 
 def means_over_workers(sums: Callable[[], Floats], metrics: int) -> list[float]:

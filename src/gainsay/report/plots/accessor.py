@@ -15,7 +15,7 @@ from .strips import plot_queries
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from ...comparison import Comparison
+    from ...harness import Comparison
 
 __all__ = ["Plots"]
 

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..._common.words import count
 from ...comparison.pairs import common_column
-from ..numbers import MINUS, count, difference, p_value
+from ..numbers import MINUS, difference, p_value
 from .labels import label_points
 from .style import finish, start, theme_named
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-    from ...comparison import Comparison
+    from ...harness import Comparison
 
 __all__ = ["plot_conflict"]
 

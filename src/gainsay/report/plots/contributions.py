@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..._arrays import numbers
+from ..._common.arrays import numbers
 from ...comparison.contributions import Split, grades_of, rank_bands, split_model
 from ...comparison.rankings import Rankings
 from ...judgments import Judgments
@@ -20,7 +20,7 @@ from .style import finish, grade_colours, start, theme_named
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from ..._typing import Floats
+    from ..._common.typing import Floats
 
 __all__ = ["plot_explain", "rank_contributions"]
 

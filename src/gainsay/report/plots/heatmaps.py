@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..._common.words import count
 from ...comparison.pairs import common_column, common_ranks
 from ..names import short_names
-from ..numbers import GAP, MINUS, count, difference
+from ..numbers import GAP, MINUS, difference
 from .labels import ems
 from .style import SHADES, finish, start, theme_named
 
@@ -17,8 +18,8 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
-    from ...comparison import Comparison
     from ...comparison.attribution import Attribution
+    from ...harness import Comparison
     from .style import Theme
 
 __all__ = ["plot_attribution", "plot_pairs"]

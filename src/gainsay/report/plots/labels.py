@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
-    from ..._typing import Floats
+    from ..._common.typing import Floats
 
 __all__ = ["ems", "label_points"]
 

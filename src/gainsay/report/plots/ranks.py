@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ..._common.words import count
 from ...comparison.pairs import common_ranks
-from ..numbers import GAP, LEFT_TO_RIGHT, MINUS, count
+from ..numbers import GAP, LEFT_TO_RIGHT, MINUS
 from .style import finish, start, theme_named
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from ...comparison import Comparison
+    from ...harness import Comparison
 
 __all__ = ["plot_ranks"]
 

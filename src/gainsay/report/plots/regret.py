@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..._common.words import count
 from ...comparison.wording import amount
 from ..names import listed_short
-from ..numbers import count, mean
+from ..numbers import mean
 from .labels import label_points
 from .style import finish, start, theme_named
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from ...comparison import Comparison, Verdict
+    from ...comparison.verdict import Verdict
+    from ...harness import Comparison
     from .style import Theme
 
 __all__ = ["pareto_front", "plot_regret"]

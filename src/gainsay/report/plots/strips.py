@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ..._common.words import count
 from ...comparison.wording import amount
 from ..names import short_names
-from ..numbers import count, difference
+from ..numbers import difference
 from .style import finish, grade_colours, plain, start, theme_named
 
 if TYPE_CHECKING:

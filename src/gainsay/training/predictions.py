@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._arrays import nearest, numbers, refuse_unready
-from .._checks import check_whole
-from .._names import check_name
+from .._common.arrays import nearest, numbers, refuse_unready
+from .._common.checks import check_whole
+from .._common.names import check_name
 from .iterations import predict
 
 if TYPE_CHECKING:
-    from .._typing import Floats
+    from .._common.typing import Floats
     from .iterations import Iteration
 
 

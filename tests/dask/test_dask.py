@@ -20,8 +20,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import gainsay as gs
-from gainsay._parts import add_exactly, exact_sum, rounded
 from gainsay.data import simulate
+from gainsay.training.parts import add_exactly, exact_sum, rounded
 
 dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")

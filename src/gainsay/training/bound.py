@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 
-from ._checks import check_whole
-from .evaluation import Evaluator, check_threads
-from .judgments import Judgments, NegativeLabels, check_negative_labels
-from .metrics.base import Metric
-from .metrics.judged import refuse_judged
-from .metrics.names import MetricLike, parse_metrics
+from .._common.checks import check_whole
+from ..evaluation.evaluator import Evaluator, check_threads
+from ..judgments import Judgments, NegativeLabels, check_negative_labels
+from ..metrics.base import Metric
+from ..metrics.judged import refuse_judged
+from ..metrics.names import MetricLike, parse_metrics
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ._alignment import index_of
-from .evaluation import weighted
+from .._common.alignment import index_of
+from ..evaluation.evaluator import weighted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ._bound import Panel
-    from ._typing import Floats
-    from .evaluation import Evaluation
-    from .metrics.base import Metric
+    from .._common.typing import Floats
+    from ..evaluation.evaluator import Evaluation
+    from ..metrics.base import Metric
+    from .bound import Panel
 
 
 SMALLEST, LARGEST = 2.0**-500, 2.0**500
@@ -112,7 +112,7 @@ def exact_sum(terms: Floats) -> Floats:
     leaves the rest to the next pass (Rump, Ogita and Oishi 2008, "Accurate floating-point summation, part I").
 
     >>> import numpy as np
-    >>> from gainsay._parts import exact_sum, rounded
+    >>> from gainsay.training.parts import exact_sum, rounded
     >>> terms = np.array([1e16, 1.0, -1e16])
     >>> float(terms[::-1].sum()), float(rounded(exact_sum(terms)))
     (0.0, 1.0)

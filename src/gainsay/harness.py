@@ -6,18 +6,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._cached import cached_property
-from ..evaluation import Evaluator, shared_weights
-from ..metrics.names import MetricLike, parse_metrics
-from ..run_evaluation import align_runs
-from .attribution import Attribution, attribute
-from .contradictions import contradictory_queries
-from .holes import Holes, find_holes
-from .inputs import check_level, check_rope, check_seed, natural_key, read_panel
-from .pairs import leaderboard_table, pairs_table
-from .predictions import read_predictions
-from .rankings import Rankings
-from .verdict import Verdict
+from ._common.cached import cached_property
+from .comparison.attribution import Attribution, attribute
+from .comparison.contradictions import contradictory_queries
+from .comparison.holes import Holes, find_holes
+from .comparison.inputs import check_level, check_rope, check_seed, natural_key, read_panel
+from .comparison.pairs import leaderboard_table, pairs_table
+from .comparison.rankings import Rankings
+from .comparison.verdict import Verdict
+from .evaluation.evaluator import Evaluator, shared_weights
+from .evaluation.runs import align_runs
+from .metrics.names import MetricLike, parse_metrics
+from .training.predictions import read_predictions
 
 if TYPE_CHECKING:
     import os
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from .._typing import Bools, Floats
-    from ..judgments import Judgments, Unjudged
-    from ..report.plots import Plots
-    from .inputs import Queries
-    from .iterations import Iteration
+    from ._common.typing import Bools, Floats
+    from .comparison.inputs import Queries
+    from .judgments import Judgments, Unjudged
+    from .report.plots import Plots
+    from .training.iterations import Iteration
 
 DEFAULT_METRICS = ("ndcg_linear@10", "ndcg_exp@10", "ndcg_jk@10", "map", "mrr")
 """The two definitions of NDCG, and three witnesses."""
@@ -431,32 +431,32 @@ class Comparison:
 
         Whatever order the models come in; see `gainsay.report.names.short_names`.
         """
-        from ..report.names import short_names
+        from .report.names import short_names
 
         return short_names(self.models)
 
     @property
     def plot(self) -> Plots:
         """The pictures: `conflict`, `regret`, `ranks`, `pairs`, `attribution`, `queries`; of experiments `curves`."""
-        from ..report.plots import Plots
+        from .report.plots import Plots
 
         return Plots(self)
 
     def to_html(self, path: str | os.PathLike[str], *, queries: int = 50) -> Path:
         """Write the report as one HTML file: see `gainsay.report.html.write_html`."""
-        from ..report.html import write_html
+        from .report.html import write_html
 
         return write_html(self, path, queries=queries)
 
     def to_markdown(self, path: str | os.PathLike[str] | None = None, *, queries: int = 10) -> str:
         """Return the report as Markdown, and write it where a path is given."""
-        from ..report.markdown import to_markdown
+        from .report.markdown import to_markdown
 
         return to_markdown(self, path, queries=queries)
 
     def to_json(self, path: str | os.PathLike[str] | None = None, *, queries: int = 50) -> str:
         """Return everything as JSON, and write it where a path is given: see `gainsay.report.document`."""
-        from ..report.document import to_json
+        from .report.document import to_json
 
         return to_json(self, path, queries=queries)
 
@@ -483,13 +483,13 @@ class Comparison:
         return self.primary
 
     def __repr__(self) -> str:
-        from ..report.numbers import count
+        from ._common.words import count
 
         size = f"{count(len(self.models), 'model')}, {count(self.query_count, 'query')}"
         return f"Comparison({size}, metrics {', '.join(self.metrics)}{self.condensed})"
 
     def _repr_html_(self) -> str:
-        from ..report.notebook import comparison_html
+        from .report.notebook import comparison_html
 
         return comparison_html(self)
 

@@ -9,7 +9,7 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from ._typing import Floats, Integers
+    from .typing import Floats, Integers
 
 
 EXACT = 2**53

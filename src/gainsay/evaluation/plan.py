@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from ._cached import cached_property
-from .ranking.rows import RankedRows, first_ranks, rank_block
+from .._common.cached import cached_property
+from ..ranking.rows import RankedRows, first_ranks, rank_block
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from ._typing import Bools, Floats
-    from .judgments import Judgments, Unjudged
-    from .metrics.base import Metric, Scores
-    from .ranking.layout import Block, Ties
+    from .._common.typing import Bools, Floats
+    from ..judgments import Judgments, Unjudged
+    from ..metrics.base import Metric, Scores
+    from ..ranking.layout import Block, Ties
 
 
 S = TypeVar("S")

@@ -16,7 +16,7 @@ try:
 except ImportError:  # pragma: no cover - needs an environment without typer
     sys.exit("the command line needs typer and rich: pip install 'gainsay[cli]'")
 
-from . import __version__
+from .._common.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -79,7 +79,7 @@ def _console() -> Console:
 
 
 def _print_json(content: Any) -> None:
-    from .report.document import plain
+    from ..report.document import plain
 
     typer.echo(json.dumps(plain(content), indent=2, ensure_ascii=False, allow_nan=False))
 
@@ -104,11 +104,11 @@ def score(
 ) -> None:
     """Score a TREC run against qrels, like trec_eval."""
     with _errors():
-        from .comparison.comparison import DEFAULT_METRICS
-        from .report.names import printable
-        from .report.numbers import count
-        from .report.text import frame_table, values_table
-        from .run_evaluation import evaluate_run
+        from .._common.words import count
+        from ..evaluation.runs import evaluate_run
+        from ..harness import DEFAULT_METRICS
+        from ..report.names import printable
+        from ..report.text import frame_table, values_table
 
         result = evaluate_run(
             metric or DEFAULT_METRICS,
@@ -150,9 +150,9 @@ def explain(
 ) -> None:
     """Show one ranking under every library's convention."""
     with _errors():
-        from ._inputs import column, read_table
-        from .explanation import explain as explained
-        from .report.text import explanation_tables
+        from ..evaluation.explanation import explain as explained
+        from ..report.text import explanation_tables
+        from .inputs import column, read_table
 
         if (file is None) == (labels is None):
             raise ValueError("give either a file or --labels")
@@ -216,9 +216,9 @@ def compare(
 ) -> None:
     """Compare models on the same judgments: who is best under which metric, and is a disagreement real."""
     with _errors():
-        from ._inputs import from_data, from_table, iterations, named_files, read_data
-        from .comparison import compare as compared
-        from .comparison import compare_runs
+        from ..harness import compare as compared
+        from ..harness import compare_runs
+        from .inputs import from_data, from_table, iterations, named_files, read_data
 
         _check_outputs(html, markdown)
         rounds = iterations(iteration or [])
@@ -256,8 +256,8 @@ def compare(
 
 def _show(console: Console, comparison: Any, *further: Any) -> None:
     """Print the leaderboard, further tables, what each metric picks, the pairs in conflict, and the verdict."""
-    from .report.names import printable
-    from .report.text import conflicts_table, leaderboard_table, scope_lines, winners_lines
+    from ..report.names import printable
+    from ..report.text import conflicts_table, leaderboard_table, scope_lines, winners_lines
 
     console.print(leaderboard_table(comparison))
     for line in scope_lines(comparison):
@@ -300,8 +300,8 @@ def run(
 ) -> None:
     """Train the candidates of an experiment and compare them; what an interrupted run has finished is kept."""
     with _errors():
-        from .experiment import Experiment
-        from .experiment.pool import processes
+        from ..experiment import Experiment
+        from ..experiment.pool import processes
 
         experiment = Experiment.from_toml(file, directory, stop_by=stop_by)
         page = None if as_json else _planned_report(experiment.directory or Path())
@@ -324,7 +324,7 @@ def report(
 ) -> None:
     """Write the HTML report of an experiment that was run."""
     with _errors():
-        from .experiment import Experiment
+        from ..experiment import Experiment
 
         target = output or _report_in(directory)
         _check_outputs(target)
@@ -353,7 +353,7 @@ def demo(
 ) -> None:
     """Train eight candidates with both libraries and show which one each definition would pick."""
     with _errors():
-        from . import demo as job
+        from ..cli import demo as job
 
         if train:
             parts, about = _own_data(train, valid, test, features)
@@ -379,8 +379,8 @@ def demo(
 
 def _own_data(train: list[Path], valid: Path | None, test: Path | None, features: int | None) -> tuple[Any, str]:
     """Read data to train on, to choose rounds on and to compare on."""
-    from ._inputs import read_data
-    from .data import RankingData
+    from ..data import RankingData
+    from .inputs import read_data
 
     if valid is None:
         raise ValueError("with --train, give the data to choose rounds on as --valid")
@@ -395,7 +395,7 @@ def _own_data(train: list[Path], valid: Path | None, test: Path | None, features
 
 def _report_in(directory: Path) -> Path:
     """Return where the report goes in the directory of an experiment; it is not written through a link."""
-    from .experiment.sealed import refuse_other
+    from ..experiment.sealed import refuse_other
 
     for name in ("report.html", "report.queries.csv"):
         refuse_other(directory / name)
@@ -409,7 +409,7 @@ def _write_report(comparison: Any, path: Path) -> None:
 
 def _check_outputs(html: Path | None, markdown: Path | None = None) -> None:
     """Raise where a report that is asked for cannot be made or written: before the work, not after it."""
-    from ._outputs import check_output
+    from .._common.outputs import check_output
 
     if html is not None:
         _need_report()
@@ -426,7 +426,7 @@ def _planned_report(directory: Path) -> Path | None:
     OSError, ValueError
         Where it could not be written.
     """
-    from ._outputs import check_output
+    from .._common.outputs import check_output
 
     page = _report_in(directory)
     if directory.exists():
@@ -441,7 +441,7 @@ def _planned_report(directory: Path) -> Path | None:
 
 def _need_report() -> None:
     """Raise `ImportError` that names the extra where what draws reports is not installed."""
-    from .report import html  # noqa: F401
+    from ..report import html  # noqa: F401
 
 
 def _outcome(result: Any) -> dict[str, Any]:
@@ -467,7 +467,7 @@ def _nested(frame: pd.DataFrame) -> dict[str, Any]:
 
 
 def _show_experiment(console: Console, result: Any) -> None:
-    from .report.text import frame_table
+    from ..report.text import frame_table
 
     rounds = frame_table("Best round of each candidate under each metric, chosen on valid", result.best_rounds)
     stopped = result.compared[["stop_by", "rounds"]]

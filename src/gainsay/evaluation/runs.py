@@ -9,21 +9,21 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from ._arrays import numbers
-from ._names import check_ids, check_name
+from .._common.arrays import numbers
+from .._common.names import check_ids, check_name
+from ..judgments import Judgments, NegativeLabels, Unjudged
+from ..metrics.base import choice
+from ..metrics.names import parse_metrics
 from .coverage import Coverage
-from .evaluation import Evaluation, Evaluator
-from .judgments import Judgments, NegativeLabels, Unjudged
-from .metrics.base import choice
-from .metrics.names import parse_metrics
+from .evaluator import Evaluation, Evaluator
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     import pandas as pd
 
-    from ._typing import Floats
-    from .metrics.names import MetricLike
+    from .._common.typing import Floats
+    from ..metrics.names import MetricLike
 
 _COLUMNS = {
     "query": ("query_id", "qid", "topic", "query"),
@@ -213,7 +213,7 @@ def _table(name: str, data: Any, value: str, empty: bool = False) -> pd.DataFram
     import pandas as pd
 
     if isinstance(data, str | PathLike):
-        from .data import read_qrels, read_run
+        from ..data import read_qrels, read_run
 
         data = read_run(data) if value == "score" else read_qrels(data)
     if isinstance(data, Mapping):

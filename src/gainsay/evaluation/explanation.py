@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ._arrays import numbers
-from .evaluation import Evaluator
-from .judgments import Judgments, NegativeLabels
-from .metrics.base import whole_number
-from .metrics.conventions import CONVENTIONS
-from .metrics.names import parse_metrics
+from .._common.arrays import numbers
+from ..judgments import Judgments, NegativeLabels
+from ..metrics.base import whole_number
+from ..metrics.conventions import CONVENTIONS
+from ..metrics.names import parse_metrics
+from .evaluator import Evaluator
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .judgments import Unjudged
+    from ..judgments import Unjudged
 
 BECAME: dict[str, str] = {"irrelevant": "counted as irrelevant", "drop": "dropped (condensed lists)"}
 """What becomes of unjudged documents, in words."""

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
-from ._arrays import numbers
-from ._cached import cached_property
-from ._checks import check_whole
-from ._cpus import cpus
+from .._common.arrays import numbers
+from .._common.cached import cached_property
+from .._common.checks import check_whole
+from .._common.cpus import cpus
+from ..judgments import Judgments, Unjudged, scaled_weights
+from ..metrics.base import choice
+from ..metrics.names import MetricLike, parse_metrics
 from .coverage import BECAME, Coverage
-from .judgments import Judgments, Unjudged, scaled_weights
-from .metrics.base import choice
-from .metrics.names import MetricLike, parse_metrics
 from .plan import groups_of
 
 if TYPE_CHECKING:
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from ._typing import Floats
-    from .metrics.base import Metric
+    from .._common.typing import Floats
+    from ..metrics.base import Metric
 
 
 def check_threads(n_jobs: int | None) -> None:
@@ -171,7 +171,7 @@ class Evaluation:
         return pd.DataFrame(self.per_query, index=index, columns=[str(metric) for metric in self.metrics])
 
     def __repr__(self) -> str:
-        from .report.numbers import count
+        from .._common.words import count
 
         width = max(len(name) for name in self.mean)
         lines = "\n".join(f"  {name:<{width}}  {value:.6f}" for name, value in self.mean.items())
@@ -181,7 +181,7 @@ class Evaluation:
     def _repr_html_(self) -> str:
         from html import escape
 
-        from .report.numbers import count
+        from .._common.words import count
 
         size = f"{count(self.judgments.queries, 'query')}, {count(self.judgments.documents, 'document')}"
         size = escape("; ".join([size, *self.notes]))

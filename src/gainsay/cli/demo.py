@@ -5,17 +5,17 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING
 
-from ._cpus import cpus
-from .data import simulate
-from .experiment import Candidate, Experiment
-from .experiment.candidates import Gain, Library
-from .experiment.pool import processes
+from .._common.cpus import cpus
+from ..data import simulate
+from ..experiment import Candidate, Experiment
+from ..experiment.candidates import Gain, Library
+from ..experiment.pool import processes
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from .data import RankingData
-    from .experiment import ExperimentResult
+    from ..data import RankingData
+    from ..experiment import ExperimentResult
 
 TREES: dict[tuple[Library, str], dict[str, int]] = {
     ("lightgbm", "small"): {"num_leaves": 7},

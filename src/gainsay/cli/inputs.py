@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ._arrays import nearest
-from ._names import check_name
-from .judgments import Judgments
+from .._common.arrays import nearest
+from .._common.names import check_name
+from ..judgments import Judgments
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from .data import RankingData
+    from ..data import RankingData
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Judged:
 
 def read_data(path: Path, features: int | None = None) -> RankingData:
     """Read LETOR data, or LightGBM's pair of files where a `.query` file lies beside it."""
-    from .data import read_letor, read_lightgbm
+    from ..data import read_letor, read_lightgbm
 
     if path.with_name(path.name + ".query").exists():
         return read_lightgbm(path, features=features)
@@ -102,7 +102,7 @@ def _scores_or_model(name: str, source: Source) -> Any:
     """Return the scores in a column, or what a file without one is taken for."""
     if source.column is None:
         return _model(source.path)
-    from .data import read_scores
+    from ..data import read_scores
 
     try:
         return read_scores(source.path, column=source.column)
@@ -136,7 +136,7 @@ def _loaded(path: Path, booster: Any, error: type[Exception]) -> Any:
 
 def from_table(path: Path, label: str, query: str, scores: list[str]) -> Judged:
     """Return judgments and scores from the columns of a CSV, TSV or Parquet file."""
-    from .data._text import one_line
+    from ..data._text import one_line
 
     table = read_table(path)
     labels, queries = column(table, label, path), column(table, query, path)
@@ -152,8 +152,8 @@ def from_table(path: Path, label: str, query: str, scores: list[str]) -> Judged:
 
 def read_table(path: Path) -> pd.DataFrame:
     """Read a CSV, TSV or Parquet file; text may be compressed with gzip, whatever its name."""
-    from .data._parquet import read_frame
-    from .data._text import read_chunks
+    from ..data._parquet import read_frame
+    from ..data._text import read_chunks
 
     if path.suffix == ".parquet":
         return read_frame(path)
@@ -168,7 +168,7 @@ def _parsed(path: Path, text: io.BytesIO, separator: str) -> pd.DataFrame:
     """Return the table in a text, or raise with file and line what keeps pandas from reading it."""
     import pandas as pd
 
-    from .data._text import at_line, one_line
+    from ..data._text import at_line, one_line
 
     try:
         with warnings.catch_warnings():
@@ -187,7 +187,7 @@ def _parsed(path: Path, text: io.BytesIO, separator: str) -> pd.DataFrame:
 
 def column(table: pd.DataFrame, name: str, path: Path) -> pd.Series:
     """Return a column, or say which there are."""
-    from .data._text import shown
+    from ..data._text import shown
 
     if name not in table:
         known = list(map(str, table.columns))

@@ -1,0 +1,1 @@
+"""What has no idea of ranking: arrays, names, checks, words, the version."""

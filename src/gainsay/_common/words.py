@@ -1,0 +1,31 @@
+"""Small words: how many there are of a thing, and lists of names."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def count(number: int, thing: str) -> str:
+    """Write how many there are of a thing.
+
+    >>> count(1, "pair"), count(30000, "query")
+    ('1 pair', '30,000 queries')
+    """
+    plural = f"{thing[:-1]}ies" if thing.endswith("y") else f"{thing}{'es' if thing.endswith('s') else 's'}"
+    return f"{number:,} {thing if number == 1 else plural}"
+
+
+def listed(names: Sequence[str], most: int = 6, word: str = "and") -> str:
+    """Write names as a list in words, cut after `most`.
+
+    >>> listed(["a", "b", "c"])
+    'a, b and c'
+    >>> listed([str(i) for i in range(10)], most=3)
+    '0, 1, 2 and 7 more'
+    """
+    if len(names) > most:
+        return f"{', '.join(names[:most])} {word} {len(names) - most} more"
+    return f" {word} ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)

@@ -1,0 +1,1 @@
+"""Metrics over whole data sets: one set of scores, many metrics; TREC runs; one ranking explained."""
