@@ -13,7 +13,7 @@ from .comparison.inputs import check_level, check_rope, check_seed, natural_key
 from .comparison.pairs import leaderboard_table, pairs_table
 from .comparison.rankings import Rankings
 from .comparison.verdict import Verdict
-from .evaluation.evaluator import Evaluator, shared_weights
+from .evaluation.evaluator import Evaluator, check_judgments, shared_weights
 from .evaluation.runs import align_runs
 from .metrics.names import MetricLike, parse_metrics
 from .training.predictions import read_predictions
@@ -39,6 +39,8 @@ def compare(
     metrics: MetricLike | Iterable[MetricLike] | None = None,
     *,
     features: Any = None,
+    convention: str | None = None,
+    n_jobs: int | None = None,
     primary: Sequence[MetricLike] | None = None,
     alpha: float = 0.05,
     rope: float = 0.0,
@@ -58,6 +60,10 @@ def compare(
         See `parse_metrics`. By default both NDCGs at 10, and `ndcg_jk@10`, `map` and `mrr` as witnesses.
     features : array-like, optional
         What models predict from, one row per document.
+    convention : str, optional
+        Read metric names as this library does; see `parse_metrics`.
+    n_jobs : int, optional
+        Threads that evaluate; by default the CPUs that the process may use.
     primary : two metrics, optional
         The two between which disagreement is looked for; by default the first two of `metrics`.
     alpha, rope, draws, seed
@@ -72,6 +78,8 @@ def compare(
     ValueError
         For a wrong number of scores or NaN scores (the message names the model), unknown metrics, or metrics of which
         some ignore the weights of the queries.
+    TypeError
+        Where `judgments` are none; arguments that changed places are recognised.
 
     Examples
     --------
@@ -84,8 +92,9 @@ def compare(
     >>> comparison.winners["ndcg_exp@10"]
     'good'
     """
-    chosen = parse_metrics(DEFAULT_METRICS if metrics is None else metrics)
-    evaluator = Evaluator(chosen, judgments)
+    check_judgments("compare(models, judgments)", judgments, models=models, metrics=metrics)
+    chosen = parse_metrics(DEFAULT_METRICS if metrics is None else metrics, convention=convention)
+    evaluator = Evaluator(chosen, judgments, n_jobs)
     weights = shared_weights(chosen, judgments)
     scores = read_predictions(models, judgments.documents, features)
     values = np.empty((len(chosen), judgments.queries, len(scores)))
@@ -101,7 +110,7 @@ def compare(
         {str(metric): table[counted] for metric, table in zip(chosen, values, strict=True)},
         list(scores),
         weights=None if weights is None else weights[counted],
-        primary=None if primary is None else [str(metric) for metric in parse_metrics(primary)],
+        primary=None if primary is None else [str(metric) for metric in parse_metrics(primary, convention=convention)],
         rankings=Rankings(judgments, scores, np.asarray(counted), weights),
         alpha=alpha,
         rope=rope,

@@ -31,6 +31,25 @@ def check_threads(n_jobs: int | None) -> None:
         check_whole("n_jobs", n_jobs, kind="a whole number of threads or None")
 
 
+def check_judgments(call: str, judgments: Any, **others: Any) -> None:
+    """Raise unless `judgments` are judgments; where one of the other arguments is them, say how to write the call.
+
+    Raises
+    ------
+    TypeError
+        In either case.
+    """
+    if isinstance(judgments, Judgments):
+        return
+    for name, value in others.items():
+        if isinstance(value, Judgments):
+            raise TypeError(f"{name} and judgments have changed places, {name} being the Judgments: write {call}")
+    raise TypeError(
+        f"judgments must be gainsay.Judgments, got {type(judgments).__name__}; "
+        "make one with gainsay.Judgments(labels, group=sizes)"
+    )
+
+
 class Evaluator:
     """Metrics bound to judgments: call it with scores, as often as there are scores to evaluate.
 
@@ -44,6 +63,15 @@ class Evaluator:
         The labels of the documents by query.
     n_jobs : int, optional
         Threads; by default the CPUs that the process may use.
+    convention : str, optional
+        Read metric names as this library does; see `parse_metrics`.
+
+    Raises
+    ------
+    TypeError
+        Where `judgments` are none; arguments that changed places are recognised.
+    ValueError
+        For unknown metrics, and labels that do not suit them.
 
     Examples
     --------
@@ -54,16 +82,17 @@ class Evaluator:
     """
 
     def __init__(
-        self, metrics: MetricLike | Iterable[MetricLike], judgments: Judgments, n_jobs: int | None = None
+        self,
+        metrics: MetricLike | Iterable[MetricLike],
+        judgments: Judgments,
+        n_jobs: int | None = None,
+        *,
+        convention: str | None = None,
     ) -> None:
-        if not isinstance(judgments, Judgments):
-            raise TypeError(
-                f"judgments must be gainsay.Judgments, got {type(judgments).__name__}; "
-                "make one with gainsay.Judgments(labels, group=sizes)"
-            )
+        check_judgments("Evaluator(metrics, judgments)", judgments, metrics=metrics)
         check_threads(n_jobs)
         self.judgments = judgments
-        self.metrics = parse_metrics(metrics)
+        self.metrics = parse_metrics(metrics, convention=convention)
         self.names = tuple(str(metric) for metric in self.metrics)
         self._threads = n_jobs if n_jobs is not None else cpus()
         self._groups = groups_of(self.metrics, judgments)
@@ -162,7 +191,12 @@ class Evaluation:
 
 
 def evaluate(
-    metrics: MetricLike | Iterable[MetricLike], judgments: Judgments, scores: Any, *, n_jobs: int | None = None
+    metrics: MetricLike | Iterable[MetricLike],
+    judgments: Judgments,
+    scores: Any,
+    *,
+    convention: str | None = None,
+    n_jobs: int | None = None,
 ) -> Evaluation:
     """Evaluate one score per document under each metric.
 
@@ -174,6 +208,8 @@ def evaluate(
         The labels of the documents by query.
     scores : array-like of float, shape (documents,)
         Higher is better. -inf says that a document was judged but not retrieved.
+    convention : str, optional
+        Read metric names as this library does, ``"lightgbm"`` for example: see `parse_metrics`.
     n_jobs : int, optional
         Threads; by default the CPUs that the process may use.
 
@@ -186,6 +222,8 @@ def evaluate(
     ------
     ValueError
         For unknown metrics, a wrong number of scores, or NaN scores.
+    TypeError
+        Where `judgments` are none; arguments that changed places are recognised.
 
     Examples
     --------
@@ -194,8 +232,11 @@ def evaluate(
     >>> result = gs.evaluate(["ndcg_jk", "ndcg_exp"], judgments, range(10, 0, -1))
     >>> {name: round(value, 2) for name, value in result.mean.items()}
     {'ndcg_jk': 0.88, 'ndcg_exp': 0.63}
+    >>> round(gs.evaluate("ndcg@10", judgments, range(10, 0, -1), convention="sklearn").mean["ndcg_linear@10"], 2)
+    0.86
     """
-    return Evaluator(metrics, judgments, n_jobs)(scores)
+    check_judgments("evaluate(metrics, judgments, scores)", judgments, metrics=metrics, scores=scores)
+    return Evaluator(metrics, judgments, n_jobs, convention=convention)(scores)
 
 
 def weighted(metric: Metric, judgments: Judgments, values: Floats) -> tuple[Floats, Floats]:
