@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..metrics.base import whole_number
+from .._common.checks import check_whole
 from ..metrics.names import parse_metrics
 from .contributions import grades_of, plain_label
 from .resampling import ROUNDING
@@ -65,7 +65,7 @@ def contradictory_queries(
     import pandas as pd
 
     rankings.check_pair(*models)
-    limit = whole_number("most", most)
+    limit = check_whole("most", most)
     first, second = metrics = parse_metrics(list(values))
     queries = np.flatnonzero(rankings.counted)
     weights = rankings.weights[queries]

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 def check_threads(n_jobs: int | None) -> None:
     """Raise unless a number of threads is None or a whole number of at least 1."""
     if n_jobs is not None:
-        check_whole("n_jobs", n_jobs, kind="a whole number of threads or None")
+        check_whole("n_jobs", n_jobs, unit="threads")
 
 
 def check_judgments(call: str, judgments: Any, **others: Any) -> None:

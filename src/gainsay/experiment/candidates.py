@@ -121,7 +121,7 @@ class Candidate:
             _check_choice("training_gain", self.training_gain, get_args(Gain))
         for argument, least in (("num_boost_round", 1), ("early_stopping_rounds", 0), ("seed", 0), ("threads", 1)):
             if getattr(self, argument) is not None:
-                check_whole(argument, getattr(self, argument), least)
+                object.__setattr__(self, argument, check_whole(argument, getattr(self, argument), least))
         if self._has_gain():
             object.__setattr__(self, "training_gain", self.training_gain or "exponential")
         elif self.training_gain is not None:

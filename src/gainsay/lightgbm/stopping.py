@@ -8,7 +8,8 @@ import lightgbm as lgb
 from lightgbm.callback import CallbackEnv, EarlyStopException
 
 from .._common.arrays import nearest
-from ..training.bound import clash, is_ours, metric_name, name_or_none, not_negative, positive_int
+from .._common.checks import check_whole
+from ..training.bound import clash, is_ours, metric_name, name_or_none, not_negative
 from .results import REMEDY, Result, first_validation_set, is_dart, note_names, read
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ class EarlyStopping:
         self.order = 30  # after the recording callbacks; LightGBM overlooks class attributes here
         self.before_iteration = False
         self.metric = metric_name(metric)
-        self.rounds = positive_int("rounds", rounds, "boosting rounds")
+        self.rounds = check_whole("rounds", rounds, unit="boosting rounds")
         self.dataset = name_or_none("dataset", dataset)
         self.min_delta = not_negative("min_delta", min_delta)
         self.verbose = verbose
