@@ -693,7 +693,7 @@ class TestMisuse:
             ({"metric": ["mrr"]}, r"metric must be one name, .*got \['mrr'\]"),
             ({"min_delta": "a"}, "min_delta must be a number, got 'a'"),
             ({"data_name": 0}, "data_name must be the name of a data set, got 0"),
-            ({"rounds": 2.5}, "rounds must be a whole number of boosting rounds, got 2.5"),
+            ({"rounds": "2"}, "rounds must be a whole number of boosting rounds, at least 1, got '2'"),
         ],
     )
     def test_arguments_of_early_stopping(self, arguments, message):

@@ -14,7 +14,7 @@ from .comparison.inputs import check_level, check_rope, check_seed, natural_key,
 from .comparison.pairs import leaderboard_table, pairs_table
 from .comparison.rankings import Rankings
 from .comparison.verdict import Verdict
-from .evaluation.evaluator import Evaluator, shared_weights
+from .evaluation.evaluator import Evaluator, check_judgments, shared_weights
 from .evaluation.runs import align_runs
 from .metrics.names import MetricLike, parse_metrics
 from .training.predictions import read_predictions
@@ -46,6 +46,8 @@ def compare(
     *,
     features: Any = None,
     iteration: int | Mapping[str, int] | None = None,
+    convention: str | None = None,
+    n_jobs: int | None = None,
     primary: Sequence[MetricLike] | None = None,
     alpha: float = 0.05,
     rope: float = 0.0,
@@ -73,6 +75,10 @@ def compare(
         categories on to the models.
     iteration : int or mapping of name to int, optional
         With how many boosting rounds, counted from 1, all models or the named ones are to predict instead.
+    convention : str, optional
+        Read metric names as this library does; see `parse_metrics`.
+    n_jobs : int, optional
+        Threads that evaluate; by default the CPUs that the process may use.
     primary : two metrics, optional
         The two between which disagreement is looked for; by default the first two of `metrics`.
     alpha, rope, draws, seed
@@ -91,6 +97,8 @@ def compare(
         For a wrong number of scores, NaN scores, or an `iteration` of what is no booster or has fewer rounds (the
         message names the model), unknown metrics, metrics of which some ignore the weights of the queries, or a metric
         that skips every query.
+    TypeError
+        Where `judgments` are none; arguments that changed places are recognised.
 
     Examples
     --------
@@ -103,9 +111,10 @@ def compare(
     >>> comparison.winners["ndcg_exp@10"]
     'good'
     """
-    chosen = parse_metrics(DEFAULT_METRICS if metrics is None else metrics)
-    leading = chosen[:2] if primary is None else parse_metrics(primary)
-    evaluator = Evaluator(chosen, judgments, unjudged=unjudged)
+    check_judgments("compare(models, judgments)", judgments, models=models, metrics=metrics)
+    chosen = parse_metrics(DEFAULT_METRICS if metrics is None else metrics, convention=convention)
+    leading = chosen[:2] if primary is None else parse_metrics(primary, convention=convention)
+    evaluator = Evaluator(chosen, judgments, n_jobs, unjudged=unjudged)
     weights = shared_weights(chosen, judgments)
     features = judgments.in_row_order("features", features)
     matched = judgments.in_row_order

@@ -90,10 +90,14 @@ class TestSettings:
         with pytest.raises(ValueError, match="rope must be a finite difference of means, 0 or more: got"):
             check_rope(rope)
 
-    @pytest.mark.parametrize(("name", "pair"), [("seed", (1.0, 1000)), ("draws", (1, 1000.0)), ("seed", (True, 1000))])
-    def test_seed_and_draws_are_integers(self, name, pair):
-        with pytest.raises(TypeError, match=f"^{name} must be an integer, got"):
+    @pytest.mark.parametrize(
+        ("name", "pair", "error"),
+        [("seed", (1.5, 1000), ValueError), ("draws", (1, "1000"), TypeError), ("seed", (True, 1000), TypeError)],
+    )
+    def test_seed_and_draws_are_whole_numbers(self, name, pair, error):
+        with pytest.raises(error, match=f"^{name} must be a whole number of at least [01], got"):
             check_seed(*pair, 0.05)
+        assert check_seed(1.0, 1000.0, 0.05) == (1, 1000)
 
     @pytest.mark.parametrize(("alpha", "least"), [(0.05, 200), (0.01, 1000), (0.1, 100), (0.4, 100), (0.003, 3334)])
     def test_at_least_ten_draws_lie_beyond_the_quantile(self, alpha, least):
@@ -104,7 +108,7 @@ class TestSettings:
             check_seed(0, least - 1, alpha)
 
     def test_seeds_are_0_or_more(self):
-        with pytest.raises(ValueError, match="seed must be 0 or more: got -1"):
+        with pytest.raises(ValueError, match="seed must be a whole number of at least 0, got -1"):
             check_seed(-1, 1000, 0.05)
 
     def test_the_first_two_metrics_are_set_against_each_other_by_default(self):

@@ -500,7 +500,7 @@ BAD = {
     "rope inf": ({"rope": float("inf")}, "rope must be"),
     "draws": ({"draws": 199}, "draws must be at least 200 where alpha is 0.05: got 199"),
     "draws for a small alpha": ({"alpha": 0.001, "draws": 9_999}, "draws must be at least 10000"),
-    "seed": ({"seed": -1}, "seed must be 0 or more"),
+    "seed": ({"seed": -1}, "seed must be a whole number of at least 0"),
     "weight": ({"weights": np.where(np.arange(40) == 7, -2, 1)}, r"weights\[7\] is -2"),
     "weight nan": ({"weights": np.where(np.arange(40) == 7, np.nan, 1)}, r"weights\[7\] is nan"),
     "weights": ({"weights": np.ones(39)}, r"shape \(40,\): got shape \(39,\)"),
@@ -518,7 +518,7 @@ def test_bad_input_is_refused_by_name(case):
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"models": [1, 2, 3]}, {"models": "xyz"}, {"draws": 1e4}, {"seed": None}, {"alpha": "x"}]
+    "wrong", [{"models": [1, 2, 3]}, {"models": "xyz"}, {"draws": "many"}, {"seed": None}, {"alpha": "x"}]
 )
 def test_wrong_types_are_refused(wrong):
     with pytest.raises(TypeError, match=next(iter(wrong))):

@@ -189,9 +189,9 @@ def test_a_table_beyond_the_limit_is_refused_before_it_is_made(write):
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
-        ({"features": 0}, ValueError, "features must be at least 1, got 0"),
-        ({"features": "3"}, TypeError, "features must be an int or None, got '3'"),
-        ({"features": True}, TypeError, "features must be an int or None"),
+        ({"features": 0}, ValueError, "features must be a whole number of at least 1, got 0"),
+        ({"features": "3"}, TypeError, "features must be a whole number of at least 1, got '3'"),
+        ({"features": True}, TypeError, "features must be a whole number of at least 1"),
         ({"dtype": np.int32}, TypeError, "dtype must be float32 or float64, got int32"),
     ],
 )

@@ -425,7 +425,7 @@ class TestEvaluation:
 
     @pytest.mark.parametrize("n_jobs", [0, -1])
     def test_n_jobs(self, n_jobs):
-        with pytest.raises(ValueError, match=f"n_jobs must be at least 1, got {n_jobs}"):
+        with pytest.raises(ValueError, match=f"n_jobs must be a whole number of threads, at least 1, got {n_jobs}"):
             gs.evaluate("mrr", self.judgments, [1, 2, 3, 4], n_jobs=n_jobs)
 
     def test_error_in_a_thread_reaches_the_caller(self, monkeypatch):
@@ -446,7 +446,7 @@ def test_weights_whose_sum_overflows():
     assert gs.evaluate("mrr", judgments, [2, 1, 2, 1]).mean == {"mrr": 0.75}
 
 
-@pytest.mark.parametrize("n_jobs", ["2", 1.5, True])
-def test_threads_that_are_no_number(n_jobs):
-    with pytest.raises(TypeError, match="n_jobs must be a whole number of threads or None"):
+@pytest.mark.parametrize(("n_jobs", "error"), [("2", TypeError), (1.5, ValueError), (True, TypeError)])
+def test_threads_that_are_no_whole_number(n_jobs, error):
+    with pytest.raises(error, match="n_jobs must be a whole number of threads, at least 1, got"):
         gs.Evaluator("mrr", gs.Judgments([1], group=[1]), n_jobs)

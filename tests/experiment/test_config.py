@@ -220,7 +220,7 @@ WRONG = [
     (candidate("params = {max_bin = 2020-01-01}"), "candidates[1].params.max_bin must be a number, a string"),
     (candidate("params = 3"), "candidates[1].params must be a valid dictionary, got 3"),
     (candidate("num_boost_round = 1.5"), "candidates[1].num_boost_round must be a valid integer, got 1.5"),
-    (candidate("seed = 'a'"), "candidates[1].seed must be a whole number, got 'a'"),
+    (candidate("seed = 'a'"), "candidates[1].seed must be a whole number of at least 0, got 'a'"),
     (
         candidate("[[candidates]]\nname = 'y'\nlibrary = 'lightgmb'"),
         "candidates[2].library must be 'lightgbm' or 'xgboost', got 'lightgmb'; did you mean 'lightgbm'?",

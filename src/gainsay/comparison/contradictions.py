@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._common.checks import check_whole
 from ..judgments import scaled_weights
-from ..metrics.base import whole_number
 from ..metrics.names import parse_metrics
 from .contributions import grades_of, plain_label
 from .resampling import ROUNDING
@@ -67,7 +67,7 @@ def contradictory_queries(
     import pandas as pd
 
     rankings.check_pair(*models)
-    limit = whole_number("most", most)
+    limit = check_whole("most", most)
     first, second = metrics = parse_metrics(list(values))
     common = ~np.isnan(np.concatenate(list(values.values()), axis=1)).any(axis=1)
     queries = np.flatnonzero(rankings.counted)[common]

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..metrics.base import depth_of, whole_number
+from .._common.checks import check_whole
+from ..metrics.base import depth_of
 from ..metrics.dcg import DCG, NDCG
 from ..metrics.gains import number_text
 from ..ranking.rows import blank_code
@@ -94,7 +95,7 @@ def rank_bands(starts: Sequence[int] | None, cutoffs: Sequence[int | None], long
     >>> rank_bands([1, 4], [5, None], longest=120).names
     ('1-3', '4+')
     """
-    firsts = [whole_number("bands", start) for start in (BANDS if starts is None else starts)]
+    firsts = [check_whole("bands", start) for start in (BANDS if starts is None else starts)]
     if not firsts or firsts[0] != 1 or any(a >= b for a, b in pairwise(firsts)):
         raise ValueError(
             f"bands must be the first rank of each band, ascending from 1, such as {list(BANDS)}: got {starts!r}"

@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .._common.checks import check_whole
 from .._common.names import check_text
 
 FloatArray: TypeAlias = NDArray[np.float64]
@@ -181,20 +182,16 @@ def check_seed(seed: int, draws: int, alpha: float) -> tuple[int, int]:
     Raises
     ------
     TypeError
-        If either is not an integer.
+        If either is no number.
     ValueError
-        If `seed` is negative, or `draws` is below ``10 / alpha``: the test reads the ``1 - alpha/10`` quantile
-        of the draws, and fewer cannot show it.
+        If one is no whole number, `seed` is negative, or `draws` is below ``10 / alpha``: the test reads the
+        ``1 - alpha/10`` quantile of the draws, and fewer cannot show it.
     """
-    for name, value in (("seed", seed), ("draws", draws)):
-        if isinstance(value, bool) or not isinstance(value, int | np.integer):
-            raise TypeError(f"{name} must be an integer, got {value!r} of type {type(value).__name__}")
-    if seed < 0:
-        raise ValueError(f"seed must be 0 or more: got {seed}")
+    seed, draws = check_whole("seed", seed, 0), check_whole("draws", draws)
     least = max(100, math.ceil(10 / alpha - 1e-9))
     if draws < least:
         raise ValueError(f"draws must be at least {least} where alpha is {alpha:g}: got {draws}")
-    return int(seed), int(draws)
+    return seed, draws
 
 
 def check_family(primary: Sequence[str] | None, metrics: Sequence[str]) -> tuple[str, str]:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from .._common.checks import check_whole
 from ._text import StrPath, at_line, shown
 
 Floats: TypeAlias = NDArray[np.floating[Any]]
@@ -32,14 +33,10 @@ class Layout:
     @classmethod
     def checked(cls, *, queries: bool, features: int | None, zero_based: bool, dtype: DTypeLike) -> Layout:
         """Return the layout for a reader's arguments, or raise where one of them is wrong."""
-        if features is not None and (isinstance(features, bool) or not isinstance(features, int | np.integer)):
-            raise TypeError(f"features must be an int or None, got {features!r}")
-        if features is not None and features < 1:
-            raise ValueError(f"features must be at least 1, got {features}")
+        width = None if features is None else check_whole("features", features)
         kind = np.dtype(dtype)
         if kind not in (np.dtype(np.float32), np.dtype(np.float64)):
             raise TypeError(f"dtype must be float32 or float64, got {kind}")
-        width = None if features is None else int(features)
         form = "label qid:query index:value …" if queries else "label index:value …"
         return cls(queries=queries, form=form, features=width, first_index=0 if zero_based else 1, dtype=kind)
 

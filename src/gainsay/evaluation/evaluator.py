@@ -30,7 +30,26 @@ if TYPE_CHECKING:
 def check_threads(n_jobs: int | None) -> None:
     """Raise unless a number of threads is None or a whole number of at least 1."""
     if n_jobs is not None:
-        check_whole("n_jobs", n_jobs, kind="a whole number of threads or None")
+        check_whole("n_jobs", n_jobs, unit="threads")
+
+
+def check_judgments(call: str, judgments: Any, **others: Any) -> None:
+    """Raise unless `judgments` are judgments; where one of the other arguments is them, say how to write the call.
+
+    Raises
+    ------
+    TypeError
+        In either case.
+    """
+    if isinstance(judgments, Judgments):
+        return
+    for name, value in others.items():
+        if isinstance(value, Judgments):
+            raise TypeError(f"{name} and judgments have changed places, {name} being the Judgments: write {call}")
+    raise TypeError(
+        f"judgments must be gainsay.Judgments, got {type(judgments).__name__}; "
+        "make one with gainsay.Judgments(labels, group=sizes)"
+    )
 
 
 class Evaluator:
@@ -46,9 +65,18 @@ class Evaluator:
         The labels of the documents by query.
     n_jobs : int, optional
         Threads; by default the CPUs that the process may use.
+    convention : str, optional
+        Read metric names as this library does; see `parse_metrics`.
     unjudged : {"irrelevant", "drop"}
         What becomes of documents that nobody judged (see `Judgments`): they have label 0, or are taken out of the
         rankings, which leaves condensed lists (Sakai 2007). `Judged` always looks at the rankings as they were.
+
+    Raises
+    ------
+    TypeError
+        Where `judgments` are none; arguments that changed places are recognised.
+    ValueError
+        For unknown metrics, and labels that do not suit them.
 
     Examples
     --------
@@ -64,18 +92,15 @@ class Evaluator:
         judgments: Judgments,
         n_jobs: int | None = None,
         *,
+        convention: str | None = None,
         unjudged: Unjudged = "irrelevant",
     ) -> None:
-        if not isinstance(judgments, Judgments):
-            raise TypeError(
-                f"judgments must be gainsay.Judgments, got {type(judgments).__name__}; "
-                "make one with gainsay.Judgments(labels, group=sizes)"
-            )
+        check_judgments("Evaluator(metrics, judgments)", judgments, metrics=metrics)
         check_threads(n_jobs)
         choice("unjudged", unjudged, get_args(Unjudged))
         self.judgments = judgments
         self.unjudged = unjudged
-        self.metrics = parse_metrics(metrics)
+        self.metrics = parse_metrics(metrics, convention=convention)
         self.names = tuple(str(metric) for metric in self.metrics)
         self._threads = n_jobs if n_jobs is not None else cpus()
         self._groups = groups_of(self.metrics, judgments, unjudged)
@@ -197,6 +222,7 @@ def evaluate(
     judgments: Judgments,
     scores: Any,
     *,
+    convention: str | None = None,
     n_jobs: int | None = None,
     unjudged: Unjudged = "irrelevant",
 ) -> Evaluation:
@@ -211,6 +237,8 @@ def evaluate(
     scores : array-like of float, shape (documents,)
         Higher is better. -inf says that a document was judged but not retrieved. A pandas Series is matched with the
         labels by its index, where they have one.
+    convention : str, optional
+        Read metric names as this library does, ``"lightgbm"`` for example: see `parse_metrics`.
     n_jobs : int, optional
         Threads; by default the CPUs that the process may use.
     unjudged : {"irrelevant", "drop"}
@@ -225,6 +253,8 @@ def evaluate(
     ------
     ValueError
         For unknown metrics, a wrong number of scores, or NaN scores.
+    TypeError
+        Where `judgments` are none; arguments that changed places are recognised.
 
     Examples
     --------
@@ -233,8 +263,11 @@ def evaluate(
     >>> result = gs.evaluate(["ndcg_jk", "ndcg_exp"], judgments, range(10, 0, -1))
     >>> {name: round(value, 2) for name, value in result.mean.items()}
     {'ndcg_jk': 0.88, 'ndcg_exp': 0.63}
+    >>> round(gs.evaluate("ndcg@10", judgments, range(10, 0, -1), convention="sklearn").mean["ndcg_linear@10"], 2)
+    0.86
     """
-    return Evaluator(metrics, judgments, n_jobs, unjudged=unjudged)(scores)
+    check_judgments("evaluate(metrics, judgments, scores)", judgments, metrics=metrics, scores=scores)
+    return Evaluator(metrics, judgments, n_jobs, convention=convention, unjudged=unjudged)(scores)
 
 
 def weighted(metric: Metric, judgments: Judgments, values: Floats, *, scale: bool = True) -> tuple[Floats, Floats]:

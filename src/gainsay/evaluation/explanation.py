@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._common.arrays import numbers
+from .._common.checks import check_whole
 from ..judgments import Judgments, NegativeLabels
-from ..metrics.base import whole_number
 from ..metrics.conventions import CONVENTIONS
 from ..metrics.names import parse_metrics
 from .evaluator import Evaluator
@@ -60,7 +60,7 @@ def explain(
     """
     import pandas as pd
 
-    k = whole_number("k", k)
+    k = check_whole("k", k)
     if group is None and qid is None:
         group = [len(numbers("labels", labels))]
     judgments = Judgments(labels, group=group, qid=qid, weight=weight, negative_labels=negative_labels)

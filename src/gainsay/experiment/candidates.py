@@ -135,8 +135,9 @@ class Candidate:
             ("threads", 1, MOST_THREADS),
         ):
             if getattr(self, argument) is not None:
-                check_whole(argument, getattr(self, argument), least)
-                check_most(argument, getattr(self, argument), most)
+                whole = check_whole(argument, getattr(self, argument), least)
+                check_most(argument, whole, most)
+                object.__setattr__(self, argument, whole)
         if self._has_gain():
             object.__setattr__(self, "training_gain", self.training_gain or "exponential")
         elif self.training_gain is not None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..training.bound import Panel, WeakIdentityMap, by_size, clash, positive_int
+from .._common.checks import check_whole
+from ..training.bound import Panel, WeakIdentityMap, by_size, clash
 from .folds import check_whole_queries
 from .results import REMEDY, builtin_names, name_of, note_evaluator
 
@@ -69,7 +70,7 @@ def feval(
     >>> list(curves["training"]), len(curves["training"]["ndcg_exp@10"])
     (['ndcg_linear@10', 'ndcg_exp@10'], 3)
     """
-    return Feval(Panel(metrics, convention, negative_labels, n_jobs), positive_int("every", every, "rounds"))
+    return Feval(Panel(metrics, convention, negative_labels, n_jobs), check_whole("every", every, unit="rounds"))
 
 
 def eval_metric(
@@ -97,7 +98,7 @@ def eval_metric(
     >>> list(ranker.evals_result_["valid_0"])
     ['ndcg_linear@10', 'mrr']
     """
-    return EvalMetric(Panel(metrics, convention, negative_labels, n_jobs), positive_int("every", every, "rounds"))
+    return EvalMetric(Panel(metrics, convention, negative_labels, n_jobs), check_whole("every", every, unit="rounds"))
 
 
 class _Bound(NamedTuple):

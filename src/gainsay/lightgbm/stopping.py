@@ -10,7 +10,8 @@ import lightgbm as lgb
 from lightgbm.callback import CallbackEnv, EarlyStopException
 
 from .._common.arrays import nearest
-from ..training.bound import WeakIdentityMap, clash, is_ours, metric_name, name_or_none, not_negative, positive_int
+from .._common.checks import check_whole
+from ..training.bound import WeakIdentityMap, clash, is_ours, metric_name, name_or_none, not_negative
 from .results import (
     REMEDY,
     Result,
@@ -92,7 +93,7 @@ class EarlyStopping:
         self.order = 29  # after the recording callbacks, before its own stopping; LightGBM overlooks class attributes
         self.before_iteration = False
         self.metric = metric_name(metric)
-        self.rounds = positive_int("rounds", rounds, "boosting rounds")
+        self.rounds = check_whole("rounds", rounds, unit="boosting rounds")
         self.dataset = name_or_none("dataset", dataset)
         self.min_delta = not_negative("min_delta", min_delta)
         self.verbose = verbose

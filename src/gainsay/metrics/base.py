@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, get_args
 import numpy as np
 
 from .._common.arrays import nearest
+from .._common.checks import check_whole
 from ..ranking.layout import Ties
 from .gains import number_text
 
@@ -68,7 +69,7 @@ class Metric:
 
     def __post_init__(self) -> None:
         if self.k is not None:
-            self._set("k", whole_number("k", self.k))
+            self._set("k", check_whole("k", self.k))
         choice("ties", self.ties, get_args(Ties))
         choice("scores", self.scores, get_args(Scores))
         choice("weights", self.weights, get_args(Weights))
@@ -173,15 +174,6 @@ def choice(option: str, value: object, known: Sequence[str]) -> None:
     if value not in known:
         listed = ", ".join(map(repr, known))
         raise ValueError(f"{option} must be one of {listed}, got {value!r}{nearest(str(value), known)}")
-
-
-def whole_number(option: str, value: Any) -> int:
-    """Return `value` as an int if it is a whole number of at least 1, or raise."""
-    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
-        raise TypeError(f"{option} must be a whole number of at least 1, got {value!r}")
-    if value != value // 1 or value < 1:
-        raise ValueError(f"{option} must be a whole number of at least 1, got {value!r}")
-    return int(value)
 
 
 def real_number(option: str, value: Any, low: float, high: float) -> float:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 
-from .._common.checks import check_whole
 from ..evaluation.evaluator import Evaluator, check_threads
 from ..judgments import Judgments, NegativeLabels, check_negative_labels
 from ..metrics.base import Metric
@@ -97,11 +96,6 @@ def clash(name: str, library: str, remedy: str) -> ValueError:
         f"{library} itself logs a metric named {name!r}: both would be mixed up in one history. {remedy}, "
         "or give an option that changes our name"
     )
-
-
-def positive_int(name: str, value: Any, unit: str) -> int:
-    """Return `value` as an int if it is a whole number of at least 1, or raise."""
-    return check_whole(name, value, kind=f"a whole number of {unit}")
 
 
 def not_negative(name: str, value: Any) -> float:

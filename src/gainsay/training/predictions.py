@@ -86,7 +86,7 @@ def _rounds_by_name(iteration: Any, names: list[str]) -> dict[str, int]:
     if iteration is None:
         return {}
     if not isinstance(iteration, Mapping):
-        rounds = check_whole("iteration", iteration, kind="a whole number of boosting rounds, or one per model")
+        rounds = check_whole("iteration", iteration, unit="boosting rounds")
         return dict.fromkeys(names, rounds)
     for name in iteration:
         if name not in names:
@@ -95,8 +95,7 @@ def _rounds_by_name(iteration: Any, names: list[str]) -> dict[str, int]:
                 f"(there are {', '.join(names)})"
             )
     return {
-        name: check_whole(f"iteration[{name!r}]", rounds, kind="a whole number of boosting rounds")
-        for name, rounds in iteration.items()
+        name: check_whole(f"iteration[{name!r}]", rounds, unit="boosting rounds") for name, rounds in iteration.items()
     }
 
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import xgboost as xgb
 
-from ..training.bound import Panel, clash, positive_int
+from .._common.checks import check_whole
+from ..training.bound import Panel, clash
 from ..training.parts import Part
 from .binding import REMEDY, BoundMatrix, Logger, in_estimators, sums_of
 from .workers import means_over_workers
@@ -98,7 +99,7 @@ class EvaluateRanking(Logger):
         if not datasets:
             raise ValueError("datasets is empty: name at least one, for example {'valid': dvalid}")
         self.panel = Panel(metrics, convention, negative_labels, n_jobs)
-        self.every = positive_int("every", every, "rounds")
+        self.every = check_whole("every", every, unit="rounds")
         self.missing = missing
         self._given: dict[str, Any] = dict(datasets)
         self._bound = {name: self._bind(name, data) for name, data in datasets.items()}

@@ -12,7 +12,8 @@ import xgboost as xgb
 from xgboost.callback import TrainingCallback
 
 from .._common.arrays import nearest
-from ..training.bound import WeakIdentityMap, clash, is_ours, metric_name, name_or_none, not_negative, positive_int
+from .._common.checks import check_whole
+from ..training.bound import WeakIdentityMap, clash, is_ours, metric_name, name_or_none, not_negative
 from .baseline import Cuts, listen
 from .binding import REMEDY, log_first
 from .cutting import first_rounds
@@ -126,7 +127,7 @@ class EarlyStopping(TrainingCallback):
     ) -> None:
         super().__init__()
         self.metric = metric_name(metric)
-        self.rounds = positive_int("rounds", rounds, "boosting rounds")
+        self.rounds = check_whole("rounds", rounds, unit="boosting rounds")
         self.data_name = name_or_none("data_name", data_name)
         self.min_delta = not_negative("min_delta", min_delta)
         self.maximize = direction(self.metric, maximize)

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..._common.arrays import numbers
+from ..._common.checks import check_whole
 from ...comparison.contributions import Split, grades_of, rank_bands, split_model
 from ...comparison.rankings import Rankings
 from ...judgments import Judgments
-from ...metrics.base import whole_number
 from ...metrics.dcg import DCG
 from ...metrics.names import parse_metrics
 from ..numbers import mean
@@ -36,7 +36,7 @@ def rank_contributions(labels: Any, scores: Any, k: int = 10) -> dict[str, Float
     >>> parts["ndcg_exp@3"].round(3).tolist()
     [0.131, 0.579, 0.0]
     """
-    k = whole_number("k", k)
+    k = check_whole("k", k)
     judgments = Judgments(labels, group=[len(numbers("labels", labels))])
     ordered = numbers("scores", judgments.in_row_order("scores", scores)).astype(np.float64)
     rankings = Rankings(judgments, {"ranking": ordered}, np.ones(1, dtype=bool))
