@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._common.words import number_text
 from ..metrics.base import depth_of, whole_number
 from ..metrics.dcg import DCG, NDCG
-from ..metrics.gains import number_text
 from ..ranking.rows import blank_code
 
 if TYPE_CHECKING:

@@ -108,7 +108,7 @@ def evaluated(panel: Panel, number: int, scores: Any, **data: Any) -> Evaluation
     try:
         return Part(panel, **data).evaluate(scores)
     except (ValueError, TypeError) as error:
-        raise at_partition(number, error) from None
+        raise at_partition(number, error) from error.__cause__
 
 
 def _summed(panel: Panel, number: int, stages: Any, scores: Any, **data: Any) -> Summed:
@@ -117,7 +117,7 @@ def _summed(panel: Panel, number: int, stages: Any, scores: Any, **data: Any) ->
         part = Part(panel, **data)
         each = [part.exact_sums(found) for found in (stages(scores) if stages is not None else [scores])]
     except (ValueError, TypeError) as error:
-        raise at_partition(number, error) from None
+        raise at_partition(number, error) from error.__cause__
     judgments = None if part.evaluator is None else part.evaluator.judgments
     ids = np.zeros(0, dtype=np.int64) if judgments is None else judgments.query_ids
     return Summed(

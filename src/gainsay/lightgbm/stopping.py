@@ -8,7 +8,7 @@ import lightgbm as lgb
 from lightgbm.callback import CallbackEnv, EarlyStopException
 
 from .._common.arrays import nearest
-from ..training.bound import clash, is_ours, metric_name, name_or_none, not_negative, positive_int
+from ..training.bound import clash, known_metric, metric_name, name_or_none, not_negative, positive_int
 from .results import REMEDY, Result, first_validation_set, is_dart, note_names, read
 
 if TYPE_CHECKING:
@@ -24,7 +24,8 @@ def early_stopping(
 ) -> EarlyStopping:
     """Return a callback that stops training when the metric that you name has not improved for some rounds.
 
-    It looks at this metric on this data set and at nothing else, whatever else is logged. Works in `lightgbm.train`,
+    It looks at this metric on this data set and at nothing else, whatever else is logged, and for the lowest value where
+    the metric is a loss. Works in `lightgbm.train`,
     `lightgbm.cv` and the scikit-learn estimators, for built-in metrics as well as ours, and with `every=n`. It sets
     `best_iteration` to the first round with the best value, and `best_score` to the values of that round, whether
     training was stopped or ran to its end. As LightGBM's own, it does nothing under dart, where later rounds change
@@ -41,7 +42,7 @@ def early_stopping(
         The data set as LightGBM names it (`"valid_0"`, or from `valid_names`); by default the first one that is not the
         training data.
     min_delta : float
-        By how much a value must exceed the best one so far to count as better.
+        By how much a value must be better than the best one so far to count as such.
     verbose : bool
         Say which round was the best.
 
@@ -61,6 +62,7 @@ class EarlyStopping:
         self.order = 30  # after the recording callbacks; LightGBM overlooks class attributes here
         self.before_iteration = False
         self.metric = metric_name(metric)
+        self._is_ours = known_metric(metric) is not None
         self.rounds = positive_int("rounds", rounds, "boosting rounds")
         self.dataset = name_or_none("dataset", dataset)
         self.min_delta = not_negative("min_delta", min_delta)
@@ -134,7 +136,7 @@ class EarlyStopping:
                 f"no data set {dataset!r} is evaluated{nearest(dataset, datasets)} (there are: {', '.join(datasets)})"
             )
         metrics = list(dict.fromkeys(result.metric for result in results if result.dataset == dataset))
-        advice = f"; pass feval=gainsay.lightgbm.feval([{self.metric!r}])" if is_ours(self.metric) else ""
+        advice = f"; pass feval=gainsay.lightgbm.feval([{self.metric!r}])" if self._is_ours else ""
         return (
             f"no metric {self.metric!r} is logged on {dataset!r}{nearest(self.metric, metrics)} "
             f"(there are: {', '.join(metrics)}){advice}"

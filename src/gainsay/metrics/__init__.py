@@ -5,6 +5,7 @@ from .base import Metric
 from .cascade import ERR, RBP
 from .conventions import CONVENTIONS
 from .dcg import CG, DCG, NDCG
+from .function import FunctionMetric, metric
 from .names import MetricLike, parse_metrics
 from .precision import Hit, Precision, Recall
 from .reciprocal_rank import RR
@@ -18,10 +19,12 @@ __all__ = [
     "NDCG",
     "RBP",
     "RR",
+    "FunctionMetric",
     "Hit",
     "Metric",
     "MetricLike",
     "Precision",
     "Recall",
+    "metric",
     "parse_metrics",
 ]

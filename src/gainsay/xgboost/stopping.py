@@ -10,10 +10,11 @@ import xgboost as xgb
 from xgboost.callback import TrainingCallback
 
 from .._common.arrays import nearest
-from ..training.bound import clash, is_ours, metric_name, name_or_none, not_negative, positive_int
+from ..training.bound import clash, known_metric, metric_name, name_or_none, not_negative, positive_int
 from .binding import REMEDY, log_first
 
 if TYPE_CHECKING:
+    from ..metrics.base import Metric
     from ..metrics.names import MetricLike
 
 _HIGHER_IS_BETTER = ("auc", "aucpr", "pre", "map", "ndcg", "interval-regression-accuracy")
@@ -49,8 +50,8 @@ def early_stopping(
 ) -> EarlyStopping:
     """Return a callback that stops training when the metric that you name has not improved for some rounds.
 
-    Our metrics are maximised, always. (XGBoost's own callback guesses the direction from the name, so that it minimises
-    `mrr`.) It sets `best_iteration` and `best_score`, whether training was stopped or ran to its end, and may serve
+    Our metrics know their direction: a metric is maximised, a loss (`higher_is_better=False`) minimised. (XGBoost's own
+    callback guesses it from the name, so that it minimises `mrr`.) It sets `best_iteration` and `best_score`, whether training was stopped or ran to its end, and may serve
     several trainings one after the other.
 
     Parameters
@@ -64,9 +65,9 @@ def early_stopping(
         The data set, as it is named in `evals` or `EvaluateRanking`. May be left out where the metric is logged on one
         data set only.
     min_delta : float
-        By how much a value must exceed the best one so far to count as better.
+        By how much a value must be better than the best one so far to count as such.
     maximize : bool, optional
-        The direction; needed only for a custom metric of another origin.
+        The direction; needed only for a custom metric of another origin, which has no name of ours.
     save_best : bool
         Return the model cut after its best round. Not in `xgboost.cv`, and not under dart, where later rounds change
         earlier trees.
@@ -76,7 +77,7 @@ def early_stopping(
     Raises
     ------
     ValueError
-        At once for `maximize=False` with a metric of ours. In the first round, where the metric or data set does not
+        At once for a direction that is not that of a metric of ours. In the first round, where the metric or data set does not
         occur; the message lists those that do.
     """
     return EarlyStopping(metric, rounds, data_name, min_delta, maximize, save_best, verbose)
@@ -97,10 +98,12 @@ class EarlyStopping(TrainingCallback):
     ) -> None:
         super().__init__()
         self.metric = metric_name(metric)
+        ours = known_metric(metric)
+        self._is_ours = ours is not None
         self.rounds = positive_int("rounds", rounds, "boosting rounds")
         self.data_name = name_or_none("data_name", data_name)
         self.min_delta = not_negative("min_delta", min_delta)
-        self.maximize = _direction(self.metric, maximize)
+        self.maximize = _own_direction(ours, maximize) if ours else _direction(self.metric, maximize)
         self.save_best = save_best
         self.verbose = verbose
 
@@ -191,7 +194,7 @@ class EarlyStopping(TrainingCallback):
             )
         names = [self.data_name] if self.data_name else list(evals_log)
         logged = list(dict.fromkeys(metric for name in names for metric in evals_log[name]))
-        advice = f"; {remedy}" if is_ours(self.metric) else ""
+        advice = f"; {remedy}" if self._is_ours else ""
         return (
             f"no metric {self.metric!r} is logged on {', '.join(map(repr, names))}{nearest(self.metric, logged)} "
             f"(there are: {', '.join(logged)}){advice}"
@@ -205,18 +208,27 @@ def _is_dart(model: xgb.Booster) -> bool:
     return trained["name"] == "dart" or any(float(dropout.get(name, 0)) > 0 for name in ("rate_drop", "one_drop"))
 
 
+def _own_direction(metric: Metric, said: bool | None) -> bool:
+    """Return whether a higher value of a metric of ours is better; raise where it is said to be the other way round."""
+    if said is not None and bool(said) != metric.higher_is_better:
+        better = "higher" if metric.higher_is_better else "lower"
+        raise ValueError(
+            f"maximize={bool(said)} would stop at the worst {metric}, of which a {better} value is better: leave maximize out"
+        )
+    return metric.higher_is_better
+
+
 def _direction(metric: str, said: bool | None) -> bool:
-    """Return whether a higher value of the metric is better, where that is known or said."""
+    """Return whether a higher value of a metric of another origin is better, where that is known or said."""
     if said is not None:
-        if is_ours(metric) and not said:
-            raise ValueError(f"maximize=False would stop at the worst {metric}: all of our metrics are maximised")
         return said
     kind = metric.partition("@")[0]
-    if is_ours(metric) or kind in _HIGHER_IS_BETTER:
+    if kind in _HIGHER_IS_BETTER:
         return True
     if kind in _LOWER_IS_BETTER:
         return False
     raise ValueError(
         f"it is not known whether a higher {metric!r} is better: give maximize=True or maximize=False"
-        f"{nearest(metric, (*_HIGHER_IS_BETTER, *_LOWER_IS_BETTER))}"
+        f"{nearest(metric, (*_HIGHER_IS_BETTER, *_LOWER_IS_BETTER))} (a metric of your own is known once the module that "
+        "defines it is imported)"
     )

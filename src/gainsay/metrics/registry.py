@@ -1,0 +1,92 @@
+"""The names by which metrics, and gains and discounts that are functions, are found: all the state that is shared."""
+
+from __future__ import annotations
+
+import pickle
+import re
+from collections.abc import Iterator, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from .base import Metric
+
+T = TypeVar("T")
+
+Origin = tuple[str, ...]
+"""Module and qualified name of what a name was given to: redefining it there is no second metric, but the first anew."""
+
+NAME = r"[A-Za-z_][A-Za-z0-9_]*"
+
+
+class Registry(Mapping[str, T], Generic[T]):
+    """What there is by name, and where each was defined. `kind` says what names name; `reserved` may not be given."""
+
+    def __init__(self, kind: str, reserved: Collection[str] = ()) -> None:
+        self._kind = kind
+        self._reserved = reserved
+        self._found: dict[str, tuple[T, Origin]] = {}
+
+    def __getitem__(self, name: str) -> T:
+        return self._found[name][0]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._found)
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+    def check(self, name: str, origin: Origin) -> None:
+        """Raise `ValueError` where a name is none, is one of gainsay's own, or was given to something else."""
+        if not re.fullmatch(NAME, name):
+            raise ValueError(f"a {self._kind} is named with letters, digits and _, not by a digit first: got {name!r}")
+        held = self._found[name][1] if name in self._found else None
+        if name in self._reserved or (held is not None and held != origin and _built_in(held)):
+            raise ValueError(f"{name!r} is the name of a {self._kind} of gainsay's own: take another name")
+        if held is not None and held != origin:
+            raise ValueError(
+                f"the {self._kind} name {name!r} is taken by {'.'.join(held)}, and cannot go to {'.'.join(origin)} too: "
+                "take another name"
+            )
+
+    def add(self, name: str, value: T, origin: Origin) -> None:
+        """Give a name, anew where it was given to what has the same origin; see `check`."""
+        self.check(name, origin)
+        self._found[name] = value, origin
+
+    def forget(self, origin: Origin) -> None:
+        """Take back all names that were given to what has this origin."""
+        self._found = {name: entry for name, entry in self._found.items() if entry[1] != origin}
+
+
+METRICS: Registry[tuple[type[Metric], Mapping[str, Any]]] = Registry("metric")
+"""Each name of a metric, with the class and the options that it stands for."""
+
+
+def origin_of(thing: Any) -> Origin:
+    """Return module and qualified name of a class or function; of what has none, those of its type.
+
+    >>> origin_of(origin_of)
+    ('gainsay.metrics.registry', 'origin_of')
+    """
+    while isinstance(thing, partial):
+        thing = thing.func
+    named = thing if hasattr(thing, "__qualname__") else type(thing)
+    return str(named.__module__), str(named.__qualname__)
+
+
+def require_picklable(metric: Metric, part: str, function: Any) -> None:
+    """Raise `pickle.PicklingError` with the remedy where a function cannot be found by the name of its module."""
+    try:
+        pickle.dumps(function)
+    except Exception as error:
+        raise pickle.PicklingError(
+            f"{metric} cannot be pickled: its {part}, {'.'.join(origin_of(function))}, is not what another process "
+            "could import. Define it with def at the top level of a module"
+        ) from error
+
+
+def _built_in(origin: Origin) -> bool:
+    return origin[0].partition(".")[0] == __name__.partition(".")[0]
