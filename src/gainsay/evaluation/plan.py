@@ -67,8 +67,8 @@ class Family:
         values = self.metric.score(rows, self.facts, self.cutoffs)
         if np.shape(values) != (len(rows.queries), len(self.cutoffs)):  # or NumPy might stretch them
             raise ValueError(
-                f"{type(self.metric).__name__}.score returned shape {np.shape(values)} for {len(rows.queries)} rows and "
-                f"{len(self.cutoffs)} cutoffs: it must return one value for each row at each cutoff"
+                f"{type(self.metric).__name__}.score returned shape {np.shape(values)} for {len(rows.queries)} rows "
+                f"and {len(self.cutoffs)} cutoffs: it must return one value for each row at each cutoff"
             )
         if self.has_empty:
             values = np.where(self.facts.empty[rows.queries], value_if_empty(self.metric), values)

@@ -24,12 +24,11 @@ def early_stopping(
 ) -> EarlyStopping:
     """Return a callback that stops training when the metric that you name has not improved for some rounds.
 
-    It looks at this metric on this data set and at nothing else, whatever else is logged, and for the lowest value where
-    the metric is a loss. Works in `lightgbm.train`,
-    `lightgbm.cv` and the scikit-learn estimators, for built-in metrics as well as ours, and with `every=n`. It sets
-    `best_iteration` to the first round with the best value, and `best_score` to the values of that round, whether
-    training was stopped or ran to its end. As LightGBM's own, it does nothing under dart, where later rounds change
-    earlier trees.
+    It looks at this metric on this data set and at nothing else, whatever else is logged; a loss
+    (`higher_is_better=False`) is minimised. Works in `lightgbm.train`, `lightgbm.cv` and the scikit-learn estimators,
+    for built-in metrics as well as ours, and with `every=n`. It sets `best_iteration` to the first round with the best
+    value, and `best_score` to the values of that round, whether training was stopped or ran to its end. As LightGBM's
+    own, it does nothing under dart, where later rounds change earlier trees.
 
     Parameters
     ----------

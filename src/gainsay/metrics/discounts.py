@@ -126,8 +126,8 @@ def _from_text(text: str) -> Discount:
         table = [float(part) for part in text.split("/")]
     except ValueError:
         raise ValueError(
-            f"discount must be one of {', '.join(map(repr, NAMED))} or a table such as '1/0.5/0.25' (discount of rank 1, "
-            f"2, …), got {text!r}{nearest(text, (*NAMED, *FUNCTIONS))}; a function is known by its name once the module "
-            "that makes a metric with it is imported"
+            f"discount must be one of {', '.join(map(repr, NAMED))} or a table such as '1/0.5/0.25' (discount of rank "
+            f"1, 2, …), got {text!r}{nearest(text, (*NAMED, *FUNCTIONS))}; a function is known by its name once the "
+            "module that makes a metric with it is imported"
         ) from None
     return canonical_discount(table)

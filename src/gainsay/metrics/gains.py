@@ -48,7 +48,8 @@ def canonical_gain(gain: Any) -> Gain:
             return canonical_gain(_mapping(items))
         return _finite(tuple(float(item) for item in items), gain)
     raise TypeError(
-        f"gain must be 'linear', 'exponential', a table or a mapping of label to gain, or a function of labels, got {gain!r}"
+        "gain must be 'linear', 'exponential', a table or a mapping of label to gain, or a function of labels, "
+        f"got {gain!r}"
     )
 
 
@@ -105,9 +106,9 @@ def _from_text(text: str) -> Gain:
         return canonical_gain(tuple(map(float, parts)))
     except ValueError:
         raise ValueError(
-            f"gain must be 'linear', 'exponential', a table such as '0/1/3/7' (gain of label 0, 1, …) or a mapping such "
-            f"as '0>0/1>1/4>15' (label>gain), got {text!r}{nearest(text, (*NAMED, *FUNCTIONS))}; a function is known by "
-            "its name once the module that makes a metric with it is imported"
+            "gain must be 'linear', 'exponential', a table such as '0/1/3/7' (gain of label 0, 1, …) or a mapping "
+            f"such as '0>0/1>1/4>15' (label>gain), got {text!r}{nearest(text, (*NAMED, *FUNCTIONS))}; a function is "
+            "known by its name once the module that makes a metric with it is imported"
         ) from None
 
 

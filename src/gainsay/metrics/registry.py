@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 Origin = tuple[str, ...]
-"""Module and qualified name of what a name was given to: redefining it there is no second metric, but the first anew."""
+"""Module and qualified name of what a name was given to: what is defined there again is the same, anew."""
 
 NAME = r"[A-Za-z_][A-Za-z0-9_]*"
 
@@ -47,8 +47,8 @@ class Registry(Mapping[str, T], Generic[T]):
             raise ValueError(f"{name!r} is the name of a {self._kind} of gainsay's own: take another name")
         if held is not None and held != origin:
             raise ValueError(
-                f"the {self._kind} name {name!r} is taken by {'.'.join(held)}, and cannot go to {'.'.join(origin)} too: "
-                "take another name"
+                f"the {self._kind} name {name!r} is taken by {'.'.join(held)}, and cannot go to {'.'.join(origin)} "
+                "too: take another name"
             )
 
     def add(self, name: str, value: T, origin: Origin) -> None:

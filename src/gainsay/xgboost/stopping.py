@@ -51,8 +51,8 @@ def early_stopping(
     """Return a callback that stops training when the metric that you name has not improved for some rounds.
 
     Our metrics know their direction: a metric is maximised, a loss (`higher_is_better=False`) minimised. (XGBoost's own
-    callback guesses it from the name, so that it minimises `mrr`.) It sets `best_iteration` and `best_score`, whether training was stopped or ran to its end, and may serve
-    several trainings one after the other.
+    callback guesses it from the name, so that it minimises `mrr`.) It sets `best_iteration` and `best_score`, whether
+    training was stopped or ran to its end, and may serve several trainings one after the other.
 
     Parameters
     ----------
@@ -77,8 +77,8 @@ def early_stopping(
     Raises
     ------
     ValueError
-        At once for a direction that is not that of a metric of ours. In the first round, where the metric or data set does not
-        occur; the message lists those that do.
+        At once for a direction that is not that of a metric of ours. In the first round, where the metric or data set
+        does not occur; the message lists those that do.
     """
     return EarlyStopping(metric, rounds, data_name, min_delta, maximize, save_best, verbose)
 
@@ -213,7 +213,7 @@ def _own_direction(metric: Metric, said: bool | None) -> bool:
     if said is not None and bool(said) != metric.higher_is_better:
         better = "higher" if metric.higher_is_better else "lower"
         raise ValueError(
-            f"maximize={bool(said)} would stop at the worst {metric}, of which a {better} value is better: leave maximize out"
+            f"maximize={bool(said)} would stop at the worst {metric}, of which a {better} value is better: leave it out"
         )
     return metric.higher_is_better
 
@@ -229,6 +229,6 @@ def _direction(metric: str, said: bool | None) -> bool:
         return False
     raise ValueError(
         f"it is not known whether a higher {metric!r} is better: give maximize=True or maximize=False"
-        f"{nearest(metric, (*_HIGHER_IS_BETTER, *_LOWER_IS_BETTER))} (a metric of your own is known once the module that "
-        "defines it is imported)"
+        f"{nearest(metric, (*_HIGHER_IS_BETTER, *_LOWER_IS_BETTER))} (of a metric of your own it is known once the "
+        "module that defines it is imported)"
     )
