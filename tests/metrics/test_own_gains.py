@@ -84,12 +84,12 @@ class TestValues:
 
     @pytest.mark.parametrize("k", [1, 10, None])
     def test_discounts_that_are_built_in_too(self, data, scores, k):
-        def log2(ranks):
+        def logarithmic(ranks):
             return 1 / np.log2(ranks + 1)
 
         metrics = [
             gs.NDCG(gain="exponential", discount=discount, k=k)
-            for discount in ("log2", log2, discounts("log2", 2, 200))
+            for discount in ("log2", logarithmic, discounts("log2", 2, 200))
         ]
         expected, *found = self.per_query(data, scores, *metrics)
         for values in found:
