@@ -172,12 +172,12 @@ class TestDefinedAnew:
         with pytest.raises(ValueError, match=r"metrics names half_in_cell.* twice, once as it was before"):
             gs.parse_metrics(first.Half(gain="linear"), metric)
 
-    def test_a_name_that_the_new_one_has_no_more_is_gone(self):
-        defined("class Own(gs.RR):\n    names = {'own_before': {}, 'own_always': {}}")
-        defined("class Own(gs.RR):\n    names = {'own_always': {}, 'own_now': {}}")
-        assert gs.parse_metrics("own_always") == gs.parse_metrics("own_now")
-        with pytest.raises(ValueError, match="unknown metric 'own_before'"):
-            gs.parse_metrics("own_before")
+    def test_classes_that_one_function_makes_keep_their_names(self):
+        module = defined(
+            "def make(number):\n    class Own(gs.RR):\n        names = {f'own_{number}': {}}\n    return Own\n"
+        )
+        first, second = module.make(1), module.make(2)
+        assert [type(metric) for metric in gs.parse_metrics("own_1", "own_2")] == [first, second]
 
     def test_another_class_does_not_take_the_name(self):
         mine = defined("class Mine(gs.RR):\n    names = {'taken': {}}").Mine

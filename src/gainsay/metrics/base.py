@@ -212,7 +212,7 @@ class Metric:
 
 
 def _register(cls: type[Metric]) -> None:
-    """Have a class go by its names, and by no others that a class of the same origin had."""
+    """Have a class go by its names: by all of them or by none."""
     names, origin = cls.names, origin_of(cls)
     if not isinstance(names, Mapping) or not names or not all(isinstance(preset, Mapping) for preset in names.values()):
         raise TypeError(
@@ -221,7 +221,6 @@ def _register(cls: type[Metric]) -> None:
         )
     for name in names:
         METRICS.check(name, origin)
-    METRICS.forget(origin)
     for name, preset in names.items():
         METRICS.add(name, (cls, preset), origin)
 

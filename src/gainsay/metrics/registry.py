@@ -56,10 +56,6 @@ class Registry(Mapping[str, T], Generic[T]):
         self.check(name, origin)
         self._found[name] = value, origin
 
-    def forget(self, origin: Origin) -> None:
-        """Take back all names that were given to what has this origin."""
-        self._found = {name: entry for name, entry in self._found.items() if entry[1] != origin}
-
 
 METRICS: Registry[tuple[type[Metric], Mapping[str, Any]]] = Registry("metric")
 """Each name of a metric, with the class and the options that it stands for."""
@@ -74,7 +70,7 @@ def origin_of(thing: Any) -> Origin:
     while isinstance(thing, partial):
         thing = thing.func
     named = thing if hasattr(thing, "__qualname__") else type(thing)
-    return str(named.__module__), str(named.__qualname__)
+    return str(getattr(named, "__module__", "")), str(named.__qualname__)
 
 
 def require_picklable(metric: Metric, part: str, function: Any) -> None:
