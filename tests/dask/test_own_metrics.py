@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import pickle
+import subprocess
+import sys
+from pathlib import Path
 
 import lightgbm as lgb
 import numpy as np
@@ -78,6 +82,63 @@ def test_an_error_says_partition_and_query(data, scores):
         pytest.raises(ValueError, match=r"in partition \d: .* failed on query .*ZeroDivision"),
     ):
         over_cluster.evaluate(metric, labels, predicted, qid=qid)
+
+
+NOTEBOOK = """
+import logging
+
+import dask.array as da
+import numpy as np
+from distributed import Client, LocalCluster
+
+import gainsay as gs
+from gainsay import dask as over_cluster
+
+
+def missed(labels, scores):
+    return float(labels.max() - labels[scores.argmax()])
+
+
+def cubed(labels):
+    return labels**3
+
+
+class Lost(gs.NDCG):
+    names = {"lost": {}}
+    higher_is_better = False
+
+    def score(self, rows, facts, cutoffs):
+        return 1 - super().score(rows, facts, cutoffs)
+
+
+if __name__ == "__main__":
+    rng = np.random.default_rng(0)
+    labels, scores, qid = rng.integers(0, 4, 60), rng.normal(size=60), np.repeat(np.arange(12), 5)
+    arrays = [da.from_array(column, chunks=((20, 30, 10),)) for column in (labels, scores, qid)]
+    metrics = [gs.metric("missed", missed), gs.NDCG(gain=cubed, k=3), Lost(gain="linear", k=2)]
+    of_lambda = gs.metric("of_lambda", lambda labels, scores: 1.0)
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster, Client(cluster):
+        found = over_cluster.evaluate(metrics, *arrays[:2], qid=arrays[2])
+        expected = gs.evaluate(metrics, gs.Judgments(labels, qid=qid), scores).mean
+        assert all(abs(found.mean[name] - value) < 1e-14 for name, value in expected.items())
+        logging.disable()
+        try:
+            over_cluster.evaluate(of_lambda, *arrays[:2], qid=arrays[2])
+        except Exception as error:
+            print(type(error).__name__, error)
+"""
+
+
+def test_what_a_script_defines_travels_to_workers_and_a_lambda_does_not(tmp_path):
+    """As from a notebook: what stands in __main__ is sent by value."""
+    (tmp_path / "notebook.py").write_text(NOTEBOOK)
+    source = str(Path(gs.__file__).parents[1])
+    done = subprocess.run(
+        [sys.executable, "notebook.py"], cwd=tmp_path, env={**os.environ, "PYTHONPATH": source},
+        capture_output=True, text=True, timeout=240,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("PicklingError of_lambda cannot be pickled: its function, __main__.<lambda>, is not")
 
 
 def test_a_lambda_cannot_be_sent_to_other_processes(data, scores):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -82,7 +83,7 @@ class Cluster:
         """Evaluate all partitions and add up; raise where a query is split, or where there is nothing to add up."""
         stages = delayed(self.stages, traverse=False)
         results = self.map(_summed, stages=[stages] * len(self.partitions))
-        (found,) = compute(tree(results, Summed.merged))
+        found = _computed(tree(results, Summed.merged))
         if found.documents.sum() == 0:
             raise ValueError(f"labels is empty in all of {len(results)} partitions: there is no document to judge")
         if not found.counts:
@@ -101,6 +102,19 @@ class Cluster:
             lazily(panel, number, **part, **extra)
             for number, (part, extra) in enumerate(zip(self.partitions, added, strict=True))
         ]
+
+
+def _computed(result: Any) -> Any:
+    """Compute a result; what cannot be sent to the workers says why, instead of the list of objects that hold it."""
+    try:
+        return compute(result)[0]
+    except TypeError as error:
+        cause: BaseException | None = error
+        while cause is not None:
+            if isinstance(cause, pickle.PicklingError):
+                raise cause from None
+            cause = cause.__cause__ or cause.__context__
+        raise
 
 
 def evaluated(panel: Panel, number: int, scores: Any, **data: Any) -> Evaluation | None:

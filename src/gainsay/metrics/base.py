@@ -78,12 +78,12 @@ class Metric:
     --------
     >>> import gainsay as gs
     >>> class Halved(gs.NDCG):
-    ...     names = {"halved": {}, "halved_exp": {"gain": "exponential"}}
+    ...     names = {"ndcg_halved": {}, "ndcg_exp_halved": {"gain": "exponential"}}
     ...
     ...     def score(self, rows, facts, cutoffs):
     ...         return super().score(rows, facts, cutoffs) / 2
-    >>> gs.evaluate(["ndcg_exp@2", "halved_exp@2"], gs.Judgments([1, 0], group=[2]), [1, 0]).mean
-    {'ndcg_exp@2': 1.0, 'halved_exp@2': 0.5}
+    >>> gs.evaluate(["ndcg_exp@2", "ndcg_exp_halved@2"], gs.Judgments([1, 0], group=[2]), [1, 0]).mean
+    {'ndcg_exp@2': 1.0, 'ndcg_exp_halved@2': 0.5}
     """
 
     k: int | None = None

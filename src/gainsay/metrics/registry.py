@@ -74,14 +74,16 @@ def origin_of(thing: Any) -> Origin:
 
 
 def require_picklable(metric: Metric, part: str, function: Any) -> None:
-    """Raise `pickle.PicklingError` with the remedy where a function cannot be found by the name of its module."""
-    try:
-        pickle.dumps(function)
-    except Exception as error:
+    """Raise `pickle.PicklingError` with the remedy for a lambda, or a function within a function.
+
+    What a notebook or script defines at its top level is left to the pickler: those of clusters send it as it is.
+    """
+    origin = origin_of(function)
+    if "<" in origin[1]:  # <lambda>, <locals>
         raise pickle.PicklingError(
-            f"{metric} cannot be pickled: its {part}, {'.'.join(origin_of(function))}, is not what another process "
-            "could import. Define it with def at the top level of a module"
-        ) from error
+            f"{metric} cannot be pickled: its {part}, {'.'.join(origin)}, is not what another process could import. "
+            "Define it with def at the top level of a module"
+        )
 
 
 def _built_in(origin: Origin) -> bool:
