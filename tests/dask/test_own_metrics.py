@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import pickle
 import subprocess
 import sys
 from pathlib import Path
@@ -51,7 +50,7 @@ def chunked(data, *columns):
     return [da.from_array(column, chunks=rows) for column in columns]
 
 
-@pytest.mark.parametrize("scheduler", ["synchronous", "threads", "processes"])
+@pytest.mark.parametrize("scheduler", ["synchronous", "threads"])
 def test_means_are_those_of_all_data(data, scores, scheduler):
     labels, predicted, qid = chunked(data, data.labels, scores, data.qid)
     with dask.config.set(scheduler=scheduler):
@@ -138,7 +137,9 @@ def test_what_a_script_defines_travels_to_workers_and_a_lambda_does_not(tmp_path
         capture_output=True, text=True, timeout=240,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("PicklingError of_lambda cannot be pickled: its function, __main__.<lambda>, is not")
+    assert done.stdout.startswith(
+        "UnpicklableError of_lambda cannot be pickled: its function, __main__.<lambda>, is not"
+    )
 
 
 def test_a_lambda_cannot_be_sent_to_other_processes(data, scores):
@@ -148,6 +149,6 @@ def test_a_lambda_cannot_be_sent_to_other_processes(data, scores):
         assert over_cluster.evaluate(metric, labels, predicted, qid=qid).mean == {"sent": 1.0}
     with (
         dask.config.set(scheduler="processes"),
-        pytest.raises(pickle.PicklingError, match=r"sent cannot be pickled: .*Define it with def"),
+        pytest.raises(TypeError, match=r"sent cannot be pickled: .*Define it with def"),
     ):
         over_cluster.evaluate(metric, labels, predicted, qid=qid)

@@ -227,9 +227,7 @@ class TestPickling:
     @pytest.mark.parametrize("option", ["gain", "discount"])
     def test_a_lambda_is_refused_with_the_remedy(self, option):
         metric = gs.NDCG(**{"gain": "linear", option: lambda values: values}, name=f"lambda_{option}")
-        with pytest.raises(
-            pickle.PicklingError, match=f"its {option}, .*<lambda>, .*Define it with def at the top level"
-        ):
+        with pytest.raises(TypeError, match=f"its {option}, .*<lambda>, .*Define it with def at the top level"):
             pickle.dumps(metric)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +9,7 @@ import numpy as np
 from dask.base import compute
 from dask.delayed import delayed
 
+from ..metrics.registry import UnpicklableError
 from ..training.parts import Part, add_exactly, beside, rounded
 from .partitions import aligned, at_partition, tree
 from .queries import Seen, raise_if_split
@@ -111,7 +111,7 @@ def _computed(result: Any) -> Any:
     except TypeError as error:
         cause: BaseException | None = error
         while cause is not None:
-            if isinstance(cause, pickle.PicklingError):
+            if isinstance(cause, UnpicklableError):
                 raise cause from None
             cause = cause.__cause__ or cause.__context__
         raise

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 import re
 from collections.abc import Iterator, Mapping
 from functools import partial
@@ -73,14 +72,18 @@ def origin_of(thing: Any) -> Origin:
     return str(getattr(named, "__module__", "")), str(named.__qualname__)
 
 
+class UnpicklableError(TypeError):
+    """A metric is to be sent to another process, or written to a file, that is made with what cannot be."""
+
+
 def require_picklable(metric: Metric, part: str, function: Any) -> None:
-    """Raise `pickle.PicklingError` with the remedy for a lambda, or a function within a function.
+    """Raise `UnpicklableError` with the remedy for a lambda, or a function within a function.
 
     What a notebook or script defines at its top level is left to the pickler: those of clusters send it as it is.
     """
     origin = origin_of(function)
     if "<" in origin[1]:  # <lambda>, <locals>
-        raise pickle.PicklingError(
+        raise UnpicklableError(
             f"{metric} cannot be pickled: its {part}, {'.'.join(origin)}, is not what another process could import. "
             "Define it with def at the top level of a module"
         )
