@@ -127,6 +127,14 @@ class TestRefusals:
                 "    def score(self, rows, facts, cutoffs): return 0"
             )
 
+    def test_another_number_from_a_class_beside(self):
+        """What a mixin overrides changes the number too."""
+        with pytest.raises(TypeError, match="Own has score of its own but no names"):
+            defined(
+                "class Beside:\n    def score(self, rows, facts, cutoffs): return 0\nclass Own(Beside, gs.NDCG): pass"
+            )
+        assert str(defined("class Beside: pass\nclass Own(Beside, gs.RR): pass").Own()) == "mrr"
+
     def test_the_same_number_needs_none(self):
         own = defined('class Own(gs.NDCG):\n    """NDCG."""\n    def about(self): return "it"\n').Own(gain="linear")
         assert str(own) == "ndcg_linear"
@@ -137,6 +145,13 @@ class TestRefusals:
         ).Base
         with pytest.raises(TypeError, match=r"Base\(\) has no name: its class has none"):
             str(base())
+
+    def test_a_base_does_not_go_by_the_names_of_its_own_base(self):
+        base = "class Base(gs.NDCG, abstract=True):\n    def score(self, rows, facts, cutoffs): return 0\n"
+        module = defined(base + "class Own(Base):\n    names = {'of_a_base': {}}\n")
+        with pytest.raises(TypeError, match="has no name: its class has none"):
+            str(module.Base(gain="linear"))
+        assert str(module.Own(gain="linear")) == "of_a_base(gain=linear)"
 
     def test_names_that_fit_not_all_options(self):
         own = defined("class Own(gs.NDCG):\n    names = {'own_exp': {'gain': 'exponential'}}\n").Own

@@ -30,7 +30,7 @@ COMMON = ("k", "ties", "empty", "scores", "weights")
 """The options of all metrics, in the order in which they are written after those of one kind."""
 
 _OF_PYTHON = {"__module__", "__qualname__", "__annotations__", "__slots__", "__firstlineno__", "__static_attributes__"}
-HARMLESS = _OF_PYTHON | {"__doc__", "__repr__", "_repr_html_"}
+HARMLESS = _OF_PYTHON | {"__dict__", "__weakref__", "__doc__", "__repr__", "_repr_html_"}
 """What a class may have of its own without another number, and so without names of its own."""
 
 
@@ -115,7 +115,9 @@ class Metric:
         super().__init_subclass__(**options)
         if "names" in vars(cls):
             _register(cls)
-        elif not abstract:
+        elif abstract:
+            cls.names = {}
+        else:
             _require_same_number(cls)
         if "__repr__" not in vars(cls):
             cls.__repr__ = Metric.__repr__  # type: ignore[method-assign]  # or dataclass writes one of its own
@@ -227,13 +229,14 @@ def _register(cls: type[Metric]) -> None:
 
 def _require_same_number(cls: type[Metric]) -> None:
     """Raise where a class without names of its own would give another number under the names of its base."""
-    inherited = {name for base in cls.__mro__[1:] for name in vars(base)} - HARMLESS
-    options = [name for name in vars(cls).get("__annotations__", ()) if not name.startswith("_")]
-    changed = list(dict.fromkeys([*(name for name in vars(cls) if name in inherited), *options]))
-    if changed:
+    named = next(base for base in cls.__mro__[1:] if "names" in vars(base))
+    known = {name for base in named.__mro__ for name in vars(base)} - HARMLESS
+    changed = {name for name in known if inspect.getattr_static(cls, name) is not inspect.getattr_static(named, name)}
+    options = {name for name in vars(cls).get("__annotations__", ()) if not name.startswith("_")}
+    if changed | options:
         raise TypeError(
-            f"{cls.__qualname__} has {', '.join(changed)} of its own but no names of its own: two numbers would go by "
-            f"one name. Give it some, as in names = {{{cls.__name__.lower()!r}: {{}}}}; "
+            f"{cls.__qualname__} has {', '.join(sorted(changed | options))} of its own but no names of its own: two "
+            f"numbers would go by one name. Give it some, as in names = {{{cls.__name__.lower()!r}: {{}}}}; "
             "a base for other metrics is made with abstract=True"
         )
 
