@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 
 import gainsay as gs
-from gainsay.metrics.names import KNOWN_ELSEWHERE, METRICS, NAMES
+from gainsay.metrics.names import BUILT_IN, KNOWN_ELSEWHERE
 
 finite = st.floats(-1e6, 1e6, allow_nan=False)
 gains = st.one_of(
@@ -202,13 +202,14 @@ class TestReading:
     def test_one_string_is_one_metric(self):
         assert gs.evaluate("mrr", gs.Judgments([1], group=[1]), [0]).mean == {"mrr": 1.0}
 
-    @pytest.mark.parametrize("name", NAMES)
+    @pytest.mark.parametrize("name", BUILT_IN)
     def test_every_known_name_makes_its_kind_of_metric(self, name):
         options = {"ndcg": "(gain=linear)", "dcg": "(gain=linear)", "err": "(max_label=4)"}.get(name, "")
-        assert type(*gs.parse_metrics(name + options)) is NAMES[name][0]
+        assert type(*gs.parse_metrics(name + options)) is BUILT_IN[name]
 
     def test_every_metric_has_a_name(self):
-        assert {metric for metric, _ in NAMES.values()} == set(METRICS)
+        kinds = {gs.AP, gs.CG, gs.DCG, gs.ERR, gs.Hit, gs.NDCG, gs.Precision, gs.RBP, gs.RR, gs.Recall}
+        assert kinds <= set(BUILT_IN.values())
 
 
 class TestErrors:
@@ -253,7 +254,7 @@ class TestErrors:
 
     def test_unknown_metric_lists_the_known_ones(self):
         with pytest.raises(
-            ValueError, match=r"unknown metric 'auc' in 'auc'.*known: ndcg, ndcg_linear, ndcg_exp, ndcg_jk"
+            ValueError, match=r"unknown metric 'auc' in 'auc'.*known: .*ndcg, ndcg_exp, ndcg_jk, ndcg_linear"
         ):
             gs.parse_metrics("auc")
 

@@ -1,4 +1,4 @@
-"""Small words: how many there are of a thing, and lists of names."""
+"""Small words: numbers, how many there are of a thing, and lists of names."""
 
 from __future__ import annotations
 
@@ -29,3 +29,8 @@ def listed(names: Sequence[str], most: int = 6, word: str = "and") -> str:
     if len(names) > most:
         return f"{', '.join(names[:most])} {word} {len(names) - most} more"
     return f" {word} ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
+def number_text(value: float) -> str:
+    """Return the shortest text that reads back as the same number."""
+    return str(int(value)) if float(value).is_integer() and abs(value) < 1e15 else repr(float(value))

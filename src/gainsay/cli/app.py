@@ -17,6 +17,7 @@ except ImportError:  # pragma: no cover - needs an environment without typer
     sys.exit("the command line needs typer and rich: pip install 'gainsay[cli]'")
 
 from .._common.version import __version__
+from .modules import import_modules
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,6 +44,15 @@ Unjudged = Annotated[
         help="Retrieved documents that are not in the qrels: 'irrelevant', or 'drop' them first (condensed lists)."
     ),
 ]
+Imports = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--import",
+        metavar="MODULE",
+        help="A module, or the path of a .py file, that defines metrics of your own; may be given several times.",
+        show_default=False,
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 ExistingFile = typer.Argument(exists=True, dir_okay=False)
 
@@ -53,12 +63,13 @@ def main() -> None:
 
 
 @contextmanager
-def _errors() -> Iterator[None]:
-    """Print what is wrong with the input as one message, and end with exit code 1."""
+def _errors(modules: list[str] | None = None) -> Iterator[None]:
+    """Print what is wrong with the input as one message, and end with exit code 1; import modules of the user's."""
     try:
         with warnings.catch_warnings():
             warnings.showwarning = _show_warning
             warnings.simplefilter("default", UserWarning)
+            import_modules(modules or [])
             yield
     except (ValueError, TypeError, OSError, ImportError, RuntimeError, KeyboardInterrupt) as error:
         stopped = isinstance(error, KeyboardInterrupt)
@@ -100,10 +111,11 @@ def score(
     per_query: Annotated[bool, typer.Option("--per-query", "-q", help="Print each query too.")] = False,
     complete: Annotated[bool, typer.Option("--complete", "-c", help="Count queries missing from the run too.")] = False,
     unjudged: Unjudged = "irrelevant",
+    modules: Imports = None,
     as_json: AsJson = False,
 ) -> None:
     """Score a TREC run against qrels, like trec_eval."""
-    with _errors():
+    with _errors(modules):
         from .._common.words import count
         from ..evaluation.runs import evaluate_run
         from ..harness import DEFAULT_METRICS
@@ -212,10 +224,11 @@ def compare(
     unjudged: Unjudged = "irrelevant",
     html: Annotated[Path | None, typer.Option(help="Write the report to this HTML file.")] = None,
     markdown: Annotated[Path | None, typer.Option(help="Write the report to this Markdown file.")] = None,
+    modules: Imports = None,
     as_json: AsJson = False,
 ) -> None:
     """Compare models on the same judgments: who is best under which metric, and is a disagreement real."""
-    with _errors():
+    with _errors(modules):
         from ..harness import compare as compared
         from ..harness import compare_runs
         from .inputs import from_data, from_table, iterations, named_files, read_data
@@ -296,10 +309,11 @@ def run(
             show_default=False,
         ),
     ] = None,
+    modules: Imports = None,
     as_json: AsJson = False,
 ) -> None:
     """Train the candidates of an experiment and compare them; what an interrupted run has finished is kept."""
-    with _errors():
+    with _errors(modules):
         from ..experiment import Experiment
         from ..experiment.pool import processes
 
@@ -321,9 +335,10 @@ def report(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Where to; report.html there if not said.")
     ] = None,
+    modules: Imports = None,
 ) -> None:
     """Write the HTML report of an experiment that was run."""
-    with _errors():
+    with _errors(modules):
         from ..experiment import Experiment
 
         target = output or _report_in(directory)

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._common.checks import check_whole
+from .._common.words import number_text
 from ..metrics.base import depth_of
 from ..metrics.dcg import DCG, NDCG
-from ..metrics.gains import number_text
 from ..ranking.rows import blank_code
 
 if TYPE_CHECKING:

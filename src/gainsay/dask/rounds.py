@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Best(NamedTuple):
-    """The first round with the highest value of a metric; rounds are counted from 1."""
+    """The first round with the best value of a metric, the lowest for a loss; rounds are counted from 1."""
 
     round: int
     value: float
@@ -50,7 +50,7 @@ class Curves:
     values: Floats = field(repr=False)
 
     def best(self, metric: MetricLike | None = None) -> Best:
-        """Return the first round with the highest value of a metric, which may be left out where there is one only.
+        """Return the first round with the best value of a metric, which may be left out where there is one only.
 
         The round is what `num_iteration` of LightGBM's `predict` takes, and the end of XGBoost's `iteration_range`.
 
@@ -64,10 +64,11 @@ class Curves:
         if name not in names:
             hint = "" if name is None else nearest(name, names)
             raise ValueError(f"metric must be one of {', '.join(names)}, got {metric!r}{hint}")
-        curve = self.values[:, names.index(name)]
+        column = names.index(name)
+        curve = self.values[:, column]
         if np.isnan(curve).all():
             raise ValueError(f"{name} is NaN in every round: it skips queries without relevant documents, and all are")
-        at = int(np.nanargmax(curve))
+        at = int(np.nanargmax(curve) if self.metrics[column].higher_is_better else np.nanargmin(curve))
         return Best(self.rounds[at], float(curve[at]))
 
     def frame(self) -> pd.DataFrame:

@@ -9,6 +9,7 @@ import numpy as np
 from dask.base import compute
 from dask.delayed import delayed
 
+from ..metrics.registry import UnpicklableError
 from ..training.parts import Part, add_exactly, beside, rounded
 from .partitions import aligned, at_partition, tree
 from .queries import Seen, raise_if_split
@@ -82,7 +83,7 @@ class Cluster:
         """Evaluate all partitions and add up; raise where a query is split, or where there is nothing to add up."""
         stages = delayed(self.stages, traverse=False)
         results = self.map(_summed, stages=[stages] * len(self.partitions))
-        (found,) = compute(tree(results, Summed.merged))
+        found = _computed(tree(results, Summed.merged))
         if found.documents.sum() == 0:
             raise ValueError(f"labels is empty in all of {len(results)} partitions: there is no document to judge")
         if not found.counts:
@@ -103,12 +104,25 @@ class Cluster:
         ]
 
 
+def _computed(result: Any) -> Any:
+    """Compute a result; what cannot be sent to the workers says why, instead of the list of objects that hold it."""
+    try:
+        return compute(result)[0]
+    except TypeError as error:
+        cause: BaseException | None = error
+        while cause is not None:
+            if isinstance(cause, UnpicklableError):
+                raise cause from None
+            cause = cause.__cause__ or cause.__context__
+        raise
+
+
 def evaluated(panel: Panel, number: int, scores: Any, **data: Any) -> Evaluation | None:
     """Return the values of the queries of a partition; None where there are none."""
     try:
         return Part(panel, **data).evaluate(scores)
     except (ValueError, TypeError) as error:
-        raise at_partition(number, error) from None
+        raise at_partition(number, error) from error.__cause__
 
 
 def _summed(panel: Panel, number: int, stages: Any, scores: Any, **data: Any) -> Summed:
@@ -117,7 +131,7 @@ def _summed(panel: Panel, number: int, stages: Any, scores: Any, **data: Any) ->
         part = Part(panel, **data)
         each = [part.exact_sums(found) for found in (stages(scores) if stages is not None else [scores])]
     except (ValueError, TypeError) as error:
-        raise at_partition(number, error) from None
+        raise at_partition(number, error) from error.__cause__
     judgments = None if part.evaluator is None else part.evaluator.judgments
     ids = np.zeros(0, dtype=np.int64) if judgments is None else judgments.query_ids
     return Summed(

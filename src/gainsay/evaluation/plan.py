@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from .._common.cached import cached_property
+from ..metrics.function import FunctionMetric
+from ..metrics.names import BUILT_IN
 from ..ranking.rows import RankedRows, first_ranks, rank_block
 
 if TYPE_CHECKING:
@@ -29,6 +31,8 @@ DOCUMENTS_PER_THREAD = 150_000
 
 SHALLOW = 50
 """Metrics that look at no more ranks than these are read off many queries at once, when all blocks have been ranked."""
+
+_OURS = frozenset(BUILT_IN.values())
 
 QUERIES_TOGETHER = 16_384
 """How many queries at once: fewer would cost more calls; of more the ten first ranks leave a second-level cache."""
@@ -61,6 +65,11 @@ class Family:
     def write(self, rows: RankedRows, found: Floats) -> None:
         """Write the values of the rows' queries to `found`, shape (queries, values of the group)."""
         values = self.metric.score(rows, self.facts, self.cutoffs)
+        if np.shape(values) != (len(rows.queries), len(self.cutoffs)):  # or NumPy might stretch them
+            raise ValueError(
+                f"{type(self.metric).__name__}.score returned shape {np.shape(values)} for {len(rows.queries)} rows "
+                f"and {len(self.cutoffs)} cutoffs: it must return one value for each row at each cutoff"
+            )
         if self.has_empty:
             values = np.where(self.facts.empty[rows.queries], value_if_empty(self.metric), values)
         found[rows.queries, self.place] = values
@@ -101,6 +110,9 @@ class Group:
         share = -(-sum(len(rows.queries) for rows in untied) // max(threads, 1))
         batches = list(_batches(untied, min(share, QUERIES_TOGETHER)))
         _shared_out(partial(self._evaluate_batch, len(judgments.levels), found), batches, min(threads, len(batches)))
+        for family in self.families:
+            if type(family.metric) not in _OURS:
+                _check_finite(family, found[:, family.place], judgments)
         return found
 
     @cached_property
@@ -169,12 +181,41 @@ def _shared_out(work: Callable[[S], T], blocks: Sequence[S], threads: int) -> li
         return [*share(), *(found for other in others for found in other.result())]
 
 
-def groups_of(metrics: Sequence[Metric], judgments: Judgments, unjudged: Unjudged = "irrelevant") -> list[Group]:
+@dataclass(frozen=True, eq=False)
+class Functions:
+    """Metrics that are functions of the labels and scores of a query, and the columns that their values go to.
+
+    `judgments` and `kept` as in `Group`.
+    """
+
+    judgments: Judgments
+    kept: Bools | None
+    metrics: Sequence[FunctionMetric]
+    columns: Sequence[int]
+
+    @cached_property
+    def labels(self) -> Floats:
+        """The labels of the documents, those of a query together."""
+        return self.judgments.by_query(self.judgments.labels)
+
+    def evaluate(self, scores: np.ndarray[Any, Any], lowest: float, threads: int) -> Floats:
+        """Return the value of each query under each metric; parameters as for `Group`."""
+        if self.kept is not None:
+            scores = scores[self.kept]
+        data = self.labels, scores.astype(np.float64), self.judgments.sizes, self.judgments.query_ids
+        return np.stack([metric.values(*data) for metric in self.metrics], axis=1)
+
+
+def groups_of(
+    metrics: Sequence[Metric], judgments: Judgments, unjudged: Unjudged = "irrelevant"
+) -> list[Group | Functions]:
     """Bind metrics to judgments, grouped by how documents are ranked, then by what differs in the cutoff only."""
     condensed, judged = judgments.condensed if unjudged == "drop" else (judgments, None)
+    functions = {column: metric for column, metric in enumerate(metrics) if isinstance(metric, FunctionMetric)}
     members: dict[Metric, list[int]] = {}
     for column, metric in enumerate(metrics):
-        members.setdefault(metric.without_cutoff(), []).append(column)
+        if column not in functions:
+            members.setdefault(metric.without_cutoff(), []).append(column)
     groups: dict[tuple[int, Ties, Scores], Group] = {}
     for metric, columns in members.items():
         cutoffs = [metrics[column].k for column in columns]
@@ -186,7 +227,23 @@ def groups_of(metrics: Sequence[Metric], judgments: Judgments, unjudged: Unjudge
         place = slice(len(group.columns), len(group.columns) + len(columns))
         group.families.append(Family(metric, metric.bind(subject, cutoffs), cutoffs, place))
         group.columns.extend(columns)
-    return list(groups.values())
+    if not functions:
+        return list(groups.values())
+    return [*groups.values(), Functions(condensed, judged, list(functions.values()), list(functions))]
+
+
+def _check_finite(family: Family, values: Floats, judgments: Judgments) -> None:
+    """Raise where a metric of the user's has no finite value for a query that is not skipped."""
+    may_skip = family.metric.empty == "skip"
+    bad = ~np.isfinite(values) & ~(np.isnan(values) & (may_skip & family.facts.empty))
+    bad &= (judgments.sizes > 0)[:, None]
+    if bad.any():
+        query, column = np.argwhere(bad)[0]
+        name = replace(family.metric, k=family.cutoffs[column])
+        raise ValueError(
+            f"{name} is {values[query, column]} for query {judgments.query_ids[query]!s} "
+            f"({judgments.sizes[query]} documents): {type(family.metric).__name__}.score must return finite numbers"
+        )
 
 
 def value_if_empty(metric: Metric) -> float:

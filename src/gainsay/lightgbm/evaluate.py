@@ -138,7 +138,8 @@ class _Adapter:
             return []
         where = f" on {name_of(labels) or by_size(bound.evaluator.judgments)}"
         values = self.panel.evaluate(bound.evaluator, scores, round_number=before + 1, where=where)
-        return [(name, value, True) for name, value in zip(self.panel.names, values, strict=True)]
+        named = zip(self.panel.names, values, self.panel.metrics, strict=True)
+        return [(name, value, metric.higher_is_better) for name, value, metric in named]
 
     def _bind(self, labels: Any, group: Any, weight: Any, dataset: lgb.Dataset | None) -> _Bound:
         if group is None:
@@ -158,7 +159,7 @@ class Feval(_Adapter):
     """An evaluation function as `lightgbm.train` and `lightgbm.cv` take it; made by `feval`."""
 
     def __call__(self, preds: Any, eval_data: lgb.Dataset) -> list[EvalTuple]:
-        """Return (name, value, True) of each metric, or nothing in rounds that are left out."""
+        """Return (name, value, higher is better) of each metric, or nothing in rounds that are left out."""
         if not hasattr(eval_data, "get_label"):
             raise TypeError("feval is for lightgbm.train and lightgbm.cv; give LGBMRanker.fit eval_metric(…)")
         return self._evaluate(preds, eval_data.get_label(), eval_data.get_group(), eval_data.get_weight(), eval_data)
@@ -168,7 +169,7 @@ class EvalMetric(_Adapter):
     """An evaluation function as LightGBM's scikit-learn estimators take it; made by `eval_metric`."""
 
     def __call__(self, y_true: Any, y_pred: Any, weight: Any = None, group: Any = None) -> list[EvalTuple]:
-        """Return (name, value, True) of each metric, or nothing in rounds that are left out."""
+        """Return (name, value, higher is better) of each metric, or nothing in rounds that are left out."""
         if hasattr(y_pred, "get_label"):
             raise TypeError("eval_metric is for LGBMRanker.fit; give lightgbm.train and lightgbm.cv feval=feval(…)")
         return self._evaluate(y_pred, y_true, group, weight)

@@ -120,9 +120,10 @@ def builtin_names(params: dict[str, Any]) -> set[str]:
     """Return under which names LightGBM itself logs metrics that may have the name of one of ours."""
     metrics = next((params[alias] for alias in ("metric", "metrics", "metric_types") if alias in params), "")
     listed = {name.strip() for name in metrics.split(",")} if isinstance(metrics, str) else set(metrics)
+    names = listed - {"custom"}  # a metric of the user's may have any name but those of ours
     if not listed & {"map", "mean_average_precision"}:
-        return set()
+        return names
     aliases = ("eval_at", "ndcg_eval_at", "ndcg_at", "map_eval_at", "map_at")
     at = next((params[alias] for alias in aliases if alias in params), (1, 2, 3, 4, 5))
     cutoffs = at.split(",") if isinstance(at, str) else at if isinstance(at, list | tuple) else [at]
-    return {f"map@{int(k)}" for k in cutoffs}
+    return names | {f"map@{int(k)}" for k in cutoffs}

@@ -11,7 +11,7 @@ from lightgbm.callback import CallbackEnv, EarlyStopException
 
 from .._common.arrays import nearest
 from .._common.checks import check_whole
-from ..training.bound import WeakIdentityMap, clash, is_ours, metric_name, name_or_none, not_negative
+from ..training.bound import WeakIdentityMap, clash, known_metric, metric_name, name_or_none, not_negative
 from .results import (
     REMEDY,
     Result,
@@ -36,13 +36,14 @@ def early_stopping(
 ) -> EarlyStopping:
     """Return a callback that stops training when the metric that you name has not improved for some rounds.
 
-    It looks at this metric on this data set and at nothing else, whatever else is logged. Works in `lightgbm.train`,
-    `lightgbm.cv` and the scikit-learn estimators, for built-in metrics as well as ours, and with `every=n`. It sets
-    `best_iteration` to the first round with the best value, and `best_score` to the values of that round, whether
-    training was stopped or ran to its end. As LightGBM's own, it does nothing under dart, where later rounds change
-    earlier trees. One of these may serve several trainings, one after the other or in several threads at once. Beside
-    LightGBM's own (`early_stopping_round`, `lightgbm.early_stopping`) the one that stops the training first sets both;
-    where both would in one round, this one does.
+    It looks at this metric on this data set and at nothing else, whatever else is logged; a loss
+    (`higher_is_better=False`) is minimised. Works in `lightgbm.train`, `lightgbm.cv` and the scikit-learn estimators,
+    for built-in metrics as well as ours, and with `every=n`. It sets `best_iteration` to the first round with the best
+    value, and `best_score` to the values of that round, whether training was stopped or ran to its end. As LightGBM's
+    own, it does nothing under dart, where later rounds change earlier trees. One of these may serve several trainings,
+    one after the other or in several threads at once. Beside LightGBM's own (`early_stopping_round`,
+    `lightgbm.early_stopping`) the one that stops the training first sets both; where both would in one round, this one
+    does.
 
     Where a training continues a model (`init_model`), the first of its rounds must be better than that model with all
     of its rounds. If none is, `best_iteration` is the number of rounds of that model, so that it is what predicts and
@@ -61,7 +62,7 @@ def early_stopping(
         The data set as LightGBM names it (`"valid_0"`, or from `valid_names`); by default the first one that is not the
         training data.
     min_delta : float
-        By how much a value must exceed the best one so far to count as better.
+        By how much a value must be better than the best one so far to count as such.
     verbose : bool
         Say which round was the best.
 
@@ -93,6 +94,7 @@ class EarlyStopping:
         self.order = 29  # after the recording callbacks, before its own stopping; LightGBM overlooks class attributes
         self.before_iteration = False
         self.metric = metric_name(metric)
+        self._is_ours = known_metric(metric) is not None
         self.rounds = check_whole("rounds", rounds, unit="boosting rounds")
         self.dataset = name_or_none("dataset", dataset)
         self.min_delta = not_negative("min_delta", min_delta)
@@ -154,7 +156,7 @@ class EarlyStopping:
                 "lightgbm.cv counts the rounds of a continued model from 0, and early stopping does not know the value "
                 "of that model: best_iteration counts new rounds only, and may be that of a worse model"
             )
-        advice = "" if is_ours(self.metric) else ", or stop on a metric of gainsay's"
+        advice = "" if self._is_ours else ", or stop on a metric of gainsay's"
         return (
             f"early stopping on {self.metric!r} does not know the value of the model that is continued, so the best "
             f"round may be worse than that: evaluate {self.metric!r} with gainsay's feval or eval_metric{advice}"
@@ -196,7 +198,7 @@ class EarlyStopping:
                 f"no data set {dataset!r} is evaluated{nearest(dataset, datasets)} (there are: {', '.join(datasets)})"
             )
         metrics = list(dict.fromkeys(result.metric for result in results if result.dataset == dataset))
-        advice = f"; pass feval=gainsay.lightgbm.feval([{self.metric!r}])" if is_ours(self.metric) else ""
+        advice = f"; pass feval=gainsay.lightgbm.feval([{self.metric!r}])" if self._is_ours else ""
         return (
             f"no metric {self.metric!r} is logged on {dataset!r}{nearest(self.metric, metrics)} "
             f"(there are: {', '.join(metrics)}){advice}"

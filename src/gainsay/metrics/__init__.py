@@ -5,6 +5,7 @@ from .base import Metric
 from .cascade import ERR, RBP
 from .conventions import CONVENTIONS
 from .dcg import CG, DCG, NDCG
+from .function import FunctionMetric, metric
 from .judged import Judged
 from .names import MetricLike, parse_metrics
 from .precision import Hit, Precision, Recall
@@ -19,11 +20,13 @@ __all__ = [
     "NDCG",
     "RBP",
     "RR",
+    "FunctionMetric",
     "Hit",
     "Judged",
     "Metric",
     "MetricLike",
     "Precision",
     "Recall",
+    "metric",
     "parse_metrics",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, get_args
 
@@ -10,11 +11,12 @@ import numpy as np
 
 from .._common.arrays import nearest
 from .._common.checks import check_whole
+from .._common.words import number_text
 from ..ranking.layout import Ties
-from .gains import number_text
+from .registry import METRICS, origin_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from .._common.typing import Bools, Floats
     from ..judgments import Judgments
@@ -27,6 +29,10 @@ Empty = float | Literal["skip"]
 
 COMMON = ("k", "ties", "empty", "scores", "weights")
 """The options of all metrics, in the order in which they are written after those of one kind."""
+
+_OF_PYTHON = {"__module__", "__qualname__", "__annotations__", "__slots__", "__firstlineno__", "__static_attributes__"}
+HARMLESS = _OF_PYTHON | {"__dict__", "__weakref__", "__doc__", "__repr__", "_repr_html_"}
+"""What a class may have of its own without another number, and so without names of its own."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +49,10 @@ class Facts:
 class Metric:
     """What all metrics share. Metrics are immutable values: they compare, hash, pickle and print by what they say.
 
+    A metric of your own is a subclass with `names`, a `bind` and a `score`; `higher_is_better = False` makes it a loss.
+    By being defined it is known to `parse_metrics`, and so wherever a metric is named. Defining the class anew in the
+    same place (a notebook's cell run again) replaces it.
+
     Parameters
     ----------
     k : int or None
@@ -56,6 +66,25 @@ class Metric:
         Precision in which scores are compared: what differs only beyond 32 bits is a tie under "float32".
     weights : {"query", "float32", "float32_mean", "ignore"}
         Query weights as given, rounded to 32 bits (XGBoost), averaged over documents in 32 bits (LightGBM), or none.
+
+    Raises
+    ------
+    TypeError
+        Where a subclass changes what a metric is worth and has no `names` of its own, unless it is made with
+        `abstract=True`, as a base for others.
+    ValueError
+        Where a subclass takes a name that another metric has.
+
+    Examples
+    --------
+    >>> import gainsay as gs
+    >>> class Halved(gs.NDCG):
+    ...     names = {"ndcg_halved": {}, "ndcg_exp_halved": {"gain": "exponential"}}
+    ...
+    ...     def score(self, rows, facts, cutoffs):
+    ...         return super().score(rows, facts, cutoffs) / 2
+    >>> gs.evaluate(["ndcg_exp@2", "ndcg_exp_halved@2"], gs.Judgments([1, 0], group=[2]), [1, 0]).mean
+    {'ndcg_exp@2': 1.0, 'ndcg_exp_halved@2': 0.5}
     """
 
     k: int | None = None
@@ -66,6 +95,11 @@ class Metric:
 
     names: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
     """The names of the metric, each with the options that it stands for."""
+
+    @property
+    def higher_is_better(self) -> bool:
+        """Whether a higher value is a better one; a metric that is a loss says `higher_is_better = False`."""
+        return True
 
     def __post_init__(self) -> None:
         if self.k is not None:
@@ -78,10 +112,23 @@ class Metric:
                 raise ValueError(f"empty must be 0, 1 or 'skip', got {self.empty!r}")
             self._set("empty", float(self.empty))
 
-    def __init_subclass__(cls, **options: Any) -> None:
+    def __init_subclass__(cls, *, abstract: bool = False, **options: Any) -> None:
         super().__init_subclass__(**options)
+        if "names" in vars(cls):
+            _register(cls)
+        elif abstract:
+            cls.names = {}
+        else:
+            _require_same_number(cls)
         if "__repr__" not in vars(cls):
             cls.__repr__ = Metric.__repr__  # type: ignore[method-assign]  # or dataclass writes one of its own
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Self:
+        """Return the metric itself, which is immutable."""
+        return self
 
     def _set(self, name: str, value: Any) -> None:
         """Store the canonical form of an option, while the value is being made."""
@@ -107,6 +154,8 @@ class Metric:
 
     def _literal(self, option: str) -> str:
         value = getattr(self, option)
+        if callable(value):
+            return getattr(value, "__name__", repr(value))
         return f"float({str(value)!r})" if isinstance(value, float) and not np.isfinite(value) else repr(value)
 
     def _repr_html_(self) -> str:
@@ -132,6 +181,14 @@ class Metric:
             for name, preset in self.names.items()
             if all(getattr(self, option) == value for option, value in preset.items())
         ]
+        if not fitting:
+            named = (
+                f"none of its names, {', '.join(self.names)}, fits its options" if self.names else "its class has none"
+            )
+            raise TypeError(
+                f"{self!r} has no name: {named}. Give {type(self).__name__} a name that fits all options, as in "
+                f"names = {{{type(self).__name__.lower()!r}: {{}}}}"
+            )
         return max(fitting, key=lambda item: len(item[1]))
 
     def option_text(self, option: str) -> str:
@@ -142,7 +199,7 @@ class Metric:
     @classmethod
     def option_names(cls) -> list[str]:
         """Return the options that may stand in the metric's name."""
-        return [field.name for field in fields(cls) if field.name != "k"]
+        return [field.name for field in fields(cls) if field.name not in ("k", "name")]
 
     def without_cutoff(self) -> Self:
         """Return the metric over all ranks: what metrics of one family share."""
@@ -167,6 +224,39 @@ class Metric:
     def score(self, rows: RankedRows, facts: Any, cutoffs: Sequence[int | None]) -> Floats:
         """Return the value of each row at each cutoff, shape (rows, cutoffs); empty queries are settled elsewhere."""
         raise NotImplementedError
+
+
+def _register(cls: type[Metric]) -> None:
+    """Have a class go by its names: by all of them or by none."""
+    names, origin = cls.names, origin_of(cls)
+    if not isinstance(names, Mapping) or not names or not all(isinstance(preset, Mapping) for preset in names.values()):
+        raise TypeError(
+            f"{cls.__qualname__}.names must map each name to the options that it stands for, for example "
+            f"{{{cls.__name__.lower()!r}: {{}}}}, got {names!r}"
+        )
+    for name in names:
+        METRICS.check(name, origin)
+    for name, preset in names.items():
+        METRICS.add(name, (cls, preset), origin)
+
+
+def _require_same_number(cls: type[Metric]) -> None:
+    """Raise where a class without names of its own would give another number under the names of its base."""
+    named = next(base for base in cls.__mro__[1:] if "names" in vars(base))
+    known = {name for base in named.__mro__ for name in vars(base)} - HARMLESS
+    changed = {name for name in known if inspect.getattr_static(cls, name) is not inspect.getattr_static(named, name)}
+    options = {name for name in vars(cls).get("__annotations__", ()) if not name.startswith("_")}
+    if changed | options:
+        raise TypeError(
+            f"{cls.__qualname__} has {', '.join(sorted(changed | options))} of its own but no names of its own: two "
+            f"numbers would go by one name. Give it some, as in names = {{{cls.__name__.lower()!r}: {{}}}}; "
+            "a base for other metrics is made with abstract=True"
+        )
+
+
+def made(metric: type[Metric], options: Mapping[str, Any]) -> Metric:
+    """Return the metric of a pickle, made as the caller would."""
+    return metric(**options)
 
 
 def choice(option: str, value: object, known: Sequence[str]) -> None:

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
+from .._common.words import number_text
 from ..ranking.rows import ideal_rows, sums_at, table_of
 from .base import Facts, Metric, choice, depth_of, real_number
-from .gains import LARGEST_EXPONENT, exponential, number_text
+from .gains import LARGEST_EXPONENT, exponential
 from .relevance import BinaryMetric, RelevanceFacts
 
 if TYPE_CHECKING:

@@ -38,9 +38,10 @@ class Convention:
     note: str = ""
 
     def options(self, metric: type[Metric]) -> dict[str, Any]:
-        """Return the options that the library's convention sets for a metric."""
+        """Return the options that the library's convention sets for a metric, of those that it has."""
         relevance = {"min_label": self.min_label} if issubclass(metric, BinaryMetric) else {}
-        return {**self.common, **relevance, **self.by_name.get(next(iter(metric.names)), {})}
+        said = {**self.common, **relevance, **self.by_name.get(next(iter(metric.names), ""), {})}
+        return {option: value for option, value in said.items() if option == "k" or option in metric.option_names()}
 
 
 SLIP = "the library itself forgets the weight of queries without relevant documents in a weighted ndcg"

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from ..ranking.rows import ideal_rows, sums_at, table_of
-from .base import Facts, Metric, choice, depth_of, real_number
-from .discounts import NAMED, WITH_BASE, Discount, discounts
+from . import discounts as of_ranks
+from . import gains as of_labels
+from .base import Facts, Metric, depth_of, made, real_number
+from .discounts import WITH_BASE, Discount, canonical_discount, discount_text, discounts
 from .gains import LARGEST_EXPONENT, canonical_gain, exponential, gain_text, gains_of
+from .registry import METRICS, origin_of, require_picklable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -72,13 +75,19 @@ class DCG(Metric):
 
     Parameters
     ----------
-    gain : {"linear", "exponential"}, table or mapping
-        l, 2^l - 1, a sequence indexed by label (LightGBM's `label_gain`), or a mapping of label to gain. There is no
-        default: "NDCG" is the name of two numbers.
-    discount : {"log2", "log", "jk", "reciprocal", "none"}
-        1/log2(r+1), 1/log_b(r+1), 1/max(1, log_b r), 1/r, or 1.
+    gain : {"linear", "exponential"}, table, mapping or function
+        l, 2^l - 1, a sequence indexed by label (LightGBM's `label_gain`), a mapping of label to gain, or a function
+        that is given an array of distinct labels and returns the gain of each. There is no default: "NDCG" is the name
+        of two numbers.
+    discount : {"log2", "log", "jk", "reciprocal", "none"}, table or function
+        1/log2(r+1), 1/log_b(r+1), 1/max(1, log_b r), 1/r, 1, a sequence of the discounts of ranks 1, 2, …, or a
+        function that is given an array of ranks and returns the discount of each. None is negative and none rises.
     base : float
         Base b of the logarithm for "log" and "jk".
+    name : str, optional
+        What a metric is called whose gain or discount is a function. Without, a function goes by its own name, as in
+        `ndcg(gain=squared)@10`; a lambda has none. Pickles find a function by its module, so a metric with a lambda
+        cannot be pickled.
     k, ties, empty, scores, weights
         See `Metric`.
 
@@ -92,11 +101,14 @@ class DCG(Metric):
     >>> import gainsay as gs
     >>> print(gs.DCG(gain="exponential", k=4))
     dcg_exp@4
+    >>> print(gs.DCG(gain=lambda labels: labels**2, discount=[1, 0.5, 0.25], name="dcg_squared", k=3))
+    dcg_squared@3
     """
 
     gain: Any
     discount: Discount = "log2"
     base: float = 2.0
+    name: str | None = None
 
     names: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "dcg": {},
@@ -108,7 +120,7 @@ class DCG(Metric):
     def __post_init__(self) -> None:
         super().__post_init__()
         self._set("gain", canonical_gain(self.gain))
-        choice("discount", self.discount, NAMED)
+        self._set("discount", canonical_discount(self.discount))
         self._set("base", real_number("base", self.base, 1.0, np.inf))
         if self.base == np.inf:
             raise ValueError("base must be finite: the logarithm to an infinite base is 0 everywhere")
@@ -120,10 +132,48 @@ class DCG(Metric):
             self._set("discount", "log2")
         if self.base != 2 and self.discount not in WITH_BASE:
             raise ValueError(f"base={self.base:g} has no meaning for discount={self.discount!r}")
+        self._register_functions()
+
+    def _register_functions(self) -> None:
+        """Have the metric, or else the functions that it is made with, be found by name."""
+        functions = self._functions()
+        if self.name is None:
+            for option, function in functions.items():
+                registry = of_labels.FUNCTIONS if option == "gain" else of_ranks.FUNCTIONS
+                registry.add(self.option_text(option), function, origin_of(function))
+            return
+        if not isinstance(self.name, str):
+            raise TypeError(f"name must be a string, got {self.name!r}")
+        if not functions:
+            raise ValueError(
+                f"name={self.name!r} is for a gain or discount that is a function; others say what they are"
+            )
+        origin = (*origin_of(type(self)), *(part for function in functions.values() for part in origin_of(function)))
+        METRICS.add(self.name, (type(self), self._name()[1]), origin)
+
+    def _functions(self) -> dict[str, Any]:
+        return {option: getattr(self, option) for option in ("gain", "discount") if callable(getattr(self, option))}
+
+    def _name(self) -> tuple[str, Mapping[str, Any]]:
+        if self.name is None:
+            return super()._name()
+        return self.name, {option: getattr(self, option) for option in ("gain", "discount", "base", "name")}
 
     def option_text(self, option: str) -> str:
         """Return how the value of an option is written in the metric's name."""
-        return gain_text(self.gain) if option == "gain" else super().option_text(option)
+        if option == "name":
+            return self.name or "by its options"
+        if self.name is not None and callable(getattr(self, option)):
+            return ".".join(origin_of(getattr(self, option)))  # shown, not read: the name stands for it
+        if option == "gain":
+            return gain_text(self.gain)
+        return discount_text(self.discount) if option == "discount" else super().option_text(option)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle as a call, so that functions are known by their names where it is read."""
+        for option, function in self._functions().items():
+            require_picklable(self, option, function)
+        return made, (type(self), {field.name: getattr(self, field.name) for field in fields(self)})
 
     def value_range(self, judgments: Judgments) -> tuple[float, float]:
         """Return 0 and, for a ratio to the ideal, 1.
@@ -232,7 +282,7 @@ class NDCG(DCG):
 
     Parameters
     ----------
-    gain, discount, base
+    gain, discount, base, name
         See `DCG`.
     k, ties, empty, scores, weights
         See `Metric`.
@@ -269,7 +319,7 @@ class CG(DCG):
 
     Parameters
     ----------
-    gain
+    gain, name
         See `DCG`; linear by default, as in Järvelin & Kekäläinen 2002.
     k, ties, empty, scores, weights
         See `Metric`.
@@ -287,6 +337,6 @@ class CG(DCG):
     names: ClassVar[Mapping[str, Mapping[str, Any]]] = {"cg": {}, "cg_exp": {"gain": "exponential"}}
 
     def __post_init__(self) -> None:
-        super().__post_init__()
         if self.discount != "none":
             raise ValueError(f"cumulated gain has no discount, got discount={self.discount!r}; take DCG")
+        super().__post_init__()

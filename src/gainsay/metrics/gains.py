@@ -1,34 +1,45 @@
-"""What a document of a given label is worth: linear, exponential, or a table of the user's."""
+"""What a document of a given label is worth: linear, exponential, or a table or function of the user's."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from .._common.arrays import nearest
+from .._common.words import number_text
+from .called import called, checked_name
+from .registry import Registry
 
 if TYPE_CHECKING:
     from .._common.typing import Floats
 
-Gain = Literal["linear", "exponential"] | tuple[float, ...] | tuple[tuple[float, float], ...]
+Function = Callable[["Floats"], Any]
+Gain = Literal["linear", "exponential"] | tuple[float, ...] | tuple[tuple[float, float], ...] | Function
 
 NAMED = ("linear", "exponential")
+
+FUNCTIONS: Registry[Function] = Registry("gain", reserved=NAMED)
+"""Gains that are functions, by their names."""
 
 LARGEST_EXPONENT = 960
 """2**l summed over 2**63 documents stays finite up to here; above, gains are scaled query by query."""
 
 
 def canonical_gain(gain: Any) -> Gain:
-    """Return a gain as an immutable value: a name, a tuple indexed by label, or a tuple of (label, gain) pairs.
+    """Return a gain as an immutable value: a name, a tuple indexed by label, one of (label, gain) pairs, or a function.
 
-    Accepts the text of either table as it stands in a metric's name: `0/1/3/7` or `0>0/1>1/2>3`.
+    Accepts the text of a gain as it stands in a metric's name: a table, `0/1/3/7` or `0>0/1>1/2>3`, or the name of a
+    function that some metric was made with.
     """
     if isinstance(gain, str):
         if gain in NAMED:
             return gain  # type: ignore[return-value]
-        return _from_text(gain)
+        return FUNCTIONS[gain] if gain in FUNCTIONS else _from_text(gain)
+    if callable(gain) and not isinstance(gain, type):
+        function: Function = gain
+        return function
     if isinstance(gain, Mapping):
         return _finite(tuple(sorted((float(label), float(value)) for label, value in gain.items())), gain)
     if isinstance(gain, Sequence | np.ndarray):
@@ -36,19 +47,19 @@ def canonical_gain(gain: Any) -> Gain:
         if items and all(isinstance(item, Sequence | np.ndarray) and len(item) == 2 for item in items):
             return canonical_gain(_mapping(items))
         return _finite(tuple(float(item) for item in items), gain)
-    raise TypeError(f"gain must be 'linear', 'exponential', a table or a mapping of label to gain, got {gain!r}")
+    raise TypeError(
+        "gain must be 'linear', 'exponential', a table or a mapping of label to gain, or a function of labels, "
+        f"got {gain!r}"
+    )
 
 
 def gain_text(gain: Gain) -> str:
     """Return how a gain is written in a metric's name."""
     if isinstance(gain, str):
         return gain
+    if callable(gain):
+        return checked_name("gain", gain)
     return "/".join(">".join(map(number_text, item)) if isinstance(item, tuple) else number_text(item) for item in gain)
-
-
-def number_text(value: float) -> str:
-    """Return the shortest text that reads back as the same number."""
-    return str(int(value)) if float(value).is_integer() and abs(value) < 1e15 else repr(float(value))
 
 
 def exponential(labels: Floats) -> Floats:
@@ -58,17 +69,19 @@ def exponential(labels: Floats) -> Floats:
 
 
 def gains_of(gain: Gain, labels: Floats) -> Floats:
-    """Return the gain of each label.
+    """Return the gain of each label; labels are distinct and ascend.
 
     Raises
     ------
     ValueError
-        Where a table has no entry for a label.
+        Where a table has no entry for a label, or a function does not return one finite gain of at least 0 for each.
     """
     if gain == "linear":
         return labels
     if gain == "exponential":
         return exponential(labels)
+    if callable(gain):
+        return called("gain", gain, "label", labels)
     entries: dict[float, float] = dict(
         item if isinstance(item, tuple) else (float(at), item) for at, item in enumerate(gain)
     )
@@ -93,8 +106,9 @@ def _from_text(text: str) -> Gain:
         return canonical_gain(tuple(map(float, parts)))
     except ValueError:
         raise ValueError(
-            f"gain must be 'linear', 'exponential', a table such as '0/1/3/7' (gain of label 0, 1, …) "
-            f"or a mapping such as '0>0/1>1/4>15' (label>gain), got {text!r}{nearest(text, NAMED)}"
+            "gain must be 'linear', 'exponential', a table such as '0/1/3/7' (gain of label 0, 1, …) or a mapping "
+            f"such as '0>0/1>1/4>15' (label>gain), got {text!r}{nearest(text, (*NAMED, *FUNCTIONS))}; a function is "
+            "known by its name once the module that makes a metric with it is imported"
         ) from None
 
 

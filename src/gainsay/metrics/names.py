@@ -4,29 +4,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from dataclasses import MISSING, fields
 from typing import TYPE_CHECKING, Any
 
 from .._common.arrays import nearest
-from .average_precision import AP
+from . import average_precision, cascade, dcg, judged, precision, reciprocal_rank  # noqa: F401  # their metrics are known
 from .base import Metric
-from .cascade import ERR, RBP
 from .conventions import Convention, convention_named
-from .dcg import CG, DCG, NDCG
-from .judged import Judged
-from .precision import Hit, Precision, Recall
-from .reciprocal_rank import RR
+from .registry import METRICS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-METRICS: tuple[type[Metric], ...] = (NDCG, DCG, CG, AP, RR, Precision, Recall, Hit, RBP, ERR, Judged)
-
 MetricLike = str | Metric
 """A metric or its name."""
 
-NAMES: Mapping[str, tuple[type[Metric], Mapping[str, Any]]] = {
-    name: (metric, preset) for metric in METRICS for name, preset in metric.names.items()
-}
+BUILT_IN: Mapping[str, type[Metric]] = {name: metric for name, (metric, _) in METRICS.items()}
+"""The metrics that come with gainsay, by their names."""
 
 KNOWN_ELSEWHERE = {
     "ap": "map",
@@ -69,7 +63,8 @@ def parse_metrics(*metrics: MetricLike | Iterable[MetricLike], convention: str |
     ------
     ValueError
         For an unknown name, option or value (with the nearest one that exists), for bare `ndcg` and `dcg`, which do
-        not say which gain, for options that contradict the name, and for a metric given twice.
+        not say which gain, for options that contradict the name, and for a metric given twice. A metric of your own is
+        known once the module that defines it has been imported.
 
     Examples
     --------
@@ -83,9 +78,11 @@ def parse_metrics(*metrics: MetricLike | Iterable[MetricLike], convention: str |
     parsed = tuple(metric if isinstance(metric, Metric) else _parse(metric, library) for metric in _flatten(metrics))
     if not parsed:
         raise ValueError("metrics is empty: name at least one, for example 'ndcg_exp@10'")
-    for at, metric in enumerate(parsed):
-        if metric in parsed[:at]:
-            raise ValueError(f"metrics names {metric} twice")
+    names = [str(metric) for metric in parsed]
+    for at, (name, metric) in enumerate(zip(names, parsed, strict=True)):
+        if name in names[:at]:
+            other = "" if metric in parsed[:at] else ", once as it was before it was defined anew"
+            raise ValueError(f"metrics names {name} twice{other}")
     return parsed
 
 
@@ -106,42 +103,56 @@ def _parse(text: str, library: Convention | None) -> Metric:
     if match is None:
         raise ValueError(f"cannot read the metric {text!r}: write name(option=value,…)@k, for example 'ndcg_exp@10'")
     name = match["name"]
-    if name not in NAMES:
-        known = KNOWN_ELSEWHERE.get(name.lower()) or (name.lower() if name.lower() in NAMES else None)
-        hint = f"; did you mean {known!r}?" if known else nearest(name, NAMES)
-        raise ValueError(f"unknown metric {name!r} in {text!r}{hint} (known: {', '.join(NAMES)})")
-    metric, preset = NAMES[name]
+    if name not in METRICS:
+        known = KNOWN_ELSEWHERE.get(name.lower()) or (name.lower() if name.lower() in METRICS else None)
+        hint = f"; did you mean {known!r}?" if known else nearest(name, METRICS)
+        raise ValueError(
+            f"unknown metric {name!r} in {text!r}{hint} (known: {', '.join(sorted(METRICS))}; one of your own once the "
+            "module that defines it is imported)"
+        )
+    metric, preset = METRICS[name]
     said = _options(text, match["options"], metric)
     for option, value in said.items():
         if option in preset and value != preset[option]:
+            others = ", ".join(metric.names)
             raise ValueError(
-                f"{text!r} contradicts itself: {name} says {option}={preset[option]}. Write "
-                f"{next(iter(metric.names))}({option}={value}), or another of: {', '.join(metric.names)}"
+                f"{text!r} contradicts itself: {name} says {option}={_shown(preset[option])}. Write "
+                f"{next(iter(metric.names), name)}({option}={value}){f', or another of: {others}' if others else ''}"
             )
     options = {**(library.options(metric) if library else {}), **preset, **said}
     if match["k"] is not None:
         options["k"] = _cutoff(text, match["k"])
-    if issubclass(metric, DCG) and "gain" not in options and metric is not CG:
-        options["gain"] = _default_gain(text, name, library)
-    if metric is ERR and "max_label" not in options:
-        given = f",{match['options']}" if match["options"] else ""
-        cutoff = "" if match["k"] is None else f"@{match['k']}"
-        raise ValueError(f"{text!r} needs the highest grade of the scale: write err(max_label=4{given}){cutoff}")
+    needed = [field.name for field in fields(metric) if field.default is MISSING and field.name not in options]
+    if "gain" in needed and library is not None and library.gain is not None:
+        options["gain"] = library.gain
+        needed.remove("gain")
+    if needed:
+        raise _incomplete(text, match, needed[0])
     try:
         return metric(**options)
     except (ValueError, TypeError) as error:
         raise type(error)(f"{text!r}: {error}") from None
 
 
-def _default_gain(text: str, name: str, library: Convention | None) -> str:
-    if library is not None and library.gain is not None:
-        return library.gain
-    rest = text.strip()[len(name) :]
-    raise ValueError(
-        f"{text!r} does not say which {name.upper()}: take '{name}_linear{rest}' (gain l; scikit-learn, trec_eval, "
-        f"CatBoost), '{name}_exp{rest}' (gain 2^l - 1; LightGBM, XGBoost) or '{name}_jk{rest}' (gain l, "
-        "ranks 1 and 2 not discounted; Järvelin & Kekäläinen 2002), or give gain="
-    )
+def _incomplete(text: str, match: re.Match[str], needed: str) -> ValueError:
+    """Return the error for a name that leaves out an option which has no default."""
+    name = match["name"]
+    if needed == "gain" and f"{name}_linear" in METRICS:
+        rest = text.strip()[len(name) :]
+        return ValueError(
+            f"{text!r} does not say which {name.upper()}: take '{name}_linear{rest}' (gain l; scikit-learn, trec_eval, "
+            f"CatBoost), '{name}_exp{rest}' (gain 2^l - 1; LightGBM, XGBoost) or '{name}_jk{rest}' (gain l, "
+            "ranks 1 and 2 not discounted; Järvelin & Kekäläinen 2002), or give gain="
+        )
+    given = f",{match['options']}" if match["options"] else ""
+    cutoff = "" if match["k"] is None else f"@{match['k']}"
+    what = {"max_label": "the highest grade of the scale", "gain": "a gain"}.get(needed, needed)
+    example = {"max_label": "4", "gain": "linear"}.get(needed, "…")
+    return ValueError(f"{text!r} needs {what}: write {name}({needed}={example}{given}){cutoff}")
+
+
+def _shown(value: Any) -> str:
+    return str(getattr(value, "__name__", value))
 
 
 def _options(text: str, options: str | None, metric: type[Metric]) -> dict[str, Any]:
@@ -157,7 +168,7 @@ def _options(text: str, options: str | None, metric: type[Metric]) -> dict[str, 
             raise ValueError(f"unknown option {option!r} in {text!r}{hint} (known: {', '.join(metric.option_names())})")
         if option in given:
             raise ValueError(f"option {option!r} stands twice in {text!r}")
-        given[option] = value if option == "gain" else _value(value)
+        given[option] = value if option in ("gain", "discount") else _value(value)
     return given
 
 

@@ -41,7 +41,7 @@ class RelevanceFacts(Facts):
 
 
 @dataclass(frozen=True, kw_only=True)
-class BinaryMetric(Metric):
+class BinaryMetric(Metric, abstract=True):
     """A metric that only asks whether a document is relevant.
 
     Parameters

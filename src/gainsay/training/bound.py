@@ -82,7 +82,7 @@ def in_round(number: int, where: str = "") -> Iterator[None]:
     try:
         yield
     except ValueError as error:
-        raise ValueError(f"in boosting round {number}{where}: {error}") from None
+        raise ValueError(f"in boosting round {number}{where}: {error}") from error.__cause__
 
 
 def by_size(judgments: Judgments) -> str:
@@ -114,22 +114,18 @@ def name_or_none(argument: str, value: Any) -> str | None:
     raise TypeError(f"{argument} must be the name of a data set, got {value!r}")
 
 
-def metric_name(metric: MetricLike) -> str:
-    """Return the name under which a metric is logged: canonical where it is ours, as given where a library's own."""
+def known_metric(metric: MetricLike) -> Metric | None:
+    """Return a metric from its name; None where the name is not one of ours but perhaps of a library's own."""
     if isinstance(metric, Metric):
-        return str(metric)
+        return metric
     if not isinstance(metric, str):
         raise TypeError(f"metric must be one name, such as 'ndcg_exp@10', or a Metric, got {metric!r}")
     try:
-        return str(parse_metrics(metric)[0])
+        return parse_metrics(metric)[0]
     except ValueError:
-        return metric
+        return None
 
 
-def is_ours(name: str) -> bool:
-    """Return whether a logged name is that of one of our metrics."""
-    try:
-        parse_metrics(name)
-    except ValueError:
-        return False
-    return True
+def metric_name(metric: MetricLike) -> str:
+    """Return the name under which a metric is logged: canonical where it is ours, as given where a library's own."""
+    return str(known_metric(metric) or metric)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .._common.arrays import nearest
-from ..training.bound import is_ours
+from ..metrics.base import Metric
 
 _HIGHER_IS_BETTER = ("auc", "aucpr", "pre", "map", "ndcg", "interval-regression-accuracy")
 _LOWER_IS_BETTER = (
@@ -27,18 +27,31 @@ _LOWER_IS_BETTER = (
 )
 
 
-def direction(metric: str, said: bool | None) -> bool:
-    """Return whether a higher value of the metric is better, where that is known or said."""
+def direction(metric: Metric | str, said: bool | None) -> bool:
+    """Return whether a higher value of a metric, ours or another one by its name, is better.
+
+    Raises
+    ------
+    ValueError
+        Where `said` is not the direction of a metric of ours, or nothing is said and known of another one.
+    """
+    if isinstance(metric, Metric):
+        if said is not None and bool(said) != metric.higher_is_better:
+            better = "higher" if metric.higher_is_better else "lower"
+            raise ValueError(
+                f"maximize={bool(said)} would stop at the worst {metric}, of which a {better} value is better: leave "
+                "it out"
+            )
+        return metric.higher_is_better
     if said is not None:
-        if is_ours(metric) and not said:
-            raise ValueError(f"maximize=False would stop at the worst {metric}: all of our metrics are maximised")
         return said
     kind = metric.partition("@")[0]
-    if is_ours(metric) or kind in _HIGHER_IS_BETTER:
+    if kind in _HIGHER_IS_BETTER:
         return True
     if kind in _LOWER_IS_BETTER:
         return False
     raise ValueError(
         f"it is not known whether a higher {metric!r} is better: give maximize=True or maximize=False"
-        f"{nearest(metric, (*_HIGHER_IS_BETTER, *_LOWER_IS_BETTER))}"
+        f"{nearest(metric, (*_HIGHER_IS_BETTER, *_LOWER_IS_BETTER))} (of a metric of your own it is known once the "
+        "module that defines it is imported)"
     )

@@ -13,7 +13,7 @@ from xgboost.callback import TrainingCallback
 
 from .._common.arrays import nearest
 from .._common.checks import check_whole
-from ..training.bound import WeakIdentityMap, clash, is_ours, metric_name, name_or_none, not_negative
+from ..training.bound import WeakIdentityMap, clash, known_metric, metric_name, name_or_none, not_negative
 from .baseline import Cuts, listen
 from .binding import REMEDY, log_first
 from .cutting import first_rounds
@@ -34,9 +34,10 @@ def early_stopping(
 ) -> EarlyStopping:
     """Return a callback that stops training when the metric that you name has not improved for some rounds.
 
-    Our metrics are maximised, always. (XGBoost's own callback guesses the direction from the name, so that it minimises
-    `mrr`.) It sets `best_iteration` and `best_score`, whether training was stopped or ran to its end, and may serve
-    several trainings, one after the other or in several threads at once.
+    Our metrics know their direction: a metric is maximised, a loss (`higher_is_better=False`) minimised. (XGBoost's own
+    callback guesses it from the name, so that it minimises `mrr`.) It sets `best_iteration` and `best_score`, whether
+    training was stopped or ran to its end, and may serve several trainings, one after the other or in several threads
+    at once.
 
     Beside a stopping of XGBoost's own (`early_stopping_rounds`, `xgboost.callback.EarlyStopping`) it keeps its own
     record. With `save_best` the model is cut after the best round of this record, and both attributes name that;
@@ -59,9 +60,9 @@ def early_stopping(
         The data set, as it is named in `evals` or `EvaluateRanking`. May be left out where the metric is logged on one
         data set only.
     min_delta : float
-        By how much a value must exceed the best one so far to count as better.
+        By how much a value must be better than the best one so far to count as such.
     maximize : bool, optional
-        The direction; needed only for a custom metric of another origin.
+        The direction; needed only for a custom metric of another origin, which has no name of ours.
     save_best : bool
         Return the model cut after its best round. Not in `xgboost.cv`, and not under dart, where later rounds change
         earlier trees.
@@ -71,8 +72,9 @@ def early_stopping(
     Raises
     ------
     ValueError
-        At once for `maximize=False` with a metric of ours. Before training, where there is another one of these among
-        the callbacks. In the first round, where the metric or data set does not occur; the message lists those that do.
+        At once for a direction that is not that of a metric of ours. Before training, where there is another one of
+        these among the callbacks. In the first round, where the metric or data set does not occur; the message lists
+        those that do.
     """
     return EarlyStopping(metric, rounds, data_name, min_delta, maximize, save_best, verbose)
 
@@ -127,10 +129,12 @@ class EarlyStopping(TrainingCallback):
     ) -> None:
         super().__init__()
         self.metric = metric_name(metric)
+        ours = known_metric(metric)
+        self._is_ours = ours is not None
         self.rounds = check_whole("rounds", rounds, unit="boosting rounds")
         self.data_name = name_or_none("data_name", data_name)
         self.min_delta = not_negative("min_delta", min_delta)
-        self.maximize = direction(self.metric, maximize)
+        self.maximize = direction(ours or self.metric, maximize)
         self.save_best = save_best
         self.verbose = verbose
         self._runs: dict[int, _Run] = {}
@@ -202,7 +206,7 @@ class EarlyStopping(TrainingCallback):
         for rounds in run.cuts:
             value = cuts.value(rounds)
             if value is None:
-                advice = "" if is_ours(self.metric) else ", or stop on a metric of gainsay's"
+                advice = "" if self._is_ours else ", or stop on a metric of gainsay's"
                 warnings.warn(
                     f"early stopping on {self.metric!r} does not know the value of the model that is continued, so the "
                     f"best round may be worse than that: evaluate {self.metric!r} with EvaluateRanking or "
@@ -280,7 +284,7 @@ class EarlyStopping(TrainingCallback):
             )
         names = [self.data_name] if self.data_name else list(evals_log)
         logged = list(dict.fromkeys(metric for name in names for metric in evals_log[name]))
-        advice = f"; {remedy}" if is_ours(self.metric) else ""
+        advice = f"; {remedy}" if self._is_ours else ""
         return (
             f"no metric {self.metric!r} is logged on {', '.join(map(repr, names))}{nearest(self.metric, logged)} "
             f"(there are: {', '.join(logged)}){advice}"
