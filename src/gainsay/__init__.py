@@ -1,7 +1,7 @@
 """Both NDCG definitions, MAP, MRR and their kin while LightGBM and XGBoost train.
 
-`gainsay.lightgbm` and `gainsay.xgboost` hold the training adapters, `gainsay.data` readers and a generator,
-`gainsay.dask` evaluates over a cluster. They are loaded when they are first used.
+`gainsay.lightgbm`, `gainsay.xgboost` and `gainsay.catboost` hold the training adapters, `gainsay.data` readers and a
+generator, `gainsay.dask` evaluates over a cluster. They are loaded when they are first used.
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ from .evaluation.evaluator import Evaluation, Evaluator, evaluate
 from .evaluation.explanation import explain
 from .evaluation.runs import evaluate_run
 from .judgments import Judgments
-from .metrics import AP, CG, DCG, ERR, NDCG, RBP, RR, Hit, Metric, Precision, Recall, parse_metrics
+from .metrics import AP, CG, DCG, ERR, GAP, NDCG, RBP, RR, Hit, Metric, Precision, Recall, RPrecision, parse_metrics
 
 if TYPE_CHECKING:
+    from . import catboost as catboost
     from . import comparison as comparison
     from . import dask as dask
     from . import data as data
@@ -33,6 +34,7 @@ __all__ = [
     "CG",
     "DCG",
     "ERR",
+    "GAP",
     "NDCG",
     "RBP",
     "RR",
@@ -46,6 +48,7 @@ __all__ = [
     "Judgments",
     "Metric",
     "Precision",
+    "RPrecision",
     "Recall",
     "Verdict",
     "compare",
@@ -65,7 +68,7 @@ _LOADED_ON_FIRST_USE = {
 }
 """Names whose modules need more than NumPy."""
 
-_SUBPACKAGES = ("comparison", "dask", "data", "experiment", "lightgbm", "report", "xgboost")
+_SUBPACKAGES = ("catboost", "comparison", "dask", "data", "experiment", "lightgbm", "report", "xgboost")
 """Not in `__all__`, so that a star import needs no library that may be missing."""
 
 

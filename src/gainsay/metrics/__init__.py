@@ -5,8 +5,10 @@ from .base import Metric
 from .cascade import ERR, RBP
 from .conventions import CONVENTIONS
 from .dcg import CG, DCG, NDCG
+from .graded_average_precision import GAP
 from .names import MetricLike, parse_metrics
 from .precision import Hit, Precision, Recall
+from .r_precision import RPrecision
 from .reciprocal_rank import RR
 
 __all__ = [
@@ -15,6 +17,7 @@ __all__ = [
     "CONVENTIONS",
     "DCG",
     "ERR",
+    "GAP",
     "NDCG",
     "RBP",
     "RR",
@@ -22,6 +25,7 @@ __all__ = [
     "Metric",
     "MetricLike",
     "Precision",
+    "RPrecision",
     "Recall",
     "parse_metrics",
 ]

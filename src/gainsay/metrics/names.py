@@ -12,13 +12,15 @@ from .base import Metric
 from .cascade import ERR, RBP
 from .conventions import Convention, convention_named
 from .dcg import CG, DCG, NDCG
+from .graded_average_precision import GAP
 from .precision import Hit, Precision, Recall
+from .r_precision import RPrecision
 from .reciprocal_rank import RR
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-METRICS: tuple[type[Metric], ...] = (NDCG, DCG, CG, AP, RR, Precision, Recall, Hit, RBP, ERR)
+METRICS: tuple[type[Metric], ...] = (NDCG, DCG, CG, AP, GAP, RR, Precision, RPrecision, Recall, Hit, RBP, ERR)
 
 MetricLike = str | Metric
 """A metric or its name."""
@@ -33,6 +35,8 @@ KNOWN_ELSEWHERE = {
     "recip_rank": "mrr",
     "p": "precision",
     "pre": "precision",
+    "r_precision": "rprec",
+    "graded_ap": "gap",
     "success": "hit",
     "hit_rate": "hit",
     "ndcg_cut": "ndcg_linear",
