@@ -43,7 +43,7 @@ OPTIONAL = {"catboost": "howto/catboost.md", "mlflow": "howto/mlflow.md", "optun
 missing = [library for library in OPTIONAL if find_spec(library) is None]
 for library in missing:
     tags.add(f"without_{library}")  # type: ignore[name-defined]  # noqa: F821
-for library, module in {"dask": "dask", "matplotlib": "report"}.items():
+for library, module in {"catboost": "catboost", "dask": "dask", "matplotlib": "report"}.items():
     if find_spec(library) is None:
         exclude_patterns += [f"api/{module}.md", f"api/generated/gainsay.{module}.*"]
 

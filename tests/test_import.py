@@ -10,7 +10,7 @@ import pytest
 
 import gainsay as gs
 
-SUBPACKAGES = ["comparison", "dask", "data", "experiment", "lightgbm", "report", "xgboost"]
+SUBPACKAGES = ["catboost", "comparison", "dask", "data", "experiment", "lightgbm", "report", "xgboost"]
 
 
 def printed(code):
@@ -50,6 +50,7 @@ def test_parts_hold_what_they_should():
     assert gs.metrics.NDCG is gs.NDCG
     assert callable(gs.lightgbm.feval)
     assert callable(gs.xgboost.custom_metric)
+    assert callable(gs.catboost.eval_metric)
     assert callable(gs.dask.evaluate_rounds)
 
 
@@ -68,6 +69,7 @@ def test_all_names_can_be_had():
     [
         ("lightgbm", "lightgbm", "gainsay.lightgbm needs LightGBM: pip install 'gainsay[lightgbm]'"),
         ("xgboost", "xgboost", "gainsay.xgboost needs XGBoost: pip install 'gainsay[xgboost]'"),
+        ("catboost", "catboost", "gainsay.catboost needs CatBoost: pip install 'gainsay[catboost]'"),
         ("dask", "dask", "gainsay.dask needs Dask: pip install 'gainsay[dask]'"),
     ],
 )

@@ -1,7 +1,7 @@
 """Both NDCG definitions, MAP, MRR and their kin while LightGBM and XGBoost train.
 
-`gainsay.lightgbm` and `gainsay.xgboost` hold the training adapters, `gainsay.data` readers and a generator,
-`gainsay.dask` evaluates over a cluster. They are loaded when they are first used.
+`gainsay.lightgbm`, `gainsay.xgboost` and `gainsay.catboost` hold the training adapters, `gainsay.data` readers and a
+generator, `gainsay.dask` evaluates over a cluster. They are loaded when they are first used.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from .metrics import (
     CG,
     DCG,
     ERR,
+    GAP,
     NDCG,
     RBP,
     RR,
@@ -27,11 +28,13 @@ from .metrics import (
     Metric,
     Precision,
     Recall,
+    RPrecision,
     metric,
     parse_metrics,
 )
 
 if TYPE_CHECKING:
+    from . import catboost as catboost
     from . import comparison as comparison
     from . import dask as dask
     from . import data as data
@@ -48,6 +51,7 @@ __all__ = [
     "CG",
     "DCG",
     "ERR",
+    "GAP",
     "NDCG",
     "RBP",
     "RR",
@@ -62,6 +66,7 @@ __all__ = [
     "Judgments",
     "Metric",
     "Precision",
+    "RPrecision",
     "Recall",
     "Verdict",
     "compare",
@@ -82,7 +87,7 @@ _LOADED_ON_FIRST_USE = {
 }
 """Names whose modules need more than NumPy."""
 
-_SUBPACKAGES = ("comparison", "dask", "data", "experiment", "lightgbm", "report", "xgboost")
+_SUBPACKAGES = ("catboost", "comparison", "dask", "data", "experiment", "lightgbm", "report", "xgboost")
 """Not in `__all__`, so that a star import needs no library that may be missing."""
 
 

@@ -7,6 +7,7 @@ cutoff or None. Checked against the mean over all orders, one by one, where runs
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
@@ -80,6 +81,36 @@ def average_precision(runs: Runs, judged: Labels, k: int | None, *, denominator:
     return math.fsum(terms) / divisor if divisor else 0.0
 
 
+def graded_average_precision(runs: Runs, judged: Labels, k: int | None, *, denominator: str) -> float:
+    """Of documents of random order, the one at place i has i - 1 others before it, each pair being equally likely.
+
+    Two documents together count with the lower of their grades, every grade being as likely a threshold as any other.
+    """
+
+    def grade(label: float) -> int:
+        return max(math.floor(label), 0)
+
+    above: Counter[int] = Counter()
+    terms = []
+    for before, run, within in places(runs, k):
+        own, t = Counter(map(grade, run)), len(run)
+        alone = sum(worth * count for worth, count in own.items()) / t
+        with_above = sum(min(a, b) * n * m for a, n in above.items() for b, m in own.items()) / t
+        pairs = sum(min(a, b) * n * (m - (a == b)) for a, n in own.items() for b, m in own.items())
+        with_others = pairs / (t * (t - 1)) if t > 1 else 0.0
+        terms += [(alone + with_above + (i - 1) * with_others) / (before + i) for i in range(1, within + 1)]
+        above += own
+    grades = list(map(grade, judged))
+    most = k if denominator == "min_R_k" and k is not None else len(grades)
+    ideal = sum(min(sum(g >= threshold for g in grades), most) for threshold in range(1, max(grades, default=0) + 1))
+    return math.fsum(terms) / ideal if ideal else 0.0
+
+
+def r_precision(runs: Runs, judged: Labels, k: int | None) -> float:
+    total = int(sum(map(relevant, judged)))
+    return expected_sum(runs, total if k is None else min(k, total), relevant, once) / total if total else 0.0
+
+
 def reciprocal_rank(runs: Runs, judged: Labels, k: int | None) -> float:
     for before, run, within in places(runs, k):
         t, r = len(run), int(sum(map(relevant, run)))
@@ -139,5 +170,8 @@ AVERAGES: dict[str, Average] = {
     "mrr": reciprocal_rank,
     "map": partial(average_precision, denominator="min_R_k"),
     "map(denominator=R)": partial(average_precision, denominator="R"),
+    "gap": partial(graded_average_precision, denominator="min_R_k"),
+    "gap(denominator=R)": partial(graded_average_precision, denominator="R"),
+    "rprec": r_precision,
     "rbp": partial(rank_biased_precision, p=0.8),
 }

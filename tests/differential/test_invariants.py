@@ -13,7 +13,10 @@ from random_queries import count, cutoffs, examples, queries
 import gainsay as gs
 from gainsay.ranking import layout
 
-NAMES = ["ndcg_linear", "ndcg_exp", "ndcg_jk", "map", "map(denominator=R)", "mrr", "precision", "recall", "hit", "rbp"]
+NAMES = [
+    "ndcg_linear", "ndcg_exp", "ndcg_jk", "map", "map(denominator=R)", "gap", "mrr", "precision", "rprec", "recall",
+    "hit", "rbp",
+]  # fmt: skip
 TIES = ("average", "order", "worst", "best")
 INF = np.inf
 
@@ -129,9 +132,9 @@ def test_bounds(data, k):
 @examples(40)
 @given(data=queries(scores=["distinct"], weighted=[False]), k=cutoffs)
 def test_ideal_order_gives_1(data, k):
-    metrics = [replace(metric, k=k) for metric in gs.parse_metrics("ndcg_linear", "ndcg_exp", "ndcg_jk", "map")]
+    metrics = [replace(metric, k=k) for metric in gs.parse_metrics("ndcg_linear", "ndcg_exp", "ndcg_jk", "map", "gap")]
     found = per_query(metrics, data.labels, data.labels, data.sizes)
-    relevant = [[labels.max(initial=0) > 0] * 3 + [labels.max(initial=0) >= 1] for labels, _ in data.arrays()]
+    relevant = [[labels.max(initial=0) > 0] * 3 + [labels.max(initial=0) >= 1] * 2 for labels, _ in data.arrays()]
     np.testing.assert_allclose(found, relevant, rtol=1e-14, atol=0)
     count("ideal order", queries=len(found), values=found.size)
 

@@ -17,10 +17,11 @@ LARGEST = {"binary": 1, "grades": 4, "rarely relevant": 4, "to 30": 30, "to 1000
 
 def chosen(definitions, label_kind):
     """The metrics that take such labels: tables list the labels 0 to 4, ERR has its scale, 2^1000 is refused."""
-    out = ("ndcg(gain=", "err", "dcg_exp") if label_kind == "to 1000" else ("ndcg(gain=", "err")
+    tables = ("ndcg(gain=", "dcg(gain=")
+    out = (*tables, "err", "dcg_exp", "cg_exp") if label_kind == "to 1000" else (*tables, "err")
     names = [name for name in definitions.METRICS if not name.startswith(out)]
     if label_kind in ("binary", "grades", "rarely relevant"):
-        names += [name for name in definitions.METRICS if name.startswith("ndcg(gain=")]
+        names += [name for name in definitions.METRICS if name.startswith(tables)]
     found = {name: definitions.METRICS[name] for name in names}
     scale = LARGEST[label_kind]
     err = definitions.METRICS["err(max_label=4)"]

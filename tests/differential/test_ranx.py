@@ -32,6 +32,7 @@ lengths = st.one_of(st.integers(1, 12), st.integers(1, 60), st.sampled_from([127
 )  # fmt: skip
 def test_each_query(data):
     names = {f"{theirs}@{k}": f"{ours}@{k}" for theirs, ours in NAMES.items() for k in CUTOFFS}
+    names["r-precision"] = "rprec"
     found = data.evaluate(list(names.values()), convention="ranx").per_query
     ids = [[f"d{row:04}" for row in range(size)] for size in data.sizes]
     columns = list(zip(ids, data.arrays(), strict=True))

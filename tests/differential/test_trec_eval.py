@@ -17,11 +17,11 @@ pytrec_eval = pytest.importorskip("pytrec_eval")
 CUTOFFS = (1, 2, 3, 5, 10, 31, 100, 5000)
 WITH_CUTOFF = {"ndcg_cut": "ndcg_linear", "map_cut": "map", "P": "precision", "recall": "recall", "success": "hit"}
 NAMES = {
-    "ndcg": "ndcg_linear", "map": "map", "recip_rank": "mrr",
+    "ndcg": "ndcg_linear", "map": "map", "recip_rank": "mrr", "Rprec": "rprec",
     **{f"{theirs}_{k}": f"{ours}@{k}" for theirs, ours in WITH_CUTOFF.items() for k in CUTOFFS},
 }  # fmt: skip
 MEASURES = {
-    "ndcg", "map", "recip_rank", *(f"{name}.{','.join(map(str, CUTOFFS))}" for name in WITH_CUTOFF),
+    "ndcg", "map", "recip_rank", "Rprec", *(f"{name}.{','.join(map(str, CUTOFFS))}" for name in WITH_CUTOFF),
 }  # fmt: skip
 
 

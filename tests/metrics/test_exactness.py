@@ -53,6 +53,8 @@ OTHER_NAMES = {
     "average precision": ({"ap"}, "map"),
     "reciprocal rank": ({"rr", "recip_rank"}, "mrr"),
     "precision": ({"p", "pre"}, "precision"),
+    "R-precision": ({"r_precision"}, "rprec"),
+    "graded average precision": ({"graded_ap"}, "gap"),
     "success": ({"success", "hit_rate"}, "hit"),
     "NDCG of linear gain": ({"ndcg_cut", "ndcg_lin"}, "ndcg_linear"),
     "NDCG of exponential gain": ({"ndcg2", "ndcg_exponential", "ndcg_burges"}, "ndcg_exp"),

@@ -67,6 +67,36 @@ def average_precision(
     return total / divisors[denominator] if divisors[denominator] else 0.0
 
 
+def graded_average_precision(
+    ranking: Labels, judged: Labels, k: int | None, *, g: Sequence[float] | None = None, denominator: str = "min_R_k"
+) -> float:
+    """As Robertson, Kanoulas & Yilmaz have it, by pairs of documents; g[i - 1] is the g_i of the paper.
+
+    Without g all grades are equally likely, 1 each. The paper knows no cutoff: with one, divide by what the ideal
+    ranking has, or, with denominator R, by what that has without a cutoff.
+    """
+
+    def likely_relevant(label: float) -> float:
+        grades = max(int(label), 0)
+        return float(grades) if g is None else math.fsum(g[:grades])
+
+    def expected_precisions(labels: Labels) -> float:
+        """The sum over ranks n of 1/n times the sum of delta over all m up to n."""
+        above: Counter[float] = Counter()
+        total = 0.0
+        for n, label in enumerate(labels[:k], start=1):
+            likely = likely_relevant(label)
+            above[likely] += 1
+            total += math.fsum(min(other, likely) * count for other, count in above.items()) / n
+        return total
+
+    if denominator == "R":
+        ideal = math.fsum(likely_relevant(label) for label in judged)
+    else:
+        ideal = expected_precisions(sorted(judged, reverse=True))
+    return expected_precisions(ranking) / ideal if ideal else 0.0
+
+
 def reciprocal_rank(ranking: Labels, judged: Labels, k: int | None, *, min_label: float = 1) -> float:
     for rank, label in enumerate(ranking[:k], start=1):
         if label >= min_label:
@@ -79,6 +109,11 @@ def precision(ranking: Labels, judged: Labels, k: int | None, *, denominator: st
     if k is None:
         return hits / len(judged)
     return hits / (min(k, len(judged)) if denominator == "min_k_n" else k)
+
+
+def r_precision(ranking: Labels, judged: Labels, k: int | None, *, min_label: float = 1) -> float:
+    relevant = sum(label >= min_label for label in judged)
+    return sum(label >= min_label for label in ranking[:k][:relevant]) / relevant if relevant else 0.0
 
 
 def recall(ranking: Labels, judged: Labels, k: int | None) -> float:
@@ -128,15 +163,23 @@ METRICS: dict[str, Definition] = {
     "dcg_exp": partial(dcg, gain=exponential),
     "dcg_jk": partial(dcg, discount=by_jk),
     "dcg_exp(discount=log,base=10)": partial(dcg, gain=exponential, discount=by_log10),
+    "dcg(gain=0/1/3/7/20)": partial(dcg, gain=lambda label: TABLE[int(label)]),
     "cg": partial(dcg, discount=by_nothing),
+    "cg_exp": partial(dcg, gain=exponential, discount=by_nothing),
     "map": average_precision,
     "map(min_label=2)": partial(average_precision, min_label=2),
     "map(denominator=R)": partial(average_precision, denominator="R"),
     "map(denominator=hits)": partial(average_precision, denominator="hits"),
+    "gap": graded_average_precision,
+    "gap(denominator=R)": partial(graded_average_precision, denominator="R"),
+    "gap(thresholds=0.5/0/0.2/0.3)": partial(graded_average_precision, g=(0.5, 0.0, 0.2, 0.3)),
+    "gap(thresholds=0/0.7/0.3)": partial(graded_average_precision, g=(0.0, 0.7, 0.3)),
     "mrr": reciprocal_rank,
     "mrr(min_label=3)": partial(reciprocal_rank, min_label=3),
     "precision": precision,
     "precision(denominator=min_k_n)": partial(precision, denominator="min_k_n"),
+    "rprec": r_precision,
+    "rprec(min_label=2)": partial(r_precision, min_label=2),
     "recall": recall,
     "hit": hit,
     "rbp": partial(rank_biased_precision, p=0.8),

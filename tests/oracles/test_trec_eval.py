@@ -28,7 +28,7 @@ def our_name(measure: str, level: int) -> str | None:
     """Return the name of our metric for a measure of trec_eval, None where there is none."""
     if measure == "ndcg_1=3,2=9,4=4.5":
         return "ndcg(gain=0>0/1>3/2>9/4>4.5)"
-    plain = {"map": "map", "recip_rank": "mrr", "ndcg": "ndcg_linear", "rbp": "rbp"}.get(measure)
+    plain = {"map": "map", "recip_rank": "mrr", "Rprec": "rprec", "ndcg": "ndcg_linear", "rbp": "rbp"}.get(measure)
     cut = re.fullmatch(r"(P|recall|success|map_cut|ndcg_cut)_(\d+)", measure)
     name, k = (CUT[cut[1]], f"@{cut[2]}") if cut else (plain, "")
     if name is None:
@@ -93,7 +93,7 @@ def test_every_value_agrees_to_four_decimals(folder, evaluated, output):
 
 
 def test_no_golden_value_of_our_metrics_is_left_out(folder, evaluated):
-    ours = re.compile(r"ndcg(_cut_\d+|_1=.*)?|map(_cut_\d+)?|recip_rank|(P|recall|success)_\d+|rbp")
+    ours = re.compile(r"ndcg(_cut_\d+|_1=.*)?|map(_cut_\d+)?|recip_rank|Rprec|(P|recall|success)_\d+|rbp")
     for output in OUTPUTS:
         measures = {measure for measure, _, _ in golden_values(folder, output) if ours.fullmatch(measure)}
         assert set(evaluated(output)[1]) == measures

@@ -6,9 +6,11 @@ from .cascade import ERR, RBP
 from .conventions import CONVENTIONS
 from .dcg import CG, DCG, NDCG
 from .function import FunctionMetric, metric
+from .graded_average_precision import GAP
 from .judged import Judged
 from .names import MetricLike, parse_metrics
 from .precision import Hit, Precision, Recall
+from .r_precision import RPrecision
 from .reciprocal_rank import RR
 
 __all__ = [
@@ -17,6 +19,7 @@ __all__ = [
     "CONVENTIONS",
     "DCG",
     "ERR",
+    "GAP",
     "NDCG",
     "RBP",
     "RR",
@@ -26,6 +29,7 @@ __all__ = [
     "Metric",
     "MetricLike",
     "Precision",
+    "RPrecision",
     "Recall",
     "metric",
     "parse_metrics",

@@ -8,7 +8,16 @@ from dataclasses import MISSING, fields
 from typing import TYPE_CHECKING, Any
 
 from .._common.arrays import nearest
-from . import average_precision, cascade, dcg, judged, precision, reciprocal_rank  # noqa: F401  # their metrics are known
+from . import (  # noqa: F401  # their metrics are known
+    average_precision,
+    cascade,
+    dcg,
+    graded_average_precision,
+    judged,
+    precision,
+    r_precision,
+    reciprocal_rank,
+)
 from .base import Metric
 from .conventions import Convention, convention_named
 from .registry import METRICS
@@ -28,6 +37,8 @@ KNOWN_ELSEWHERE = {
     "recip_rank": "mrr",
     "p": "precision",
     "pre": "precision",
+    "r_precision": "rprec",
+    "graded_ap": "gap",
     "success": "hit",
     "hit_rate": "hit",
     "ndcg_cut": "ndcg_linear",

@@ -1,0 +1,54 @@
+"""R-precision."""
+
+from __future__ import annotations
+
+import pytest
+
+import gainsay as gs
+
+NEVER = float("-inf")
+
+
+def value(metric, labels, scores=None):
+    scores = range(len(labels), 0, -1) if scores is None else scores
+    return gs.evaluate([metric], gs.Judgments(labels, group=[len(labels)]), scores).per_query[0, 0]
+
+
+@pytest.mark.parametrize(
+    ("metric", "labels", "expected"),
+    [
+        ("rprec", [0, 1, 1, 0, 2], 2 / 3),
+        ("rprec", [1, 1, 1], 1),
+        ("rprec", [0, 0, 1, 1], 0),
+        ("rprec", [0, 0], 0),
+        ("rprec(empty=1)", [0, 0], 1),
+        ("rprec(min_label=2)", [0, 1, 1, 0, 2], 0),
+        ("rprec@2", [0, 1, 1, 0, 2], 1 / 3),
+        ("rprec@9", [0, 1, 1, 0, 2], 2 / 3),
+    ],
+)
+def test_by_hand(metric, labels, expected):
+    assert value(metric, labels) == expected
+
+
+def test_it_is_precision_and_recall_at_r(grouped):
+    data = grouped(3, every_nth_empty=None)
+    for labels, scores in data.queries():
+        relevant = int((labels >= 1).sum())
+        if relevant:
+            precision, recall = (value(f"{name}@{relevant}", labels, scores) for name in ("precision", "recall"))
+            assert value("rprec", labels, scores) == pytest.approx(precision, rel=1e-14, abs=1e-16)
+            assert precision == pytest.approx(recall, rel=1e-14, abs=1e-16)
+
+
+def test_documents_that_were_not_retrieved_count_for_r():
+    assert value("rprec", [0, 1, 1, 1], [2, 1, NEVER, NEVER]) == 1 / 3
+
+
+def test_run_that_rank_r_divides():
+    assert value("rprec", [1, 1, 0, 0], [2, 1, 1, 1]) == pytest.approx((1 + 1 / 3) / 2, rel=1e-15, abs=0)
+
+
+def test_its_name_elsewhere():
+    with pytest.raises(ValueError, match="did you mean 'rprec'"):
+        gs.parse_metrics("r_precision")

@@ -1,0 +1,51 @@
+"""Every metric that the package registers is defined in plain Python, documented, and listed by name."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import gainsay as gs
+from gainsay.metrics.names import BUILT_IN as OURS
+
+ROOT = Path(__file__).parents[2]
+DEFINED_APART = {"judged": "tests/metrics/test_judged.py"}
+"""Metrics that need more than labels and scores, and where they are held against a plain definition."""
+
+
+def page(path):
+    return (ROOT / path).read_text(encoding="utf-8")
+
+
+def listed_names(text):
+    """What stands in backquotes up to a bracket, a cutoff or the end."""
+    return set(re.findall(r"`([a-z_0-9]+)(?:[(@][^`]*)?`", text))
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_there_is_a_definition_in_plain_python(name, definitions):
+    """It is what values, expectations over ties and random queries are held against."""
+    if name in DEFINED_APART:
+        assert "def test_" in page(DEFINED_APART[name])
+        return
+    assert name in {re.match(r"\w+", defined)[0] for defined in definitions.METRICS}
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_the_definitions_explain_the_name(name):
+    assert name in listed_names(page("docs/explanation/definitions.md"))
+
+
+@pytest.mark.parametrize("metric", sorted({metric.__name__ for metric in OURS.values()}))
+def test_the_class_is_public_and_has_an_entry_in_the_reference(metric):
+    assert metric in gs.__all__
+    assert metric in gs.metrics.__all__
+    entries = page("docs/api/index.md").partition(".. rubric:: Metrics")[2].partition(".. rubric::")[0]
+    assert metric in entries.split()
+
+
+@pytest.mark.parametrize("metric", sorted({metric.__name__ for metric in OURS.values()}))
+def test_the_readme_lists_a_name_of_it(metric):
+    assert listed_names(page("README.md")) & set(getattr(gs, metric).names)
