@@ -65,6 +65,14 @@ class Estimate:
     queries: int
     effective: float
 
+    def alone(self, row: int) -> Estimate:
+        """Return what is said of one metric."""
+        one, models = slice(row, row + 1), self.mean.shape[1]
+        by_row = (self.mean[one], self.difference[one], self.error[one], self.mean_error[one])
+        root = self.root[:, row * models : (row + 1) * models]
+        counts = (self.wins[one], self.support[one], self.twin[one], self.tolerance[one])
+        return Estimate(*by_row, root, *counts, self.queries, self.effective)
+
 
 def estimate(panel: Panel) -> Estimate:
     r"""Estimate means, and the covariance matrix of the means, from per-query values.
@@ -198,6 +206,10 @@ class Noise:
 
     values: FloatArray
     peaks: FloatArray
+
+    def alone(self, row: int) -> Noise:
+        """Return the draws of one metric."""
+        return Noise(self.values[row : row + 1], self.peaks[row : row + 1])
 
 
 def draw_noise(estimated: Estimate, draws: int, seed: int, chunk: int = 2048) -> Noise:
