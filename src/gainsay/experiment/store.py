@@ -65,7 +65,8 @@ class Store:
     `experiment.json` holds the plan. Each unit has a folder below `candidates` with the model, `curves.parquet`,
     `test.parquet`, `scores.parquet` and, written last, `manifest.json` with the checksums of the others: a unit is
     finished where the manifest is there and everything agrees with it. `failures` holds what went wrong,
-    `.shared` the copy of the data that other processes train from, for as long as they do.
+    `.shared` the copy of the data that other processes train from, for as long as they do; `.owner` says which process
+    holds the lock.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -73,7 +74,7 @@ class Store:
 
     def locked(self) -> AbstractContextManager[None]:
         """Keep other processes from running in the same directory."""
-        return locked(self._inside(".lock"))
+        return locked(self._inside(".lock"), self._inside(".owner"))
 
     def folder(self, unit: Unit) -> Path:
         """Return the folder of a unit."""
