@@ -47,11 +47,11 @@ coverage: .venv/developer
 
 mutants: .venv/mutants
 	mkdir -p .mutants
-	$(BIN)/python benchmarks/mutation make .mutants/mutants.json \
+	$(BIN)/python tools/mutation make .mutants/mutants.json \
 		src/gainsay/metrics src/gainsay/comparison src/gainsay/ranking --share $(MUTANTS)
 	rm -f .mutants/results*
-	$(BIN)/python benchmarks/mutation try .mutants/mutants.json .mutants/results.jsonl --jobs 2
-	$(BIN)/python benchmarks/mutation report .mutants/results.jsonl
+	$(BIN)/python tools/mutation try .mutants/mutants.json .mutants/results.jsonl --jobs 2
+	$(BIN)/python tools/mutation report .mutants/results.jsonl
 
 notebooks: .venv/developer
 	$(RUN) -m pytest --nbmake notebooks

@@ -38,11 +38,11 @@ DEFINITIONS = _load(Path(__file__).parent / "oracles" / "definitions.py")
 
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
-    """The folder of the data sets for development; tests that need it are skipped where it is absent."""
+    """The folder of data sets that have licences of their own; the tests on them are skipped where it is absent."""
     beside_checkout = Path(__file__).resolve().parents[2] / "shared" / "data"
     folder = Path(os.environ.get("GAINSAY_SHARED_DATA", beside_checkout))
     if not folder.is_dir():
-        pytest.skip(f"no shared data in {folder}; set GAINSAY_SHARED_DATA")
+        pytest.skip("data of others, which are not part of gainsay: set GAINSAY_SHARED_DATA (see CONTRIBUTING.md)")
     return folder
 
 

@@ -137,6 +137,7 @@ class TestThreads:
             np.testing.assert_allclose(list(pool.map(work, scores)), expected, rtol=1e-12)
 
 
+@pytest.mark.slow
 class TestProcesses:
     def test_spawned(self, task):
         *_, scores, expected = task

@@ -487,6 +487,7 @@ def train_on_share(tracker, share):
     return curves, booster
 
 
+@pytest.mark.slow
 class TestClusters:
     def test_the_same_means_on_any_number_of_workers(self, client, data):
         cuts = [3, 3, 17, 40]
@@ -579,6 +580,7 @@ class TestClusters:
         return dxgb.DaskDMatrix(client, features, labels, qid=qid)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Parameter n_jobs will be ignored:UserWarning")
 def test_lightgbm_over_a_cluster(data):
     """Its own metrics are those of one worker; ours of the model that it trained are those of all."""
@@ -606,6 +608,7 @@ def die_once(values, marker):
     return values
 
 
+@pytest.mark.slow
 def test_a_worker_that_is_killed_while_it_evaluates(data, tmp_path):
     cuts = [10, 20, 30, 40]
     rows = rows_of(data.sizes, cuts)

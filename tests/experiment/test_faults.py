@@ -36,6 +36,7 @@ def copy(done, tmp_path):
     return target
 
 
+@pytest.mark.slow
 class TestEveryStep:
     @pytest.mark.parametrize(
         ("fault", "status"),
@@ -98,6 +99,7 @@ class TestRealDisk:
             make(tmp_path / "run").run(progress=False)
 
 
+@pytest.mark.slow
 class TestFlippedBits:
     def test_any_bit_of_any_file_is_noticed(self, done, copy, facts):
         """What cannot be read is left out with a warning; what is read is as it was."""
