@@ -206,9 +206,8 @@ class TestCompare:
 class TestScore:
     def test_as_trec_eval_has_it(self, tmp_path):
         """Tied documents stand in descending order of their names, so that b comes before a."""
-        (tmp_path / "run").write_text(
-            "1 Q0 a 1 2.0 t\n1 Q0 b 2 2.0 t\n1 Q0 c 3 1.0 t\n2 Q0 a 1 1.0 t\n3 Q0 a 1 1.0 t\n"
-        )
+        rows = ["1 Q0 a 1 2.0 t", "1 Q0 b 2 2.0 t", "1 Q0 c 3 1.0 t", "2 Q0 a 1 1.0 t", "3 Q0 a 1 1.0 t"]
+        (tmp_path / "run").write_text("\n".join(rows))
         (tmp_path / "qrels").write_text("1 0 a 1\n1 0 c 2\n1 0 d 1\n2 0 a 0\n2 0 b 1\n")
         found = outcome("score", tmp_path / "run", tmp_path / "qrels", "-m", "map", "--convention", "trec_eval", "-q")
         (name,) = found["mean"]
@@ -256,14 +255,16 @@ class TestExplain:
         assert "give numbers with commas between them" in run("explain", "--labels", labels).stderr
 
 
+DEMO = ("demo", "--queries", 30, "--rounds", 4, "--seed", 5)
+
+
+@pytest.fixture(scope="module")
+def found():
+    return outcome(*DEMO)
+
+
 @pytest.mark.slow
 class TestDemo:
-    ARGUMENTS = ("demo", "--queries", 30, "--rounds", 4, "--seed", 5)
-
-    @pytest.fixture(scope="class")
-    def found(self):
-        return outcome(*self.ARGUMENTS)
-
     def test_own_data(self, letor):
         found = outcome("demo", "--train", letor, "--valid", letor, "--rounds", 3)
         assert found["queries"] == 40
@@ -276,7 +277,7 @@ class TestDemo:
         assert found["verdict"]["kind"] in ("genuine", "agree", "immaterial", "unresolved")
 
     def test_for_people_a_second_run_tells_the_same(self, found):
-        result = run(*self.ARGUMENTS)
+        result = run(*DEMO)
         assert result.exit_code == 0
         assert " ".join(found["verdict"]["text"].split()) in " ".join(result.stdout.split())
         assert "Leaderboard" in result.stdout
