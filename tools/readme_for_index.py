@@ -15,27 +15,25 @@ import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-LINK = re.compile(r"(?P<before>(?P<picture>!?)\[(?:[^\[\]]|\[[^\[\]]*\])*\]\()(?P<target>[^)\s]+)(?P<after>\))")
-ATTRIBUTE = re.compile(r'(?P<before>\b(?P<name>src|srcset|href)=")(?P<target>[^"\s]+)(?P<after>")')
-CODE = re.compile(r"(^```.*?^```$|`[^`\n]*`(?!\]))", flags=re.MULTILINE | re.DOTALL)
+PIECE = re.compile(
+    r"(?P<ticks>`+).*?(?<!`)(?P=ticks)(?!`)"  # code, in which nothing is a link
+    r'|(?P<lead>!\[[^\]]*\]\(|\]\(|\b(?:src|srcset|href)=")(?P<target>[^)"\s]+)',
+    flags=re.DOTALL,
+)
 ABSOLUTE = re.compile(r"[a-z][a-z0-9+.-]*:|//|#", flags=re.IGNORECASE)
 
 
 def with_absolute_links(text: str, source: str, ref: str) -> str:
     """Return a Markdown text whose relative links lead to the files of a repository at a tag, branch or commit."""
 
-    def absolute(found: re.Match[str], *, picture: bool) -> str:
-        target = found["target"]
-        if ABSOLUTE.match(target):
+    def absolute(found: re.Match[str]) -> str:
+        lead, target = found["lead"], found["target"]
+        if lead is None or ABSOLUTE.match(target):
             return found[0]
-        kind = "raw" if picture else "blob"
-        return f"{found['before']}{source}/{kind}/{ref}/{target.removeprefix('./')}{found['after']}"
+        kind = "raw" if lead.startswith(("!", "src")) else "blob"
+        return f"{lead}{source}/{kind}/{ref}/{target.removeprefix('./')}"
 
-    def outside_code(part: str) -> str:
-        part = LINK.sub(lambda found: absolute(found, picture=bool(found["picture"])), part)
-        return ATTRIBUTE.sub(lambda found: absolute(found, picture=found["name"] != "href"), part)
-
-    return "".join(part if at % 2 else outside_code(part) for at, part in enumerate(CODE.split(text)))
+    return PIECE.sub(absolute, text)
 
 
 def main() -> None:
