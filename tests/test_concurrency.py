@@ -145,11 +145,13 @@ class TestProcesses:
             found = list(pool.map(_means, [(task[0], task[1], one) for one in scores[:6]]))
         np.testing.assert_allclose(found, expected[:6], rtol=1e-12)
 
+    @pytest.mark.posix
     @pytest.mark.parametrize("how", ["while", "after"])
     def test_forked(self, how):
         """A fork after threads of ours have worked, and one while they do."""
         assert run_alone(FORKED, how) == "right"
 
+    @pytest.mark.posix
     def test_forked_pools(self):
         assert run_alone(FORKED_POOLS) == "right"
 

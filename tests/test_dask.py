@@ -608,6 +608,7 @@ def die_once(values, marker):
     return values
 
 
+@pytest.mark.posix
 @pytest.mark.slow
 def test_a_worker_that_is_killed_while_it_evaluates(data, tmp_path):
     cuts = [10, 20, 30, 40]

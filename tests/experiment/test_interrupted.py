@@ -51,6 +51,7 @@ seed = [1, 2, 3]
 """
 
 
+@pytest.mark.posix
 @pytest.mark.slow
 class TestProcesses:
     """The command line, in processes of its own."""

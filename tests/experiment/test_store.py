@@ -407,6 +407,7 @@ class TestLock:
         with locked(tmp_path / ".lock", tmp_path / ".owner"):
             pass
 
+    @pytest.mark.posix
     def test_a_forked_child_does_not_keep_it(self, tmp_path):
         """Else a worker that outlives a killed run would lock the directory for ever."""
         owner = subprocess.run(
