@@ -92,7 +92,7 @@ def test_all_code_is_tested():
 
 
 def test_links_lead_somewhere():
-    for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)|src(?:set)?=\"([^\"]+)\"", TEXT):
+    for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)|src(?:set)?=\"([^\":]+)\"", TEXT):
         assert (ROOT / "".join(link)).exists(), link
 
 
