@@ -18,7 +18,7 @@ from ._text import Chunk, StrPath, at_line, numbered_lines, shown
 _MISSING = (b"", b"na")
 # As in LightGBM, "na" of either case is missing; so is the number nan.
 _MISSING_CELLS = ["", *map("".join, product("nN", "aA")), *map("".join, product("nN", "aA", "nN"))]
-_OF_NUMBERS = b"0123456789+-.\n" + b"einfatyEINFATY"
+_OF_NUMBERS = b"0123456789+-.einfatyEINFATY\n"
 _NO_QUERIES = np.zeros(0, dtype=np.int64)
 
 
@@ -41,7 +41,7 @@ def read_columns(
 def _parse_chunk(chunk: Chunk, separator: bytes, layout: Layout, width: int | None) -> Rows | None:
     """Parse a chunk; None where a line is malformed or merely unusual (blanks, empty lines)."""
     text = chunk.text.replace(b"\r\n", b"\n")
-    # pandas takes `True` for 1: no letter gets as far as that which no number is spelled with.
+    # pandas takes `True` for 1: nothing that holds another character than numbers do gets that far.
     if not text or b"\n\n" in text or text.startswith(b"\n") or text.translate(None, _OF_NUMBERS + separator):
         return None
     # pandas fills short rows up in silence.
@@ -69,20 +69,22 @@ def _parse_table(text: bytes, separator: bytes) -> NDArray[np.float64] | None:
     before = tuple(map(int, pd.__version__.split(".")[:2])) < (3, 1)
     exact: Any = {"float_precision": "round_trip"} if before else {}
     try:
-        table: NDArray[np.float64] = pd.read_csv(
-            io.BytesIO(text),
-            sep=separator.decode(),
-            header=None,
-            dtype=np.float64,
-            engine="c",
-            quoting=csv.QUOTE_NONE,
-            skip_blank_lines=False,
-            keep_default_na=False,
-            na_values=_MISSING_CELLS,
-            **exact,
-        ).to_numpy()
+        with np.errstate(over="ignore"):
+            frame = pd.read_csv(
+                io.BytesIO(text),
+                sep=separator.decode(),
+                header=None,
+                dtype=np.float64,
+                engine="c",
+                quoting=csv.QUOTE_NONE,
+                skip_blank_lines=False,
+                keep_default_na=False,
+                na_values=_MISSING_CELLS,
+                **exact,
+            )
     except ValueError:
         return None
+    table: NDArray[np.float64] = frame.to_numpy()
     return table
 
 
