@@ -32,7 +32,7 @@ quick: .venv/developer
 	$(RUN) -m pytest -n 2 -m 'not slow and not repeated'
 
 repeated: .venv/developer
-	$(RUN) -m pytest -m repeated
+	$(RUN) -m pytest -n 2 -m repeated
 
 package: .venv/developer
 	$(BIN)/nox --session package --error-on-missing-interpreters

@@ -45,7 +45,7 @@ class TestEveryStep:
         ("fault", "status"),
         [("kill", {KILLED}), ("full", {0, 3}), ("full from then on", {0, 3}), ("read-only", {0, 3})],
     )
-    @pytest.mark.parametrize("where", ["here", "elsewhere"])
+    @pytest.mark.parametrize("where", ["here", pytest.param("elsewhere", marks=pytest.mark.repeated)])
     def test_ends_with_the_same_result(self, tmp_path, fault, status, where):
         """A fault that is survived (status 0) is one in a step that may fail, such as tidying up."""
         command = [sys.executable, str(FAULTY), str(tmp_path), fault, where, str(EVERY)]
