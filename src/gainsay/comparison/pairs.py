@@ -174,7 +174,7 @@ def _effects(
     range_of: Callable[[str], tuple[float, float]],
 ) -> dict[str, Any]:
     # The largest studentised lead over all ordered pairs is the largest absolute one over all pairs.
-    width = critical_value(noise.peaks.max(axis=(0, 1)), 1 - alpha)
+    width = float(critical_value(noise.peaks.max(axis=(0, 1)), 1 - alpha))
     two_sided = pair_p_values(estimated).two_sided
     columns: dict[str, Any] = {}
     for row, metric in enumerate(family):
@@ -281,10 +281,10 @@ def _leaderboard(family: Family, alpha: float, value_range: tuple[float, float])
     panel, estimated, noise = family
     mean, error = estimated.mean[0], estimated.mean_error[0]
     scale = np.divide(1.0, error, out=np.zeros_like(error), where=(error > 0) & np.isfinite(error))
-    half = _half_width(error, critical_value((np.abs(noise.values[0]) * scale[:, None]).max(axis=0), 1 - alpha))
+    half = _half_width(error, float(critical_value((np.abs(noise.values[0]) * scale[:, None]).max(axis=0), 1 - alpha)))
     lower, upper = _within(mean, half, *value_range)
     difference, widest = estimated.difference[0], value_range[1] - value_range[0]
-    reach = _half_width(estimated.error[0], critical_value(noise.peaks[0].max(axis=0), 1 - alpha))
+    reach = _half_width(estimated.error[0], float(critical_value(noise.peaks[0].max(axis=0), 1 - alpha)))
     rank = 1 + (difference > 0).sum(axis=1)
     table = pd.DataFrame(
         {

@@ -261,18 +261,30 @@ def _peaks(values: FloatArray, error: FloatArray) -> FloatArray:
     return peaks
 
 
-def critical_value(draws: FloatArray, level: float) -> float:
+def critical_value(draws: FloatArray, level: float) -> FloatArray:
     """Return the quantile of `draws` that a statistic exceeds exactly where its p-value is at most ``1 - level``.
 
     That is the order statistic number ``ceil(level · (B + 1))`` of B draws, which goes with the p-value
     ``(1 + #{draws >= statistic}) / (B + 1)``.
 
+    Parameters
+    ----------
+    draws : ndarray, shape (…, B)
+        One or more sets of draws.
+    level : float
+        Of the quantile.
+
+    Returns
+    -------
+    ndarray, shape (…)
+
     Examples
     --------
     >>> import numpy as np
-    >>> critical_value(np.arange(1.0, 100.0), 0.95)
+    >>> float(critical_value(np.arange(1.0, 100.0), 0.95))
     95.0
     """
-    count = len(draws)
+    count = draws.shape[-1]
     place = min(max(int(np.ceil(level * (count + 1) - 1e-9)), 1), count) - 1
-    return float(np.partition(draws, place)[place])
+    found: FloatArray = np.partition(draws, place)[..., place]
+    return found
