@@ -413,3 +413,76 @@ class TestFromFrame:
             ValueError, match=r"no column 'grades' for label=; did you mean 'grade'\? \(it has topic, grade"
         ):
             gs.Judgments.from_frame(self.FRAME, "grades", "topic")
+
+
+class TestUnjudgedDocuments:
+    def test_their_labels_are_0_or_missing(self):
+        judged = gs.Judgments([2, np.nan, 0], group=[3], judged=[True, False, False])
+        assert judged.labels.tolist() == [2, 0, 0]
+        assert judged.judged.tolist() == [True, False, False]
+        assert judged.unjudged == 2
+        assert repr(judged) == "Judgments(queries=1, documents=3, 2 of them unjudged, labels 0 to 2)"
+
+    def test_labels_alone_say_nothing_of_it(self):
+        assert gs.Judgments([1, 0], group=[2]).judged is None
+        assert gs.Judgments([1, 0], group=[2]).unjudged == 0
+
+    def test_from_a_frame(self):
+        frame = pd.DataFrame({"query": ["a", "a"], "label": [1.0, None], "known": [True, False]})
+        assert gs.Judgments.from_frame(frame, judged="known").judged.tolist() == [True, False]
+        with pytest.raises(ValueError, match=r"no column 'know' for judged=; did you mean 'known'\?"):
+            gs.Judgments.from_frame(frame, judged="know")
+
+    @pytest.mark.parametrize(
+        ("judged", "error", "message"),
+        [
+            ([True], ValueError, "judged has 1 entries but there are 2 labels"),
+            ([1, 0], TypeError, "judged must be True or False for each document, got an array of int64"),
+            ([True, None], TypeError, "judged must be True or False"),
+            ([False, False], ValueError, "judged is False for every document"),
+            ([True, False], ValueError, r"must be 0 or NaN: 1 of 2 are not, the first is 3.0 at row 1 \(query 0\)"),
+        ],
+    )
+    def test_bad_input(self, judged, error, message):
+        with pytest.raises(error, match=message):
+            gs.Judgments([1, 3], group=[2], judged=judged)
+
+    def test_a_missing_label_of_a_judged_document(self):
+        with pytest.raises(ValueError, match=r"labels must be finite.*or pass judged= with False for them"):
+            gs.Judgments([1, np.nan], group=[2])
+        with pytest.raises(ValueError, match="labels must be finite: 1 of 2 are not, the first is nan at row 1"):
+            gs.Judgments([np.nan, np.nan], group=[2], judged=[False, True])
+
+    def test_nothing_passed_is_kept_or_changed(self):
+        mask = np.array([True, False])
+        judged = gs.Judgments([1, 0], group=[2], judged=mask)
+        mask[0] = False
+        assert judged.judged.tolist() == [True, False]
+        assert not judged.judged.flags.writeable
+
+    def test_condensed_judgments_hold_what_was_judged(self):
+        """As if made from the judged rows alone, with every query."""
+        rng = np.random.default_rng(0)
+        query = np.array(list("abcde"))[rng.integers(0, 5, 200)]
+        known = (rng.random(200) < 0.7) & (query != "c")
+        labels = np.where(known, rng.integers(0, 4, 200), 0)
+        scores, weights = rng.normal(size=200).round(1), rng.random(200)
+        full = gs.Judgments(labels, qid=query, judged=known, weight=weights)
+        part = gs.Judgments(labels[known], qid=query[known])
+        metrics = ["ndcg_exp@5", "map", "mrr", "precision@3", "precision", "rbp", "err(max_label=3)", "hit@1", "cg"]
+        found = gs.evaluate(metrics, full, scores, unjudged="drop")
+        expected = gs.evaluate(metrics, part, scores[known]).frame()
+        pd.testing.assert_frame_equal(found.frame().drop("c").loc[expected.index], expected, check_exact=True)
+        assert (found.frame().loc["c"] == 0).all()
+        assert found.mean["mrr"] == np.average(found.frame()["mrr"], weights=full.weights)
+        assert found.notes == [f"unjudged: {(~known).sum()} of 200 documents, dropped (condensed lists)"]
+
+    def test_labels_alone_cannot_be_condensed(self):
+        with pytest.raises(ValueError, match="unjudged='drop' needs to know which documents nobody judged"):
+            gs.evaluate("mrr", gs.Judgments([1, 0], group=[2]), [1, 2], unjudged="drop")
+
+    def test_unknown_handling(self):
+        with pytest.raises(
+            ValueError, match=r"unjudged must be one of 'irrelevant', 'drop', got 'dropp'; did you mean"
+        ):
+            gs.evaluate("mrr", gs.Judgments([1, 0], group=[2]), [1, 2], unjudged="dropp")

@@ -14,7 +14,7 @@ from .evaluation.evaluator import Evaluation, Evaluator, evaluate
 from .evaluation.explanation import explain
 from .evaluation.runs import evaluate_run
 from .judgments import Judgments
-from .metrics import AP, CG, DCG, ERR, NDCG, RBP, RR, Hit, Metric, Precision, Recall, parse_metrics
+from .metrics import AP, CG, DCG, ERR, NDCG, RBP, RR, Hit, Judged, Metric, Precision, Recall, parse_metrics
 
 if TYPE_CHECKING:
     from . import comparison as comparison
@@ -43,6 +43,7 @@ __all__ = [
     "Experiment",
     "ExperimentResult",
     "Hit",
+    "Judged",
     "Judgments",
     "Metric",
     "Precision",

@@ -9,6 +9,7 @@ import numpy as np
 from ._common.cached import cached_property
 from .comparison.attribution import Attribution, attribute
 from .comparison.contradictions import contradictory_queries
+from .comparison.holes import Holes, find_holes
 from .comparison.inputs import check_level, check_rope, check_seed, natural_key
 from .comparison.pairs import leaderboard_table, pairs_table
 from .comparison.rankings import Rankings
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from ._common.typing import Floats
-    from .judgments import Judgments
+    from .judgments import Judgments, Unjudged
     from .report.plots import Plots
 
 DEFAULT_METRICS = ("ndcg_linear@10", "ndcg_exp@10", "ndcg_jk@10", "map", "mrr")
@@ -46,6 +47,7 @@ def compare(
     rope: float = 0.0,
     draws: int = 10_000,
     seed: int = 0,
+    unjudged: Unjudged = "irrelevant",
 ) -> Comparison:
     """Compare models on the same judgments.
 
@@ -68,6 +70,9 @@ def compare(
         The two between which disagreement is looked for; by default the first two of `metrics`.
     alpha, rope, draws, seed
         See `Verdict.from_values`.
+    unjudged : {"irrelevant", "drop"}
+        Where the judgments know documents that nobody judged: they have label 0, or condensed lists are compared, from
+        which they are dropped (Sakai 2007). Either way `Comparison.holes` says how many each model has.
 
     Returns
     -------
@@ -94,7 +99,8 @@ def compare(
     """
     check_judgments("compare(models, judgments)", judgments, models=models, metrics=metrics)
     chosen = parse_metrics(DEFAULT_METRICS if metrics is None else metrics, convention=convention)
-    evaluator = Evaluator(chosen, judgments, n_jobs)
+    leading = chosen[:2] if primary is None else parse_metrics(primary, convention=convention)
+    evaluator = Evaluator(chosen, judgments, n_jobs, unjudged=unjudged)
     weights = shared_weights(chosen, judgments)
     scores = read_predictions(models, judgments.documents, features)
     values = np.empty((len(chosen), judgments.queries, len(scores)))
@@ -106,12 +112,17 @@ def compare(
     counted = ~np.isnan(values).any(axis=(0, 2))  # queries that a metric skips have no value under it
     if not counted.any():
         raise ValueError("no query has a value under every metric: all are skipped for want of relevant documents")
+    holes = find_holes(judgments, scores, leading, unjudged)
+    if unjudged == "drop":
+        judgments, kept = judgments.condensed
+        scores = {name: evaluator.judgments.by_query(predicted)[kept] for name, predicted in scores.items()}
     return Comparison(
         {str(metric): table[counted] for metric, table in zip(chosen, values, strict=True)},
         list(scores),
         weights=None if weights is None else weights[counted],
-        primary=None if primary is None else [str(metric) for metric in parse_metrics(primary, convention=convention)],
+        primary=None if primary is None else [str(metric) for metric in leading],
         rankings=Rankings(judgments, scores, np.asarray(counted), weights),
+        holes=holes,
         alpha=alpha,
         rope=rope,
         draws=draws,
@@ -123,11 +134,15 @@ def compare_runs(
     runs: Mapping[str, Any],
     qrels: Any,
     metrics: MetricLike | Iterable[MetricLike] | None = None,
+    *,
+    unjudged: Unjudged = "irrelevant",
     **options: Any,
 ) -> Comparison:
     """Compare TREC runs on the same qrels.
 
-    All judged queries count, also those for which a run retrieved nothing.
+    All judged queries count, also those for which a run retrieved nothing; `Comparison.notes` says which. A run that
+    returns documents nobody judged loses by them: how many there are stands in leaderboard and verdict, and a flag says
+    where the models in question differ in it.
 
     Parameters
     ----------
@@ -137,6 +152,10 @@ def compare_runs(
         See `gainsay.evaluate_run`. Negative grades count as 0.
     metrics, options
         As in `compare`.
+    unjudged : {"irrelevant", "drop"}
+        Retrieved documents that are not in the qrels have label 0, or are dropped from every run before documents are
+        ranked (condensed lists; Sakai 2007). Compare both: the first is hard on a run that returns new documents, the
+        second flatters it (Sakai 2008).
 
     Returns
     -------
@@ -155,8 +174,10 @@ def compare_runs(
     >>> gs.compare_runs(runs, qrels, ["ndcg_linear@2", "mrr"]).winners
     {'ndcg_linear@2': 'first', 'mrr': 'first'}
     """
-    judgments, scores = align_runs(runs, qrels)
-    return compare(scores, judgments, metrics, **options)
+    judgments, scores, coverage = align_runs(runs, qrels, unjudged=unjudged)
+    comparison = compare(scores, judgments, metrics, unjudged=unjudged, **options)
+    comparison.notes = tuple(f"{name}: {note}" for name, about in coverage.items() for note in about.queries)
+    return comparison
 
 
 class Comparison:
@@ -180,6 +201,10 @@ class Comparison:
         A sentence for each model that should be compared and is not; reports show them.
     alpha, rope, draws, seed
         See `Verdict.from_values`.
+    holes : Holes, optional
+        How much of what each model retrieved was judged, and what became of the rest.
+    notes : sequence of str, optional
+        Queries that only the runs or only the judgments have, and what became of them; reports show them.
     """
 
     def __init__(
@@ -196,6 +221,8 @@ class Comparison:
         rope: float = 0.0,
         draws: int = 10_000,
         seed: int = 0,
+        holes: Holes | None = None,
+        notes: Sequence[str] = (),
     ) -> None:
         self.values = dict(values)
         self.models = tuple(models)
@@ -205,6 +232,8 @@ class Comparison:
         self.rankings = rankings
         self.curves = curves
         self.missing = tuple(missing)
+        self.holes = holes
+        self.notes = tuple(notes)
         self.alpha, self.rope = check_level(alpha), check_rope(rope)
         self.seed, self.draws = check_seed(seed, draws, self.alpha)
 
@@ -218,7 +247,8 @@ class Comparison:
         """One row per model, best under the first metric first.
 
         For each metric M: `M` (weighted mean over queries), `M rank` (1 is best; equal means share a rank), and
-        `M lower`, `M upper`, simultaneous confidence intervals of the means of all models.
+        `M lower`, `M upper`, simultaneous confidence intervals of the means of all models. Of runs also the shares of
+        `holes`, under their names.
         """
         import pandas as pd
 
@@ -228,7 +258,20 @@ class Comparison:
         for metric, part in table.set_index("model").groupby("metric", sort=False):
             for field, suffix in (("mean", ""), ("rank", " rank"), ("lower", " lower"), ("upper", " upper")):
                 columns[f"{metric}{suffix}"] = part.loc[order, field]
+        for name, shares in self.shown_shares.items():
+            columns[name] = pd.Series(shares).loc[order]
         return pd.DataFrame(columns).rename_axis("model")
+
+    @property
+    def shown_shares(self) -> dict[str, dict[str, float]]:
+        """The shares of judged documents by name and model that are not among the compared metrics anyhow."""
+        shares = {} if self.holes is None else self.holes.shares
+        return {name: by_model for name, by_model in shares.items() if name not in self.values}
+
+    @property
+    def condensed(self) -> str:
+        """What to add to the heading of a table where unjudged documents were dropped."""
+        return "" if self.holes is None or self.holes.handling != "drop" else "; unjudged documents dropped"
 
     @cached_property
     def winners(self) -> dict[str, str]:
@@ -265,7 +308,7 @@ class Comparison:
             draws=self.draws,
             seed=self.seed,
             metric_names=(first, second),
-        )
+        ).with_holes(self.holes)
 
     def attribution(
         self,
@@ -358,6 +401,8 @@ class Comparison:
             "queries": self.query_count,
             "leaderboard": self.leaderboard.to_dict("index"),
             "winners": self.winners,
+            "holes": None if self.holes is None else self.holes.to_dict(),
+            "notes": list(self.notes),
         }
         if self.primary is not None:
             content |= {"pairs": self.pairs.to_dict("records"), "verdict": self.verdict.to_dict()}
@@ -372,7 +417,7 @@ class Comparison:
         from ._common.words import count
 
         size = f"{count(len(self.models), 'model')}, {count(self.query_count, 'query')}"
-        return f"Comparison({size}, metrics {', '.join(self.metrics)})"
+        return f"Comparison({size}, metrics {', '.join(self.metrics)}{self.condensed})"
 
     def _repr_html_(self) -> str:
         from .report.notebook import comparison_html

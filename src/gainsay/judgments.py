@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import copy
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from ._common.typing import Bools, Codes, Floats, Integers
 
 NegativeLabels = Literal["refuse", "allow", "zero"]
+Unjudged = Literal["irrelevant", "drop"]
 
 
 def check_negative_labels(choice: str) -> None:
@@ -48,9 +50,15 @@ class Judgments:
     negative_labels : {"refuse", "allow", "zero"}
         What to do with labels below 0: refuse them with an error, keep them (then only linear gain is possible and
         NDCG may leave [0, 1]), or count them as 0 as trec_eval does.
+    judged : array-like of bool, shape (documents,), optional
+        False where nobody judged the document, so that its label (0 or NaN) says nothing. Such a document has label 0
+        for every metric but `Judged`, which tells how many there are, unless `unjudged="drop"` takes it out of the
+        ranking. Without `judged` every document was judged.
 
     Attributes
     ----------
+    judged : ndarray of bool, shape (documents,), or None
+        Which documents were judged, in the order of the labels; None where that was not said.
     sizes : ndarray of int64, shape (queries,)
         Documents per query.
     query_ids : ndarray, shape (queries,)
@@ -71,6 +79,8 @@ class Judgments:
     Judgments(queries=2, documents=5, labels 0 to 3)
     >>> gs.Judgments([3, 0, 1, 2, 0], qid=["a", "b", "a", "b", "a"]).sizes
     array([3, 2])
+    >>> gs.Judgments([3, float("nan"), 1], group=[3], judged=[True, False, True])
+    Judgments(queries=1, documents=3, 1 of them unjudged, labels 0 to 3)
     """
 
     def __init__(
@@ -81,17 +91,21 @@ class Judgments:
         qid: Any = None,
         weight: Any = None,
         negative_labels: NegativeLabels = "refuse",
+        judged: Any = None,
     ) -> None:
         check_negative_labels(negative_labels)
         values = numbers("labels", labels)
         if len(values) == 0:
             raise ValueError("labels is empty: there is no document to judge")
         self.sizes, self.query_ids, self._rows = _grouping(len(values), group, qid)
+        self.judged = None if judged is None else self._checked_judged(judged, values)
+        if self.judged is not None:
+            values = np.where(self.judged, values, values.dtype.type(0))
         values = self._checked_labels(values, negative_labels)
         self.levels, codes = _levels_and_codes(values)
         self._flat_codes = codes if self._rows is None else codes[self._rows]
         self.weights, self._document_weights = self._checked_weights(weight)
-        for array in (self.sizes, self.query_ids, self.weights, self.levels, self._flat_codes):
+        for array in (self.sizes, self.query_ids, self.weights, self.levels, self._flat_codes, self.judged):
             if array is not None:
                 array.flags.writeable = False
 
@@ -104,6 +118,7 @@ class Judgments:
         *,
         weight: str | None = None,
         negative_labels: NegativeLabels = "refuse",
+        judged: str | None = None,
     ) -> Judgments:
         """Return the judgments that stand in columns of a DataFrame (pandas, polars or pyarrow), one row per document.
 
@@ -113,8 +128,9 @@ class Judgments:
         ----------
         frame : DataFrame
             One row per document; the rows of a query need not be contiguous.
-        label, query, weight : str
-            Names of the columns; without `weight` all queries count the same.
+        label, query, weight, judged : str
+            Names of the columns. Without `weight` all queries count the same, without `judged` every document was
+            judged.
         negative_labels : {"refuse", "allow", "zero"}
             See `Judgments`.
 
@@ -134,7 +150,7 @@ class Judgments:
         if isinstance(frame, Mapping) or not hasattr(frame, "columns"):
             raise TypeError(f"frame must be a DataFrame of pandas, polars or pyarrow, got {type(frame).__name__}")
         known = list(map(str, getattr(frame, "column_names", frame.columns)))
-        for role, name in (("label", label), ("query", query), ("weight", weight)):
+        for role, name in (("label", label), ("query", query), ("weight", weight), ("judged", judged)):
             if name is not None and name not in known:
                 raise ValueError(
                     f"the frame has no column {name!r} for {role}={nearest(name, known)} (it has {', '.join(known)})"
@@ -144,6 +160,7 @@ class Judgments:
             qid=frame[query],
             weight=None if weight is None else frame[weight],
             negative_labels=negative_labels,
+            judged=None if judged is None else frame[judged],
         )
 
     @property
@@ -153,8 +170,13 @@ class Judgments:
 
     @property
     def documents(self) -> int:
-        """Number of judged documents."""
+        """Number of documents, those that nobody judged included."""
         return len(self._flat_codes)
+
+    @property
+    def unjudged(self) -> int:
+        """Number of documents that nobody judged."""
+        return 0 if self.judged is None else self.documents - int(self.judged.sum())
 
     @property
     def labels(self) -> Floats:
@@ -176,13 +198,49 @@ class Judgments:
         """Where each document stands when all queries are ranked side by side."""
         return Layout(self.sizes, self._flat_codes, len(self.levels))
 
+    @cached_property
+    def whether_judged(self) -> Judgments | None:
+        """The same documents, those of a query together, with label 1 where judged and 0 where not; None if unknown."""
+        if self.judged is None:
+            return None
+        return Judgments(self.by_query(self.judged), group=self.sizes)
+
+    @cached_property
+    def condensed(self) -> tuple[Judgments, Bools]:
+        """The same queries with their judged documents only, and which of all documents, by query, these are.
+
+        A query without judged documents stays, without documents.
+
+        Raises
+        ------
+        ValueError
+            Where it was not said which documents were judged.
+        """
+        if self.judged is None:
+            raise ValueError(
+                "unjudged='drop' needs to know which documents nobody judged, and labels alone do not say so: "
+                "take evaluate_run or compare_runs, or pass judged= with the labels"
+            )
+        kept = self.by_query(self.judged)
+        condensed = copy(self)
+        for name in ("layout", "whether_judged", "condensed"):
+            condensed.__dict__.pop(name, None)
+        condensed.sizes = np.bincount(self._query_of_document()[kept], minlength=self.queries)
+        condensed.judged = condensed._rows = condensed._document_weights = None
+        left = self._flat_codes[kept]
+        there = np.unique(left)
+        condensed.levels = self.levels[there]
+        condensed._flat_codes = np.searchsorted(there, left).astype(_narrow(there))
+        return condensed, kept
+
     def __len__(self) -> int:
         return self.queries
 
     def __repr__(self) -> str:
         weighted = ", weighted" if self.weights is not None else ""
+        holes = f"{self.unjudged} of them unjudged, " if self.unjudged else ""
         return (
-            f"Judgments(queries={self.queries}, documents={self.documents}, "
+            f"Judgments(queries={self.queries}, documents={self.documents}, {holes}"
             f"labels {self.levels[0]:g} to {self.levels[-1]:g}{weighted})"
         )
 
@@ -225,7 +283,8 @@ class Judgments:
         bad = ~np.isfinite(values)
         if bad.any():
             raise ValueError(
-                f"labels must be finite: {self._count_and_place(bad, values)}; drop or judge these documents"
+                f"labels must be finite: {self._count_and_place(bad, values)}; drop or judge these documents, "
+                "or pass judged= with False for them"
             )
         negative = values < 0
         if not negative.any():
@@ -238,6 +297,27 @@ class Judgments:
                 "or negative_labels='allow' to let them lower a linear-gain metric"
             )
         return np.where(negative, 0, values) if negative_labels == "zero" else values
+
+    def _checked_judged(self, judged: Any, labels: np.ndarray[Any, Any]) -> Bools:
+        """Return which documents were judged; raise where a label speaks of one that was not."""
+        given = vector("judged", judged)
+        if len(given) != len(labels):
+            raise ValueError(
+                f"judged has {len(given)} entries but there are {len(labels)} labels; give one per document"
+            )
+        if given.dtype.kind == "O" and all(isinstance(value, bool | np.bool_) for value in given):
+            given = given.astype(bool)
+        if given.dtype.kind != "b":
+            raise TypeError(f"judged must be True or False for each document, got an array of {given.dtype}")
+        if not given.any():
+            raise ValueError("judged is False for every document: there is nothing to evaluate by")
+        said = ~given & ~np.isnan(labels) & (labels != 0)
+        if said.any():
+            raise ValueError(
+                f"labels of documents that nobody judged must be 0 or NaN: {self._count_and_place(said, labels)}; "
+                "pass judged=True for documents that were judged"
+            )
+        return given.copy()
 
     def _checked_weights(self, weight: Any) -> tuple[Floats | None, Floats | None]:
         """Return the weights of queries and, where they were given, of documents, those of a query together."""

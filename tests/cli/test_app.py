@@ -101,6 +101,27 @@ class TestCompare:
                 expected, rel=1e-12
             )
 
+    def test_condensed_runs(self, tmp_path):
+        (tmp_path / "qrels").write_text("1 0 a 1\n1 0 b 0\n2 0 a 1\n")
+        (tmp_path / "first").write_text("1 Q0 new 1 2.0 t\n1 Q0 a 2 1.0 t\n2 Q0 a 1 1.0 t\n")
+        (tmp_path / "second").write_text("1 Q0 b 1 2.0 t\n1 Q0 a 2 1.0 t\n")
+        arguments = ("compare", "--qrels", tmp_path / "qrels", tmp_path / "first", tmp_path / "second")
+        metrics = ("-m", "ndcg_linear@10", "-m", "mrr")
+        board = outcome(*arguments, *metrics)["leaderboard"]
+        assert (board["first"]["mrr"], board["first"]["judged@10"]) == (0.75, 0.75)
+        found = outcome(*arguments, *metrics, "--unjudged", "drop")
+        assert (found["leaderboard"]["first"]["mrr"], found["holes"]["handling"]) == (1.0, "drop")
+        said = run(*arguments, *metrics, "--unjudged", "drop").stdout
+        assert "Leaderboard: mean over 2 queries, rank in brackets; unjudged documents dropped" in said
+        assert "second: judged queries without results: 1 ('2'), counted, with nothing retrieved" in said
+
+    def test_labels_cannot_be_condensed(self, letor, scores, tmp_path):
+        path = tmp_path / "a.txt"
+        np.savetxt(path, next(iter(scores.values())))
+        result = run("compare", "--data", letor, path, "--unjudged", "drop")
+        assert result.exit_code == 1
+        assert "unjudged='drop' needs to know which documents nobody judged" in result.stderr
+
     def test_a_report(self, letor, scores, tmp_path):
         np.save(tmp_path / "a.npy", scores["a"])
         np.save(tmp_path / "b.npy", scores["b"])
@@ -219,6 +240,27 @@ class TestScore:
         assert "0.5000" in result.stdout
         assert "Mean over 1 query\n" in result.stdout
         assert "0.2500" in run("score", tmp_path / "run", tmp_path / "qrels", "-m", "mrr", "-c").stdout
+
+    def test_unjudged_documents(self, tmp_path):
+        (tmp_path / "run").write_text("1 Q0 x 1 3.0 t\n1 Q0 a 2 2.0 t\n3 Q0 a 1 1.0 t\n")
+        (tmp_path / "qrels").write_text("1 0 a 1\n2 0 b 1\n")
+        arguments = ("score", tmp_path / "run", tmp_path / "qrels", "-m", "mrr", "-m", "judged@10")
+        found = outcome(*arguments, "-q")
+        assert found["mean"] == {"mrr": 0.5, "judged@10": 0.5}
+        assert found["per_query"] == {"1": {"mrr": 0.5, "judged@10": 0.5}}
+        found = outcome(*arguments, "--unjudged", "drop")
+        assert found["mean"] == {"mrr": 1.0, "judged@10": 0.5}
+        assert found["coverage"] == {
+            "retrieved": 2, "unjudged": 1, "handling": "drop", "not_retrieved": ["2"], "not_judged": ["3"],
+            "missing": "skip",
+        }  # fmt: skip
+        said = run(*arguments, "--unjudged", "drop").stdout
+        assert "unjudged: 1 of 2 retrieved documents, dropped (condensed lists)" in said
+        assert "judged queries without results: 1 ('2'), left out" in said
+        assert "queries of the run without judgments: 1 ('3'), left out" in said
+        result = run(*arguments, "--unjudged", "keep")
+        assert result.exit_code == 1
+        assert "unjudged must be one of 'irrelevant', 'drop', got 'keep'" in result.stderr
 
 
 class TestExplain:

@@ -32,7 +32,8 @@ def test_repr_counts_models_and_queries_and_names_metrics(judgments, models):
 def test_as_a_dict_two_metrics_have_pairs_and_a_verdict(judgments, models):
     found = gs.compare(models, judgments, ["ndcg_linear@5", "ndcg_exp@5"])
     content = found.to_dict()
-    assert list(content) == ["models", "metrics", "queries", "leaderboard", "winners", "pairs", "verdict"]
+    expected = ["models", "metrics", "queries", "leaderboard", "winners", "holes", "notes", "pairs", "verdict"]
+    assert list(content) == expected
     assert content["models"] == sorted(models)
     assert content["metrics"] == ["ndcg_linear@5", "ndcg_exp@5"]
     assert content["queries"] == found.query_count
@@ -45,7 +46,7 @@ def test_as_a_dict_two_metrics_have_pairs_and_a_verdict(judgments, models):
 
 def test_as_a_dict_one_metric_has_neither(judgments, models):
     found = gs.compare(models, judgments, "mrr").to_dict()
-    assert list(found) == ["models", "metrics", "queries", "leaderboard", "winners"]
+    assert list(found) == ["models", "metrics", "queries", "leaderboard", "winners", "holes", "notes"]
 
 
 def test_defaults_are_those_of_the_verdict():

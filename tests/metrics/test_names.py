@@ -56,6 +56,7 @@ any_metric = st.one_of(
     st.builds(gs.Recall, **binary),
     st.builds(gs.Hit, **binary),
     st.builds(gs.RBP, p=st.floats(1e-9, 1 - 1e-9), gain=st.sampled_from(["binary", "graded"]), **binary),
+    st.builds(gs.Judged, **common),
     st.builds(gs.ERR, max_label=st.floats(0, 1023), **common),
 )
 
@@ -78,6 +79,8 @@ NAMED = {
     "mrr(min_label=2)@10": gs.RR(min_label=2, k=10),
     "precision@5": gs.Precision(k=5),
     "recall@100": gs.Recall(k=100),
+    "judged@10": gs.Judged(k=10),
+    "judged(ties=order,empty=skip)": gs.Judged(ties="order", empty="skip"),
     "hit(empty=skip)@1": gs.Hit(empty="skip", k=1),
     "rbp": gs.RBP(p=0.8),
     "rbp(p=0.95,gain=graded)": gs.RBP(p=0.95, gain="graded"),

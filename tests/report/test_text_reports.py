@@ -93,6 +93,7 @@ class TestJson:
         single = json.loads(make(4, metrics=("map",)).to_json())
         assert [key for key, value in single.items() if value is None] == [
             "primary",
+            "holes",
             "verdict",
             "pairs",
             "why",

@@ -37,6 +37,12 @@ Metrics = Annotated[
         "--metric", "-m", help="A metric such as ndcg_exp@10; may be given several times.", show_default=False
     ),
 ]
+Unjudged = Annotated[
+    str,
+    typer.Option(
+        help="Retrieved documents that are not in the qrels: 'irrelevant', or 'drop' them first (condensed lists)."
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 ExistingFile = typer.Argument(exists=True, dir_okay=False)
 
@@ -92,7 +98,8 @@ def score(
     metric: Metrics = None,
     convention: Annotated[str | None, typer.Option(help="Read metrics as this library does, e.g. trec_eval.")] = None,
     per_query: Annotated[bool, typer.Option("--per-query", "-q", help="Print each query too.")] = False,
-    complete: Annotated[bool, typer.Option("--complete", "-c", help="Queries missing from the run count 0.")] = False,
+    complete: Annotated[bool, typer.Option("--complete", "-c", help="Count queries missing from the run too.")] = False,
+    unjudged: Unjudged = "irrelevant",
     as_json: AsJson = False,
 ) -> None:
     """Score a TREC run against qrels, like trec_eval."""
@@ -100,6 +107,7 @@ def score(
         from .._common.words import count
         from ..evaluation.runs import evaluate_run
         from ..harness import DEFAULT_METRICS
+        from ..report.names import printable
         from ..report.text import frame_table, values_table
 
         result = evaluate_run(
@@ -108,9 +116,12 @@ def score(
             qrels,
             convention=convention,
             missing="zero" if complete else "skip",
+            unjudged=unjudged,  # type: ignore[arg-type]  # checked there
         )
+        assert result.coverage is not None
         if as_json:
             content: dict[str, Any] = {"queries": result.judgments.queries, "mean": result.mean}
+            content["coverage"] = result.coverage.to_dict()
             if per_query:
                 content["per_query"] = result.frame().to_dict("index")
             _print_json(content)
@@ -119,6 +130,8 @@ def score(
         if per_query:
             console.print(frame_table("By query", result.frame()))
         console.print(values_table(f"Mean over {count(result.judgments.queries, 'query')}", result.mean))
+        for note in result.coverage.sentences:
+            console.print(printable(note), markup=False, soft_wrap=True)
 
 
 @app.command()
@@ -188,36 +201,35 @@ def compare(
     alpha: Annotated[float, typer.Option(help="Level of the tests.")] = 0.05,
     rope: Annotated[float, typer.Option(help="A difference up to this does not matter to you.")] = 0.0,
     seed: Annotated[int, typer.Option(help="Seed of the draws.")] = 0,
+    unjudged: Unjudged = "irrelevant",
     html: Annotated[Path | None, typer.Option(help="Write the report to this HTML file.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Compare models on the same judgments: who is best under which metric, and is a disagreement real."""
     with _errors():
         from ..harness import compare as compared
-        from .inputs import from_data, from_runs, from_table, read_data
+        from ..harness import compare_runs
+        from .inputs import from_data, from_table, named_files, read_data
 
+        options: Any = {"alpha": alpha, "rope": rope, "seed": seed, "unjudged": unjudged}
         if sum(source is not None for source in (data, qrels, table)) != 1:
             raise ValueError("give the judgments as one of --data, --qrels and --table")
         if table is not None:
             if models:
                 raise ValueError(f"with --table the models are its columns (--score names them), got {models[0]!r} too")
-            judged = from_table(table, label, query, score or [])
+            judged: Any = from_table(table, label, query, score or [])
         elif not models:
             raise ValueError("name at least one model, as NAME=FILE")
         elif qrels is not None:
-            judged = from_runs(qrels, models)
+            judged = None
         else:
             assert data is not None
             judged = from_data(read_data(data, features), models)
-        comparison = compared(
-            judged.models,
-            judged.judgments,
-            metric,
-            features=judged.features,
-            alpha=alpha,
-            rope=rope,
-            seed=seed,
-        )
+        if judged is None:
+            runs = {name: source.path for name, source in named_files(models or []).items()}
+            comparison = compare_runs(runs, qrels, metric, **options)
+        else:
+            comparison = compared(judged.models, judged.judgments, metric, features=judged.features, **options)
         if as_json:
             _print_json(comparison.to_dict())
         else:
@@ -243,6 +255,11 @@ def _show(console: Console, comparison: Any, *further: Any) -> None:
     if comparison.primary is not None and len(comparison.models) > 1:
         text = printable(comparison.verdict.text)
         console.print(text, markup=False, soft_wrap=not sys.stdout.isatty())
+    elif comparison.holes is not None:
+        text = printable(" ".join(comparison.holes.text(comparison.models)))
+        console.print(text, markup=False, soft_wrap=not sys.stdout.isatty())
+    for note in comparison.notes:
+        console.print(printable(note), markup=False, soft_wrap=True)
 
 
 @app.command()

@@ -115,14 +115,6 @@ def _loaded(path: Path, booster: Any, error: type[Exception]) -> Any:
         raise ValueError(f"{path}: no model of {booster.__module__.partition('.')[0]} ({first})") from None
 
 
-def from_runs(qrels: Path, sources: list[str]) -> Judged:
-    """Return judgments of all judged and all retrieved documents, with -inf where a run did not retrieve one."""
-    from ..evaluation.runs import align_runs
-
-    judgments, scores = align_runs({name: source.path for name, source in named_files(sources).items()}, qrels)
-    return Judged(judgments, dict(scores))
-
-
 def from_table(path: Path, label: str, query: str, scores: list[str]) -> Judged:
     """Return judgments and scores from the columns of a CSV, TSV or Parquet file."""
     from ..data._text import one_line

@@ -29,7 +29,7 @@ class Flag:
     ----------
     code : str
         ``"one model"``, ``"few queries"``, ``"uneven weights"``, ``"tied winners"``, ``"identical models"``,
-        ``"ignored pairs"``, ``"thin pairs"`` or ``"lopsided pairs"``.
+        ``"ignored pairs"``, ``"thin pairs"``, ``"lopsided pairs"`` or ``"uneven judging"``.
     message : str
         One sentence, with numbers.
     models : tuple of str

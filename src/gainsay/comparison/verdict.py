@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from .bounds import detectable_lead, price_lower, regret_upper
 from .descriptions import best_probabilities, winners_differ
 from .flags import Flag, find_flags
+from .holes import Holes, uneven_judging
 from .inequalities import FEWEST, BestTest, two_step_test
 from .inputs import FloatArray, Panel, check_level, check_rope, check_seed, read_panel
 from .resampling import draw_noise, estimate
@@ -102,6 +103,8 @@ class Verdict:
         Reservations.
     alpha, rope, draws, seed : float, float, int, int
         As given.
+    holes : Holes or None
+        Of runs: how much of what each model retrieved was judged, and what became of the rest.
 
     Examples
     --------
@@ -146,6 +149,7 @@ class Verdict:
     rope: float
     draws: int
     seed: int
+    holes: Holes | None = None
 
     @classmethod
     def from_values(
@@ -196,6 +200,18 @@ class Verdict:
         return _decide(panel, names, level, width, draws, seed)
 
     @property
+    def in_question(self) -> tuple[str, ...]:
+        """The models that matter to the choice: who may be best under both metrics, the winners, the safe choice."""
+        chosen = {*self.common_best, *self.winners.values(), self.safe_choice}
+        return tuple(model for model in self.models if model in chosen)
+
+    def with_holes(self, holes: Holes | None) -> Verdict:
+        """Return the same verdict, which says how much of what the models retrieved was judged."""
+        if holes is None:
+            return self
+        return replace(self, holes=holes, flags=(*self.flags, *uneven_judging(holes, self.in_question)))
+
+    @property
     def text(self) -> str:
         """A paragraph for whoever has to choose, with numbers."""
         return paragraph(self)
@@ -228,7 +244,7 @@ def _plain(value: Any) -> Any:
         return {key: _plain(item) for key, item in value.items()}
     if isinstance(value, tuple):
         return [_plain(item) for item in value]
-    return value.to_dict() if isinstance(value, Flag) else value
+    return value.to_dict() if isinstance(value, Flag | Holes) else value
 
 
 def _two_names(metric_names: Sequence[str]) -> tuple[str, str]:

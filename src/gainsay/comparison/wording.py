@@ -41,7 +41,10 @@ def paragraph(verdict: Verdict) -> str:
             "unresolved": _unresolved,
         }
         opening = writers[verdict.kind](verdict)
-    return " ".join([*opening, *_reservations(verdict), SAMPLE])
+    first = verdict.in_question
+    models = [*first, *(model for model in verdict.models if model not in first)]
+    judged = [] if verdict.holes is None else verdict.holes.text(models)
+    return " ".join([*opening, *judged, *_reservations(verdict), SAMPLE])
 
 
 def amount(value: float) -> str:

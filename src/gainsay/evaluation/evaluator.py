@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
@@ -12,8 +12,10 @@ from .._common.arrays import numbers
 from .._common.cached import cached_property
 from .._common.checks import check_whole
 from .._common.cpus import cpus
-from ..judgments import Judgments
+from ..judgments import Judgments, Unjudged
+from ..metrics.base import choice
 from ..metrics.names import MetricLike, parse_metrics
+from .coverage import BECAME, Coverage
 from .plan import groups_of
 
 if TYPE_CHECKING:
@@ -65,6 +67,9 @@ class Evaluator:
         Threads; by default the CPUs that the process may use.
     convention : str, optional
         Read metric names as this library does; see `parse_metrics`.
+    unjudged : {"irrelevant", "drop"}
+        What becomes of documents that nobody judged (see `Judgments`): they have label 0, or are taken out of the
+        rankings, which leaves condensed lists (Sakai 2007). `Judged` always looks at the rankings as they were.
 
     Raises
     ------
@@ -88,14 +93,17 @@ class Evaluator:
         n_jobs: int | None = None,
         *,
         convention: str | None = None,
+        unjudged: Unjudged = "irrelevant",
     ) -> None:
         check_judgments("Evaluator(metrics, judgments)", judgments, metrics=metrics)
         check_threads(n_jobs)
+        choice("unjudged", unjudged, get_args(Unjudged))
         self.judgments = judgments
+        self.unjudged = unjudged
         self.metrics = parse_metrics(metrics, convention=convention)
         self.names = tuple(str(metric) for metric in self.metrics)
         self._threads = n_jobs if n_jobs is not None else cpus()
-        self._groups = groups_of(self.metrics, judgments)
+        self._groups = groups_of(self.metrics, judgments, unjudged)
 
     def __call__(self, scores: Any) -> Evaluation:
         """Evaluate one score per document, in the order of the labels.
@@ -109,13 +117,14 @@ class Evaluator:
             in which row and of which query.
         """
         values, lowest = self._checked(scores)
-        found = [group.evaluate(self.judgments, values, lowest, self._threads) for group in self._groups]
+        found = [group.evaluate(values, lowest, self._threads) for group in self._groups]
         if self._groups[0].columns == list(range(len(self.metrics))):
-            return Evaluation(self.metrics, self.judgments, found[0])  # a copy is slow where queries are short and many
-        per_query = np.empty((self.judgments.queries, len(self.metrics)))
-        for group, part in zip(self._groups, found, strict=True):
-            per_query[:, group.columns] = part
-        return Evaluation(self.metrics, self.judgments, per_query)
+            per_query = found[0]  # a copy is slow where queries are short and many
+        else:
+            per_query = np.empty((self.judgments.queries, len(self.metrics)))
+            for group, part in zip(self._groups, found, strict=True):
+                per_query[:, group.columns] = part
+        return Evaluation(self.metrics, self.judgments, per_query, self.unjudged)
 
     def _checked(self, scores: Any) -> tuple[np.ndarray[Any, Any], float]:
         """Return the scores, documents of a query together, and the lowest of them."""
@@ -149,11 +158,17 @@ class Evaluation:
         On what.
     per_query : ndarray of float64, shape (queries, metrics)
         The value of each query; NaN where the metric skips queries without relevant documents.
+    unjudged : {"irrelevant", "drop"}
+        What became of documents that nobody judged.
+    coverage : Coverage or None
+        Of a run: how much of it the qrels judge, and which queries only one of them has.
     """
 
     metrics: tuple[Metric, ...]
     judgments: Judgments
     per_query: Floats = field(repr=False)
+    unjudged: Unjudged = "irrelevant"
+    coverage: Coverage | None = field(default=None, repr=False)
 
     @cached_property
     def mean(self) -> dict[str, float]:
@@ -162,6 +177,16 @@ class Evaluation:
             str(metric): _mean(metric, self.judgments, self.per_query[:, column])
             for column, metric in enumerate(self.metrics)
         }
+
+    @property
+    def notes(self) -> list[str]:
+        """What was assumed or left out, in words."""
+        if self.coverage is not None:
+            return self.coverage.sentences
+        if not self.judgments.unjudged:
+            return []
+        size = f"{self.judgments.unjudged:,} of {self.judgments.documents:,} documents"
+        return [f"unjudged: {size}, {BECAME[self.unjudged]}"]
 
     def frame(self) -> pd.DataFrame:
         """Return the values by query as a DataFrame: one row per query, one column per metric."""
@@ -175,7 +200,8 @@ class Evaluation:
 
         width = max(len(name) for name in self.mean)
         lines = "\n".join(f"  {name:<{width}}  {value:.6f}" for name, value in self.mean.items())
-        return f"Evaluation of {count(self.judgments.queries, 'query')}\n{lines}"
+        notes = "".join(f"\n  {note}" for note in self.notes)
+        return f"Evaluation of {count(self.judgments.queries, 'query')}\n{lines}{notes}"
 
     def _repr_html_(self) -> str:
         from html import escape
@@ -183,6 +209,7 @@ class Evaluation:
         from .._common.words import count
 
         size = f"{count(self.judgments.queries, 'query')}, {count(self.judgments.documents, 'document')}"
+        size = escape("; ".join([size, *self.notes]))
         rows = "".join(f"<tr><td>{escape(name)}</td><td>{value:.6f}</td></tr>" for name, value in self.mean.items())
         return (
             f"<table><caption>{size}</caption>"
@@ -197,6 +224,7 @@ def evaluate(
     *,
     convention: str | None = None,
     n_jobs: int | None = None,
+    unjudged: Unjudged = "irrelevant",
 ) -> Evaluation:
     """Evaluate one score per document under each metric.
 
@@ -212,6 +240,8 @@ def evaluate(
         Read metric names as this library does, ``"lightgbm"`` for example: see `parse_metrics`.
     n_jobs : int, optional
         Threads; by default the CPUs that the process may use.
+    unjudged : {"irrelevant", "drop"}
+        What becomes of documents that nobody judged; see `Evaluator`.
 
     Returns
     -------
@@ -236,7 +266,7 @@ def evaluate(
     0.86
     """
     check_judgments("evaluate(metrics, judgments, scores)", judgments, metrics=metrics, scores=scores)
-    return Evaluator(metrics, judgments, n_jobs, convention=convention)(scores)
+    return Evaluator(metrics, judgments, n_jobs, convention=convention, unjudged=unjudged)(scores)
 
 
 def weighted(metric: Metric, judgments: Judgments, values: Floats) -> tuple[Floats, Floats]:

@@ -15,8 +15,8 @@ from ..ranking.rows import RankedRows, first_ranks, rank_block
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from .._common.typing import Floats
-    from ..judgments import Judgments
+    from .._common.typing import Bools, Floats
+    from ..judgments import Judgments, Unjudged
     from ..metrics.base import Metric, Scores
     from ..ranking.layout import Block, Ties
 
@@ -68,18 +68,26 @@ class Family:
 
 @dataclass(frozen=True, eq=False)
 class Group:
-    """Metrics for which documents are ranked alike, and the columns of the result that their values go to."""
+    """Metrics for which documents are ranked alike, and the columns of the result that their values go to.
 
+    `kept` says which of all documents, by query, `judgments` holds; None where it holds all.
+    """
+
+    judgments: Judgments
+    kept: Bools | None
     ties: Ties
     scores: Scores
     families: list[Family] = field(default_factory=list)
     columns: list[int] = field(default_factory=list)
 
-    def evaluate(self, judgments: Judgments, scores: np.ndarray[Any, Any], lowest: float, threads: int) -> Floats:
+    def evaluate(self, scores: np.ndarray[Any, Any], lowest: float, threads: int) -> Floats:
         """Return the value of each query under each metric of the group, shape (queries, values).
 
         `scores` are one per document, documents of a query together, none of them NaN, and `lowest` is the lowest.
         """
+        judgments = self.judgments
+        if self.kept is not None:
+            scores = scores[self.kept]
         if self.scores == "float32":
             with np.errstate(over="ignore"):
                 scores, lowest = scores.astype(np.float32), float(np.float32(lowest))
@@ -161,17 +169,22 @@ def _shared_out(work: Callable[[S], T], blocks: Sequence[S], threads: int) -> li
         return [*share(), *(found for other in others for found in other.result())]
 
 
-def groups_of(metrics: Sequence[Metric], judgments: Judgments) -> list[Group]:
+def groups_of(metrics: Sequence[Metric], judgments: Judgments, unjudged: Unjudged = "irrelevant") -> list[Group]:
     """Bind metrics to judgments, grouped by how documents are ranked, then by what differs in the cutoff only."""
+    condensed, judged = judgments.condensed if unjudged == "drop" else (judgments, None)
     members: dict[Metric, list[int]] = {}
     for column, metric in enumerate(metrics):
         members.setdefault(metric.without_cutoff(), []).append(column)
-    groups: dict[tuple[Ties, Scores], Group] = {}
+    groups: dict[tuple[int, Ties, Scores], Group] = {}
     for metric, columns in members.items():
         cutoffs = [metrics[column].k for column in columns]
-        group = groups.setdefault((metric.ties, metric.scores), Group(metric.ties, metric.scores))
+        subject, kept = metrics[columns[0]].subject(judgments), None  # an error then says its cutoff
+        if subject is judgments:
+            subject, kept = condensed, judged
+        new = Group(subject, kept, metric.ties, metric.scores)
+        group = groups.setdefault((id(subject), metric.ties, metric.scores), new)
         place = slice(len(group.columns), len(group.columns) + len(columns))
-        group.families.append(Family(metric, metric.bind(judgments, cutoffs), cutoffs, place))
+        group.families.append(Family(metric, metric.bind(subject, cutoffs), cutoffs, place))
         group.columns.extend(columns)
     return list(groups.values())
 

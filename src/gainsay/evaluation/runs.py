@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
 from .._common.arrays import numbers
 from .._common.names import check_ids, check_name
-from ..judgments import Judgments, NegativeLabels
+from ..judgments import Judgments, NegativeLabels, Unjudged
 from ..metrics.base import choice
 from ..metrics.names import parse_metrics
+from .coverage import Coverage
 from .evaluator import Evaluation, Evaluator
 
 if TYPE_CHECKING:
@@ -44,12 +46,13 @@ def evaluate_run(
     missing: Literal["skip", "zero"] = "skip",
     negative_labels: NegativeLabels = "zero",
     n_jobs: int | None = None,
+    unjudged: Unjudged = "irrelevant",
 ) -> Evaluation:
     """Evaluate a run (what a system retrieved) against qrels (what was judged).
 
     Judged documents that were not retrieved count for the ideal, for the number of relevant documents and for recall;
-    retrieved documents that were not judged have label 0. Documents with equal scores stand by document id, descending
-    (trec_eval's order) where a metric says `ties=order`.
+    retrieved documents that were not judged have label 0, or are dropped. Documents with equal scores stand by document
+    id, descending (trec_eval's order) where a metric says `ties=order`.
 
     Parameters
     ----------
@@ -69,11 +72,16 @@ def evaluate_run(
         See `Judgments`; TREC marks spam by negative grades, which count as 0.
     n_jobs : int, optional
         Threads; by default the CPUs that the process may use.
+    unjudged : {"irrelevant", "drop"}
+        Retrieved documents that are not in the qrels: they have label 0, or are dropped before documents are ranked,
+        which leaves condensed lists (Sakai 2007; trec_eval -J, which drops documents of negative grade as well).
+        `judged@k` is always of the run as it was retrieved.
 
     Returns
     -------
     Evaluation
-        Queries in the order of the qrels; `.frame()` has their ids.
+        Queries in the order of the qrels; `.frame()` has their ids, `.coverage` says what nobody judged and which
+        queries only the run or only the qrels have.
 
     Raises
     ------
@@ -100,41 +108,81 @@ def evaluate_run(
             f"the qrels have {_some(judged['query'])}"
         )
     documents = _merged(queries, judged, retrieved)
-    judgments = Judgments(
-        documents["label"].to_numpy(), qid=documents["query"].to_numpy(), negative_labels=negative_labels
-    )
-    evaluator = Evaluator(parse_metrics(metrics, convention=convention), judgments, n_jobs)
-    return evaluator(documents["score"].to_numpy())
+    judgments = _judgments(documents, negative_labels)
+    evaluator = Evaluator(parse_metrics(metrics, convention=convention), judgments, n_jobs, unjudged=unjudged)
+    scores = documents["score"].to_numpy()
+    coverage = _coverage(judged, retrieved, judgments, scores, unjudged, missing)
+    return replace(evaluator(scores), coverage=coverage)
+
+
+class Aligned(NamedTuple):
+    """Runs on the same documents: judgments, and by run its scores and what qrels and run say of each other."""
+
+    judgments: Judgments
+    scores: dict[str, Floats]
+    coverage: dict[str, Coverage]
 
 
 def align_runs(
-    runs: Mapping[str, Any], qrels: Any, negative_labels: NegativeLabels = "zero"
-) -> tuple[Judgments, dict[str, Floats]]:
+    runs: Mapping[str, Any], qrels: Any, negative_labels: NegativeLabels = "zero", unjudged: Unjudged = "irrelevant"
+) -> Aligned:
     """Return judgments of all judged queries and the scores of each run on the same documents.
 
-    These are all that are judged or that a run retrieved; a run that did not retrieve one gives it -inf, and a document
-    that nobody judged has label 0. Documents stand by id, descending (trec_eval's order of ties).
+    These are all that are judged or that a run retrieved; a run that did not retrieve one gives it -inf. The judgments
+    know which documents nobody judged. Documents stand by id, descending (trec_eval's order of ties).
 
     Parameters
     ----------
     runs : mapping of name to run
         Runs as `evaluate_run` takes them.
-    qrels, negative_labels
+    qrels, negative_labels, unjudged
         See `evaluate_run`.
     """
-    table = _table("qrels", qrels, "label")
+    judged = table = _table("qrels", qrels, "label")
     queries = table["query"].drop_duplicates()
+    retrieved = {}
     for name, run in runs.items():
         check_name("the name of a run", str(name))
-        scores = _retrieved(f"run {name!r}", run).rename(columns={"score": f"score {name}"})
+        retrieved[name] = _retrieved(f"run {name!r}", run)
+        scores = retrieved[name].rename(columns={"score": f"score {name}"})
         table = table.merge(scores[scores["query"].isin(set(queries))], on=["query", "document"], how="outer")
-    table = table.assign(label=table["label"].fillna(0.0)).sort_values("document", ascending=False, kind="stable")
+    table = table.sort_values("document", ascending=False, kind="stable")
     number = {query: at for at, query in enumerate(queries)}
     table = table.sort_values("query", key=lambda ids: ids.map(number), kind="stable")
-    judgments = Judgments(
-        table["label"].to_numpy(), qid=table["query"].to_numpy(dtype=object), negative_labels=negative_labels
+    judgments = _judgments(table, negative_labels)
+    found = {name: table[f"score {name}"].fillna(-np.inf).to_numpy() for name in runs}
+    coverage = {
+        name: _coverage(judged, retrieved[name], judgments, scores, unjudged, "zero") for name, scores in found.items()
+    }
+    return Aligned(judgments, found, coverage)
+
+
+def _judgments(documents: pd.DataFrame, negative_labels: NegativeLabels) -> Judgments:
+    """Return the judgments of documents that are judged where they have a label."""
+    labels = documents["label"].to_numpy()
+    query = documents["query"].to_numpy(dtype=object)
+    return Judgments(labels, qid=query, negative_labels=negative_labels, judged=~np.isnan(labels))
+
+
+def _coverage(
+    judged: pd.DataFrame,
+    retrieved: pd.DataFrame,
+    judgments: Judgments,
+    scores: Floats,
+    unjudged: Unjudged,
+    missing: str,
+) -> Coverage:
+    """Return what qrels and a run, whose scores stand in the order of the judgments, say of each other."""
+    found = scores > -np.inf
+    known, asked = dict.fromkeys(judged["query"]), dict.fromkeys(retrieved["query"])
+    return Coverage(
+        retrieved=int(found.sum()),
+        unjudged=int((found & ~np.asarray(judgments.judged)).sum()),
+        handling=unjudged,
+        not_retrieved=tuple(query for query in known if query not in asked),
+        not_judged=tuple(query for query in asked if query not in known),
+        missing=missing,
     )
-    return judgments, {name: table[f"score {name}"].fillna(-np.inf).to_numpy() for name in runs}
 
 
 def _retrieved(name: str, run: Any, empty: bool = False) -> pd.DataFrame:
@@ -155,7 +203,7 @@ def _merged(queries: pd.Series, judged: pd.DataFrame, retrieved: pd.DataFrame) -
     number = {query: at for at, query in enumerate(queries)}
     both["number"] = both["query"].map(number)
     both = both[both["number"].notna()]
-    both = both.assign(label=both["label"].fillna(0.0), score=both["score"].fillna(-np.inf))
+    both = both.assign(score=both["score"].fillna(-np.inf))
     both = both.sort_values("document", ascending=False, kind="stable")  # code points sort as their UTF-8 bytes do
     return both.sort_values("number", kind="stable")
 

@@ -48,6 +48,7 @@ from typing import Any
 
 from ..data import RankingData, read_letor, read_lightgbm, simulate
 from ..data._text import one_line
+from ..metrics.judged import refuse_judged
 from ..metrics.names import parse_metrics
 from .candidates import Candidate, grid
 from .folds import k_folds
@@ -90,7 +91,7 @@ def read_toml(path: str | os.PathLike[str], directory: str | os.PathLike[str] | 
     for key in ("metrics", "primary"):
         with _prefixed(f"{source}: {key}: "):
             if getattr(table, key) is not None:
-                parse_metrics(getattr(table, key))
+                refuse_judged(parse_metrics(getattr(table, key)))
     kept = directory if directory is not None else source.parent / (table.directory or f"{source.stem}-run")
     arguments = {key: getattr(table, key) for key in _PASSED_ON}
     data = _data(source, table.data, table.seed)

@@ -15,6 +15,7 @@ from .._common.checks import check_whole
 from ..comparison.inputs import check_level, check_rope, check_seed
 from ..evaluation.evaluator import shared_weights
 from ..harness import DEFAULT_METRICS
+from ..metrics.judged import refuse_judged
 from ..metrics.names import MetricLike, parse_metrics
 from .candidates import Candidate, check_names
 from .collecting import collect, result_of
@@ -117,7 +118,9 @@ class Experiment:
         need_parquet()
         level = check_level(alpha)
         seed, draws = check_seed(seed, draws, level)
-        names = tuple(str(metric) for metric in parse_metrics(DEFAULT_METRICS if metrics is None else metrics))
+        chosen = parse_metrics(DEFAULT_METRICS if metrics is None else metrics)
+        refuse_judged(chosen)
+        names = tuple(map(str, chosen))
         resolved = [
             candidate.resolved(
                 num_boost_round=check_whole("num_boost_round", num_boost_round, 1),

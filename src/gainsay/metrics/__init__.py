@@ -5,6 +5,7 @@ from .base import Metric
 from .cascade import ERR, RBP
 from .conventions import CONVENTIONS
 from .dcg import CG, DCG, NDCG
+from .judged import Judged
 from .names import MetricLike, parse_metrics
 from .precision import Hit, Precision, Recall
 from .reciprocal_rank import RR
@@ -19,6 +20,7 @@ __all__ = [
     "RBP",
     "RR",
     "Hit",
+    "Judged",
     "Metric",
     "MetricLike",
     "Precision",

@@ -148,6 +148,10 @@ class Metric:
         """Return the metric over all ranks: what metrics of one family share."""
         return replace(self, k=None)
 
+    def subject(self, judgments: Judgments) -> Judgments:
+        """Return what the metric reads of judgments: the labels, for all metrics but `Judged`."""
+        return judgments
+
     def bind(self, judgments: Judgments, cutoffs: Sequence[int | None]) -> Facts:
         """Work out, once per data set, what does not depend on scores; raise where the labels do not suit."""
         raise NotImplementedError

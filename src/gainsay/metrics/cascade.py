@@ -82,6 +82,7 @@ class RBP(BinaryMetric):
         return GradedFacts(
             empty=(highest <= 0)[:, None],
             relevant=facts.relevant,
+            judged=facts.judged,
             code=facts.code,
             levels=facts.levels,
             table=table_of(np.maximum(levels, 0.0)),

@@ -12,13 +12,14 @@ from .base import Metric
 from .cascade import ERR, RBP
 from .conventions import Convention, convention_named
 from .dcg import CG, DCG, NDCG
+from .judged import Judged
 from .precision import Hit, Precision, Recall
 from .reciprocal_rank import RR
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-METRICS: tuple[type[Metric], ...] = (NDCG, DCG, CG, AP, RR, Precision, Recall, Hit, RBP, ERR)
+METRICS: tuple[type[Metric], ...] = (NDCG, DCG, CG, AP, RR, Precision, Recall, Hit, RBP, ERR, Judged)
 
 MetricLike = str | Metric
 """A metric or its name."""

@@ -55,7 +55,7 @@ class Precision(BinaryMetric):
 
     def score(self, rows: RankedRows, facts: RelevanceFacts, cutoffs: Sequence[int | None]) -> Floats:
         """Return precision at each cutoff."""
-        sizes = rows.sizes[:, None].astype(np.float64)
+        sizes = facts.judged[rows.queries, None].astype(np.float64)
         divisors = [sizes if k is None else np.minimum(sizes, k) if self._capped else k for k in cutoffs]
         precision: Floats = _hits(rows, facts, cutoffs) / np.hstack([np.broadcast_to(d, sizes.shape) for d in divisors])
         return precision

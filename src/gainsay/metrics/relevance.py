@@ -19,9 +19,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class RelevanceFacts(Facts):
-    """Relevant documents of each query, and the lowest label code that counts as relevant."""
+    """Relevant documents of each query, judged ones, and the lowest label code that counts as relevant."""
 
     relevant: Integers
+    judged: Integers
     code: int
     levels: int
 
@@ -57,10 +58,17 @@ class BinaryMetric(Metric):
 
     def bind(self, judgments: Judgments, cutoffs: Sequence[int | None]) -> RelevanceFacts:
         """Count the relevant documents of each query."""
+        if self.min_label <= 0 and judgments.unjudged:
+            raise ValueError(
+                f"{self} takes label 0 for relevant, and {judgments.unjudged} documents have it because nobody judged "
+                "them; pass unjudged='drop', or ask for judged@k"
+            )
         relevant = judgments.relevant(self.min_label)
+        marks = judgments.whether_judged if judgments.unjudged else None
         return RelevanceFacts(
             empty=(relevant == 0)[:, None],
             relevant=relevant,
+            judged=judgments.sizes if marks is None else marks.relevant(1.0),
             code=judgments.code_at_least(self.min_label),
             levels=len(judgments.levels),
         )

@@ -32,7 +32,7 @@ class RankedRows:
         Code of the label of the document at each rank (rank 1 is column 0); `blank_code(levels)` where no document
         was retrieved.
     sizes : ndarray of int64, shape (rows,)
-        Judged documents of each query, whether retrieved or not.
+        Documents of each query, whether retrieved or not.
     runs : TieRuns or None
         The runs of documents with equal scores over whose orders a metric is to average; None where every document has
         its rank.

@@ -120,7 +120,7 @@ def gather(comparison: Comparison, queries: int) -> Content:
         rounds=None if best is None else tables.best_rounds(best, comparison.verdict.metrics),
         torn=[] if best is None else _torn(comparison, best),
         method=words.method(comparison),
-        glossary=words.GLOSSARY,
+        glossary=words.glossary(comparison),
     )
 
 

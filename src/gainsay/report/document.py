@@ -7,6 +7,9 @@ are not finite (bounds from a single query) are null.
 - ``models``, ``metrics``: lists of names. ``primary``: the two metrics between which disagreement is looked for, or
   null where there is one metric.
 - ``missing``: list of sentences, one for each model that should be compared and is not.
+- ``holes``: object of ``shares`` (by metric judged@k and model), ``retrieved`` and ``unjudged`` (by model), and
+  ``handling``, or null where nothing is known of unjudged documents. ``notes``: list of sentences about queries that
+  only the runs or only the judgments have. A share that is no metric stands in ``leaderboard`` too, without rank.
 - ``queries``: how many. ``settings``: object of ``alpha``, ``rope``, ``draws``, ``seed``.
 - ``leaderboard``: object by model of, for each metric M, ``M``, ``M rank``, ``M lower``, ``M upper``.
 - ``winners``: object by metric.
@@ -75,6 +78,8 @@ def document(comparison: Comparison, queries: int = 50) -> dict[str, Any]:
         "metrics": list(comparison.metrics),
         "primary": None if comparison.primary is None else list(comparison.primary),
         "missing": list(comparison.missing),
+        "holes": None if comparison.holes is None else comparison.holes.to_dict(),
+        "notes": list(comparison.notes),
         "queries": comparison.query_count,
         "settings": {name: getattr(comparison, name) for name in ("alpha", "rope", "draws", "seed")},
         "leaderboard": comparison.leaderboard.to_dict("index"),

@@ -21,6 +21,11 @@ def verdict_html(verdict: Verdict) -> str:
 
 def comparison_html(comparison: Comparison) -> str:
     """Return the means of all models under all metrics, and the verdict."""
-    board = comparison.leaderboard[list(comparison.metrics)]
+    board = comparison.leaderboard[[*comparison.metrics, *comparison.shown_shares]]
     text = comparison.primary is not None and len(comparison.models) > 1
-    return board.to_html(float_format="{:.4f}".format) + (f"\n{verdict_html(comparison.verdict)}" if text else "")
+    said = [f"{note}." for note in comparison.notes]
+    if comparison.holes is not None and not text:
+        said += comparison.holes.text(comparison.models)
+    notes = "".join(f"\n<p>{escape(isolated(note, comparison.models))}</p>" for note in said)
+    table = board.to_html(float_format="{:.4f}".format) + notes
+    return table + (f"\n{verdict_html(comparison.verdict)}" if text else "")

@@ -65,7 +65,7 @@ def leaderboard(comparison: Comparison) -> Table:
     best = Column("best under both?", numeric=False)
     columns = [Column("model", numeric=False), *map(Column, primary)]
     columns += [best, Column("worst regret", low=True), Column("regret at most", low=True)] if verdict else []
-    columns += map(Column, witnesses)
+    columns += map(Column, [*witnesses, *comparison.shown_shares])
     columns = [replace(it, order="descending") if it.label == comparison.metrics[0] else it for it in columns]
     rows = []
     for name, row in comparison.leaderboard.iterrows():
@@ -80,10 +80,11 @@ def leaderboard(comparison: Comparison) -> Table:
             possible = "possible" if model in verdict.common_best else "ruled out"
             cells += [Cell(possible), Cell(mean(worst)), Cell(mean(upper))]
         cells += [means[metric] for metric in witnesses]
+        cells += [Cell(mean(shares[model])) for shares in comparison.shown_shares.values()]
         rows.append(cells)
     caption = (
         f"Means over {count(comparison.query_count, 'query')}, with rank and simultaneous "
-        f"{100 * (1 - comparison.alpha):g} % confidence interval"
+        f"{100 * (1 - comparison.alpha):g} % confidence interval{comparison.condensed}"
     )
     return Table(caption, columns, rows)
 

@@ -51,14 +51,17 @@ def explanation_tables(explained: pd.DataFrame, k: int) -> Group:
 
 def leaderboard_table(comparison: Comparison) -> Group:
     """Return the means of all models under all metrics, with their ranks; the best of each metric in bold."""
-    table = _table(["model"], [metric.replace("@", "\n@") for metric in comparison.metrics])
+    shares = comparison.shown_shares
+    table = _table(["model"], [metric.replace("@", "\n@") for metric in (*comparison.metrics, *shares)])
     for model, row in comparison.leaderboard.iterrows():
         cells = [
             Text(f"{row[metric]:.4f} ({row[f'{metric} rank']:.0f})", style=_bold(row[f"{metric} rank"] == 1))
             for metric in comparison.metrics
         ]
-        table.add_row(_shown(str(model)), *cells)
-    return _titled(f"Leaderboard: mean over {count(comparison.query_count, 'query')}, rank in brackets", table)
+        judged = [f"{by_model[str(model)]:.4f}" for by_model in shares.values()]
+        table.add_row(_shown(str(model)), *cells, *judged)
+    size = count(comparison.query_count, "query")
+    return _titled(f"Leaderboard: mean over {size}, rank in brackets{comparison.condensed}", table)
 
 
 def conflicts_table(comparison: Comparison) -> Group | None:

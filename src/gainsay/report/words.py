@@ -9,7 +9,7 @@ from .._common.words import count
 from ..comparison.descriptions import kendall_tau, tau_ap
 from ..comparison.inequalities import FEWEST
 from ..comparison.wording import SAMPLE, amount
-from .names import listed_short, short_names
+from .names import isolated, listed_short, printable, short_names
 from .numbers import bare_p, mean, share
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ..comparison.verdict import Verdict
     from ..harness import Comparison
 
-__all__ = ["GLOSSARY", "Fact", "advice", "answer", "facts", "method", "question", "why_sentences"]
+__all__ = ["GLOSSARY", "Fact", "advice", "answer", "facts", "glossary", "method", "question", "why_sentences"]
 
 
 class Fact(NamedTuple):
@@ -121,8 +121,11 @@ def why_sentences(attribution: Attribution, reason: str, rounds: str | None = No
 def method(comparison: Comparison) -> list[str]:
     """Return scope, method and descriptions as sentences."""
     level = f"{100 * (1 - comparison.alpha):g} %"
+    left = [f"{printable(note)}." for note in comparison.notes]
     if comparison.primary is None:
-        return [SAMPLE, f"Intervals of the means hold together with {level} confidence."]
+        judged = [] if comparison.holes is None else comparison.holes.text(comparison.models)
+        judged = [isolated(sentence, comparison.models) for sentence in judged]
+        return [SAMPLE, f"Intervals of the means hold together with {level} confidence.", *judged, *left]
     verdict, pairs = comparison.verdict, comparison.pairs
     first, second = verdict.metrics
     text = [
@@ -142,7 +145,7 @@ def method(comparison: Comparison) -> list[str]:
         sets = "; ".join(f"by {metric}: {listed_short(best, short)}" for metric, best in verdict.best_sets.items())
         text.append(f"Who may be best under each metric alone ({level} confidence): {sets}.")
         text.append(_descriptions(comparison, len(pairs), first, second))
-    return text
+    return [*text, *left]
 
 
 def _descriptions(comparison: Comparison, pairs: int, first: str, second: str) -> str:
@@ -190,3 +193,14 @@ GLOSSARY = (
      "its weight."),
 )  # fmt: skip
 """Terms and what they mean."""
+
+HOLES = (
+    ("judged@k", "The share of the first k retrieved documents that somebody judged. The others count as irrelevant "
+     "although nobody looked at them, or are dropped from the lists (condensed lists)."),
+)  # fmt: skip
+"""What joins them where runs are compared."""
+
+
+def glossary(comparison: Comparison) -> tuple[tuple[str, str], ...]:
+    """Return the terms of a report and what they mean."""
+    return GLOSSARY if comparison.holes is None else GLOSSARY + HOLES

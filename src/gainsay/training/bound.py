@@ -11,6 +11,7 @@ import numpy as np
 from ..evaluation.evaluator import Evaluator, check_threads
 from ..judgments import Judgments, NegativeLabels, check_negative_labels
 from ..metrics.base import Metric
+from ..metrics.judged import refuse_judged
 from ..metrics.names import MetricLike, parse_metrics
 
 if TYPE_CHECKING:
@@ -57,6 +58,7 @@ class Panel:
         n_jobs: int | None,
     ) -> None:
         self.metrics = parse_metrics(metrics, convention=convention)
+        refuse_judged(self.metrics)
         check_negative_labels(negative_labels)
         check_threads(n_jobs)
         self.names = tuple(str(metric) for metric in self.metrics)
