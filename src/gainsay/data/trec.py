@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from .._common.arrays import twice
 from .._common.names import check_ids
 from ._arrow import Kind, blank_separated
 from ._numbers import to_number
@@ -169,12 +170,6 @@ def _frame(columns: Columns, form: _Form) -> pd.DataFrame | None:
     queries = pd.Series(columns.ids, dtype=kind).take(columns.query).reset_index(drop=True)
     documents = pd.Series(columns.documents.to_pandas(), dtype=kind)
     return pd.DataFrame({"query": queries, "document": documents, form.number: columns.numbers})
-
-
-def twice(pairs: Integers) -> bool:
-    """Whether a number occurs more than once."""
-    ordered = np.sort(pairs)
-    return bool((ordered[1:] == ordered[:-1]).any())
 
 
 def _read_lines(path: StrPath, form: _Form, max_bytes: int) -> pd.DataFrame:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..data.trec import twice
+from .._common.arrays import twice
 from ..judgments import Grouped
 from .encoding import Encoded, encode
 from .listings import Listing, Value, fast_listing, listing
