@@ -109,7 +109,7 @@ def _blocks(texts: Iterable[bytes]) -> Iterator[bytes]:
             yield b"".join(parts)
             parts, size = [], 0
     rest = b"".join(parts)
-    if rest.strip(b"\n"):
+    if rest and not rest.isspace():
         yield rest
 
 
@@ -139,13 +139,13 @@ def _rows(path: StrPath, max_bytes: int, separator: str | None, header: bool) ->
     ended = False
     for chunk in read_chunks(path, max_bytes=max_bytes):
         text = _unquoted(chunk.text) if separator else _single_blanks(_ascii(chunk.text))
-        if header and chunk.first_line == 1:
-            text = text[text.index(b"\n") + 1 :]
-        body = text.rstrip(b"\n")
-        if body and (ended or body.startswith(b"\n") or b"\n\n" in body):
+        ends = np.flatnonzero(np.frombuffer(text, dtype=np.uint8) == ord("\n"))
+        lengths = np.diff(ends, prepend=-1) - 1
+        empty = lengths == 0
+        if (ended and not empty.all()) or (empty[:-1] & ~empty[1:]).any() or lengths.max() > csv.field_size_limit():
             raise _NotPlain
-        ended = ended or text == b"\n" or text.endswith(b"\n\n")
-        yield text
+        ended = bool(empty[-1])
+        yield text[ends[0] + 1 :] if header and chunk.first_line == 1 else text
 
 
 def _ascii(text: bytes) -> bytes:
@@ -156,9 +156,9 @@ def _ascii(text: bytes) -> bytes:
 
 
 def _unquoted(text: bytes) -> bytes:
-    """Return lines in which the separator does nothing but separate, and no cell is longer than `csv` takes."""
-    text = text.replace(b"\r\n", b"\n")
-    ends = np.flatnonzero(np.frombuffer(text, dtype=np.uint8) == ord("\n"))
-    if b'"' in text or b"\r" in text or np.diff(ends, prepend=-1).max() > csv.field_size_limit():
+    """Return lines in which the separator does nothing but separate."""
+    if b"\r" in text:
+        text = text.replace(b"\r\n", b"\n")
+    if b'"' in text or b"\r" in text:
         raise _NotPlain
     return text
