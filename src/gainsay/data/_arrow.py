@@ -93,9 +93,9 @@ def _table(texts: Iterable[bytes], separator: str, kinds: Mapping[int, Kind], le
                 return None
             reading = reading or _reading(reader, block, separator, least, most)
             tables.append(reader.read_csv(arrow.BufferReader(block), reading, parsing, converting))
+        return arrow.concat_tables(tables).unify_dictionaries() if tables else None
     except (_NotPlain, ValueError, arrow.ArrowException):
         return None
-    return arrow.concat_tables(tables).unify_dictionaries() if tables else None
 
 
 def _blocks(texts: Iterable[bytes]) -> Iterator[bytes]:

@@ -44,7 +44,8 @@ def read_run(path: StrPath, *, max_bytes: int = MAX_BYTES) -> pd.DataFrame:
     r"""Read a TREC run: `topic Q0 document rank score tag`, separated by blanks or tabs.
 
     The order of documents is that of their scores; the rank column is ignored, and so are words after the tag. The
-    file may be compressed with gzip, which is told from its content.
+    file may be compressed with gzip, which is told from its content. Where pyarrow is installed plain files are read
+    through it, with the same result, several times sooner.
 
     Parameters
     ----------

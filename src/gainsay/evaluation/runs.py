@@ -113,7 +113,8 @@ def align_runs(
     """Return judgments of all judged queries and the scores of each run on the same documents.
 
     These are all that are judged or that a run retrieved; a run that did not retrieve one gives it -inf. The judgments
-    know which documents nobody judged. Documents stand by id, descending (trec_eval's order of ties).
+    know which documents nobody judged. Documents to which a run gives equal scores stand by id, descending (trec_eval's
+    order of ties).
 
     Parameters
     ----------
