@@ -21,13 +21,14 @@ from matplotlib.transforms import Bbox
 
 import gainsay as gs
 from gainsay._common.shown import short_names
+from gainsay.drawing.palette import DARK, LIGHT
 from gainsay.report.numbers import MINUS
 from gainsay.report.plots import alt_text, plot_curves, plot_explain, plot_queries
 from gainsay.report.plots.contributions import rank_contributions
 from gainsay.report.plots.labels import label_points
 from gainsay.report.plots.ranks import rank_lines
 from gainsay.report.plots.regret import pareto_front
-from gainsay.report.plots.style import DARK, LIGHT, grade_colours
+from gainsay.report.plots.style import grade_colours
 
 PICTURES = ("conflict", "regret", "ranks", "pairs", "attribution", "queries", "curves")
 BOTH = ("ndcg_linear@10", "ndcg_exp@10")

@@ -204,17 +204,12 @@ class Evaluation:
         return f"Evaluation of {count(self.judgments.queries, 'query')}\n{lines}{notes}"
 
     def _repr_html_(self) -> str:
-        from html import escape
-
         from .._common.words import count
+        from ..drawing.tables import small_table
 
         size = f"{count(self.judgments.queries, 'query')}, {count(self.judgments.documents, 'document')}"
-        size = escape("; ".join([size, *self.notes]))
-        rows = "".join(f"<tr><td>{escape(name)}</td><td>{value:.6f}</td></tr>" for name, value in self.mean.items())
-        return (
-            f"<table><caption>{size}</caption>"
-            f"<thead><tr><th>metric</th><th>mean</th></tr></thead><tbody>{rows}</tbody></table>"
-        )
+        rows = [(name, f"{value:.6f}") for name, value in self.mean.items()]
+        return small_table(("metric", "mean"), rows, "; ".join([size, *self.notes]))
 
 
 def evaluate(

@@ -162,17 +162,16 @@ class Metric:
         """Return name, formula and all options."""
         from html import escape
 
+        from ..drawing.tables import small_table
+
         formula = (inspect.getdoc(type(self)) or "").partition("\n")[0]
         own = sorted(fields(self), key=lambda field: field.name in COMMON)
         texts = {
             field.name: "all ranks" if field.name == "k" and self.k is None else self.option_text(field.name)
             for field in own
         }
-        rows = "".join(f"<tr><td>{escape(name)}</td><td>{escape(text)}</td></tr>" for name, text in texts.items())
-        return (
-            f"<p><strong>{escape(str(self))}</strong></p><p>{escape(formula)}</p>"
-            f"<table><thead><tr><th>option</th><th>value</th></tr></thead><tbody>{rows}</tbody></table>"
-        )
+        table = small_table(("option", "value"), list(texts.items()))
+        return f"<p><strong>{escape(str(self))}</strong></p><p>{escape(formula)}</p>{table}"
 
     def _name(self) -> tuple[str, Mapping[str, Any]]:
         """Return the name that says most about this metric."""

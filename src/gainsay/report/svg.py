@@ -13,7 +13,8 @@ from matplotlib import font_manager
 from matplotlib.text import Text
 
 from .._common.shown import printable
-from .plots.style import DARK, LIGHT, alt_text
+from ..drawing.palette import DARK, LIGHT
+from .plots.style import alt_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

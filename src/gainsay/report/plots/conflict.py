@@ -8,9 +8,10 @@ import numpy as np
 
 from ..._common.words import count
 from ...comparison.pairs import common_column
+from ...drawing.palette import theme_named
 from ..numbers import MINUS, difference, p_value
 from .labels import label_points
-from .style import finish, start, theme_named
+from .style import finish, start
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -10,12 +10,13 @@ from ..._common.arrays import numbers
 from ..._common.checks import check_whole
 from ...comparison.contributions import Split, grades_of, rank_bands, split_model
 from ...comparison.rankings import Rankings
+from ...drawing.palette import theme_named
 from ...judgments import Judgments
 from ...metrics.dcg import DCG
 from ...metrics.names import parse_metrics
 from ..numbers import mean
 from .strips import draw_strip
-from .style import finish, grade_colours, start, theme_named
+from .style import finish, grade_colours, start
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

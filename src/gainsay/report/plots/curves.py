@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..._common.shown import short_names
+from ...drawing.palette import theme_named
 from ..numbers import difference, mean
 from ..rounds import best_rounds, curve_of, most_torn
-from .style import finish, start, theme_named
+from .style import finish, start
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

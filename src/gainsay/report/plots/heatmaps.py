@@ -9,9 +9,10 @@ import numpy as np
 from ..._common.shown import short_names
 from ..._common.words import count
 from ...comparison.pairs import common_column, common_ranks
+from ...drawing.palette import SHADES, theme_named
 from ..numbers import GAP, MINUS, difference
 from .labels import ems
-from .style import SHADES, finish, start, theme_named
+from .style import finish, start
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
     from ...comparison.attribution import Attribution
     from ...comparison.findings import Findings
-    from .style import Theme
+    from ...drawing.palette import Theme
 
 __all__ = ["plot_attribution", "plot_pairs"]
 

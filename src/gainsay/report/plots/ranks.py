@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..._common.words import count
 from ...comparison.pairs import common_ranks
+from ...drawing.palette import theme_named
 from ..numbers import GAP, LEFT_TO_RIGHT, MINUS
-from .style import finish, start, theme_named
+from .style import finish, start
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -6,16 +6,17 @@ from typing import TYPE_CHECKING
 
 from ..._common.shown import listed_short
 from ..._common.words import amount, count
+from ...drawing.palette import theme_named
 from ..numbers import mean
 from .labels import label_points
-from .style import finish, start, theme_named
+from .style import finish, start
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from ...comparison.findings import Findings
     from ...comparison.verdict import Verdict
-    from .style import Theme
+    from ...drawing.palette import Theme
 
 __all__ = ["pareto_front", "plot_regret"]
 

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from ..._common.shown import short_names
 from ..._common.words import amount, count
+from ...drawing.palette import theme_named
 from ..numbers import difference
-from .style import finish, grade_colours, plain, start, theme_named
+from .style import finish, grade_colours, plain, start
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-    from .style import Theme
+    from ...drawing.palette import Theme
 
 __all__ = ["draw_strip", "plot_queries", "strips_of"]
 

@@ -1,9 +1,8 @@
-"""How all pictures look: two themes, axes without global state, and words for those who cannot see them."""
+"""How all pictures look: axes without global state, and words for those who cannot see them."""
 
 from __future__ import annotations
 
 import textwrap
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import matplotlib.colors
@@ -16,103 +15,12 @@ from ..._common.shown import printable
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["DARK", "LIGHT", "SHADES", "Theme", "alt_text", "finish", "grade_colours", "plain", "start", "theme_named"]
+    from ...drawing.palette import Theme
 
-SHADES = 7
-"""Shades on either side of zero in a diverging map."""
+__all__ = ["alt_text", "finish", "grade_colours", "plain", "start"]
 
 MARGIN = 0.12
 """Inches to the left and the right of a picture: letters are wider in some readers' fonts, and at some resolutions."""
-
-
-@dataclass(frozen=True)
-class Theme:
-    """Colours. Those that tell data apart are Okabe and Ito's; none stands alone without a marker or a sign.
-
-    Attributes
-    ----------
-    name : str
-        ``"light"`` or ``"dark"``.
-    face, ink, muted, grid : str
-        Background, text, secondary text and lines, faint lines.
-    shade : str
-        Of areas in which the metrics conflict.
-    first, second, third : str
-        The first and the second metric, and a third.
-    zero, plus, minus : str
-        Middle and ends of the diverging map; text in `ink` is legible on all of it.
-    """
-
-    name: str
-    face: str
-    ink: str
-    muted: str
-    grid: str
-    shade: str
-    first: str
-    second: str
-    third: str
-    zero: str
-    plus: str
-    minus: str
-
-    def diverging(self) -> list[str]:
-        """Return 2 * SHADES + 1 colours from `minus` over `zero` to `plus`."""
-        ends = [np.array(matplotlib.colors.to_rgb(colour)) for colour in (self.minus, self.zero, self.plus)]
-        steps = np.linspace(-1, 1, 2 * SHADES + 1)
-        mixed = [ends[1] + abs(step) * (ends[2 if step > 0 else 0] - ends[1]) for step in steps]
-        return [matplotlib.colors.to_hex(colour) for colour in mixed]
-
-    def slots(self) -> dict[str, str]:
-        """Return every colour by the name it has in a style sheet."""
-        names = ("face", "ink", "muted", "grid", "shade", "first", "second", "third")
-        return {name: getattr(self, name) for name in names} | {
-            f"d{place}": colour for place, colour in enumerate(self.diverging())
-        }
-
-
-LIGHT = Theme(
-    name="light",
-    face="#ffffff",
-    ink="#1b1e23",
-    muted="#5d6570",
-    grid="#d9dde2",
-    shade="#fbe8dc",
-    first="#0072b2",
-    second="#d55e00",
-    third="#009e73",
-    zero="#f7f7f8",
-    plus="#3db394",
-    minus="#d08bb3",
-)
-DARK = Theme(
-    name="dark",
-    face="#14171c",
-    ink="#e9ebee",
-    muted="#a3abb6",
-    grid="#343a43",
-    shade="#35251c",
-    first="#56b4e9",
-    second="#e69f00",
-    third="#2fc79b",
-    zero="#20242b",
-    plus="#0a7356",
-    minus="#8e4d74",
-)
-
-
-def theme_named(theme: str) -> Theme:
-    """Return a theme by its name.
-
-    Raises
-    ------
-    ValueError
-        Unless it is ``"light"`` or ``"dark"``.
-    """
-    for known in (LIGHT, DARK):
-        if theme == known.name:
-            return known
-    raise ValueError(f"theme must be 'light' or 'dark': got {theme!r}")
 
 
 def start(ax: Axes | None, theme: Theme, size: tuple[float, float]) -> Axes:
