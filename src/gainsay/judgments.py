@@ -15,7 +15,9 @@ from ._common.names import check_text
 from .ranking.layout import Layout
 
 if TYPE_CHECKING:
-    from ._common.typing import Bools, Codes, Floats, Integers
+    from numpy.typing import ArrayLike
+
+    from ._common.typing import Bools, Codes, Floats, Frame, Ids, Integers, Numbers, Weights
 
 NegativeLabels = Literal["refuse", "allow", "zero"]
 Unjudged = Literal["irrelevant", "drop"]
@@ -89,13 +91,13 @@ class Judgments:
 
     def __init__(
         self,
-        labels: Any,
+        labels: Numbers,
         *,
-        group: Any = None,
-        qid: Any = None,
-        weight: Any = None,
+        group: Numbers | None = None,
+        qid: Ids | None = None,
+        weight: Weights | None = None,
         negative_labels: NegativeLabels = "refuse",
-        judged: Any = None,
+        judged: ArrayLike | None = None,
     ) -> None:
         check_negative_labels(negative_labels)
         self._index = next((index for index in map(index_of, (labels, qid)) if index is not None), None)
@@ -117,7 +119,7 @@ class Judgments:
     @classmethod
     def from_frame(
         cls,
-        frame: Any,
+        frame: Frame,
         label: str = "label",
         query: str = "query",
         *,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Hashable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,9 +16,11 @@ from .ranking_data import RankingData, distinct_texts
 if TYPE_CHECKING:
     import pandas as pd
 
+    from .._common.typing import Frame
+
 
 def from_frame(
-    frame: Any,
+    frame: Frame,
     *,
     label: Hashable,
     query: Hashable,

@@ -31,6 +31,7 @@ from ._features import (
 if TYPE_CHECKING:
     import pandas as pd
 
+    from .._common.typing import Features, Ids, Numbers, Weights
     from ..judgments import NegativeLabels
 
 _LABELS_SHOWN = 10
@@ -127,14 +128,14 @@ class RankingData:
 
     def __init__(
         self,
-        features: Any,
-        labels: Any,
+        features: Features,
+        labels: Numbers,
         *,
-        group: Any = None,
-        qid: Any = None,
-        query_ids: Any = None,
-        document_ids: Any = None,
-        weight: Any = None,
+        group: Numbers | None = None,
+        qid: Ids | None = None,
+        query_ids: ArrayLike | None = None,
+        document_ids: Ids | None = None,
+        weight: Weights | None = None,
         feature_names: Sequence[str] | None = None,
         categories: Categories | None = None,
     ) -> None:
