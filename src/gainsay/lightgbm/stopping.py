@@ -10,8 +10,8 @@ import lightgbm as lgb
 from lightgbm.callback import CallbackEnv, EarlyStopException
 
 from .._common.arrays import nearest
-from .._common.checks import check_whole
-from ..training.bound import WeakIdentityMap, clash, known_metric, metric_name, name_or_none, not_negative
+from .._common.checks import check_real, check_whole
+from ..training.bound import WeakIdentityMap, clash, known_metric, metric_name, name_or_none
 from ..training.options import STOPPING, knows_others
 from .results import (
     REMEDY,
@@ -106,7 +106,7 @@ class EarlyStopping:
         self._is_ours = known_metric(metric) is not None
         self.rounds = check_whole("rounds", rounds, unit="boosting rounds")
         self.dataset = name_or_none("dataset", dataset)
-        self.min_delta = not_negative("min_delta", min_delta)
+        self.min_delta = check_real("min_delta", min_delta, 0.0)
         self.verbose = verbose
         self._runs: WeakIdentityMap[_Run] = WeakIdentityMap()
 

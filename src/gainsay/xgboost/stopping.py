@@ -12,8 +12,8 @@ import xgboost as xgb
 from xgboost.callback import TrainingCallback
 
 from .._common.arrays import nearest
-from .._common.checks import check_whole
-from ..training.bound import WeakIdentityMap, clash, known_metric, metric_name, name_or_none, not_negative
+from .._common.checks import check_real, check_whole
+from ..training.bound import WeakIdentityMap, clash, known_metric, metric_name, name_or_none
 from ..training.options import STOPPING, knows_others
 from .baseline import Cuts, listen
 from .binding import REMEDY, log_first
@@ -144,7 +144,7 @@ class EarlyStopping(TrainingCallback):
         self._is_ours = ours is not None
         self.rounds = check_whole("rounds", rounds, unit="boosting rounds")
         self.dataset = name_or_none("dataset", dataset)
-        self.min_delta = not_negative("min_delta", min_delta)
+        self.min_delta = check_real("min_delta", min_delta, 0.0)
         self.maximize = direction(ours or self.metric, maximize)
         self.save_best = save_best
         self.verbose = verbose
