@@ -9,11 +9,13 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+import xgboost as xgb
 from scipy import sparse
 
 import gainsay as gs
 from gainsay.data import from_frame
 from gainsay.lightgbm import early_stopping as stopping_in_lightgbm
+from gainsay.xgboost import EvaluateRanking
 from gainsay.xgboost import early_stopping as stopping_in_xgboost
 
 if TYPE_CHECKING:
@@ -66,6 +68,13 @@ def test_ranking_data() -> None:
         from_frame(pl.from_pandas(FRAME), label="label", query="query", features=["score"]),
     ]
     assert {one.judgments().queries for one in data} == {2}
+
+
+def test_data_sets_of_xgboost() -> None:
+    matrix = xgb.DMatrix(np.eye(4), label=LABELS, group=SIZES)
+    rows = {"arrays": (np.eye(4), LABELS, [1, 1, 2, 2]), "frame": (FRAME[["score"]], FRAME["label"], FRAME["query"])}
+    assert EvaluateRanking({"valid": matrix}, "mrr").panel.names == ("mrr",)
+    assert EvaluateRanking({**rows, "valid": matrix}, ["mrr", "map"], every=2).every == 2
 
 
 def test_early_stopping() -> None:

@@ -82,7 +82,7 @@ class EvaluateRanking(Logger):
 
     def __init__(
         self,
-        datasets: Mapping[str, Any],
+        datasets: Mapping[str, xgb.DMatrix | tuple[Any, ...]],
         metrics: MetricLike | Iterable[MetricLike],
         *,
         every: int = 1,
