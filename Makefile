@@ -1,10 +1,11 @@
 # make demo   the main job on embedded data
-# make test   the whole test suite
+# make test   the whole test suite; make quick leaves out the tests that take seconds
 # make oldest the suite with the lowest versions of everything that it needs; more such sessions in noxfile.py
-# make lint   ruff, mypy and bandit
+# make lint   ruff, mypy, the order of imports, and bandit
 # make audit  known vulnerabilities in the packages that are installed
 # make fuzz   every reader of files, ten minutes each, or FUZZ_SECONDS=60
 # make coverage   the whole suite, and which lines and branches it leaves out
+# make package    the wheel and the sdist, and the tests of the sdist in a folder of its own
 # make mutants    which small changes of the code no test notices: a tenth of all mutants, or MUTANTS=1.0
 # make notebooks, make docs   run the notebooks; build the documentation
 # make bench  ratios against the libraries' own metrics and other packages, into benchmarks/RESULTS.md
@@ -15,14 +16,26 @@ FUZZ_SECONDS ?= 600
 MUTANTS ?= 0.1
 READERS := $(filter-out __init__ __main__ oracle,$(basename $(notdir $(wildcard fuzz/*.py))))
 RUN := OMP_NUM_THREADS=1 $(BIN)/python
+# Groups of packages for developers, which users need not see, are known to pip from 25.1 on.
+INSTALL := $(BIN)/python -m pip install --quiet
+INSTALL_GROUP := $(INSTALL) --upgrade 'pip>=25.1' && $(INSTALL) --editable '.[all,dask]' --group
 
-.PHONY: demo test oldest lint audit fuzz coverage mutants notebooks docs bench clean
+.PHONY: demo test quick repeated oldest package lint audit fuzz coverage mutants notebooks docs bench clean
 
 demo: .venv/user
 	$(BIN)/gainsay demo
 
 test: .venv/developer
 	$(RUN) -m pytest -n 2
+
+quick: .venv/developer
+	$(RUN) -m pytest -n 2 -m 'not slow and not repeated'
+
+repeated: .venv/developer
+	$(RUN) -m pytest -n 2 -m repeated
+
+package: .venv/developer
+	$(BIN)/nox --session package --error-on-missing-interpreters
 
 oldest: .venv/developer
 	$(BIN)/nox --session oldest --error-on-missing-interpreters
@@ -31,6 +44,7 @@ lint: .venv/developer
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports
 	$(BIN)/bandit --quiet --recursive --configfile pyproject.toml src
 
 audit: .venv/developer
@@ -47,11 +61,11 @@ coverage: .venv/developer
 
 mutants: .venv/mutants
 	mkdir -p .mutants
-	$(BIN)/python benchmarks/mutation make .mutants/mutants.json \
+	$(BIN)/python tools/mutation make .mutants/mutants.json \
 		src/gainsay/metrics src/gainsay/comparison src/gainsay/ranking --share $(MUTANTS)
 	rm -f .mutants/results*
-	$(BIN)/python benchmarks/mutation try .mutants/mutants.json .mutants/results.jsonl --jobs 2
-	$(BIN)/python benchmarks/mutation report .mutants/results.jsonl
+	$(BIN)/python tools/mutation try .mutants/mutants.json .mutants/results.jsonl --jobs 2
+	$(BIN)/python tools/mutation report .mutants/results.jsonl
 
 notebooks: .venv/developer
 	$(RUN) -m pytest --nbmake notebooks
@@ -66,23 +80,23 @@ bench: .venv/developer
 	$(PYTHON) -m venv .venv
 
 .venv/user: pyproject.toml | .venv/bin/python
-	$(BIN)/python -m pip install --quiet --editable '.[all]'
+	$(INSTALL) --editable '.[all]'
 	touch $@
 
 .venv/developer: pyproject.toml | .venv/bin/python
-	$(BIN)/python -m pip install --quiet --editable '.[test]'
+	$(INSTALL_GROUP) dev
 	touch $@ .venv/user
 
 .venv/fuzz: pyproject.toml | .venv/bin/python
-	$(BIN)/python -m pip install --quiet --editable '.[fuzz]'
+	$(INSTALL_GROUP) fuzz
 	touch $@
 
 .venv/mutants: pyproject.toml | .venv/bin/python
-	$(BIN)/python -m pip install --quiet --editable '.[mutants]'
+	$(INSTALL_GROUP) mutants
 	touch $@ .venv/developer .venv/user
 
 .venv/docs: pyproject.toml | .venv/bin/python
-	$(BIN)/python -m pip install --quiet --editable '.[docs]'
+	$(INSTALL_GROUP) docs
 	touch $@
 
 clean:

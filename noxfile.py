@@ -6,6 +6,9 @@ behind `--`. The versions of Python and the lowest versions stand in pyproject.t
 
 from __future__ import annotations
 
+import shutil
+import tarfile
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import nox
@@ -16,8 +19,9 @@ if TYPE_CHECKING:
 
 PROJECT = nox.project.load_toml("pyproject.toml")
 PYTHONS = nox.project.python_versions(PROJECT)
-RUNS = ("arch", "hypothesis", "playwright", "polars", "pytest", "pytest-xdist", "pytrec-eval-terrier", "statsmodels")
-"""What of the `test` extra the tests themselves need; the rest checks and documents. These come in new versions."""
+DEVELOPERS = nox.project.dependency_groups(PROJECT, "dev")
+TESTS = nox.project.dependency_groups(PROJECT, "test")
+"""What the tests themselves need; the rest of `dev` checks and documents. These come in new versions."""
 OLDEST = (
     *("tests", "-n", "2"),
     *("-W", "ignore::DeprecationWarning"),  # what old libraries use and newer ones beside them have deprecated
@@ -66,28 +70,44 @@ def run_tests(session: nox.Session, *options: str) -> None:
 
 @nox.session(python=PYTHONS)
 def tests(session: nox.Session) -> None:
-    """Run the whole suite."""
-    session.install("--editable", ".[test]")
+    """Run the whole suite, what it repeats under other conditions included."""
+    session.install("--editable", ".[all,dask]", *DEVELOPERS)
+    run_tests(session, "-n", "2", "-m", "repeated or not repeated")
+
+
+@nox.session(python=PYTHONS[0])
+def package(session: nox.Session) -> None:
+    """Build sdist and wheel into `dist`, unpack the sdist in a folder of its own, and run its tests there."""
+    session.install("build", "twine")
+    shutil.rmtree("dist", ignore_errors=True)
+    session.run("python", "-m", "build")
+    session.run("twine", "check", "--strict", *map(str, Path("dist").iterdir()))
+    (source,) = Path("dist").glob("*.tar.gz")
+    unpacked = Path(session.create_tmp()) / source.name.removesuffix(".tar.gz")
+    shutil.rmtree(unpacked, ignore_errors=True)
+    with tarfile.open(source) as archive:
+        archive.extractall(unpacked.parent, filter="data")
+    session.chdir(unpacked)
+    session.install("--editable", ".[all,dask]", *DEVELOPERS)
     run_tests(session, "-n", "2")
 
 
 @nox.session(python=PYTHONS[0])
 def oldest(session: nox.Session) -> None:
     """Run the suite with the lowest versions that pyproject.toml allows."""
-    tools = [str(tool) for tool in needed("test") if tool.name in RUNS]
-    session.install("--editable", ".", *sorted({lowest(one) for one in needed("all", "dask")}), *tools)
+    session.install("--editable", ".", *sorted({lowest(one) for one in needed("all", "dask")}), *TESTS)
     run_tests(session, *OLDEST)
 
 
 @nox.session(python=PYTHONS)
 def newest(session: nox.Session) -> None:
     """Run the suite with the newest versions that there are."""
-    session.install("--upgrade", "--upgrade-strategy", "eager", "--editable", ".[test]")
+    session.install("--upgrade", "--upgrade-strategy", "eager", "--editable", ".[all,dask]", *DEVELOPERS)
     run_tests(session, "-n", "2")
 
 
 @nox.session(python=PYTHONS[0])
 def oracles(session: nox.Session) -> None:
     """Compare twenty times as many random queries as usual with the other libraries, ranx included."""
-    session.install("--editable", ".[test]", "ranx>=0.3.20")
+    session.install("--editable", ".[all,dask]", *DEVELOPERS, "ranx>=0.3.20")
     run_tests(session, "tests/differential", "--hypothesis-profile=long")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -23,6 +24,14 @@ hypothesis.settings.register_profile("long", deadline=None, max_examples=2000)
 hypothesis.settings.load_profile("gainsay")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Skip on Windows what only POSIX systems can do."""
+    if sys.platform == "win32":
+        for item in items:
+            if item.get_closest_marker("posix"):
+                item.add_marker(pytest.mark.skip(reason="forks or signals of POSIX systems"))
+
+
 def _load(path: Path) -> ModuleType:
     """Import a helper module by its place: with importlib import mode, test folders are not on the path."""
     spec = importlib.util.spec_from_file_location(f"gainsay_tests_{path.stem}", path)
@@ -38,11 +47,11 @@ DEFINITIONS = _load(Path(__file__).parent / "oracles" / "definitions.py")
 
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
-    """The folder of the data sets for development; tests that need it are skipped where it is absent."""
+    """The folder of data sets that have licences of their own; the tests on them are skipped where it is absent."""
     beside_checkout = Path(__file__).resolve().parents[2] / "shared" / "data"
     folder = Path(os.environ.get("GAINSAY_SHARED_DATA", beside_checkout))
     if not folder.is_dir():
-        pytest.skip(f"no shared data in {folder}; set GAINSAY_SHARED_DATA")
+        pytest.skip("data of others, which are not part of gainsay: set GAINSAY_SHARED_DATA (see CONTRIBUTING.md)")
     return folder
 
 

@@ -23,7 +23,7 @@ from sklearn.metrics import ndcg_score
 
 import gainsay as gs
 from gainsay.data import simulate
-from gainsay.evaluation import plan
+from gainsay.evaluation.evaluator import plan
 from gainsay.lightgbm import feval
 from gainsay.xgboost import EvaluateRanking, custom_metric
 
@@ -137,6 +137,7 @@ class TestThreads:
             np.testing.assert_allclose(list(pool.map(work, scores)), expected, rtol=1e-12)
 
 
+@pytest.mark.slow
 class TestProcesses:
     def test_spawned(self, task):
         *_, scores, expected = task
@@ -144,11 +145,13 @@ class TestProcesses:
             found = list(pool.map(_means, [(task[0], task[1], one) for one in scores[:6]]))
         np.testing.assert_allclose(found, expected[:6], rtol=1e-12)
 
+    @pytest.mark.posix
     @pytest.mark.parametrize("how", ["while", "after"])
     def test_forked(self, how):
         """A fork after threads of ours have worked, and one while they do."""
         assert run_alone(FORKED, how) == "right"
 
+    @pytest.mark.posix
     def test_forked_pools(self):
         assert run_alone(FORKED_POOLS) == "right"
 
@@ -173,7 +176,7 @@ COMMON = """
 import os, sys, threading
 import numpy as np
 import gainsay as gs
-from gainsay.evaluation import plan
+from gainsay.evaluation.evaluator import plan
 from sklearn.metrics import ndcg_score
 
 plan.DOCUMENTS_PER_THREAD = 10  # so that even small data are evaluated by several threads

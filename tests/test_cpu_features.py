@@ -114,6 +114,7 @@ def test_powers_are_the_same_but_for_the_last_bits(here_and_there):
         np.testing.assert_allclose(found, there[key], rtol=1e-15, atol=0, err_msg=key)
 
 
+@pytest.mark.repeated
 def test_the_tests_of_ranking_metrics_and_evaluation_pass():
     options = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-x"]
     done = without_extras(["-m", "pytest", *options, *PARTS], timeout=600)

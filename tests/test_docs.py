@@ -59,7 +59,9 @@ def tracked():
     return files | {folder for file in files for folder in file.parents}
 
 
-@pytest.mark.parametrize("page", [ROOT / "README.md", *PAGES], ids=lambda path: str(path.relative_to(ROOT)))
+@pytest.mark.parametrize(
+    "page", [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *PAGES], ids=lambda path: str(path.relative_to(ROOT))
+)
 def test_links_lead_to_files_that_a_checkout_has(page, tracked):
     for link in LINK.findall(page.read_text(encoding="utf-8")):
         target = Path(os.path.relpath(page.parent / link, ROOT))

@@ -25,6 +25,7 @@ def test_every_example_is_run():
     assert {path.stem for path in EXAMPLES.glob("*.py")} == set(SAYS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SAYS)
 def test_example_runs_without_a_warning(name, tmp_path):
     done = subprocess.run(

@@ -10,6 +10,7 @@ import lightgbm as lgb
 import numpy as np
 import pytest
 import xgboost as xgb
+from markdown_it import MarkdownIt
 from matplotlib.image import imread
 
 import gainsay as gs
@@ -92,8 +93,55 @@ def test_all_code_is_tested():
 
 
 def test_links_lead_somewhere():
-    for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)|src(?:set)?=\"([^\"]+)\"", TEXT):
+    for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)|src(?:set)?=\"([^\":]+)\"", TEXT):
         assert (ROOT / "".join(link)).exists(), link
+
+
+class TestForAnIndex:
+    """The text that a release packs: package indexes hold no other file of the project."""
+
+    SOURCE = "https://example.org/gainsay"
+
+    @pytest.fixture
+    def absolute(self):
+        path = ROOT / "tools" / "readme_for_index.py"
+        if not path.exists():
+            pytest.skip("needs a checkout")
+        return runpy.run_path(str(path))["with_absolute_links"]
+
+    @staticmethod
+    def links(text):
+        """Targets of links and pictures, as a reader of Markdown finds them."""
+        inline = [token for block in MarkdownIt().parse(text) for token in block.children or ()]
+        html = [part for block in MarkdownIt().parse(text) if block.type == "html_block" for part in [block.content]]
+        attributes = re.findall(r'(?:src|srcset|href)="([^"]+)"', "".join(html))
+        return [str(one.attrs[at]) for one in inline for at in ("href", "src") if at in one.attrs] + attributes
+
+    def test_every_link_is_absolute_and_leads_to_the_same_file(self, absolute):
+        before, after = self.links(TEXT), self.links(absolute(TEXT, self.SOURCE, "v1"))
+        assert len(before) > 20
+        for old, new in zip(before, after, strict=True):
+            kind = "raw" if old.endswith(".png") else "blob"
+            assert new == (old if old.startswith(("https:", "#")) else f"{self.SOURCE}/{kind}/v1/{old}")
+            assert new.startswith(("https:", "#"))
+
+    @pytest.mark.parametrize(
+        ("text", "expected"),
+        [
+            ("[a](b.md#c) [`d`](./e)", "[a](S/blob/v1/b.md#c) [`d`](S/blob/v1/e)"),
+            ("![a](b.png)", "![a](S/raw/v1/b.png)"),
+            ("[![a](b.png)](c.md)", "[![a](S/raw/v1/b.png)](S/blob/v1/c.md)"),
+            ("[a](#b) [c](mailto:d@e) [f](//g)", "[a](#b) [c](mailto:d@e) [f](//g)"),
+            (
+                "`[a](b)` ``[`c`](d)``\n```\n[e](f)\n```\n[g](h)",
+                "`[a](b)` ``[`c`](d)``\n```\n[e](f)\n```\n[g](S/blob/v1/h)",
+            ),
+            ('<img src="a.png"> <a href="b">', '<img src="S/raw/v1/a.png"> <a href="S/blob/v1/b">'),
+        ],
+    )
+    def test_what_is_a_link(self, absolute, text, expected):
+        assert absolute(text, "S", "v1") == expected
+        assert absolute(expected.replace("S/", "https://s/"), "S", "v2") == expected.replace("S/", "https://s/")
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

@@ -227,13 +227,13 @@ class TestAnExperimentStaysInItsDirectory:
             Experiment.load(copy)
         assert str(found.value).count("secret") == 0
 
-    @pytest.mark.parametrize("place", [".lock", "candidates", "failures", ".shared"])
+    @pytest.mark.parametrize("place", [".lock", ".owner", "candidates", "failures", ".shared"])
     def test_links_are_not_written_through(self, tmp_path, place):
         train, valid, test = gs.data.simulate(30, 1, mean_length=8, features=3).split_queries(0.4, 0.3, 0.3, seed=1)
         outside = tmp_path / "outside"
         directory = tmp_path / "run"
         directory.mkdir()
-        if place == ".lock":
+        if place in (".lock", ".owner"):
             outside.write_text("precious")
         else:
             outside.mkdir()
@@ -246,7 +246,7 @@ class TestAnExperimentStaysInItsDirectory:
         else:
             with pytest.raises(ValueError, match=rf"{re.escape(place)} is a link"):
                 experiment.run(progress=False)
-        assert outside.read_text() == "precious" if place == ".lock" else not list(outside.iterdir())
+        assert outside.read_text() == "precious" if place in (".lock", ".owner") else not list(outside.iterdir())
 
     @pytest.mark.parametrize("name", ["report.html", "report.queries.csv"])
     def test_the_report_is_not_written_through_a_link(self, copy, tmp_path, name):

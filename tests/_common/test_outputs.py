@@ -82,9 +82,9 @@ def idle(monkeypatch):
         raise AssertionError("the work was begun")
 
     comparison = Comparison({"x": np.zeros((40, 2)), "y": np.zeros((40, 2))}, ["a", "b"])
-    monkeypatch.setattr("gainsay.harness.leaderboard_table", work)
-    monkeypatch.setattr("gainsay.harness.pairs_table", work)
-    monkeypatch.setattr("gainsay.harness.Verdict.from_values", work)
+    monkeypatch.setattr("gainsay.comparison.findings.leaderboard_of", work)
+    monkeypatch.setattr("gainsay.comparison.findings.pairs_of", work)
+    monkeypatch.setattr("gainsay.comparison.findings.Verdict.of", work)
     return comparison
 
 
@@ -144,14 +144,14 @@ class TestCommandLine:
         (tmp_path / "report.html").mkdir()
         result = run("report", tmp_path)
         assert result.exit_code == 1
-        assert "is a folder; name a file in it" in result.stderr
+        assert "report.html is a folder, where an experiment keeps a file: remove it" in result.stderr
 
     def test_before_an_experiment_is_trained(self, tmp_path, monkeypatch):
         monkeypatch.setattr("gainsay.cli.demo.run", lambda *a, **o: pytest.fail("it was trained"))
         (tmp_path / "report.html").mkdir()
         result = run("demo", "--queries", 10, "--rounds", 1, "--directory", tmp_path)
         assert result.exit_code == 1
-        assert "report.html' is a folder; name a file in it" in result.stderr
+        assert "report.html is a folder, where an experiment keeps a file: remove it" in result.stderr
 
 
 def without(package, code):

@@ -225,7 +225,17 @@ class TestCompare:
 
 
 class TestScore:
-    def test_equals_evaluate_run(self, shared_data):
+    def test_as_trec_eval_has_it(self, tmp_path):
+        """Tied documents stand in descending order of their names, so that b comes before a."""
+        rows = ["1 Q0 a 1 2.0 t", "1 Q0 b 2 2.0 t", "1 Q0 c 3 1.0 t", "2 Q0 a 1 1.0 t", "3 Q0 a 1 1.0 t"]
+        (tmp_path / "run").write_text("\n".join(rows))
+        (tmp_path / "qrels").write_text("1 0 a 1\n1 0 c 2\n1 0 d 1\n2 0 a 0\n2 0 b 1\n")
+        found = outcome("score", tmp_path / "run", tmp_path / "qrels", "-m", "map", "--convention", "trec_eval", "-q")
+        (name,) = found["mean"]
+        assert found["mean"][name] == pytest.approx((1 / 2 + 2 / 3) / 3 / 2)
+        assert set(found["per_query"]) == {"1", "2"}
+
+    def test_equals_the_golden_output_of_trec_eval(self, shared_data):
         folder = shared_data / "trec-eval"
         found = outcome(
             "score", folder / "results.test", folder / "qrels.test", "-m", "map", "--convention", "trec_eval", "-q"
@@ -287,24 +297,31 @@ class TestExplain:
         assert "give numbers with commas between them" in run("explain", "--labels", labels).stderr
 
 
+DEMO = ("demo", "--queries", 30, "--rounds", 4, "--seed", 5)
+
+
+@pytest.fixture(scope="module")
+def found():
+    return outcome(*DEMO)
+
+
+@pytest.mark.slow
 class TestDemo:
-    def test_own_data(self, shared_data, tmp_path):
-        folder = shared_data / "lightgbm-lambdarank"
-        found = outcome("demo", "--train", folder / "rank.train", "--valid", folder / "rank.test", "--features", 300,
-                        "--rounds", 5)  # fmt: skip
-        assert found["queries"] == 50
+    def test_own_data(self, letor):
+        found = outcome("demo", "--train", letor, "--valid", letor, "--rounds", 3)
+        assert found["queries"] == 40
         assert len(found["leaderboard"]) == 8
         assert set(found["best_rounds"]) == set(found["leaderboard"])
         assert "no --test" in found["data"]
 
-    def test_simulated_data_twice(self):
-        first, second = (outcome("demo", "--queries", 30, "--rounds", 4, "--seed", 5) for _ in range(2))
-        assert first == second
-        assert first["verdict"]["kind"] in ("genuine", "agree", "immaterial", "unresolved")
+    def test_simulated_data(self, found):
+        assert len(found["leaderboard"]) == 8
+        assert found["verdict"]["kind"] in ("genuine", "agree", "immaterial", "unresolved")
 
-    def test_for_people(self):
-        result = run("demo", "--queries", 30, "--rounds", 4)
+    def test_for_people_a_second_run_tells_the_same(self, found):
+        result = run(*DEMO)
         assert result.exit_code == 0
+        assert " ".join(found["verdict"]["text"].split()) in " ".join(result.stdout.split())
         assert "Leaderboard" in result.stdout
         assert "Best round of each candidate under each metric" in result.stdout
         assert "ndcg_linear@10  picks" in result.stdout

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import gainsay as gs
-from gainsay.harness import Comparison, Verdict
+from gainsay.comparison import Verdict
+from gainsay.harness import Comparison
 
 
 @pytest.fixture(scope="module")

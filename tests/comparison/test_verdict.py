@@ -482,15 +482,15 @@ def test_text_stays_short_however_many_models_tie():
 
 GOOD = np.random.default_rng(0).random((40, 3))
 BAD = {
-    "shapes": ({"exponential": GOOD[:39]}, r"exponential has shape \(39, 3\), but linear has \(40, 3\)"),
-    "one dimension": ({"linear": GOOD[:, 0]}, r"linear must have two dimensions"),
-    "no queries": ({"linear": GOOD[:0], "exponential": GOOD[:0]}, "at least one query"),
-    "not numbers": ({"linear": [["a", "b"]]}, "linear must be an array of numbers"),
+    "shapes": ({"second": GOOD[:39]}, r"second has shape \(39, 3\), but first has \(40, 3\)"),
+    "one dimension": ({"first": GOOD[:, 0]}, r"first must have two dimensions"),
+    "no queries": ({"first": GOOD[:0], "second": GOOD[:0]}, "at least one query"),
+    "not numbers": ({"first": [["a", "b"]]}, "first must be an array of numbers"),
     "nan": (
-        {"exponential": np.where(np.arange(120).reshape(40, 3) == 17, np.nan, GOOD), "models": ["x", "y", "z"]},
-        r"exponential is NaN at query 5 of model 'z', but 0\.17\d+ for model 'x'",
+        {"second": np.where(np.arange(120).reshape(40, 3) == 17, np.nan, GOOD), "models": ["x", "y", "z"]},
+        r"second is NaN at query 5 of model 'z', but 0\.17\d+ for model 'x'",
     ),
-    "infinite": ({"linear": np.where(GOOD[0, 0] == GOOD, np.inf, GOOD)}, "first inf at query 0 of model 'model 1'"),
+    "infinite": ({"first": np.where(GOOD[0, 0] == GOOD, np.inf, GOOD)}, "first inf at query 0 of model 'model 1'"),
     "same names": ({"models": ["x", "y", "x"]}, "'x' twice, at 0 and 2"),
     "few names": ({"models": ["x", "y"]}, "2 names, but the values have 3 columns"),
     "alpha 0": ({"alpha": 0}, "alpha must lie between 0 and 0.5"),
@@ -514,7 +514,7 @@ BAD = {
 def test_bad_input_is_refused_by_name(case):
     wrong, message = BAD[case]
     with pytest.raises(ValueError, match=message):
-        Verdict.from_values(**{"linear": GOOD, "exponential": GOOD, **wrong})
+        Verdict.from_values(**{"first": GOOD, "second": GOOD, **wrong})
 
 
 @pytest.mark.parametrize(

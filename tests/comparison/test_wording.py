@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import gainsay as gs
+from gainsay._common.words import amount
 from gainsay.comparison.verdict import Verdict
-from gainsay.comparison.wording import amount
 
 X, Y = "ndcg_linear@10", "ndcg_exp@10"
 SAMPLE = (

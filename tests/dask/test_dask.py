@@ -488,6 +488,7 @@ def train_on_share(tracker, share):
     return curves, booster
 
 
+@pytest.mark.slow
 class TestClusters:
     def test_the_same_means_on_any_number_of_workers(self, client, data):
         cuts = [3, 3, 17, 40]
@@ -638,6 +639,7 @@ class TestDaskRanker:
         assert found.best_score == pytest.approx(before, rel=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Parameter n_jobs will be ignored:UserWarning")
 def test_lightgbm_over_a_cluster(data):
     """Its own metrics are those of one worker; ours of the model that it trained are those of all."""
@@ -665,6 +667,8 @@ def die_once(values, marker):
     return values
 
 
+@pytest.mark.posix
+@pytest.mark.slow
 def test_a_worker_that_is_killed_while_it_evaluates(data, tmp_path):
     cuts = [10, 20, 30, 40]
     rows = rows_of(data.sizes, cuts)

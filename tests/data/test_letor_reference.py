@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -162,3 +163,57 @@ def test_columns_agree_with_a_plain_reader(table, width, edits):
     fast = parsed(_dense._parse_chunk, text, layout, b",", layout, width)
     if fast is not None or not (edits or expected is None):
         assert agrees(fast, expected)
+
+
+HARD = [
+    *("2.2250738585072012e-308", "2.2250738585072011e-308", "4.9e-324", "2.4703282292062328e-324"),
+    *("1.7976931348623157e308", "9007199254740993", "9007199254740993.0000000000000000000000000000001", "1e22", "1e23"),
+    *("1.00000000000000011102230246251565404236316680908203125", "7.2057594037927933e16", "8.5e22", "-0.0", "-0"),
+    *("1.00000000000000011102230246251565404236316680908203124", ".5", "5.", "+1E+05", "0e999", "1e-400"),
+    *("1.00000000000000011102230246251565404236316680908203126", "123456789012345678901234567890", "0" * 60 + "1"),
+]
+"""Decimals that a parser gets wrong which rounds twice, or which counts the first digits only."""
+
+
+def in_columns(values, dtype=np.float64):
+    """What the fast parser makes of these cells, one a line beside a label."""
+    layout = Layout.checked(queries=False, features=None, zero_based=False, dtype=dtype)
+    chunk = Chunk("".join(f"1,{value}\n" for value in values).encode(), 1)
+    rows = _dense._parse_chunk(chunk, b",", layout, None)
+    return None if rows is None else rows.features[:, 0]
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.lists(
+        st.floats(allow_nan=False, allow_infinity=False).flatmap(
+            lambda value: st.sampled_from([repr(value), f"{value:.17e}", f"{value:.25e}", f"{value:.14g}"])
+        )
+        | st.from_regex(r"[+-]?[0-9]{1,25}\.[0-9]{0,25}([eE][+-]?[0-9]{1,2})?", fullmatch=True),
+        min_size=1,
+    )
+)
+def test_cells_are_bit_for_bit_what_float_reads(values):
+    assert in_columns(values).tobytes() == np.array([float(value) for value in values]).tobytes()
+
+
+@pytest.mark.parametrize("value", HARD)
+def test_hard_decimals_in_columns(value):
+    assert in_columns([value])[0].hex() == float(value).hex()
+
+
+@pytest.mark.parametrize("value", ["nan", "NaN", "na", "NA", ""])
+def test_missing_cells_are_read_at_once(value):
+    assert np.isnan(in_columns([value, "1"])).tolist() == [True, False]
+
+
+@pytest.mark.parametrize(
+    "value", ["True", "TRUE", "false", "inf", "1e400", "1_0", "0x1", "None", "NULL", "<NA>", '"1"']
+)
+def test_what_pandas_takes_for_a_number_and_we_do_not_is_left_to_the_slow_parser(value):
+    assert in_columns([value, value]) is None
+
+
+def test_short_rows_are_not_filled_up():
+    layout = Layout.checked(queries=False, features=None, zero_based=False, dtype=np.float64)
+    assert _dense._parse_chunk(Chunk(b"1,2,3\n1,2\n1,2,3\n", 1), b",", layout, None) is None

@@ -70,6 +70,7 @@ def test_candidates_train_over_the_workers(done, make, tmp_path, facts):
     assert not (tmp_path / "run" / ".shared").exists()
 
 
+@pytest.mark.posix
 def test_a_worker_that_is_killed_changes_nothing(done, make, tmp_path, facts):
     death = tmp_path / "death"
     with cluster_executor() as (_, executor):
@@ -78,6 +79,7 @@ def test_a_worker_that_is_killed_changes_nothing(done, make, tmp_path, facts):
     assert facts(result) == facts(done.result)
 
 
+@pytest.mark.posix
 def test_a_candidate_that_kills_each_worker_ends_the_run_which_can_go_on(done, make, tmp_path, facts):
     deaths = [str(tmp_path / f"death {number}") for number in range(100)]
     with (

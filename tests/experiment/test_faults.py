@@ -21,6 +21,8 @@ from gainsay.experiment.files import slug
 FAULTY = Path(__file__).with_name("faulty.py")
 EVERY = 1 if os.environ.get("GAINSAY_ALL_FAULTS") else 11
 """In the suite only every so many-th step is tried; set GAINSAY_ALL_FAULTS for all of them."""
+KILLED = -getattr(signal, "SIGKILL", 9)
+ROOT = hasattr(os, "geteuid") and os.geteuid() == 0
 LIMIT = 900
 """Seconds after which a process that hangs fails the test; machines that are busy take long."""
 
@@ -36,12 +38,14 @@ def copy(done, tmp_path):
     return target
 
 
+@pytest.mark.posix
+@pytest.mark.slow
 class TestEveryStep:
     @pytest.mark.parametrize(
         ("fault", "status"),
-        [("kill", {-signal.SIGKILL}), ("full", {0, 3}), ("full from then on", {0, 3}), ("read-only", {0, 3})],
+        [("kill", {KILLED}), ("full", {0, 3}), ("full from then on", {0, 3}), ("read-only", {0, 3})],
     )
-    @pytest.mark.parametrize("where", ["here", "elsewhere"])
+    @pytest.mark.parametrize("where", ["here", pytest.param("elsewhere", marks=pytest.mark.repeated)])
     def test_ends_with_the_same_result(self, tmp_path, fault, status, where):
         """A fault that is survived (status 0) is one in a step that may fail, such as tidying up."""
         command = [sys.executable, str(FAULTY), str(tmp_path), fault, where, str(EVERY)]
@@ -91,13 +95,15 @@ class TestRealDisk:
         with pytest.raises(OSError, match="Read-only file system"):
             make(small_disk / "run").run(progress=False)
 
-    @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+    @pytest.mark.posix
+    @pytest.mark.skipif(ROOT, reason="root may write everywhere")
     def test_without_permission(self, make, tmp_path):  # pragma: no cover - not as root
         tmp_path.chmod(0o500)
         with pytest.raises(PermissionError):
             make(tmp_path / "run").run(progress=False)
 
 
+@pytest.mark.slow
 class TestFlippedBits:
     def test_any_bit_of_any_file_is_noticed(self, done, copy, facts):
         """What cannot be read is left out with a warning; what is read is as it was."""

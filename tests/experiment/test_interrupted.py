@@ -52,6 +52,8 @@ params = {subsample = 0.8}
 """
 
 
+@pytest.mark.posix
+@pytest.mark.slow
 class TestProcesses:
     """The command line, in processes of its own."""
 
@@ -224,11 +226,32 @@ class TestOutlived:
 
 
 class TestLock:
-    def test_names_its_owner_even_if_that_one_has_written_nothing_yet(self, tmp_path):
-        (tmp_path / ".lock").touch()
+    @pytest.mark.parametrize("left", [None, b"process 1", b""])
+    def test_names_its_owner_whatever_others_have_left(self, tmp_path, left):
+        if left is not None:
+            (tmp_path / ".lock").touch()
+            (tmp_path / ".owner").write_bytes(left)
+        names = tmp_path / ".lock", tmp_path / ".owner"
         with (
-            locked(tmp_path / ".lock"),
-            pytest.raises(RuntimeError, match=f"in use by process {os.getpid()}"),
-            locked(tmp_path / ".lock"),
+            locked(*names),
+            pytest.raises(RuntimeError, match=f"in use by process {os.getpid()}: wait"),
+            locked(*names),
+        ):
+            pass
+        assert not (tmp_path / ".owner").exists()
+
+    @pytest.mark.parametrize("said", [None, b"", b"\n"])
+    def test_an_owner_that_has_not_said_who_it_is(self, tmp_path, said):
+        names = tmp_path / ".lock", tmp_path / ".owner"
+        with locked(*names):
+            names[1].unlink() if said is None else names[1].write_bytes(said)
+            with pytest.raises(RuntimeError, match="in use by another process: wait"), locked(*names):
+                pass
+
+    def test_a_missing_library_is_named(self, tmp_path, monkeypatch):
+        monkeypatch.setitem(sys.modules, "filelock", None)
+        with (
+            pytest.raises(ImportError, match=r"needs filelock: pip install 'gainsay\[experiment\]'"),
+            locked(tmp_path / ".lock", tmp_path / ".owner"),
         ):
             pass

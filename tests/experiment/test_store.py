@@ -393,7 +393,7 @@ from gainsay.experiment.folds import Fold
 from gainsay.experiment.files import locked
 
 reader, writer = os.pipe()
-with locked(Path(sys.argv[1])):
+with locked(Path(sys.argv[1]), Path(sys.argv[1] + "-owner")):
     child = os.fork()
     if child == 0:
         os.close(1)  # whoever reads what the owner prints must not wait for the child
@@ -416,15 +416,17 @@ class TestLock:
         make(copy).run(progress=False)
 
     def test_what_a_dead_process_left_does_not_count(self, copy, make):
-        (copy / ".lock").write_text("process 1")
+        (copy / ".lock").touch()
+        (copy / ".owner").write_text("process 1")
         make(copy).run(progress=False)
 
     def test_released_after_an_error(self, tmp_path):
-        with pytest.raises(KeyError), locked(tmp_path / ".lock"):
+        with pytest.raises(KeyError), locked(tmp_path / ".lock", tmp_path / ".owner"):
             raise KeyError
-        with locked(tmp_path / ".lock"):
+        with locked(tmp_path / ".lock", tmp_path / ".owner"):
             pass
 
+    @pytest.mark.posix
     def test_a_forked_child_does_not_keep_it(self, tmp_path):
         """Else a worker that outlives a killed run would lock the directory for ever."""
         owner = subprocess.run(
@@ -433,7 +435,7 @@ class TestLock:
         assert owner.returncode == -signal.SIGKILL
         child = int(owner.stdout)
         try:
-            with locked(tmp_path / ".lock"):
+            with locked(tmp_path / ".lock", tmp_path / ".owner"):
                 os.kill(child, 0)  # it lives
         finally:
             os.kill(child, signal.SIGKILL)

@@ -223,6 +223,8 @@ Experiment(candidates, train, valid, test, ["ndcg_linear@10", "ndcg_exp@10", "mr
 """
 
 
+@pytest.mark.posix
+@pytest.mark.slow
 class TestKill:
     """Each run is killed with SIGKILL twice, at different points, and then goes on to the end."""
 

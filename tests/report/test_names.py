@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gainsay as gs
-from gainsay.report.names import printable, short_names
+from gainsay._common.shown import printable, short_names
 from gainsay.report.plots import alt_text
 
 FAMILY = (

@@ -20,7 +20,7 @@ from matplotlib.text import Annotation, Text
 from matplotlib.transforms import Bbox
 
 import gainsay as gs
-from gainsay.report.names import short_names
+from gainsay._common.shown import short_names
 from gainsay.report.numbers import MINUS
 from gainsay.report.plots import alt_text, plot_curves, plot_explain, plot_queries
 from gainsay.report.plots.contributions import rank_contributions

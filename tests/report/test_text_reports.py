@@ -11,9 +11,9 @@ import pandas as pd
 import pytest
 
 import gainsay as gs
+from gainsay._common.shown import isolated, printable, short_names
 from gainsay.report.chosen import chosen_pair
 from gainsay.report.document import SCHEMA
-from gainsay.report.names import isolated, printable, short_names
 from gainsay.report.numbers import difference, mean, p_value
 
 

@@ -199,9 +199,13 @@ class TestTold:
             ({"piped": 3}, ValueError, "model 'piped': it is a Pipeline, no booster of"),
             ({"file": 3}, ValueError, r"model 'file': it is the scores in .*s\.npy, from which"),
             ({"xbg": 3}, ValueError, "iteration names 'xbg', which is not among the models; did you mean 'xgb'"),
-            (0, ValueError, "iteration must be at least 1, got 0"),
-            ({"lgb": 2.5}, TypeError, r"iteration\['lgb'\] must be a whole number of boosting rounds, got 2.5"),
-            (True, TypeError, "iteration must be a whole number of boosting rounds, or one per model, got True"),
+            (0, ValueError, "iteration must be a whole number of boosting rounds, at least 1, got 0"),
+            (
+                {"lgb": 2.5},
+                ValueError,
+                r"iteration\['lgb'\] must be a whole number .*got 2\.5",
+            ),
+            (True, TypeError, "iteration must be a whole number of boosting rounds, at least 1, got True"),
         ],
     )
     def test_refused(self, train, valid, lightgbm, xgboost, iteration, error, message, tmp_path):
@@ -293,7 +297,7 @@ class TestCommandLine:
             (["xgb=3", "xgb=4"], "--iteration names 'xgb' twice"),
             (["3"], "s.npy, from which no boosting round can be chosen"),
             (["xgb=900"], "model 'xgb': iteration=900, but it has"),
-            (["0"], "iteration must be at least 1, got 0"),
+            (["0"], "iteration must be a whole number of boosting rounds, at least 1, got 0"),
             (["no=3"], "iteration names 'no', which is not among the models"),
         ],
     )

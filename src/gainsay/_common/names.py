@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -58,3 +59,19 @@ def check_ids(what: str, rows: Iterable[tuple[Any, ...]]) -> None:
                     text.encode()
                 except UnicodeEncodeError:
                     raise ValueError(f"{what} has the id {text!r}, which cannot be written as UTF-8") from None
+
+
+def natural_key(name: str) -> tuple[list[tuple[int, str]], str]:
+    """Sort key under which numbers inside names count as numbers.
+
+    >>> sorted(["model 10", "model 2", "base"], key=natural_key)
+    ['base', 'model 2', 'model 10']
+    """
+    parts = re.split(r"([0-9]+)", name)
+    return [_number_key(part) if place % 2 else (0, part) for place, part in enumerate(parts)], name
+
+
+def _number_key(digits: str) -> tuple[int, str]:
+    """Sort key of a number of any length: the longer one is the larger, leading zeros apart."""
+    digits = digits.lstrip("0")
+    return len(digits), digits

@@ -34,3 +34,18 @@ def listed(names: Sequence[str], most: int = 6, word: str = "and") -> str:
 def number_text(value: float) -> str:
     """Return the shortest text that reads back as the same number."""
     return str(int(value)) if float(value).is_integer() and abs(value) < 1e15 else repr(float(value))
+
+
+def amount(value: float) -> str:
+    """Write a difference of means to four places; what would show as zero and is not, by its first digit.
+
+    >>> amount(0.0123456), amount(0.0), amount(0.000043), amount(3e-9)
+    ('0.0123', '0', '0.00004', '3e-09')
+    """
+    if value == 0:
+        return "0"
+    if abs(value) >= 0.0001:
+        return f"{value:.4f}"
+    short = f"{value:.0e}"
+    exponent = int(short.partition("e")[2])
+    return short if exponent < -7 else f"{float(short):.{-exponent}f}"

@@ -116,10 +116,10 @@ def score(
 ) -> None:
     """Score a TREC run against qrels, like trec_eval."""
     with _errors(modules):
+        from .._common.shown import printable
         from .._common.words import count
         from ..evaluation.runs import evaluate_run
         from ..harness import DEFAULT_METRICS
-        from ..report.names import printable
         from ..report.text import frame_table, values_table
 
         result = evaluate_run(
@@ -269,7 +269,7 @@ def compare(
 
 def _show(console: Console, comparison: Any, *further: Any) -> None:
     """Print the leaderboard, further tables, what each metric picks, the pairs in conflict, and the verdict."""
-    from ..report.names import printable
+    from .._common.shown import printable
     from ..report.text import conflicts_table, leaderboard_table, scope_lines, winners_lines
 
     console.print(leaderboard_table(comparison))

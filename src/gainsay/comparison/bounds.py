@@ -104,6 +104,6 @@ def detectable_lead(estimated: Estimate, noise: Noise, alpha: float, kept: BoolA
     error = estimated.error[:, question][:, :, question].max(where=speaks, initial=0.0)
     if error == 0:
         return math.inf
-    peaks = noise.peaks.max(axis=0)
-    critical = max(critical_value(peaks[k], 1 - alpha + alpha / 10) for k in np.flatnonzero(question))
+    peaks = noise.peaks.max(axis=0)[question]
+    critical = critical_value(peaks, 1 - alpha + alpha / 10).max()
     return float((critical + NormalDist().inv_cdf(POWER)) * error)

@@ -102,17 +102,13 @@ def two_step_test(
     values, peaks = noise.values[chosen], noise.peaks[chosen].max(axis=0)
     draws = peaks.shape[1]
     statistic = t.max(axis=(0, 2))
-    critical, p_values, lower = np.zeros(models), np.ones(models), np.full(models, -np.inf)
-    for k in range(models):
-        slack = np.minimum(0.0, t[:, k] + critical_value(peaks[k], 1 - beta))
-        largest = _shifted_peaks(values, k, error[:, k], slack, peaks[k])
-        critical[k] = max(0.0, critical_value(largest, 1 - alpha + beta))
-        if statistic[k] > 0:
-            p_values[k] = min(1.0, (1 + np.count_nonzero(largest >= statistic[k])) / (draws + 1) + beta)
-        speaks = t[:, k] > -np.inf
-        if speaks.any():
-            reach = estimated.difference[chosen][:, k] - critical[k] * np.where(speaks, error[:, k], 0.0)
-            lower[k] = reach[speaks].max()
+    slack = np.minimum(0.0, t + critical_value(peaks, 1 - beta)[:, None])
+    largest = np.stack([_shifted_peaks(values, k, error[:, k], slack[:, k], peaks[k]) for k in range(models)])
+    critical = np.maximum(0.0, critical_value(largest, 1 - alpha + beta))
+    exceeded = (largest >= statistic[:, None]).sum(axis=1)
+    p_values = np.where(statistic > 0, np.minimum(1.0, (1 + exceeded) / (draws + 1) + beta), 1.0)
+    reach = estimated.difference[chosen] - critical[:, None] * np.where(t > -np.inf, error, 0.0)
+    lower = np.where(t > -np.inf, reach, -np.inf).max(axis=(0, 2))
     return BestTest(statistic, critical, p_values, float(lower.min()))
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -12,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._common.checks import check_whole
-from .._common.names import check_text
+from .._common.names import check_text, natural_key
 
 FloatArray: TypeAlias = NDArray[np.float64]
 
@@ -24,7 +23,6 @@ __all__ = [
     "check_rope",
     "check_seed",
     "model_names",
-    "natural_key",
     "read_panel",
 ]
 
@@ -113,22 +111,6 @@ class Queries:
     def alike(self) -> bool:
         """Whether all metrics have the same queries."""
         return self.any == self.common
-
-
-def natural_key(name: str) -> tuple[list[tuple[int, str]], str]:
-    """Sort key under which numbers inside names count as numbers.
-
-    >>> sorted(["model 10", "model 2", "base"], key=natural_key)
-    ['base', 'model 2', 'model 10']
-    """
-    parts = re.split(r"([0-9]+)", name)
-    return [_number_key(part) if place % 2 else (0, part) for place, part in enumerate(parts)], name
-
-
-def _number_key(digits: str) -> tuple[int, str]:
-    """Sort key of a number of any length: the longer one is the larger, leading zeros apart."""
-    digits = digits.lstrip("0")
-    return len(digits), digits
 
 
 def model_names(models: Sequence[str] | None, count: int) -> tuple[str, ...]:

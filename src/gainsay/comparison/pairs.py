@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -10,18 +10,17 @@ from numpy.typing import ArrayLike
 
 from .flags import FEW
 from .inequalities import FEWEST, two_step_test
-from .inputs import FloatArray, Panel, check_family, check_level, check_seed, read_panel
+from .inputs import FloatArray, check_family, check_level, check_seed, read_panel
 from .paired import conflict_p_values, holm, pair_p_values
-from .resampling import Estimate, Noise, critical_value, draw_noise, estimate
+from .resampling import Estimate, Noise, critical_value
+from .sample import Family, Sample
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["common_column", "common_ranks", "leaderboard_table", "pairs_table"]
+__all__ = ["common_column", "common_ranks", "leaderboard_of", "leaderboard_table", "pairs_of", "pairs_table"]
 
 Ranges: TypeAlias = Mapping[str, tuple[float, float]]
-
-UNBOUNDED = (-np.inf, np.inf)
 
 
 def pairs_table(
@@ -92,29 +91,46 @@ def pairs_table(
     >>> table[["model_x", "model_y", "conflict", "wins a", "losses b"]].values.tolist()
     [['m', 'n', True, 100, 100]]
     """
-    import pandas as pd
+    sample = read_sample(values, models, weights, alpha, draws, seed, ranges)
+    return pairs_of(sample, check_family(primary, sample.panel.metrics))
 
+
+def read_sample(
+    values: Mapping[str, ArrayLike],
+    models: Sequence[str] | None,
+    weights: ArrayLike | None,
+    alpha: float,
+    draws: int,
+    seed: int,
+    ranges: Ranges | None,
+) -> Sample:
+    """Return the sample that arguments of `pairs_table` say, checked."""
     level = check_level(alpha)
     seed, draws = check_seed(seed, draws, level)
-    panel = read_panel(values, models, weights)
-    names = check_family(primary, panel.metrics)
+    return Sample(read_panel(values, models, weights), level, draws, seed, ranges)
+
+
+def pairs_of(sample: Sample, names: tuple[str, str]) -> pd.DataFrame:
+    """Return what `pairs_table` does, for a sample that was read already."""
+    import pandas as pd
+
+    panel, level = sample.panel, sample.alpha
     first, second = np.triu_indices(len(panel.models), 1)
 
-    def effects(family: Sequence[str], alpha: float) -> tuple[Estimate, dict[str, Any]]:
-        estimated = estimate(panel.select(family))
-        noise = draw_noise(estimated, draws, seed)
-        return estimated, _effects(family, estimated, noise, alpha, first, second, ranges or {})
+    def effects(family: Sequence[str], alpha: float) -> dict[str, Any]:
+        found = sample.family(family) if len(family) > 1 else sample.alone(family[0])
+        return _effects(family, found.estimated, found.noise, alpha, first, second, sample.range_of)
 
-    both, columns = effects(names, level)
-    conflict, common = _conflicts(both, first, second), {}
+    columns = effects(names, level)
+    conflict, common = _conflicts(sample.family(names).estimated, first, second), {}
     if not panel.counts(names).alike:
         kept = [f"{what} {metric}" for metric in names for what in ("difference", "lower", "upper", "p_holm")]
         common = {f"common {column}": columns[column] for column in kept}
         for metric in names:  # their estimates are of different samples, so Bonferroni's inequality joins them
-            columns |= effects([metric], level / 2)[1]
+            columns |= effects([metric], level / 2)
     for metric in panel.metrics:
         if metric not in names:
-            columns |= effects([metric], level)[1]
+            columns |= effects([metric], level)
     pair = {"model_x": [panel.models[k] for k in first], "model_y": [panel.models[j] for j in second]}
     quantities = ("difference", "lower", "upper", "wins", "ties", "losses", "p_value", "p_holm")
     ordered = {f"{what} {metric}": columns[f"{what} {metric}"] for metric in panel.metrics for what in quantities}
@@ -155,16 +171,16 @@ def _effects(
     alpha: float,
     first: Any,
     second: Any,
-    ranges: Ranges,
+    range_of: Callable[[str], tuple[float, float]],
 ) -> dict[str, Any]:
     # The largest studentised lead over all ordered pairs is the largest absolute one over all pairs.
-    width = critical_value(noise.peaks.max(axis=(0, 1)), 1 - alpha)
+    width = float(critical_value(noise.peaks.max(axis=(0, 1)), 1 - alpha))
     two_sided = pair_p_values(estimated).two_sided
     columns: dict[str, Any] = {}
     for row, metric in enumerate(family):
         difference = estimated.difference[row, second, first]
         half = _half_width(estimated.error[row, second, first], width)
-        low, high = ranges.get(metric, UNBOUNDED)
+        low, high = range_of(metric)
         lower, upper = _within(difference, half, low - high, high - low)
         wins, losses = estimated.wins[row, second, first], estimated.wins[row, first, second]
         columns |= {
@@ -246,29 +262,29 @@ def leaderboard_table(
     >>> table[["model", "rank", "may_be_best"]].values.tolist()
     [['n', 1, True], ['m', 2, False]]
     """
+    return leaderboard_of(read_sample(values, models, weights, alpha, draws, seed, ranges))
+
+
+def leaderboard_of(sample: Sample) -> pd.DataFrame:
+    """Return what `leaderboard_table` does, for a sample that was read already."""
     import pandas as pd
 
-    level = check_level(alpha)
-    seed, draws = check_seed(seed, draws, level)
-    panel = read_panel(values, models, weights)
     parts = [
-        _leaderboard(panel.select([metric]), level, draws, seed, (ranges or {}).get(metric, UNBOUNDED))
-        for metric in panel.metrics
+        _leaderboard(sample.alone(metric), sample.alpha, sample.range_of(metric)) for metric in sample.panel.metrics
     ]
     return pd.concat(parts, ignore_index=True)
 
 
-def _leaderboard(panel: Panel, alpha: float, draws: int, seed: int, value_range: tuple[float, float]) -> pd.DataFrame:
+def _leaderboard(family: Family, alpha: float, value_range: tuple[float, float]) -> pd.DataFrame:
     import pandas as pd
 
-    estimated = estimate(panel)
-    noise = draw_noise(estimated, draws, seed)
+    panel, estimated, noise = family
     mean, error = estimated.mean[0], estimated.mean_error[0]
     scale = np.divide(1.0, error, out=np.zeros_like(error), where=(error > 0) & np.isfinite(error))
-    half = _half_width(error, critical_value((np.abs(noise.values[0]) * scale[:, None]).max(axis=0), 1 - alpha))
+    half = _half_width(error, float(critical_value((np.abs(noise.values[0]) * scale[:, None]).max(axis=0), 1 - alpha)))
     lower, upper = _within(mean, half, *value_range)
     difference, widest = estimated.difference[0], value_range[1] - value_range[0]
-    reach = _half_width(estimated.error[0], critical_value(noise.peaks[0].max(axis=0), 1 - alpha))
+    reach = _half_width(estimated.error[0], float(critical_value(noise.peaks[0].max(axis=0), 1 - alpha)))
     rank = 1 + (difference > 0).sum(axis=1)
     table = pd.DataFrame(
         {

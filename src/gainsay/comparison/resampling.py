@@ -65,6 +65,14 @@ class Estimate:
     queries: int
     effective: float
 
+    def alone(self, row: int) -> Estimate:
+        """Return what is said of one metric."""
+        one, models = slice(row, row + 1), self.mean.shape[1]
+        by_row = (self.mean[one], self.difference[one], self.error[one], self.mean_error[one])
+        root = self.root[:, row * models : (row + 1) * models]
+        counts = (self.wins[one], self.support[one], self.twin[one], self.tolerance[one])
+        return Estimate(*by_row, root, *counts, self.queries, self.effective)
+
 
 def estimate(panel: Panel) -> Estimate:
     r"""Estimate means, and the covariance matrix of the means, from per-query values.
@@ -199,6 +207,10 @@ class Noise:
     values: FloatArray
     peaks: FloatArray
 
+    def alone(self, row: int) -> Noise:
+        """Return the draws of one metric."""
+        return Noise(self.values[row : row + 1], self.peaks[row : row + 1])
+
 
 def draw_noise(estimated: Estimate, draws: int, seed: int, chunk: int = 2048) -> Noise:
     """Draw the error of the means from its normal limit: the Gaussian multiplier bootstrap.
@@ -249,18 +261,30 @@ def _peaks(values: FloatArray, error: FloatArray) -> FloatArray:
     return peaks
 
 
-def critical_value(draws: FloatArray, level: float) -> float:
+def critical_value(draws: FloatArray, level: float) -> FloatArray:
     """Return the quantile of `draws` that a statistic exceeds exactly where its p-value is at most ``1 - level``.
 
     That is the order statistic number ``ceil(level · (B + 1))`` of B draws, which goes with the p-value
     ``(1 + #{draws >= statistic}) / (B + 1)``.
 
+    Parameters
+    ----------
+    draws : ndarray, shape (…, B)
+        One or more sets of draws.
+    level : float
+        Of the quantile.
+
+    Returns
+    -------
+    ndarray, shape (…)
+
     Examples
     --------
     >>> import numpy as np
-    >>> critical_value(np.arange(1.0, 100.0), 0.95)
+    >>> float(critical_value(np.arange(1.0, 100.0), 0.95))
     95.0
     """
-    count = len(draws)
+    count = draws.shape[-1]
     place = min(max(int(np.ceil(level * (count + 1) - 1e-9)), 1), count) - 1
-    return float(np.partition(draws, place)[place])
+    found: FloatArray = np.partition(draws, place)[..., place]
+    return found

@@ -5,29 +5,24 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, Literal, TypeAlias
+from html import escape
+from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike
 
-from .bounds import detectable_lead, price_lower, regret_upper
-from .descriptions import best_probabilities, winners_differ
-from .flags import Flag, find_flags, left_out_flags
+from .._common.shown import isolated
+from .decide import Kind, Outcome, decide
+from .flags import Flag
 from .holes import Holes, uneven_judging
-from .inequalities import FEWEST, BestTest, two_step_test
-from .inputs import FloatArray, Panel, Queries, check_level, check_rope, check_seed, read_panel
-from .resampling import draw_noise, estimate
+from .inputs import check_level, check_rope, check_seed, read_panel
+from .sample import Sample
 from .wording import paragraph
 
 __all__ = ["Kind", "Verdict"]
 
-Kind: TypeAlias = Literal["genuine", "agree", "immaterial", "unresolved"]
-PerMetric: TypeAlias = dict[str, float]
-PerModel: TypeAlias = dict[str, dict[str, float]]
-
 
 @dataclass(frozen=True)
-class Verdict:
+class Verdict(Outcome):
     """What two metrics, measured on the same queries, say together about which model is best.
 
     Made by `from_values`. Queries are the random sample and the models are fixed: nothing here covers what another
@@ -122,44 +117,11 @@ class Verdict:
     True
     """
 
-    kind: Kind
-    material: bool
-    within_rope: bool
-    metrics: tuple[str, str]
-    models: tuple[str, ...]
-    queries: int
-    left_out: dict[str, int]
-    winners: dict[str, str]
-    common_best: tuple[str, ...]
-    common_within_rope: tuple[str, ...]
-    best_sets: dict[str, tuple[str, ...]]
-    p_value: float
-    rope_p_value: float
-    price: float
-    price_lower: float
-    safe_choice: str
-    safe_regret: float
-    safe_regret_upper: float
-    winner_regrets: PerMetric
-    winner_regrets_upper: PerMetric
-    means: PerModel
-    regrets: PerModel
-    regrets_upper: PerModel
-    detectable: float
-    best_probability: PerModel
-    winners_differ_probability: float
-    flags: tuple[Flag, ...]
-    alpha: float
-    rope: float
-    draws: int
-    seed: int
-    holes: Holes | None = None
-
     @classmethod
     def from_values(
         cls,
-        linear: ArrayLike,
-        exponential: ArrayLike,
+        first: ArrayLike,
+        second: ArrayLike,
         models: Sequence[str] | None = None,
         weights: ArrayLike | None = None,
         alpha: float = 0.05,
@@ -172,7 +134,7 @@ class Verdict:
 
         Parameters
         ----------
-        linear, exponential : array, shape (queries, models)
+        first, second : array, shape (queries, models)
             Values of the two metrics, larger is better. Any two metrics may take these places. A query that a metric
             skips is NaN for every model.
         models : sequence of str, optional
@@ -201,15 +163,14 @@ class Verdict:
         names = _two_names(metric_names)
         level, width = check_level(alpha), check_rope(rope)
         seed, draws = check_seed(seed, draws, level)
-        labels = dict(zip(names, ("linear", "exponential"), strict=True))
-        panel = read_panel(dict(zip(names, (linear, exponential), strict=True)), models, weights, labels)
-        return _decide(panel.select(names), panel.counts(), level, width, draws, seed)
+        labels = dict(zip(names, ("first", "second"), strict=True))
+        panel = read_panel(dict(zip(names, (first, second), strict=True)), models, weights, labels)
+        return cls.of(Sample(panel, level, draws, seed), names, width)
 
-    @property
-    def in_question(self) -> tuple[str, ...]:
-        """The models that matter to the choice: who may be best under both metrics, the winners, the safe choice."""
-        chosen = {*self.common_best, *self.winners.values(), self.safe_choice}
-        return tuple(model for model in self.models if model in chosen)
+    @classmethod
+    def of(cls, sample: Sample, metrics: tuple[str, str], rope: float) -> Verdict:
+        """Reach a verdict from a sample that was read already."""
+        return cls(**vars(decide(sample, metrics, rope)))
 
     def with_holes(self, holes: Holes | None) -> Verdict:
         """Return the same verdict, which says how much of what the models retrieved was judged."""
@@ -226,9 +187,7 @@ class Verdict:
         return self.text
 
     def _repr_html_(self) -> str:
-        from ..report.notebook import verdict_html
-
-        return verdict_html(self)
+        return f"<p><strong>{escape(self.kind)}</strong></p>\n<p>{escape(isolated(self.text, self.models))}</p>"
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything, `text` included, as JSON knows it; an infinite bound becomes None.
@@ -258,75 +217,3 @@ def _two_names(metric_names: Sequence[str]) -> tuple[str, str]:
     if len(names) != 2 or names[0] == names[1] or not all(isinstance(name, str) for name in names):
         raise ValueError(f"metric_names must be two different strings: got {metric_names!r}")
     return names[0], names[1]
-
-
-def _decide(panel: Panel, counts: Queries, alpha: float, rope: float, draws: int, seed: int) -> Verdict:
-    names = (panel.metrics[0], panel.metrics[1])
-    estimated = estimate(panel)
-    noise = draw_noise(estimated, draws, seed)
-    joint = two_step_test(estimated, noise, alpha)
-    roped = two_step_test(estimated, noise, alpha, margin=rope) if rope > 0 else joint
-    single = [two_step_test(estimated, noise, alpha, rows=[row]) for row in (0, 1)]
-    models = np.array(panel.models, dtype=object)
-    level = estimated.mean.max(axis=1, keepdims=True)
-    top = estimated.mean >= level - estimated.tolerance[:, None]
-    winner = top.argmax(axis=1)
-    regret = np.maximum(0.0, estimated.difference.max(axis=2))
-    upper = regret_upper(estimated, noise, alpha)
-    worst = regret.max(axis=0)
-    safe = int(np.argmax(worst <= worst.min() + estimated.tolerance.max()))
-    within = panel.queries >= FEWEST and bool((upper[:, winner] <= rope).all())
-    genuine = not joint.kept.any()
-    kept_within_rope = joint.kept | roped.kept  # who may be best may be within the ROPE of the best
-    material = not kept_within_rope.any()
-
-    def by_model(table: FloatArray) -> PerModel:
-        return {
-            name: dict(zip(panel.models, row.tolist(), strict=True)) for name, row in zip(names, table, strict=True)
-        }
-
-    return Verdict(
-        kind=_kind(genuine, single, within),
-        material=material,
-        within_rope=within,
-        metrics=names,
-        models=panel.models,
-        queries=panel.queries,
-        left_out=counts.left_out,
-        winners={name: models[place] for name, place in zip(names, winner, strict=True)},
-        common_best=tuple(models[joint.kept]),
-        common_within_rope=tuple(models[kept_within_rope]),
-        best_sets={name: tuple(models[test.kept]) for name, test in zip(names, single, strict=True)},
-        p_value=joint.p_value,
-        rope_p_value=max(joint.p_value, roped.p_value),
-        price=float(worst[safe]),
-        price_lower=price_lower(estimated, noise, alpha, *((roped, rope) if material else (joint, 0.0))),
-        safe_choice=models[safe],
-        safe_regret=float(worst[safe]),
-        safe_regret_upper=float(upper[:, safe].max()),
-        winner_regrets={names[row]: float(regret[1 - row, winner[row]]) for row in (0, 1)},
-        winner_regrets_upper={names[row]: float(upper[1 - row, winner[row]]) for row in (0, 1)},
-        means=by_model(estimated.mean),
-        regrets=by_model(regret),
-        regrets_upper=by_model(upper),
-        detectable=detectable_lead(estimated, noise, alpha, joint.kept, winner),
-        best_probability=by_model(best_probabilities(estimated, noise)),
-        winners_differ_probability=winners_differ(estimated, noise),
-        flags=left_out_flags(counts)
-        + find_flags(panel, estimated, {name: tuple(models[row]) for name, row in zip(names, top, strict=True)}, alpha),
-        alpha=alpha,
-        rope=rope,
-        draws=draws,
-        seed=seed,
-    )
-
-
-def _kind(genuine: bool, single: list[BestTest], within: bool) -> Kind:
-    if genuine:
-        return "genuine"
-    # Who is alone in the set of best models beats every rival: had one tied, it would be in the set as well. Alone
-    # under both metrics is a claim on both at once, so each may be tested at the full level.
-    first, second = (test.kept for test in single)
-    if first.sum() == 1 and np.array_equal(first, second):
-        return "agree"
-    return "immaterial" if within else "unresolved"

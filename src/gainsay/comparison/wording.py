@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from .._common.words import listed
+from .._common.words import amount, listed
 
 if TYPE_CHECKING:
-    from .verdict import Verdict
+    from .decide import Outcome
 
-__all__ = ["SAMPLE", "amount", "paragraph"]
+__all__ = ["SAMPLE", "paragraph"]
 
 SAMPLE = (
     "The queries are the random sample and the models are fixed: "
@@ -18,12 +18,12 @@ SAMPLE = (
 )
 
 
-def paragraph(verdict: Verdict) -> str:
+def paragraph(verdict: Outcome) -> str:
     """Write the verdict as one paragraph.
 
     Parameters
     ----------
-    verdict : Verdict
+    verdict : Outcome
         Any kind.
 
     Returns
@@ -47,22 +47,7 @@ def paragraph(verdict: Verdict) -> str:
     return " ".join([*opening, *judged, *_reservations(verdict), SAMPLE])
 
 
-def amount(value: float) -> str:
-    """Write a difference of means to four places; what would show as zero and is not, by its first digit.
-
-    >>> amount(0.0123456), amount(0.0), amount(0.000043), amount(3e-9)
-    ('0.0123', '0', '0.00004', '3e-09')
-    """
-    if value == 0:
-        return "0"
-    if abs(value) >= 0.0001:
-        return f"{value:.4f}"
-    short = f"{value:.0e}"
-    exponent = int(short.partition("e")[2])
-    return short if exponent < -7 else f"{float(short):.{-exponent}f}"
-
-
-def _genuine(verdict: Verdict) -> list[str]:
+def _genuine(verdict: Outcome) -> list[str]:
     first, second = verdict.metrics
     text = [
         f"{first} and {second} genuinely disagree: no model is best under both "
@@ -78,7 +63,7 @@ def _genuine(verdict: Verdict) -> list[str]:
     return text
 
 
-def _materiality(verdict: Verdict) -> str:
+def _materiality(verdict: Outcome) -> str:
     negligible = f"the {amount(verdict.rope)} that you called negligible"
     if verdict.material:
         return f"This is material: it exceeds {negligible} ({_p(verdict.rope_p_value)})."
@@ -87,7 +72,7 @@ def _materiality(verdict: Verdict) -> str:
     return f"Whether it exceeds {negligible} is not proven."
 
 
-def _agree(verdict: Verdict) -> list[str]:
+def _agree(verdict: Outcome) -> list[str]:
     first, second = verdict.metrics
     name = verdict.winners[first]
     return [
@@ -99,7 +84,7 @@ def _agree(verdict: Verdict) -> list[str]:
     ]
 
 
-def _immaterial(verdict: Verdict) -> list[str]:
+def _immaterial(verdict: Outcome) -> list[str]:
     first, second = verdict.metrics
     chosen = set(verdict.winners.values())
     most = max(verdict.regrets_upper[metric][name] for metric in verdict.metrics for name in chosen)
@@ -118,7 +103,7 @@ def _immaterial(verdict: Verdict) -> list[str]:
     ]
 
 
-def _unresolved(verdict: Verdict) -> list[str]:
+def _unresolved(verdict: Outcome) -> list[str]:
     first, second = verdict.metrics
     differ = verdict.winners[first] != verdict.winners[second]
     common = verdict.common_best
@@ -151,7 +136,7 @@ def _unresolved(verdict: Verdict) -> list[str]:
     return text
 
 
-def _prefers(verdict: Verdict) -> str:
+def _prefers(verdict: Outcome) -> str:
     first, second = verdict.metrics
     one, other = verdict.winners[first], verdict.winners[second]
     lead = f"{first} prefers {one} (mean {verdict.means[first][one]:.4f})"
@@ -160,11 +145,11 @@ def _prefers(verdict: Verdict) -> str:
     return f"{lead}, {second} prefers {other} (mean {verdict.means[second][other]:.4f})."
 
 
-def _ahead(verdict: Verdict, metric: str) -> str:
+def _ahead(verdict: Outcome, metric: str) -> str:
     return amount(sorted(verdict.regrets[metric].values())[1])
 
 
-def _cost_of_winners(verdict: Verdict) -> str:
+def _cost_of_winners(verdict: Outcome) -> str:
     first, second = verdict.metrics
     parts = [
         f"choosing {verdict.winners[chosen]} costs {amount(verdict.winner_regrets[chosen])} of {lost}"
@@ -173,7 +158,7 @@ def _cost_of_winners(verdict: Verdict) -> str:
     return f"In this sample {parts[0]}, and {parts[1]}."
 
 
-def _safe(verdict: Verdict) -> str:
+def _safe(verdict: Outcome) -> str:
     upper = verdict.safe_regret_upper
     bound = f", and at most {amount(upper)} with {_confidence(verdict)}" if math.isfinite(upper) else ""
     if verdict.safe_regret == 0:
@@ -184,17 +169,17 @@ def _safe(verdict: Verdict) -> str:
     )
 
 
-def _reservations(verdict: Verdict) -> list[str]:
+def _reservations(verdict: Outcome) -> list[str]:
     # One model, and a single paragraph says so already.
     return [flag.message for flag in verdict.flags if flag.code != "one model"]
 
 
-def _size(verdict: Verdict) -> str:
+def _size(verdict: Outcome) -> str:
     queries = "1 query" if verdict.queries == 1 else f"{verdict.queries:,} queries"
     return f"{len(verdict.models)} models on {queries}"
 
 
-def _confidence(verdict: Verdict) -> str:
+def _confidence(verdict: Outcome) -> str:
     return f"{100 * (1 - verdict.alpha):g} % confidence"
 
 

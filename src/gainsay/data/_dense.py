@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Iterable
+from itertools import product
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ._numbers import PADDING, padded, parse_numbers
 from ._rows import Layout, Rows, Table, TableBuilder
 from ._svmlight import parse_label, parse_value
 from ._text import Chunk, StrPath, at_line, numbered_lines, shown
 
 _MISSING = (b"", b"na")
+# As in LightGBM, "na" of either case is missing; so is the number nan.
+_MISSING_CELLS = ["", *map("".join, product("nN", "aA")), *map("".join, product("nN", "aA", "nN"))]
+_OF_NUMBERS = b"0123456789+-.einfatyEINFATY\n"
 _NO_QUERIES = np.zeros(0, dtype=np.int64)
 
 
@@ -34,29 +41,51 @@ def read_columns(
 def _parse_chunk(chunk: Chunk, separator: bytes, layout: Layout, width: int | None) -> Rows | None:
     """Parse a chunk; None where a line is malformed or merely unusual (blanks, empty lines)."""
     text = chunk.text.replace(b"\r\n", b"\n")
-    if not text or b"\n\n" in text or text.startswith(b"\n") or b" " in text or b"\r" in text:
+    # pandas takes `True` for 1: nothing that holds another character than numbers do gets that far.
+    if not text or b"\n\n" in text or text.startswith(b"\n") or text.translate(None, _OF_NUMBERS + separator):
         return None
-    buffer = padded(text)
+    # pandas fills short rows up in silence.
+    buffer = np.frombuffer(text, dtype=np.uint8)
     ends = np.flatnonzero((buffer == ord(separator)) | (buffer == ord("\n")))
     line_ends = np.flatnonzero(buffer[ends] == ord("\n"))
     fields = int(line_ends[0]) + 1
     if not (np.diff(line_ends, prepend=-1) == fields).all() or (width is not None and fields != width + 1):
         return None
-    starts = np.concatenate(([PADDING], ends[:-1] + 1))
-    values = np.full(ends.size, np.nan)
-    # As in LightGBM, "na" of either case is missing; bit 5 of a letter is its case.
-    is_na = (ends - starts == 2) & (buffer[starts] | 32 == ord("n")) & (buffer[starts + 1] | 32 == ord("a"))
-    filled = (ends > starts) & ~is_na
-    numbers = parse_numbers(buffer, starts[filled], ends[filled])
-    if numbers is None:
+    table = _parse_table(text, separator)
+    if table is None:
         return None
-    values[filled] = numbers
-    table = values.reshape(-1, fields)
     with np.errstate(over="ignore"):
         features = table[:, 1:].astype(layout.dtype)
     if not np.isfinite(table[:, 0]).all() or np.isinf(features).any():
         return None
     return Rows(table[:, 0].copy(), features, [], _NO_QUERIES, _NO_QUERIES, None)
+
+
+def _parse_table(text: bytes, separator: bytes) -> NDArray[np.float64] | None:
+    """Return the cells as numbers, bit for bit those of `float`; None where pandas takes one for something else."""
+    import pandas as pd
+
+    # From 3.1 on pandas is exact by itself, and deprecates the option that makes older versions so.
+    before = tuple(map(int, pd.__version__.split(".")[:2])) < (3, 1)
+    exact: Any = {"float_precision": "round_trip"} if before else {}
+    try:
+        with np.errstate(over="ignore"):
+            frame = pd.read_csv(
+                io.BytesIO(text),
+                sep=separator.decode(),
+                header=None,
+                dtype=np.float64,
+                engine="c",
+                quoting=csv.QUOTE_NONE,
+                skip_blank_lines=False,
+                keep_default_na=False,
+                na_values=_MISSING_CELLS,
+                **exact,
+            )
+    except ValueError:
+        return None
+    table: NDArray[np.float64] = frame.to_numpy()
+    return table
 
 
 def _parse_lines(path: StrPath, chunk: Chunk, separator: bytes, layout: Layout, width: int | None) -> Rows:

@@ -46,7 +46,7 @@ def read_member(path: StrPath, stream: IO[bytes], member: str, max_bytes: int) -
                 return _read(path, packed, info.file_size, max_bytes)
     except _UnusableError as error:
         raise ValueError(str(error)) from None
-    except Exception:  # zipfile and zlib raise errors of many kinds
+    except Exception:  # zipfile, zlib and NumPy raise errors of many kinds
         raise _refused(path) from None
 
 
@@ -84,18 +84,18 @@ def _read(path: StrPath, stream: IO[bytes], size: int, max_bytes: int) -> NDArra
             f"{os.fspath(path)}: an array of {promised} bytes, more than max_bytes={max_bytes}; "
             "raise max_bytes if the file is meant to be this large"
         )
-    left = size - stream.tell()
-    content = stream.read(promised) if promised <= left else b""
-    if len(content) < promised:
+    if promised > size - stream.tell():
         raise _UnusableError(f"{os.fspath(path)}: cut short; its header promises {promised} bytes of values")
-    return np.frombuffer(content, dtype=dtype, count=shape[0])
+    stream.seek(0)
+    with warnings.catch_warnings(action="ignore"):  # about files that Python 2 wrote
+        values: NDArray[Any] = np.load(stream, allow_pickle=False)
+    return values.reshape(-1)
 
 
 def _header(path: StrPath, stream: IO[bytes]) -> tuple[tuple[int, ...], np.dtype[Any]]:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about files that Python 2 wrote
-        try:
+    try:
+        with warnings.catch_warnings(action="ignore"):
             shape, _, dtype = _HEADERS[npy.read_magic(stream)](stream)
-        except Exception:  # the header is a Python literal, and what is wrong with it has many names
-            raise _refused(path) from None
+    except Exception:  # the header is a Python literal, and what is wrong with it has many names
+        raise _refused(path) from None
     return shape, dtype

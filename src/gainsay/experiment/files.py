@@ -9,12 +9,11 @@ import json
 import os
 import re
 import secrets
-import sys
 import unicodedata
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 from ..data._parquet import check_size
 from ..data._text import MAX_BYTES
@@ -109,54 +108,47 @@ def from_parquet(content: bytes, columns: list[str] | None = None) -> pd.DataFra
 
 
 @contextlib.contextmanager
-def locked(path: Path) -> Iterator[None]:
+def locked(path: Path, owner: Path) -> Iterator[None]:
     """Hold a lock file; the system releases it when the process ends, however it ends.
+
+    Parameters
+    ----------
+    path
+        The lock file.
+    owner
+        A file that says who holds the lock: the lock file itself cannot be read on every system while it is held.
 
     Raises
     ------
     RuntimeError
         Where another process, or another run in this one, holds it.
+    ImportError
+        Where filelock is not installed.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    file = open(path, "a+b")  # noqa: SIM115 - closed below, and in children that inherit it
-    # A child that is forked while the lock is held would hold it on after this process has died.
-    if hasattr(os, "register_at_fork"):
-        os.register_at_fork(after_in_child=file.close)
     try:
-        if not _lock(file):
-            file.seek(0)
-            owner = file.read(100).decode(errors="replace").strip() or "another process"
-            raise RuntimeError(
-                f"{path.parent} is in use by {owner}: wait until it has ended, or take another directory"
-            )
-        file.truncate(0)
-        file.write(f"process {os.getpid()}".encode())
-        file.flush()
-        yield
-        file.truncate(0)
-    finally:
-        file.close()
-
-
-if sys.platform == "win32":  # pragma: no cover - the tests run on POSIX systems
-
-    def _lock(file: IO[bytes]) -> bool:
-        import msvcrt
-
-        file.seek(1 << 30)  # beyond the owner's name, which others must be able to read
+        from filelock import FileLock, Timeout
+    except ImportError as error:
+        raise ImportError(
+            "an experiment locks its directory and needs filelock: pip install 'gainsay[experiment]'"
+        ) from error
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        held = FileLock(path).acquire(blocking=False)
+    except Timeout:
+        raise RuntimeError(
+            f"{path.parent} is in use by {_holder(owner)}: wait until it has ended, or take another directory"
+        ) from None
+    with held:
         try:
-            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
-        except OSError:
-            return False
-        return True
+            owner.write_bytes(f"process {os.getpid()}".encode())
+            yield
+        finally:
+            owner.unlink(missing_ok=True)
 
-else:
 
-    def _lock(file: IO[bytes]) -> bool:
-        import fcntl
-
-        try:
-            fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        return True
+def _holder(owner: Path) -> str:
+    """Return who holds a lock, as far as that is known: it may have ended by now, or not have said so yet."""
+    try:
+        return owner.read_bytes()[:100].decode(errors="replace").strip() or "another process"
+    except OSError:
+        return "another process"

@@ -11,7 +11,7 @@ import numpy as np
 
 from .._common.cached import cached_property
 from .._common.checks import check_whole
-from ..comparison.inputs import natural_key
+from .._common.names import natural_key
 from ..comparison.verdict import Verdict
 from ..harness import Comparison
 from .artefacts import BALANCED, EACH, artefacts, check_stop_by, rounds_by
@@ -324,7 +324,7 @@ class ExperimentResult:
     @property
     def missing(self) -> list[str]:
         """One line for each candidate that is not compared, with why."""
-        from ..report.names import printable
+        from .._common.shown import printable
 
         return [printable(f"Not compared: {name} ({last_line(text)})") for name, text in self.failures.items()]
 

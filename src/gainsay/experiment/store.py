@@ -67,7 +67,8 @@ class Store:
     written last, `manifest.json` with the checksums of the others: a unit is finished where the manifest is there and
     everything agrees with it. Beside them lies what is compared, the model cut at its round: `model.txt` (`.ubj`), or
     `model@70.txt` and `model@83.txt` where two metrics have models of their own. `failures` holds what went wrong,
-    `.shared` the copy of the data that other processes train from, for as long as they do.
+    `.shared` the copy of the data that other processes train from, for as long as they do; `.owner` says which process
+    holds the lock.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -75,7 +76,7 @@ class Store:
 
     def locked(self) -> AbstractContextManager[None]:
         """Keep other processes from running in the same directory."""
-        return locked(self._file(".lock"))
+        return locked(self._file(".lock"), self._file(".owner"))
 
     def folder(self, unit: Unit) -> Path:
         """Return the folder of a unit."""

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from .._common.checks import check_real
+from ..metrics import discounts as of_ranks
+from ..metrics import gains as of_labels
 from ..ranking.rows import ideal_rows, sums_at, table_of
-from . import discounts as of_ranks
-from . import gains as of_labels
 from .base import Facts, Metric, depth_of, made
 from .discounts import WITH_BASE, Discount, canonical_discount, discount_text, discounts
 from .gains import LARGEST_EXPONENT, canonical_gain, exponential, gain_text, gains_of

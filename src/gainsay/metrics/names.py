@@ -8,7 +8,7 @@ from dataclasses import MISSING, fields
 from typing import TYPE_CHECKING, Any
 
 from .._common.arrays import nearest
-from . import (  # noqa: F401  # their metrics are known
+from ..metrics import (  # noqa: F401  # their metrics are known
     average_precision,
     cascade,
     dcg,

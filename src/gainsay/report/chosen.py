@@ -9,7 +9,7 @@ import numpy as np
 from ..comparison.pairs import common_column
 
 if TYPE_CHECKING:
-    from ..harness import Comparison
+    from ..comparison.findings import Findings
 
 __all__ = ["ChosenPair", "chosen_pair"]
 
@@ -22,7 +22,7 @@ class ChosenPair(NamedTuple):
     reason: str
 
 
-def chosen_pair(comparison: Comparison) -> ChosenPair | None:
+def chosen_pair(comparison: Findings) -> ChosenPair | None:
     """Return the two models that are worth explaining; None where there is one only.
 
     1. Where the two primary metrics have different winners, these two.

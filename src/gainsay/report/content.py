@@ -5,21 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from .._common.shown import isolated, printable
 from .._common.version import __version__
-from .._common.words import count
-from ..comparison.wording import amount
+from .._common.words import amount, count
 from ..metrics.dcg import DCG
 from ..metrics.names import parse_metrics
 from ..report import tables, words
 from .chosen import ChosenPair, chosen_pair
-from .names import isolated, printable
 from .rounds import best_rounds, candidate_of, most_torn
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from ..comparison.attribution import Attribution
-    from ..harness import Comparison
+    from ..comparison.findings import Findings
     from .tables import Table
 
 __all__ = ["Content", "Contradiction", "gather", "why_pair"]
@@ -89,7 +88,7 @@ class Content:
     version: str = __version__
 
 
-def gather(comparison: Comparison, queries: int) -> Content:
+def gather(comparison: Findings, queries: int) -> Content:
     """Gather what a report shows, with at most so many contradictory queries."""
     both = comparison.primary is not None
     pair = chosen_pair(comparison) if both else None
@@ -136,13 +135,13 @@ def _all_pairs(number: int) -> str:
     return "The only pair of models" if number == 1 else f"All {count(number, 'pair')} of models"
 
 
-def why_pair(comparison: Comparison) -> tuple[ChosenPair | None, Attribution | None]:
+def why_pair(comparison: Findings) -> tuple[ChosenPair | None, Attribution | None]:
     """Return the pair that is explained, and its attribution where there can be one."""
     pair = chosen_pair(comparison) if comparison.primary is not None else None
     return pair, _attribution(comparison, pair)[0]
 
 
-def _paragraph(comparison: Comparison) -> str:
+def _paragraph(comparison: Findings) -> str:
     if comparison.primary is None:
         return (
             f"{printable(comparison.metrics[0])} is the only metric here, so there is none for it to disagree with. "
@@ -151,7 +150,7 @@ def _paragraph(comparison: Comparison) -> str:
     return isolated(comparison.verdict.text, comparison.models)
 
 
-def _attribution(comparison: Comparison, pair: ChosenPair | None) -> tuple[Attribution | None, str]:
+def _attribution(comparison: Findings, pair: ChosenPair | None) -> tuple[Attribution | None, str]:
     if pair is None:
         return None, "There are no two models or no two metrics to explain."
     if comparison.rankings is None:
@@ -164,11 +163,11 @@ def _attribution(comparison: Comparison, pair: ChosenPair | None) -> tuple[Attri
     return comparison.attribution(pair.first, pair.second, wanted), ""
 
 
-def _why(comparison: Comparison, attribution: Attribution, reason: str) -> list[str]:
+def _why(comparison: Findings, attribution: Attribution, reason: str) -> list[str]:
     return words.why_sentences(attribution, comparison.short_names, reason, _pivot(comparison))
 
 
-def _pivot(comparison: Comparison) -> str | None:
+def _pivot(comparison: Findings) -> str | None:
     """Return the metric whose boosting rounds `Attribution.parts` is about; None where all metrics have the same."""
     if comparison.rankings is None or comparison.rankings.by_metric is None:
         return None
@@ -176,7 +175,7 @@ def _pivot(comparison: Comparison) -> str | None:
     return next((name for name in names if isinstance(parse_metrics(name)[0], DCG)), None)
 
 
-def _same_rounds(comparison: Comparison) -> str:
+def _same_rounds(comparison: Findings) -> str:
     """Say of which boosting rounds the contradictory queries are, where metrics have different ones."""
     if comparison.primary is None or comparison.rankings is None or comparison.rankings.by_metric is None:
         return ""
@@ -188,13 +187,13 @@ def _why_tables(attribution: Attribution) -> list[Table]:
     return [*cells, tables.parts(attribution), tables.query_classes(attribution)]
 
 
-def _strongest(comparison: Comparison, conflicts: pd.DataFrame) -> Table:
+def _strongest(comparison: Findings, conflicts: pd.DataFrame) -> Table:
     ordered = conflicts.sort_values("p_holm", kind="stable").head(MOST_CONFLICTS)
     some = f"The {MOST_CONFLICTS} clearest of {len(conflicts)} pairs" if len(conflicts) > MOST_CONFLICTS else "Pairs"
     return tables.pairs(comparison, ordered, f"{some} in opposite order")
 
 
-def _contradictions(comparison: Comparison, pair: ChosenPair | None) -> tuple[pd.DataFrame | None, str]:
+def _contradictions(comparison: Findings, pair: ChosenPair | None) -> tuple[pd.DataFrame | None, str]:
     if pair is None:
         return None, "There are no two models or no two metrics to set against each other."
     if comparison.rankings is None:
@@ -203,7 +202,7 @@ def _contradictions(comparison: Comparison, pair: ChosenPair | None) -> tuple[pd
     return table, "" if len(table) else "On no query do the two metrics prefer different ones of these models."
 
 
-def _strips(table: pd.DataFrame, comparison: Comparison, levels: list[float]) -> list[Contradiction]:
+def _strips(table: pd.DataFrame, comparison: Findings, levels: list[float]) -> list[Contradiction]:
     metrics = comparison.verdict.metrics
     models = [str(name).removeprefix("labels ") for name in table.columns if str(name).startswith("labels ")]
     short = comparison.short_names
@@ -227,7 +226,7 @@ def _strips(table: pd.DataFrame, comparison: Comparison, levels: list[float]) ->
     return found
 
 
-def _torn(comparison: Comparison, best: pd.DataFrame) -> list[str]:
+def _torn(comparison: Findings, best: pd.DataFrame) -> list[str]:
     """Return whose curves are shown: the winners, and who loses most by the other metric's best round."""
     known = list(map(str, best["candidate"]))
     names = [candidate_of(model, known) for model in comparison.verdict.winners.values()]

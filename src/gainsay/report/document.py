@@ -41,19 +41,19 @@ from .rounds import best_rounds
 if TYPE_CHECKING:
     import os
 
-    from ..harness import Comparison
+    from ..comparison.findings import Findings
 
 __all__ = ["SCHEMA", "document", "plain", "to_json"]
 
 SCHEMA = 1
 
 
-def to_json(comparison: Comparison, path: str | os.PathLike[str] | None = None, *, queries: int = 50) -> str:
+def to_json(comparison: Findings, path: str | os.PathLike[str] | None = None, *, queries: int = 50) -> str:
     """Return a comparison as JSON text, and write it where a path is given.
 
     Parameters
     ----------
-    comparison : Comparison
+    comparison : Findings
         What is written.
     path : path, optional
         Where to.
@@ -72,7 +72,7 @@ def to_json(comparison: Comparison, path: str | os.PathLike[str] | None = None, 
     return text
 
 
-def document(comparison: Comparison, queries: int = 50) -> dict[str, Any]:
+def document(comparison: Findings, queries: int = 50) -> dict[str, Any]:
     """Return the document as plain dicts, lists, strings and numbers."""
     both = comparison.primary is not None
     pair, attribution = why_pair(comparison)

@@ -17,8 +17,8 @@ except ImportError as error:  # pragma: no cover - needs an environment without 
     raise ImportError("reports need Jinja2: pip install 'gainsay[report]'") from error
 
 from .._common.outputs import check_output
+from .._common.shown import printable
 from .content import Content, gather
-from .names import printable
 from .plots.conflict import plot_conflict
 from .plots.curves import plot_curves
 from .plots.heatmaps import plot_attribution, plot_pairs
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from ..harness import Comparison
+    from ..comparison.findings import Findings
 
 __all__ = ["write_html"]
 
@@ -42,7 +42,7 @@ MOST_MODELS_IN_PICTURES = 60
 """Beyond so many models, pictures with a line or a row per model are left out."""
 
 
-def write_html(comparison: Comparison, path: str | os.PathLike[str], *, queries: int = 50) -> Path:
+def write_html(comparison: Findings, path: str | os.PathLike[str], *, queries: int = 50) -> Path:
     """Write the report: verdict, leaderboard, pairs, why, which queries, when, method, glossary.
 
     That the path can be written is tried before the work. Which two models are explained is said in
@@ -52,7 +52,7 @@ def write_html(comparison: Comparison, path: str | os.PathLike[str], *, queries:
 
     Parameters
     ----------
-    comparison : Comparison
+    comparison : Findings
         What is reported.
     path : path
         The HTML file; written anew if it is there.
@@ -82,7 +82,7 @@ def write_html(comparison: Comparison, path: str | os.PathLike[str], *, queries:
     return target
 
 
-def _page(comparison: Comparison, content: Content, beside: Path | None) -> str:
+def _page(comparison: Findings, content: Content, beside: Path | None) -> str:
     names = {name: short for name, short in comparison.short_names.items() if short != printable(name)}
     pictures = Pictures(names)
     drawn = _pictures(pictures, comparison, content)
@@ -113,7 +113,7 @@ def _ours(text: str) -> Markup:
     return Markup(text)  # nosec B704
 
 
-def _pictures(pictures: Pictures, comparison: Comparison, content: Content) -> dict[str, Picture]:
+def _pictures(pictures: Pictures, comparison: Findings, content: Content) -> dict[str, Picture]:
     if content.pairs is None:
         return {}
     drawn = {"regret": pictures.draw(lambda: plot_regret(comparison))}
@@ -127,7 +127,7 @@ def _pictures(pictures: Pictures, comparison: Comparison, content: Content) -> d
     return drawn
 
 
-def _curve(pictures: Pictures, comparison: Comparison, candidate: str) -> Picture:
+def _curve(pictures: Pictures, comparison: Findings, candidate: str) -> Picture:
     curves = comparison.curves
     assert curves is not None
     names, metrics = comparison.short_names, comparison.verdict.metrics

@@ -12,18 +12,18 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Iterator
 
-    from ..harness import Comparison
+    from ..comparison.findings import Findings
     from .tables import Table
 
 __all__ = ["to_markdown"]
 
 
-def to_markdown(comparison: Comparison, path: str | os.PathLike[str] | None = None, *, queries: int = 10) -> str:
+def to_markdown(comparison: Findings, path: str | os.PathLike[str] | None = None, *, queries: int = 10) -> str:
     """Return the report as Markdown, and write it where a path is given.
 
     Parameters
     ----------
-    comparison : Comparison
+    comparison : Findings
         What is reported.
     path : path, optional
         Where to write it.

@@ -12,7 +12,7 @@ import matplotlib.style
 from matplotlib import font_manager
 from matplotlib.text import Text
 
-from .names import printable
+from .._common.shown import printable
 from .plots.style import DARK, LIGHT, alt_text
 
 if TYPE_CHECKING:

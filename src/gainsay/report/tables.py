@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from .._common.shown import fitting, printable
 from .._common.words import count
 from ..comparison.pairs import common_column
-from .names import fitting, printable
 from .numbers import bare_p, difference, mean
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from ..comparison.attribution import Attribution
-    from ..harness import Comparison
+    from ..comparison.findings import Findings
 
 __all__ = ["Cell", "Column", "Table"]
 
@@ -61,7 +61,7 @@ class Table:
     rows: list[list[Cell]] = field(repr=False)
 
 
-def leaderboard(comparison: Comparison) -> Table:
+def leaderboard(comparison: Findings) -> Table:
     """Return every model: means under all metrics, and what it loses under the primary ones."""
     verdict = comparison.verdict if comparison.primary else None
     primary = comparison.primary or ()
@@ -94,20 +94,20 @@ def leaderboard(comparison: Comparison) -> Table:
     return Table(caption, columns, rows)
 
 
-def _roles(comparison: Comparison, model: str) -> list[str]:
+def _roles(comparison: Findings, model: str) -> list[str]:
     verdict = comparison.verdict
     roles = [f"best by {metric}" for metric in verdict.metrics if comparison.winners[metric] == model]
     return [*roles, *(["safe choice"] if model == verdict.safe_choice else [])]
 
 
-def _about(comparison: Comparison, model: str) -> list[str]:
+def _about(comparison: Findings, model: str) -> list[str]:
     """Return what a model is called elsewhere, and with how many boosting rounds it predicted."""
     short = comparison.short_names[model]
     called = [] if short == printable(model) else [f"in short: {short}"]
     return [*called, *([comparison.iterations[model].size] if model in comparison.iterations else [])]
 
 
-def _names(comparison: Comparison) -> dict[str, Cell]:
+def _names(comparison: Findings) -> dict[str, Cell]:
     """Return a cell for every model: its name where it fits, else its short name."""
     shown = fitting(comparison.models, comparison.short_names, LONGEST_NAME)
     return {
@@ -122,7 +122,7 @@ def _mean(row: Any, metric: str) -> Cell:
     return Cell(mean(row[metric]), f"rank {rank}\n{interval}", strong=rank == 1)
 
 
-def pairs(comparison: Comparison, table: pd.DataFrame, caption: str) -> Table:
+def pairs(comparison: Findings, table: pd.DataFrame, caption: str) -> Table:
     """Return pairs of models: both differences with intervals, conflict, p-value, counts."""
     metrics = comparison.verdict.metrics
     named = _names(comparison)
@@ -203,7 +203,7 @@ def query_classes(attribution: Attribution) -> Table:
     return Table("What each class of queries adds to the difference", columns, rows)
 
 
-def best_rounds(best: pd.DataFrame, comparison: Comparison) -> Table:
+def best_rounds(best: pd.DataFrame, comparison: Findings) -> Table:
     """Return the best round of every candidate under both metrics, and what stopping elsewhere loses."""
     metrics = comparison.verdict.metrics
     folds = len(set(best["fold"].astype(str))) > 1

@@ -9,9 +9,9 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
+from .._common.shown import printable
 from .._common.words import count
 from ..comparison.pairs import common_column
-from .names import printable
 from .words import scope
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from ..harness import Comparison
+    from ..comparison.findings import Findings
 
 
 def values_table(title: str, rows: Mapping[str, float]) -> Group:
@@ -51,7 +51,7 @@ def explanation_tables(explained: pd.DataFrame, k: int) -> Group:
     )
 
 
-def leaderboard_table(comparison: Comparison) -> Group:
+def leaderboard_table(comparison: Findings) -> Group:
     """Return the means of all models under all metrics, with their ranks; the best of each metric in bold."""
     shares = comparison.shown_shares
     table = _table(["model"], [metric.replace("@", "\n@") for metric in (*comparison.metrics, *shares)])
@@ -67,7 +67,7 @@ def leaderboard_table(comparison: Comparison) -> Group:
     return _titled(f"Leaderboard: mean over {sample}, rank in brackets{comparison.condensed}", table)
 
 
-def conflicts_table(comparison: Comparison) -> Group | None:
+def conflicts_table(comparison: Findings) -> Group | None:
     """Return the pairs of models whose order differs between the two primary metrics; None where there are none."""
     if comparison.primary is None or comparison.conflicts.empty:
         return None
@@ -80,12 +80,12 @@ def conflicts_table(comparison: Comparison) -> Group | None:
     return _titled(f"Pairs in opposite order under {first} and {second}", table)
 
 
-def scope_lines(comparison: Comparison) -> list[Text]:
+def scope_lines(comparison: Findings) -> list[Text]:
     """Return which queries each metric has and with which rounds boosters predicted, where that is to be said."""
     return [_shown(sentence) for sentence in scope(comparison)]
 
 
-def winners_lines(comparison: Comparison) -> list[Text]:
+def winners_lines(comparison: Findings) -> list[Text]:
     """Return one line per metric: which model it would pick."""
     width = max(len(metric) for metric in comparison.metrics)
     return [

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
-from .._common.words import count
+from .._common.shown import LONGEST_IN_TEXT, fitting, isolated, listed_short, printable
+from .._common.words import amount, count
 from ..comparison.descriptions import kendall_tau, tau_ap
 from ..comparison.inequalities import FEWEST
-from ..comparison.wording import SAMPLE, amount
-from .names import LONGEST_IN_TEXT, fitting, isolated, listed_short, printable
+from ..comparison.wording import SAMPLE
 from .numbers import bare_p, mean, share
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from ..comparison.attribution import Attribution
-    from ..harness import Comparison
+    from ..comparison.findings import Findings
 
 __all__ = [
     "GLOSSARY",
@@ -43,14 +43,14 @@ class Fact(NamedTuple):
     note: str
 
 
-def question(comparison: Comparison) -> str:
+def question(comparison: Findings) -> str:
     """Return the title of the report."""
     if comparison.primary is None:
         return f"Models compared by {comparison.metrics[0]}"
     return f"Do {comparison.primary[0]} and {comparison.primary[1]} disagree about the best model?"
 
 
-def answer(comparison: Comparison) -> str:
+def answer(comparison: Findings) -> str:
     """Return the verdict in one line."""
     short = _in_text(comparison)
     if comparison.primary is None:
@@ -71,11 +71,11 @@ def answer(comparison: Comparison) -> str:
     return f"Not proven: both put {winner} first, but it may not be the best."
 
 
-def _in_text(comparison: Comparison) -> dict[str, str]:
+def _in_text(comparison: Findings) -> dict[str, str]:
     return fitting(comparison.models, comparison.short_names, LONGEST_IN_TEXT)
 
 
-def scope(comparison: Comparison) -> list[str]:
+def scope(comparison: Findings) -> list[str]:
     """Return what was compared, where it is not all there was: queries that metrics skip, rounds of boosters."""
     text = []
     queries = comparison.metric_queries
@@ -95,7 +95,7 @@ def scope(comparison: Comparison) -> list[str]:
     return text
 
 
-def advice(comparison: Comparison) -> str:
+def advice(comparison: Findings) -> str:
     """Return what to choose, in one line."""
     verdict = comparison.verdict
     safe = _in_text(comparison)[verdict.safe_choice]
@@ -111,7 +111,7 @@ def advice(comparison: Comparison) -> str:
     return f"Safe choice: {safe}, {behind}{truth}."
 
 
-def facts(comparison: Comparison) -> list[Fact]:
+def facts(comparison: Findings) -> list[Fact]:
     """Return the numbers that a reader looks for first."""
     verdict, short = comparison.verdict, comparison.short_names
     first, second = verdict.metrics
@@ -166,7 +166,7 @@ def why_sentences(
     return [sentence.replace("-0.", "\u22120.") for sentence in text]
 
 
-def method(comparison: Comparison) -> list[str]:
+def method(comparison: Findings) -> list[str]:
     """Return scope, method and descriptions as sentences."""
     level = f"{100 * (1 - comparison.alpha):g} %"
     left = [f"{printable(note)}." for note in comparison.notes]
@@ -199,7 +199,7 @@ def method(comparison: Comparison) -> list[str]:
     return [*text, *left]
 
 
-def _descriptions(comparison: Comparison, pairs: int, first: str, second: str) -> str:
+def _descriptions(comparison: Findings, pairs: int, first: str, second: str) -> str:
     """Describe how alike the two metrics order the models; ranks, so that means within rounding count as ties."""
     ranks = [[-rank for rank in comparison.leaderboard[f"{metric} rank"]] for metric in (first, second)]
     tau, one_way, other_way = kendall_tau(*ranks), tau_ap(*ranks), tau_ap(*ranks[::-1])
@@ -263,6 +263,6 @@ HOLES = (
 """What joins them where runs are compared."""
 
 
-def glossary(comparison: Comparison) -> tuple[tuple[str, str], ...]:
+def glossary(comparison: Findings) -> tuple[tuple[str, str], ...]:
     """Return the terms of a report and what they mean."""
     return GLOSSARY if comparison.holes is None else GLOSSARY + HOLES

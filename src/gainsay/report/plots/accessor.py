@@ -15,7 +15,7 @@ from .strips import plot_queries
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from ...harness import Comparison
+    from ...comparison.findings import Findings
 
 __all__ = ["Plots"]
 
@@ -28,11 +28,11 @@ class Plots:
 
     Parameters
     ----------
-    comparison : Comparison
+    comparison : Findings
         What is drawn.
     """
 
-    def __init__(self, comparison: Comparison) -> None:
+    def __init__(self, comparison: Findings) -> None:
         self._comparison = comparison
 
     def conflict(self, ax: Axes | None = None, theme: str = "light") -> Axes:

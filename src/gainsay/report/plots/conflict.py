@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-    from ...harness import Comparison
+    from ...comparison.findings import Findings
 
 __all__ = ["plot_conflict"]
 
@@ -26,7 +26,7 @@ MOST_INTERVALS = 45
 MOST_NAMED = 3
 
 
-def plot_conflict(comparison: Comparison, ax: Axes | None = None, theme: str = "light") -> Axes:
+def plot_conflict(comparison: Findings, ax: Axes | None = None, theme: str = "light") -> Axes:
     """Draw one point per pair of models: its difference under the first metric against that under the second.
 
     In the shaded quadrants the metrics prefer different models. Diamonds are such conflicts, filled where significant
@@ -35,7 +35,7 @@ def plot_conflict(comparison: Comparison, ax: Axes | None = None, theme: str = "
 
     Parameters
     ----------
-    comparison : Comparison
+    comparison : Findings
         Two models or more under two metrics or more.
     ax : Axes, optional
         Where to draw; by default a new figure that is not known to pyplot.

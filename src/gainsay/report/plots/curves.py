@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..names import short_names
+from ..._common.shown import short_names
 from ..numbers import difference, mean
 from ..rounds import best_rounds, curve_of, most_torn
 from .style import finish, start, theme_named

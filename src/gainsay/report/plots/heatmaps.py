@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..._common.shown import short_names
 from ..._common.words import count
 from ...comparison.pairs import common_column, common_ranks
-from ..names import short_names
 from ..numbers import GAP, MINUS, difference
 from .labels import ems
 from .style import SHADES, finish, start, theme_named
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from ...comparison.attribution import Attribution
-    from ...harness import Comparison
+    from ...comparison.findings import Findings
     from .style import Theme
 
 __all__ = ["plot_attribution", "plot_pairs"]
@@ -28,7 +28,7 @@ MOST_NUMBERS = 8
 """Up to so many models, cells show their numbers."""
 
 
-def plot_pairs(comparison: Comparison, ax: Axes | None = None, theme: str = "light") -> Axes:
+def plot_pairs(comparison: Findings, ax: Axes | None = None, theme: str = "light") -> Axes:
     """Draw every pair of models as two cells: above the diagonal the first metric, below it the second.
 
     Models stand in the order of the first metric. Every cell is the difference "model higher in the list minus model
@@ -183,7 +183,7 @@ def _largest(cells: Any) -> list[tuple[Any, str, float]]:
     return sorted(found, key=lambda cell: -abs(cell[2]))
 
 
-def _pair_cells(comparison: Comparison, names: list[str], metrics: tuple[str, str]) -> tuple[Any, Any]:
+def _pair_cells(comparison: Findings, names: list[str], metrics: tuple[str, str]) -> tuple[Any, Any]:
     table = np.full((len(names), len(names)), np.nan)
     proven = np.zeros(table.shape, dtype=bool)
     place = {name: number for number, name in enumerate(names)}

@@ -12,7 +12,7 @@ from .style import finish, start, theme_named
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from ...harness import Comparison
+    from ...comparison.findings import Findings
 
 __all__ = ["plot_ranks"]
 
@@ -27,7 +27,7 @@ class Line(NamedTuple):
     broken: bool
 
 
-def plot_ranks(comparison: Comparison, ax: Axes | None = None, theme: str = "light") -> Axes:
+def plot_ranks(comparison: Findings, ax: Axes | None = None, theme: str = "light") -> Axes:
     """Draw a bump chart: every model's rank under the first metric, joined to its rank under the second.
 
     A line is broken where a model changes places only with models that the queries do not tell from it (no conflict of
@@ -98,7 +98,7 @@ def plot_ranks(comparison: Comparison, ax: Axes | None = None, theme: str = "lig
     return finish(ax, colours, _finding(lines), alt, x=note, pad=22, wide=0.62)
 
 
-def rank_lines(comparison: Comparison) -> list[Line]:
+def rank_lines(comparison: Findings) -> list[Line]:
     """Return what the bump chart draws, the best under the first metric first."""
     metrics = comparison.verdict.metrics
     pairs = comparison.pairs

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..._common.words import count
-from ...comparison.wording import amount
-from ..names import listed_short
+from ..._common.shown import listed_short
+from ..._common.words import amount, count
 from ..numbers import mean
 from .labels import label_points
 from .style import finish, start, theme_named
@@ -14,8 +13,8 @@ from .style import finish, start, theme_named
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from ...comparison.findings import Findings
     from ...comparison.verdict import Verdict
-    from ...harness import Comparison
     from .style import Theme
 
 __all__ = ["pareto_front", "plot_regret"]
@@ -40,7 +39,7 @@ def pareto_front(verdict: Verdict) -> tuple[str, ...]:
     return tuple(sorted(front, key=lambda name: at[name]))
 
 
-def plot_regret(comparison: Comparison, ax: Axes | None = None, theme: str = "light") -> Axes:
+def plot_regret(comparison: Findings, ax: Axes | None = None, theme: str = "light") -> Axes:
     """Draw one point per model: what it loses under the first metric against what it loses under the second.
 
     The corner at 0 | 0 is best under both. Filled circles may be best under both (the confidence set), hollow ones are

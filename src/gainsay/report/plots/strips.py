@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..._common.words import count
-from ...comparison.wording import amount
-from ..names import short_names
+from ..._common.shown import short_names
+from ..._common.words import amount, count
 from ..numbers import difference
 from .style import finish, grade_colours, plain, start, theme_named
 

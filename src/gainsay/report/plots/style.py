@@ -11,7 +11,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-from ..names import printable
+from ..._common.shown import printable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,7 +7,7 @@ import re
 import unicodedata
 from typing import TYPE_CHECKING
 
-from ..comparison.inputs import natural_key
+from .names import natural_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -150,6 +150,6 @@ def isolated(text: str, names: Sequence[str]) -> str:
 
 def listed_short(names: Sequence[str], short: Mapping[str, str], most: int = 6) -> str:
     """Write names as a list in words, cut after `most`."""
-    from .._common.words import listed
+    from .words import listed
 
     return listed([short[name] for name in names], most) if names else "none"

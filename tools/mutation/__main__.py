@@ -2,9 +2,9 @@
 
 `make` writes a list of mutants, made by the operators of mutmut; `try` runs the tests on each; `report` counts.
 
-    python benchmarks/mutation make mutants.json src/gainsay/metrics src/gainsay/comparison
-    python benchmarks/mutation try mutants.json results.jsonl --jobs 2
-    python benchmarks/mutation report results.jsonl
+    python tools/mutation make mutants.json src/gainsay/metrics src/gainsay/comparison
+    python tools/mutation try mutants.json results.jsonl --jobs 2
+    python tools/mutation report results.jsonl
 
 The tests are imported and collected once. The process then forks for each mutant: the child puts the changed code in
 place and runs the tests that reach the changed statement, the quickest first, until one fails. Where a change takes

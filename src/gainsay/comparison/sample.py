@@ -1,0 +1,73 @@
+"""One sample of queries: what it says of the means of all models, and how surely, worked out once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from .inputs import Panel
+from .resampling import Estimate, Noise, draw_noise, estimate
+
+__all__ = ["UNBOUNDED", "Family", "Sample"]
+
+UNBOUNDED = (-np.inf, np.inf)
+
+
+class Family(NamedTuple):
+    """Metrics that are estimated together, on the queries that all of them have."""
+
+    panel: Panel
+    estimated: Estimate
+    noise: Noise
+
+
+class Sample:
+    """Per-query values, and what everything that is said of them stands on.
+
+    Parameters
+    ----------
+    panel : Panel
+        The values.
+    alpha : float
+        Level of tests and intervals.
+    draws, seed : int
+        Of the noise.
+    ranges : mapping of metric name to (lowest, highest), optional
+        Between which values a metric lies.
+    """
+
+    def __init__(
+        self,
+        panel: Panel,
+        alpha: float,
+        draws: int,
+        seed: int,
+        ranges: Mapping[str, tuple[float, float]] | None = None,
+    ) -> None:
+        self.panel = panel
+        self.alpha, self.draws, self.seed = alpha, draws, seed
+        self.ranges = dict(ranges or {})
+        self._families: dict[tuple[str, ...], Family] = {}
+
+    def range_of(self, metric: str) -> tuple[float, float]:
+        """Return between which values a metric lies; infinite where nothing is known."""
+        return self.ranges.get(metric, UNBOUNDED)
+
+    def family(self, metrics: Sequence[str]) -> Family:
+        """Return the estimate of several metrics together and draws of its error, made when first asked for."""
+        names = tuple(metrics)
+        if names not in self._families:
+            panel = self.panel.select(names)
+            estimated = estimate(panel)
+            self._families[names] = Family(panel, estimated, draw_noise(estimated, self.draws, self.seed))
+        return self._families[names]
+
+    def alone(self, metric: str) -> Family:
+        """Return the estimate of one metric on its own queries, a part of a larger family's where that has the same."""
+        for names, family in self._families.items():
+            if metric in names and self.panel.counts(names).alike:
+                row = names.index(metric)
+                return Family(family.panel.select([metric]), family.estimated.alone(row), family.noise.alone(row))
+        return self.family([metric])

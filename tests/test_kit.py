@@ -1,0 +1,84 @@
+"""What stands beside the code agrees with it: versions, names of tools, and the code that CONTRIBUTING.md shows."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import textwrap
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import gainsay as gs
+
+ROOT = Path(__file__).parents[1]
+CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+
+COMPARED = """
+import sys
+sys.path[:0] = [{here!r}, {oracles!r}]
+import numpy as np
+import definitions, metric, plain
+import gainsay as gs
+
+rng = np.random.default_rng(3)
+for k in (None, 1, 2, 5, 9):
+    for ties in ("average", "order", "worst", "best"):
+        for size in (1, 2, 4, 6):
+            labels = rng.integers(0, 3, size)
+            scores = rng.integers(0, 3, size) / 7
+            found = gs.evaluate([metric.F1(k=k, ties=ties)], gs.Judgments(labels, group=[size]), scores).per_query
+            expected = definitions.value(plain.f1, labels.tolist(), scores.tolist(), k, ties)
+            np.testing.assert_allclose(found, [[expected]], rtol=1e-14, err_msg=f"{{k}} {{ties}} {{labels}} {{scores}}")
+print("compared")
+"""
+
+
+def test_the_metric_in_contributing_is_what_its_definition_says(tmp_path):
+    """In a process of its own: the metric is known to this one only if somebody adds it."""
+    metric, plain = (
+        textwrap.dedent(code) for code in re.findall(r"^ *```python\n(.*?)^ *```$", CONTRIBUTING, re.M | re.S)
+    )
+    (tmp_path / "metric.py").write_text(metric, encoding="utf-8")
+    (tmp_path / "plain.py").write_text(plain, encoding="utf-8")
+    code = COMPARED.format(here=str(tmp_path), oracles=str(ROOT / "tests" / "oracles"))
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stdout == "compared\n", done.stderr
+
+
+def test_versions_agree():
+    (cited,) = re.findall(r"^version: (.+)$", (ROOT / "CITATION.cff").read_text(encoding="utf-8"), re.M)
+    assert PROJECT["version"] == cited == gs.__version__
+
+
+def test_the_changelog_begins_with_what_is_not_released():
+    headings = re.findall(
+        r"^## \[([^]]+)\](?: - (\d{4}-\d\d-\d\d))?$", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.M
+    )
+    assert headings[0] == ("Unreleased", "")
+    assert all(date for _, date in headings[1:])
+
+
+def test_addresses_are_those_of_one_project():
+    base = PROJECT["urls"]["Source"]
+    assert all(address.startswith(base) for address in PROJECT["urls"].values())
+    for name in ("CITATION.cff", "CHANGELOG.md", "SECURITY.md", "CONTRIBUTING.md", "README.md"):
+        for address in re.findall(r"https://github\.com/gainsay/[\w./-]*", (ROOT / name).read_text(encoding="utf-8")):
+            assert address.startswith(base)
+
+
+def test_targets_that_are_told_of_exist():
+    makefile = ROOT / "Makefile"
+    if not makefile.exists():
+        pytest.skip("needs a checkout")
+    known = set(re.findall(r"^([a-z]+):", makefile.read_text(encoding="utf-8"), re.M))
+    told = {
+        name
+        for page in (CONTRIBUTING, (ROOT / "README.md").read_text(encoding="utf-8"))
+        for name in re.findall(r"(?:^|`)make ([a-z]+)", page, re.M)
+    }
+    assert told
+    assert told <= known
