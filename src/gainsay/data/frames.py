@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from .._common.arrays import refuse_huge, refuse_unready
 from ._columns import as_pandas, column_of, floats_of, is_categorical, is_numeric, matrix_of
-from .ranking_data import RankingData, distinct_texts
+from ._reading import distinct_texts
+from .ranking_data import RankingData
 
 if TYPE_CHECKING:
     import pandas as pd
