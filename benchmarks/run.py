@@ -20,6 +20,7 @@ REPORTS = {
     "evaluation": "One evaluation against the built-in metrics",
     "training": "Whole trainings",
     "peers": "Against other packages",
+    "files": "From files to numbers",
     "sizes": "Sizes and shapes",
     "threads": "Threads",
     "ranking": "Ranking alone",

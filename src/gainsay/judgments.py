@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from copy import copy
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
@@ -21,6 +21,13 @@ if TYPE_CHECKING:
 
 NegativeLabels = Literal["refuse", "allow", "zero"]
 Unjudged = Literal["irrelevant", "drop"]
+
+
+class Grouped(NamedTuple):
+    """Queries of documents that stand together by query, for `qid=` of `Judgments`."""
+
+    ids: list[str]
+    sizes: Integers
 
 
 def check_negative_labels(choice: str) -> None:
@@ -417,6 +424,10 @@ def _grouping(documents: int, group: Any, qid: Any) -> tuple[Integers, np.ndarra
             f"give exactly one of group= (documents per query) and qid= (the query of each document), got {given}; "
             "for a single query pass group=[len(labels)]"
         )
+    if isinstance(qid, Grouped):
+        ids = np.array(qid.ids, dtype=object)
+        _check_ids(ids)
+        return qid.sizes, ids, None
     if qid is not None:
         return _from_qid(documents, identifiers("qid", qid))
     sizes = integers("group", group)

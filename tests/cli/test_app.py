@@ -17,7 +17,7 @@ import xgboost as xgb
 from typer.testing import CliRunner
 
 import gainsay as gs
-from gainsay.cli import app
+from gainsay.cli import app, inputs
 from gainsay.data import read_letor, simulate, write_run
 
 SPLIT = ", split = [0.5, 0.25, 0.25]"
@@ -435,3 +435,13 @@ def test_version():
 def test_the_command_is_installed():
     done = subprocess.run([sys.executable, "-m", "gainsay", "--version"], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == gs.__version__
+
+
+def test_tables_are_read_to_the_last_bit(tmp_path):
+    """Older versions of pandas read a third of all decimal numbers one bit away unless asked not to."""
+    texts = [
+        f"{whole}.{part:017d}e{power}" for whole, part, power in np.random.default_rng(0).integers(0, 300, (2000, 3))
+    ]
+    path = tmp_path / "table.csv"
+    path.write_text("\n".join(["score", *texts]))
+    assert inputs.read_table(path)["score"].tolist() == [float(text) for text in texts]

@@ -180,6 +180,12 @@ def integers(name: str, values: Any) -> Integers:
     return array.astype(np.int64)
 
 
+def twice(values: Integers) -> bool:
+    """Whether a number occurs more than once."""
+    ordered = np.sort(values)
+    return bool((ordered[1:] == ordered[:-1]).any())
+
+
 def nearest(word: str, known: Iterable[str]) -> str:
     """Return `; did you mean 'x'?` for the known word nearest to `word`, or nothing."""
     from difflib import get_close_matches  # for errors only

@@ -6,16 +6,20 @@ import gzip
 import math
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from .._common.arrays import twice
 from .._common.names import check_ids
+from ._arrow import Kind, blank_separated
 from ._numbers import to_number
 from ._text import BOM, CONTROL, MAX_BYTES, StrPath, at_line, numbered_lines, read_chunks, shown
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from .._common.typing import Floats, Integers
 
 
 class _Form(NamedTuple):
@@ -40,7 +44,8 @@ def read_run(path: StrPath, *, max_bytes: int = MAX_BYTES) -> pd.DataFrame:
     r"""Read a TREC run: `topic Q0 document rank score tag`, separated by blanks or tabs.
 
     The order of documents is that of their scores; the rank column is ignored, and so are words after the tag. The
-    file may be compressed with gzip, which is told from its content.
+    file may be compressed with gzip, which is told from its content. Where pyarrow is installed plain files are read
+    through it, with the same result, several times sooner.
 
     Parameters
     ----------
@@ -109,8 +114,67 @@ def read_qrels(path: StrPath, *, max_bytes: int = MAX_BYTES) -> pd.DataFrame:
     return _read(path, _QRELS, max_bytes).rename(columns={"grade": "label"})
 
 
+class Columns(NamedTuple):
+    """The rows of a run or of qrels, in file order."""
+
+    ids: list[str]
+    """The distinct ids of queries, in order of their first row."""
+    query: Integers
+    """The query of each row, as its place among them."""
+    documents: Any
+    """The id of each row's document, a `pyarrow.ChunkedArray`."""
+    numbers: Floats
+
+
+def run_columns(path: StrPath) -> Columns | None:
+    """Return a run as columns that need not be made into a DataFrame, None where `read_run` has to look at the file.
+
+    A document may stand twice in a query.
+    """
+    return _columns(path, _RUN, MAX_BYTES)
+
+
+def qrels_columns(path: StrPath) -> Columns | None:
+    """Return qrels as columns, None where `read_qrels` has to look at the file; see `run_columns`."""
+    return _columns(path, _QRELS, MAX_BYTES)
+
+
+def _columns(path: StrPath, form: _Form, max_bytes: int) -> Columns | None:
+    kinds: dict[int, Kind] = {0: "category", 2: "text", form.place: "number"}
+    table = blank_separated(path, max_bytes, kinds, form.least, form.most)
+    if table is None:
+        return None
+    queries, documents, values = table.columns
+    numbers = values.to_numpy()
+    if not (np.isfinite(numbers) if form.finite else ~np.isnan(numbers)).all():
+        return None
+    queries = queries.combine_chunks()
+    return Columns(queries.dictionary.to_pylist(), queries.indices.to_numpy().astype(np.int64), documents, numbers)
+
+
 def _read(path: StrPath, form: _Form, max_bytes: int) -> pd.DataFrame:
     """Read a file of one of the two formats; the number's column bears the name the format gives it."""
+    columns = _columns(path, form, max_bytes)
+    frame = None if columns is None else _frame(columns, form)
+    return _read_lines(path, form, max_bytes) if frame is None else frame
+
+
+def _frame(columns: Columns, form: _Form) -> pd.DataFrame | None:
+    """Return columns as a DataFrame, None where a document stands twice in a query."""
+    import pandas as pd
+
+    encoded = columns.documents.dictionary_encode().combine_chunks()
+    pairs = columns.query * len(encoded.dictionary) + encoded.indices.to_numpy()
+    if twice(pairs):
+        return None
+    kind = pd.Series([""]).dtype  # as this version of pandas holds text
+    queries = pd.Series(columns.ids, dtype=kind).take(columns.query).reset_index(drop=True)
+    documents = pd.Series(columns.documents.to_pandas(), dtype=kind)
+    return pd.DataFrame({"query": queries, "document": documents, form.number: columns.numbers})
+
+
+def _read_lines(path: StrPath, form: _Form, max_bytes: int) -> pd.DataFrame:
+    """Read a file line by line, and say what is wrong with it and where."""
     import pandas as pd
 
     queries: list[str] = []

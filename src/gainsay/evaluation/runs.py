@@ -4,37 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from .._common.arrays import numbers
-from .._common.names import check_ids, check_name
+from .._common.names import check_name
 from ..judgments import Judgments, NegativeLabels, Unjudged
 from ..metrics.base import choice
 from ..metrics.names import parse_metrics
 from .coverage import Coverage
 from .evaluator import Evaluation, Evaluator
+from .joining import Joined, Source, join
+from .listings import Listing
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    import pandas as pd
+    from collections.abc import Iterable
 
     from .._common.typing import Floats
     from ..metrics.names import MetricLike
-
-_COLUMNS = {
-    "query": ("query_id", "qid", "topic", "query"),
-    "document": ("document", "doc_id", "docno", "docid"),
-    "score": ("score",),
-    "label": ("label", "relevance", "rel", "grade"),
-}
-"""Names under which a column is known, here and in other packages; of several that are there the first counts.
-
-In PyTerrier's tables `query` is the text of the query `qid`, and `docid` a number within an index.
-"""
 
 
 def evaluate_run(
@@ -97,20 +84,17 @@ def evaluate_run(
     0.785
     """
     choice("missing", missing, ("skip", "zero"))
-    judged = _table("qrels", qrels, "label")
-    retrieved = _retrieved("run", run, empty=missing == "zero")
-    queries = judged["query"].drop_duplicates()
-    if missing == "skip":
-        queries = queries[queries.isin(set(retrieved["query"]))]
-    if len(retrieved) and not queries.isin(set(retrieved["query"])).any():
+    sources = [Source("qrels", qrels, "label"), Source("run", run, "score", empty=missing == "zero")]
+    joined = join(sources, skip=missing == "skip")
+    judged, retrieved = joined.listings
+    if retrieved.ids and not set(judged.ids) & set(retrieved.ids):
         raise ValueError(
-            f"run and qrels have no query in common: the run has {_some(retrieved['query'])}, "
-            f"the qrels have {_some(judged['query'])}"
+            f"run and qrels have no query in common: the run has {_some(retrieved.ids)}, "
+            f"the qrels have {_some(judged.ids)}"
         )
-    documents = _merged(queries, judged, retrieved)
-    judgments = _judgments(documents, negative_labels)
+    judgments = _judgments(joined, negative_labels)
     evaluator = Evaluator(parse_metrics(metrics, convention=convention), judgments, n_jobs, unjudged=unjudged)
-    scores = documents["score"].to_numpy()
+    (scores,) = joined.scores
     coverage = _coverage(judged, retrieved, judgments, scores, unjudged, missing)
     return replace(evaluator(scores), coverage=coverage)
 
@@ -129,7 +113,8 @@ def align_runs(
     """Return judgments of all judged queries and the scores of each run on the same documents.
 
     These are all that are judged or that a run retrieved; a run that did not retrieve one gives it -inf. The judgments
-    know which documents nobody judged. Documents stand by id, descending (trec_eval's order of ties).
+    know which documents nobody judged. Documents to which a run gives equal scores stand by id, descending (trec_eval's
+    order of ties).
 
     Parameters
     ----------
@@ -138,35 +123,31 @@ def align_runs(
     qrels, negative_labels, unjudged
         See `evaluate_run`.
     """
-    judged = table = _table("qrels", qrels, "label")
-    queries = table["query"].drop_duplicates()
-    retrieved = {}
+    sources = [Source("qrels", qrels, "label")]
     for name, run in runs.items():
         check_name("the name of a run", str(name))
-        retrieved[name] = _retrieved(f"run {name!r}", run)
-        scores = retrieved[name].rename(columns={"score": f"score {name}"})
-        table = table.merge(scores[scores["query"].isin(set(queries))], on=["query", "document"], how="outer")
-    table = table.sort_values("document", ascending=False, kind="stable")
-    number = {query: at for at, query in enumerate(queries)}
-    table = table.sort_values("query", key=lambda ids: ids.map(number), kind="stable")
-    judgments = _judgments(table, negative_labels)
-    found = {name: table[f"score {name}"].fillna(-np.inf).to_numpy() for name in runs}
+        sources.append(Source(f"run {name!r}", run, "score"))
+    joined = join(sources)
+    judged, *retrieved = joined.listings
+    judgments = _judgments(joined, negative_labels)
+    found = dict(zip(runs, joined.scores, strict=True))
     coverage = {
-        name: _coverage(judged, retrieved[name], judgments, scores, unjudged, "zero") for name, scores in found.items()
+        name: _coverage(judged, run, judgments, found[name], unjudged, "zero")
+        for name, run in zip(runs, retrieved, strict=True)
     }
     return Aligned(judgments, found, coverage)
 
 
-def _judgments(documents: pd.DataFrame, negative_labels: NegativeLabels) -> Judgments:
+def _judgments(joined: Joined, negative_labels: NegativeLabels) -> Judgments:
     """Return the judgments of documents that are judged where they have a label."""
-    labels = documents["label"].to_numpy()
-    query = documents["query"].to_numpy(dtype=object)
-    return Judgments(labels, qid=query, negative_labels=negative_labels, judged=~np.isnan(labels))
+    return Judgments(
+        joined.labels, qid=joined.queries, negative_labels=negative_labels, judged=~np.isnan(joined.labels)
+    )
 
 
 def _coverage(
-    judged: pd.DataFrame,
-    retrieved: pd.DataFrame,
+    judged: Listing,
+    retrieved: Listing,
     judgments: Judgments,
     scores: Floats,
     unjudged: Unjudged,
@@ -174,126 +155,16 @@ def _coverage(
 ) -> Coverage:
     """Return what qrels and a run, whose scores stand in the order of the judgments, say of each other."""
     found = scores > -np.inf
-    known, asked = dict.fromkeys(judged["query"]), dict.fromkeys(retrieved["query"])
+    known, asked = set(judged.ids), set(retrieved.ids)
     return Coverage(
         retrieved=int(found.sum()),
         unjudged=int((found & ~np.asarray(judgments.judged)).sum()),
         handling=unjudged,
-        not_retrieved=tuple(query for query in known if query not in asked),
-        not_judged=tuple(query for query in asked if query not in known),
+        not_retrieved=tuple(query for query in judged.ids if query not in asked),
+        not_judged=tuple(query for query in retrieved.ids if query not in known),
         missing=missing,
     )
 
 
-def _retrieved(name: str, run: Any, empty: bool = False) -> pd.DataFrame:
-    """Return a run as a table; raise where a document stands in it with the score of one that was not retrieved."""
-    table = _table(name, run, "score", empty)
-    if np.isneginf(table["score"]).any():
-        at = table[np.isneginf(table["score"])].iloc[0]
-        raise ValueError(
-            f"{name} gives document {at['document']!r} of query {at['query']!r} the score -inf; leave out documents "
-            "that were not retrieved"
-        )
-    return table
-
-
-def _merged(queries: pd.Series, judged: pd.DataFrame, retrieved: pd.DataFrame) -> pd.DataFrame:
-    """Return all judged and all retrieved documents of the queries, with label and score, document ids descending."""
-    both = judged.merge(retrieved, on=["query", "document"], how="outer")
-    number = {query: at for at, query in enumerate(queries)}
-    both["number"] = both["query"].map(number)
-    both = both[both["number"].notna()]
-    both = both.assign(score=both["score"].fillna(-np.inf))
-    both = both.sort_values("document", ascending=False, kind="stable")  # code points sort as their UTF-8 bytes do
-    return both.sort_values("number", kind="stable")
-
-
-def _table(name: str, data: Any, value: str, empty: bool = False) -> pd.DataFrame:
-    """Return a run or qrels as a DataFrame with columns query, document and `value`; ids are strings."""
-    import pandas as pd
-
-    if isinstance(data, str | PathLike):
-        from ..data import read_qrels, read_run
-
-        data = read_run(data) if value == "score" else read_qrels(data)
-    if isinstance(data, Mapping):
-        rows = list(_triples(name, data, value))
-        check_ids(name, rows)
-        _refuse_merged_ids(name, rows)
-        given = numbers(f"{name}'s {value}", [row[2] for row in rows])  # before pandas makes floats of them
-        frame = pd.DataFrame([row[:2] for row in rows], columns=["query", "document"], dtype=object)
-        frame[value] = given
-    elif hasattr(data, "to_pandas") or isinstance(data, pd.DataFrame):
-        frame = _renamed(name, data if isinstance(data, pd.DataFrame) else data.to_pandas(), value)
-    else:
-        raise TypeError(
-            f"{name} must be the path of a TREC file, a mapping {{query: {{document: {value}}}}} or a DataFrame with "
-            f"columns query, document, {value}, got {type(data).__name__}"
-        )
-    if frame.empty and not empty:
-        raise ValueError(f"{name} is empty")
-    numeric = numbers(f"{name}'s {value}", frame[value].to_numpy())
-    frame = frame.assign(query=frame["query"].astype(str), document=frame["document"].astype(str), **{value: numeric})
-    bad = np.isnan(numeric)
-    if bad.any():
-        at = frame[bad].iloc[0]
-        raise ValueError(
-            f"{name} has {int(bad.sum())} NaN, the first for document {at['document']!r} of query {at['query']!r}"
-        )
-    twice = frame.duplicated(["query", "document"])
-    if twice.any():
-        at = frame[twice].iloc[0]
-        raise ValueError(f"{name} has document {at['document']!r} of query {at['query']!r} more than once")
-    return frame
-
-
-def _refuse_merged_ids(name: str, rows: list[tuple[Any, Any, Any]]) -> None:
-    """Raise where two queries of a mapping have one id as text, such as 1 and "1"."""
-    seen: dict[str, Any] = {}
-    for query in dict.fromkeys(row[0] for row in rows):
-        if seen.setdefault(str(query), query) != query:
-            raise ValueError(f"{name} has the queries {seen[str(query)]!r} and {query!r}, which are one id as text")
-
-
-def _triples(name: str, data: Mapping[Any, Any], value: str) -> Iterator[tuple[Any, Any, Any]]:
-    """Yield query, document and number of every entry."""
-    for query, found in data.items():
-        if not isinstance(found, Mapping):
-            raise TypeError(
-                f"{name} must map each query to {{document: {value}}}, got {type(found).__name__} for query {query!r}"
-            )
-        for document, number in found.items():
-            yield query, document, number
-
-
-def _renamed(name: str, frame: pd.DataFrame, value: str) -> pd.DataFrame:
-    """Return the three columns of a frame under our names."""
-    chosen = {}
-    for column in ("query", "document", value):
-        known = [alias for alias in _COLUMNS[column] if alias in frame.columns]
-        if not known:
-            other = [alias for alias in _COLUMNS[column] if alias != column]
-            raise ValueError(
-                f"{name} has no column {column!r} (known too as {', '.join(other) or 'nothing else'}); "
-                f"it has {', '.join(map(str, frame.columns))}"
-            )
-        chosen[known[0]] = column
-    renamed = frame[list(chosen)].rename(columns=chosen)
-    _refuse_missing_ids(name, renamed)
-    return renamed
-
-
-def _refuse_missing_ids(name: str, frame: pd.DataFrame) -> None:
-    """Raise where a row does not say its query or its document."""
-    for column in ("query", "document"):
-        missing = frame[column].isna()
-        if missing.any():
-            raise ValueError(
-                f"{name} has no {column} in {int(missing.sum())} of {len(frame)} rows, the first is row "
-                f"{int(np.argmax(missing))}; every row needs one"
-            )
-
-
-def _some(ids: pd.Series) -> str:
-    first = list(dict.fromkeys(ids))[:3]
-    return ", ".join(map(repr, first)) + (", …" if ids.nunique() > len(first) else "")
+def _some(ids: list[str]) -> str:
+    return ", ".join(map(repr, ids[:3])) + (", …" if len(ids) > 3 else "")

@@ -1,0 +1,145 @@
+"""Qrels and runs on the same documents: rows of several listings brought together by query and document."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from .._common.arrays import twice
+from ..judgments import Grouped
+from .encoding import Encoded, encode
+from .listings import Listing, Value, fast_listing, listing
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from .._common.typing import Bools, Floats, Integers
+
+
+class Source(NamedTuple):
+    """Qrels or a run as a caller passed it; see `listing`."""
+
+    name: str
+    data: Any
+    value: Value
+    empty: bool = False
+
+
+class Joined(NamedTuple):
+    """All documents that are judged or that a run retrieved for judged queries, those of a query together."""
+
+    listings: list[Listing]
+    queries: Grouped
+    """In the order of the qrels."""
+    labels: Floats
+    """NaN where the qrels do not have the document."""
+    scores: list[Floats]
+    """Of each run; -inf where it did not retrieve the document."""
+
+
+class _TwiceError(ValueError):
+    """A document stands twice in a query."""
+
+
+def join(sources: Sequence[Source], skip: bool = False) -> Joined:
+    """Return qrels, which come first, and runs on the same documents.
+
+    Documents to which a run gives equal scores stand by id, descending (trec_eval's order of ties).
+
+    Parameters
+    ----------
+    sources
+        Qrels and runs.
+    skip
+        Leave out queries for which the first run retrieved nothing, unless that is so for all.
+    """
+    try:
+        return _joined([fast_listing(one.data, one.value) or listing(*one) for one in sources], skip)
+    except (ValueError, TypeError, OSError):
+        pass  # the readers of lines word what is wrong, and with the first source that something is wrong with
+    return _joined([listing(*one) for one in sources], skip)
+
+
+def _joined(listings: list[Listing], skip: bool) -> Joined:
+    """Return listings as `join` does; raise where a document stands twice in a query."""
+    documents = encode([one.documents for one in listings])
+    if any(twice(one.query * documents.limit + codes) for one, codes in zip(listings, documents.codes, strict=True)):
+        raise _TwiceError
+    judged, *retrieved = listings
+    asked = _asked(judged, retrieved[0] if skip else None)
+    place = {query: at for at, (query, there) in enumerate(zip(judged.ids, asked, strict=True)) if there}
+    rows, keys = [], []  # of each listing: which of its rows count, and their query and document as one number
+    for one, codes in zip(listings, documents.codes, strict=True):
+        query = np.array([place.get(query, -1) for query in one.ids], dtype=np.int64)[one.query]
+        kept = np.flatnonzero(query >= 0)
+        rows.append(kept)
+        keys.append(query[kept] * documents.limit + codes[kept])
+    slots, distinct = _slots(keys)
+    labels = _spread(judged.values[rows[0]], slots[0], len(distinct), np.nan)
+    scores = [
+        _spread(one.values[kept], slot, len(distinct), -np.inf)
+        for one, kept, slot in zip(retrieved, rows[1:], slots[1:], strict=True)
+    ]
+    query, document = np.divmod(distinct, documents.limit)
+    order = _order_of_ties(query, document, scores, documents)
+    sizes = np.bincount(query, minlength=len(judged.ids))[asked]
+    return Joined(listings, Grouped(list(place), sizes), labels[order], [score[order] for score in scores])
+
+
+def _asked(judged: Listing, run: Listing | None) -> Bools:
+    """Return which judged queries count: all, or those for which a run retrieved something, if there are any."""
+    if run is not None:
+        there = set(run.ids)
+        asked = np.array([query in there for query in judged.ids])
+        if asked.any():
+            return asked
+    return np.ones(len(judged.ids), dtype=bool)
+
+
+def _slots(keys: list[Integers]) -> tuple[list[Integers], Integers]:
+    """Return the place of each key among the distinct keys of all parts, and these, ascending."""
+    every = np.concatenate(keys)
+    order = np.argsort(every)
+    ordered = every[order]
+    first = np.ones(len(every), dtype=bool)
+    first[1:] = ordered[1:] != ordered[:-1]
+    slot = np.empty(len(every), dtype=np.int64)
+    slot[order] = np.cumsum(first) - 1
+    return np.split(slot, np.cumsum([len(part) for part in keys])[:-1]), ordered[first]
+
+
+def _spread(values: Floats, slots: Integers, size: int, other: float) -> Floats:
+    """Return an array with values in their slots and another everywhere else."""
+    spread = np.full(size, other)
+    spread[slots] = values
+    return spread
+
+
+def _order_of_ties(query: Integers, document: Integers, scores: list[Floats], documents: Encoded) -> Integers:
+    """Return the order in which documents of a query with equal scores stand by id, descending.
+
+    Ids are looked at only where that decides something: sorting a million of them takes longer than all else here.
+    """
+    tied = np.zeros(len(query), dtype=bool)
+    for score in scores:
+        tied[_tied(query, score)] = True
+    order = np.arange(len(query))
+    there = np.flatnonzero(tied)
+    if len(there):
+        distinct, inverse = np.unique(document[there], return_inverse=True)
+        rank = np.empty(len(distinct), dtype=np.int64)
+        rank[documents.descending(distinct)] = np.arange(len(distinct))
+        order[there] = there[np.lexsort((rank[inverse], query[there]))]
+    return order
+
+
+def _tied(query: Integers, scores: Floats) -> Integers:
+    """Return the documents that share their score with another of their query, read in 32 bits as some metrics do."""
+    retrieved = np.flatnonzero(scores > -np.inf)
+    with np.errstate(over="ignore"):
+        narrow = scores[retrieved].astype(np.float32) + np.float32(0)  # -0.0 and 0.0 are one score
+    keys = (query[retrieved] << 32) | narrow.view(np.uint32)
+    order = np.argsort(keys)
+    same = np.flatnonzero(keys[order[1:]] == keys[order[:-1]])
+    return retrieved[order[np.concatenate((same, same + 1))]]

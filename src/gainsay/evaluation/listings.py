@@ -1,0 +1,177 @@
+"""Runs and qrels as callers pass them: paths, mappings or DataFrames, read into the same few columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from os import PathLike
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
+
+from .._common.arrays import numbers
+from .._common.names import check_ids
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import pandas as pd
+
+    from .._common.typing import Floats, Integers
+
+Value = Literal["score", "label"]
+"""What a run has, and what qrels have."""
+
+_COLUMNS = {
+    "query": ("query_id", "qid", "topic", "query"),
+    "document": ("document", "doc_id", "docno", "docid"),
+    "score": ("score",),
+    "label": ("label", "relevance", "rel", "grade"),
+}
+"""Names under which a column is known, here and in other packages; of several that are there the first counts.
+
+In PyTerrier's tables `query` is the text of the query `qid`, and `docid` a number within an index.
+"""
+
+
+class Listing(NamedTuple):
+    """The rows of a run or of qrels."""
+
+    ids: list[str]
+    """The distinct ids of queries, in order of their first row."""
+    query: Integers
+    """The query of each row, as its place among them."""
+    documents: Any
+    """The id of each row's document: a `pandas.Series` or a `pyarrow.ChunkedArray` of text."""
+    values: Floats
+
+
+def fast_listing(data: Any, value: Value) -> Listing | None:
+    """Return a file as a listing, None for all else and where a file has to be looked at line by line.
+
+    A document may stand twice in a query.
+    """
+    from ..data.trec import qrels_columns, run_columns
+
+    if not isinstance(data, str | PathLike):
+        return None
+    columns = run_columns(data) if value == "score" else qrels_columns(data)
+    if columns is None or (value == "score" and np.isneginf(columns.numbers).any()):
+        return None
+    return Listing(*columns)
+
+
+def listing(name: str, data: Any, value: Value, empty: bool = False) -> Listing:
+    """Return a run or qrels as a listing, or raise where something is wrong with it.
+
+    Parameters
+    ----------
+    name
+        What errors call it.
+    data
+        See `evaluate_run`.
+    value
+        What is listed.
+    empty
+        Whether there may be no rows.
+    """
+    frame = _table(name, data, value, empty)
+    if value == "score":
+        _refuse_unretrieved(name, frame)
+    query, ids = frame["query"].factorize()
+    return Listing(list(map(str, ids)), query.astype(np.int64), frame["document"], frame[value].to_numpy())
+
+
+def _refuse_unretrieved(name: str, frame: pd.DataFrame) -> None:
+    """Raise where a document stands in a run with the score of one that was not retrieved."""
+    if np.isneginf(frame["score"]).any():
+        at = frame[np.isneginf(frame["score"])].iloc[0]
+        raise ValueError(
+            f"{name} gives document {at['document']!r} of query {at['query']!r} the score -inf; leave out documents "
+            "that were not retrieved"
+        )
+
+
+def _table(name: str, data: Any, value: str, empty: bool = False) -> pd.DataFrame:
+    """Return a run or qrels as a DataFrame with columns query, document and `value`; ids are strings."""
+    import pandas as pd
+
+    if isinstance(data, str | PathLike):
+        from ..data import read_qrels, read_run
+
+        data = read_run(data) if value == "score" else read_qrels(data)
+    if isinstance(data, Mapping):
+        rows = list(_triples(name, data, value))
+        check_ids(name, rows)
+        _refuse_merged_ids(name, rows)
+        given = numbers(f"{name}'s {value}", [row[2] for row in rows])  # before pandas makes floats of them
+        frame = pd.DataFrame([row[:2] for row in rows], columns=["query", "document"], dtype=object)
+        frame[value] = given
+    elif hasattr(data, "to_pandas") or isinstance(data, pd.DataFrame):
+        frame = _renamed(name, data if isinstance(data, pd.DataFrame) else data.to_pandas(), value)
+    else:
+        raise TypeError(
+            f"{name} must be the path of a TREC file, a mapping {{query: {{document: {value}}}}} or a DataFrame with "
+            f"columns query, document, {value}, got {type(data).__name__}"
+        )
+    if frame.empty and not empty:
+        raise ValueError(f"{name} is empty")
+    numeric = numbers(f"{name}'s {value}", frame[value].to_numpy())
+    frame = frame.assign(query=frame["query"].astype(str), document=frame["document"].astype(str), **{value: numeric})
+    bad = np.isnan(numeric)
+    if bad.any():
+        at = frame[bad].iloc[0]
+        raise ValueError(
+            f"{name} has {int(bad.sum())} NaN, the first for document {at['document']!r} of query {at['query']!r}"
+        )
+    twice = frame.duplicated(["query", "document"])
+    if twice.any():
+        at = frame[twice].iloc[0]
+        raise ValueError(f"{name} has document {at['document']!r} of query {at['query']!r} more than once")
+    return frame
+
+
+def _refuse_merged_ids(name: str, rows: list[tuple[Any, Any, Any]]) -> None:
+    """Raise where two queries of a mapping have one id as text, such as 1 and "1"."""
+    seen: dict[str, Any] = {}
+    for query in dict.fromkeys(row[0] for row in rows):
+        if seen.setdefault(str(query), query) != query:
+            raise ValueError(f"{name} has the queries {seen[str(query)]!r} and {query!r}, which are one id as text")
+
+
+def _triples(name: str, data: Mapping[Any, Any], value: str) -> Iterator[tuple[Any, Any, Any]]:
+    """Yield query, document and number of every entry."""
+    for query, found in data.items():
+        if not isinstance(found, Mapping):
+            raise TypeError(
+                f"{name} must map each query to {{document: {value}}}, got {type(found).__name__} for query {query!r}"
+            )
+        for document, number in found.items():
+            yield query, document, number
+
+
+def _renamed(name: str, frame: pd.DataFrame, value: str) -> pd.DataFrame:
+    """Return the three columns of a frame under our names."""
+    chosen = {}
+    for column in ("query", "document", value):
+        known = [alias for alias in _COLUMNS[column] if alias in frame.columns]
+        if not known:
+            other = [alias for alias in _COLUMNS[column] if alias != column]
+            raise ValueError(
+                f"{name} has no column {column!r} (known too as {', '.join(other) or 'nothing else'}); "
+                f"it has {', '.join(map(str, frame.columns))}"
+            )
+        chosen[known[0]] = column
+    renamed = frame[list(chosen)].rename(columns=chosen)
+    _refuse_missing_ids(name, renamed)
+    return renamed
+
+
+def _refuse_missing_ids(name: str, frame: pd.DataFrame) -> None:
+    """Raise where a row does not say its query or its document."""
+    for column in ("query", "document"):
+        missing = frame[column].isna()
+        if missing.any():
+            raise ValueError(
+                f"{name} has no {column} in {int(missing.sum())} of {len(frame)} rows, the first is row "
+                f"{int(np.argmax(missing))}; every row needs one"
+            )
