@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 import gainsay as gs
-from gainsay.evaluation.evaluator import plan
+from gainsay.evaluation import plan
 
 INF = np.inf
 
