@@ -101,7 +101,7 @@ class Judgments:
         labels: Numbers,
         *,
         group: Numbers | None = None,
-        qid: Ids | None = None,
+        qid: Ids | Grouped | None = None,
         weight: Weights | None = None,
         negative_labels: NegativeLabels = "refuse",
         judged: ArrayLike | None = None,
