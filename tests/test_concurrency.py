@@ -23,7 +23,7 @@ from sklearn.metrics import ndcg_score
 
 import gainsay as gs
 from gainsay.data import simulate
-from gainsay.evaluation.evaluator import plan
+from gainsay.evaluation import plan
 from gainsay.lightgbm import feval
 from gainsay.xgboost import EvaluateRanking, custom_metric
 
@@ -176,7 +176,7 @@ COMMON = """
 import os, sys, threading
 import numpy as np
 import gainsay as gs
-from gainsay.evaluation.evaluator import plan
+from gainsay.evaluation import plan
 from sklearn.metrics import ndcg_score
 
 plan.DOCUMENTS_PER_THREAD = 10  # so that even small data are evaluated by several threads
