@@ -107,7 +107,7 @@ def train_xgboost(how: str, rounds: int, queries: int, turns: Turns) -> dict[str
     if how == "EvaluateRanking":
         evals, ours = [], [in_xgboost.EvaluateRanking({"valid": dvalid}, PANEL, n_jobs=1)]
     if ours:
-        ours.append(in_xgboost.early_stopping("mrr", data_name="valid", rounds=rounds, verbose=False))
+        ours.append(in_xgboost.early_stopping("mrr", dataset="valid", rounds=rounds, verbose=False))
     turns.start()
     xgb.train(
         params, dtrain, rounds, evals=evals, custom_metric=log, evals_result=curves, callbacks=[*ours, Done()],

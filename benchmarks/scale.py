@@ -18,12 +18,12 @@ from collections import deque
 from statistics import median
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import dask
 import numpy as np
 from panel import PANEL
 from shapes import Data, make_data
 from timing import machine
 
-import dask
 import gainsay as gs
 from gainsay.dask.partitions import FAN_IN
 from gainsay.dask.queries import Seen

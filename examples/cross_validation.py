@@ -32,7 +32,7 @@ frame = xgb.cv(
     num_boost_round=40,
     nfold=4,
     custom_metric=gs_xgboost.custom_metric(METRICS),
-    callbacks=[gs_xgboost.early_stopping("ndcg_linear@10", rounds=10, data_name="test")],
+    callbacks=[gs_xgboost.early_stopping("ndcg_linear@10", rounds=10, dataset="test")],
 )
 means = frame["test-ndcg_linear@10-mean"]
 print(f"XGBoost:  ndcg_linear@10 = {means.max():.4f} in round {means.argmax() + 1}")

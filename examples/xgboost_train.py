@@ -18,7 +18,7 @@ booster = xgb.train(
     verbose_eval=20,
     callbacks=[
         EvaluateRanking({"valid": dvalid}, ["ndcg_linear@10", "ndcg_exp@10", "map@10", "mrr"]),
-        early_stopping("mrr", data_name="valid", rounds=20),
+        early_stopping("mrr", dataset="valid", rounds=20),
     ],
 )
 

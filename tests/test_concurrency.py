@@ -13,6 +13,7 @@ import textwrap
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
 
+import dask
 import joblib
 import lightgbm as lgb
 import numpy as np
@@ -20,7 +21,6 @@ import pytest
 import xgboost as xgb
 from sklearn.metrics import ndcg_score
 
-import dask
 import gainsay as gs
 from gainsay.data import simulate
 from gainsay.evaluation import plan

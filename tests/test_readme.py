@@ -82,7 +82,8 @@ def test_evaluate_and_compare(parts, tmp_path, monkeypatch):
 def test_experiment(parts, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     code = example("from gainsay import Experiment").replace(").run()", ", num_boost_round=3).run(progress=False)")
-    given = dict(zip(("train", "valid", "test"), parts, strict=True))
+    train, valid, test = parts
+    given = {"X": train.features, "y": train.labels, "sizes": train.group, "valid": valid, "test": test}
     exec(code, given)
     assert len(given["result"].candidates) == 8
 

@@ -37,9 +37,13 @@ class TestNamesThatCannotBeWritten:
             (lambda self: gs.evaluate_run("mrr", {"q": {"d": 1.0}}, {"q": {HALF: 1}}), "qrels has the id"),
             (lambda self: gs.Judgments([0, 1], qid=[HALF, "b"]), "the query id"),
             (lambda self: gs.Judgments([0, 1], qid=np.array([HALF, 1], dtype=object)), "the query id"),
-            (lambda self: gs.data.RankingData(np.ones((1, 1)), [1], [0], [HALF]), r"query_ids\[0\]"),
+            (lambda self: gs.RankingData(np.ones((1, 1)), [1], qid=[HALF]), "the query id"),
             (
-                lambda self: gs.data.RankingData(np.ones((2, 1)), [1, 0], [0, 0], ["q"], ["d", HALF]),
+                lambda self: gs.RankingData(np.ones((1, 1)), [1], group=[1], query_ids=[HALF]),
+                r"query_ids\[0\]",
+            ),
+            (
+                lambda self: gs.RankingData(np.ones((2, 1)), [1, 0], group=[2], document_ids=["d", HALF]),
                 r"document_ids\[1\]",
             ),
             (lambda self: Candidate(HALF, "lightgbm"), "name"),

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from . import report as report
     from . import xgboost as xgboost
     from .comparison.verdict import Verdict
+    from .data import RankingData
     from .experiment import Candidate, Experiment, ExperimentResult, grid, k_folds
     from .harness import Comparison, compare, compare_runs
 
@@ -67,6 +68,7 @@ __all__ = [
     "Metric",
     "Precision",
     "RPrecision",
+    "RankingData",
     "Recall",
     "Verdict",
     "compare",
@@ -82,10 +84,11 @@ __all__ = [
 
 _LOADED_ON_FIRST_USE = {
     **dict.fromkeys(("Comparison", "compare", "compare_runs"), ".harness"),
+    "RankingData": ".data",
     "Verdict": ".comparison",
     **dict.fromkeys(("Candidate", "Experiment", "ExperimentResult", "grid", "k_folds"), ".experiment"),
 }
-"""Names whose modules need more than NumPy."""
+"""Names whose modules need more than NumPy, or read files."""
 
 _SUBPACKAGES = ("catboost", "comparison", "dask", "data", "experiment", "lightgbm", "report", "xgboost")
 """Not in `__all__`, so that a star import needs no library that may be missing."""

@@ -15,7 +15,9 @@ from ._common.names import check_text
 from .ranking.layout import Layout
 
 if TYPE_CHECKING:
-    from ._common.typing import Bools, Codes, Floats, Integers
+    from numpy.typing import ArrayLike
+
+    from ._common.typing import Bools, Codes, Floats, Frame, Ids, Integers, Numbers, Weights
 
 NegativeLabels = Literal["refuse", "allow", "zero"]
 Unjudged = Literal["irrelevant", "drop"]
@@ -96,13 +98,13 @@ class Judgments:
 
     def __init__(
         self,
-        labels: Any,
+        labels: Numbers,
         *,
-        group: Any = None,
-        qid: Any = None,
-        weight: Any = None,
+        group: Numbers | None = None,
+        qid: Ids | Grouped | None = None,
+        weight: Weights | None = None,
         negative_labels: NegativeLabels = "refuse",
-        judged: Any = None,
+        judged: ArrayLike | None = None,
     ) -> None:
         check_negative_labels(negative_labels)
         self._index = next((index for index in map(index_of, (labels, qid)) if index is not None), None)
@@ -124,7 +126,7 @@ class Judgments:
     @classmethod
     def from_frame(
         cls,
-        frame: Any,
+        frame: Frame,
         label: str = "label",
         query: str = "query",
         *,
@@ -194,12 +196,17 @@ class Judgments:
     @property
     def labels(self) -> Floats:
         """The labels in the caller's order, a fresh float64 array of shape (documents,)."""
-        ordered = self.levels[self._flat_codes]
-        if self._rows is None:
-            return ordered
-        labels = np.empty_like(ordered)
-        labels[self._rows] = ordered
-        return labels
+        return self._by_row(self.levels[self._flat_codes])
+
+    @property
+    def query_of_rows(self) -> Integers:
+        """The place in `query_ids` of each document's query, in the caller's order; shape (documents,)."""
+        return self._by_row(self._query_of_document())
+
+    @property
+    def document_weights(self) -> Floats | None:
+        """The weights of documents in the caller's order, where there was one for each; else None."""
+        return None if self._document_weights is None else self._by_row(self._document_weights)
 
     @property
     def max_label(self) -> float:
@@ -264,6 +271,14 @@ class Judgments:
         """Return one value per document so that the documents of each query stand together."""
         return values if self._rows is None else values[self._rows]
 
+    def _by_row(self, values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        """Return values of documents, those of a query together, in the caller's order: the way back of `by_query`."""
+        if self._rows is None:
+            return values
+        found: np.ndarray[Any, Any] = np.empty_like(values)
+        found[self._rows] = values
+        return found
+
     def in_row_order(self, name: str, values: Any) -> Any:
         """Return values of the documents by row: a pandas object matched by the index of labels, or of qid.
 
@@ -273,6 +288,28 @@ class Judgments:
             Where its index cannot be matched with theirs; the message calls it `name`.
         """
         return in_order_of(self._index, name, values)
+
+    def read_weights(self, weight: Any, query_ids: Any, *, numbered: bool = False) -> Floats:
+        """Return weights as numbers, one per query in the order of `query_ids` or one per document in that of the rows.
+
+        Raises
+        ------
+        ValueError
+            Where they cannot be matched, there are neither as many as queries nor as documents, or one is negative or
+            not finite.
+        """
+        ordered = weights_in_order(weight, query_ids, self.documents, self._index, numbered=numbered)
+        weights = numbers("weight", ordered).astype(np.float64)
+        if len(weights) not in (self.queries, self.documents):
+            raise ValueError(
+                f"weight has {len(weights)} entries; it must have one per query ({self.queries}) "
+                f"or one per document ({self.documents})"
+            )
+        bad = ~np.isfinite(weights) | (weights < 0)
+        if bad.any():
+            at = int(np.argmax(bad))
+            raise ValueError(f"weight must be finite and not negative; entry {at} is {weights[at]}")
+        return weights
 
     def query_of_row(self, row: int) -> Any:
         """Return the id of the query to which document `row` (in the caller's order) belongs."""
@@ -350,18 +387,7 @@ class Judgments:
         if weight is None:
             return None, None
         names = index_of(group)
-        known = self.query_ids if names is None else names
-        ordered = weights_in_order(weight, known, self.documents, self._index, numbered=group is not None)
-        weights = numbers("weight", ordered).astype(np.float64)
-        if len(weights) not in (self.queries, self.documents):
-            raise ValueError(
-                f"weight has {len(weights)} entries; it must have one per query ({self.queries}) "
-                f"or one per document ({self.documents})"
-            )
-        bad = ~np.isfinite(weights) | (weights < 0)
-        if bad.any():
-            at = int(np.argmax(bad))
-            raise ValueError(f"weight must be finite and not negative; entry {at} is {weights[at]}")
+        weights = self.read_weights(weight, self.query_ids if names is None else names, numbered=group is not None)
         if not weights.any():
             raise ValueError("weight is 0 for every query: a weighted mean needs at least one positive weight")
         if len(weights) == self.queries:

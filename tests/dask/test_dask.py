@@ -516,7 +516,7 @@ class TestClusters:
         log = custom_metric(PANEL)
         result = dxgb.train(
             client, XGB, dtrain, 30, evals=[(dtrain, "train"), (dvalid, "valid")], custom_metric=log,
-            callbacks=[full_precision(log), early_stopping("mrr", rounds=4, data_name="valid", verbose=False)],
+            callbacks=[full_precision(log), early_stopping("mrr", rounds=4, dataset="valid", verbose=False)],
             verbose_eval=False,
         )  # fmt: skip
         history, booster = result["history"]["valid"], result["booster"]

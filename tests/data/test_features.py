@@ -62,8 +62,8 @@ class TestSparse:
     @pytest.mark.parametrize(
         ("features", "error", "message"),
         [
-            (sparse.csr_array(X[:3]), ValueError, r"labels must have shape \(3,\)"),
-            (sparse.csr_array((0, 3)), ValueError, "features has no rows"),
+            (sparse.csr_array(X[:3]), ValueError, "features has 3 rows but there are 4 labels; give one row per"),
+            (sparse.csr_array((0, 3)), ValueError, "features has 0 rows but there are 4 labels"),
             (sparse.csr_array(X.astype(complex)), TypeError, "features must be numbers, got an array of complex128"),
         ],
     )

@@ -98,7 +98,7 @@ def test_anything_with_to_pandas(frame):
         ({"grade": [0, 1, np.inf]}, {}, ValueError, r"got inf in row 2 \(index 12\)"),
         ({"query": ["a", None, "b"]}, {}, ValueError, "query column 'query' has no id in row 1"),
         ({"url": ["a", "b", None]}, {"document": "url"}, ValueError, "document column 'url' has no id in row 2"),
-        ({"weight": [1, -1, 1]}, {"weight": "weight"}, ValueError, "weight must be finite and not negative, got -1"),
+        ({"weight": [1, -1, 1]}, {"weight": "weight"}, ValueError, "weight must be finite and not negative; entry 1"),
     ],
 )
 def test_errors_name_column_and_row(frame, changes, arguments, error, message):

@@ -239,9 +239,7 @@ class TestFingerprint:
     @pytest.fixture
     def data(self):
         codes = np.array([[0.5, 1], [0.1, 0]])
-        return RankingData(
-            codes, [1, 0], [0, 0], ["q"], feature_names=["bm25", "shop"], categories={"shop": ["x", "y"]}
-        )
+        return RankingData(codes, [1, 0], group=[2], feature_names=["bm25", "shop"], categories={"shop": ["x", "y"]})
 
     @pytest.mark.parametrize(
         "change",

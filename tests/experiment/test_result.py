@@ -266,7 +266,7 @@ class TestArguments:
             rows = np.random.default_rng(0).permutation(len(data.labels))
             rows = np.concatenate([np.unique(data.qid, return_index=True)[1], rows])
             rows = rows[np.sort(np.unique(rows, return_index=True)[1])]
-            return RankingData(data.features[rows], data.labels[rows], data.qid[rows], data.query_ids)
+            return RankingData(data.features[rows], data.labels[rows], qid=data.query_ids[data.qid[rows]])
 
         only = [Candidate("a", "lightgbm"), Candidate("b", "xgboost")]
         result = make(candidates=only, test=scattered(parts.test)).run(progress=False)

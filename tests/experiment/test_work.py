@@ -98,8 +98,7 @@ class TestGainsInThreads:
         train = RankingData(
             rng.normal(size=(queries * length, 1)),
             rng.integers(0, 5, queries * length),
-            np.repeat(np.arange(queries), length),
-            np.arange(queries).astype(str),
+            group=np.full(queries, length),
         )
         others = [train.take_queries(range(10)), train.take_queries(range(10, 20))]
         many = grid("a", "lightgbm", {"max_bin": 15}, training_gain=["linear", "exponential"], seed=[1, 2, 3, 4])

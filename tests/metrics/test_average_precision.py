@@ -117,5 +117,5 @@ def test_lowest_label_must_be_a_number(min_label):
 
 
 def test_lowest_label_must_not_be_nan():
-    with pytest.raises(ValueError, match="min_label must lie between -inf and inf, got nan"):
+    with pytest.raises(ValueError, match="min_label must not be NaN, got nan"):
         gs.AP(min_label=float("nan"))

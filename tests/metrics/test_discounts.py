@@ -86,7 +86,7 @@ class TestErrors:
 
     @pytest.mark.parametrize("base", [0.5, 0, -2, np.nan])
     def test_base_below_one(self, base):
-        with pytest.raises(ValueError, match="base must lie between 1 and inf"):
+        with pytest.raises(ValueError, match="base must be at least 1"):
             gs.DCG(gain="linear", base=base)
 
     def test_infinite_base(self):

@@ -137,7 +137,7 @@ def _from_objects(name: str, array: np.ndarray[Any, Any]) -> Floats:
         if isinstance(value, str | bytes):
             raise TypeError(f"{name} must be numbers, got the text {value!r} in row {at}")
     try:
-        found = np.array([np.nan if _is_missing(value) else value for value in array], dtype=np.float64)
+        found = np.array([np.nan if is_missing(value) else value for value in array], dtype=np.float64)
     except OverflowError:
         row, value = next((at, value) for at, value in enumerate(array) if abs(value) > EXACT)
         raise _huge(name, value, row) from None
@@ -165,7 +165,7 @@ def refuse_unready(name: str, values: Any) -> None:
         raise TypeError(f"{name} is on the GPU (a {home}.{type(values).__name__}): pass {name}.{how}")
 
 
-def _is_missing(value: object) -> bool:
+def is_missing(value: object) -> bool:
     """Tell None and pandas.NA, which have no number, from everything else."""
     return value is None or type(value).__name__ in ("NAType", "NaTType")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -40,8 +41,50 @@ def check_whole(argument: str, value: Any, least: int = 1, unit: str = "") -> in
     ValueError: rounds must be a whole number of boosting rounds, at least 1, got 2.5
     """
     wanted = f"{argument} must be a whole number of {f'{unit}, ' if unit else ''}at least {least}, got {value!r}"
-    if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.integer | np.floating):
+    if not _is_number(value):
         raise TypeError(wanted)
     if value != value // 1 or value < least:
         raise ValueError(wanted)
     return int(value)
+
+
+def check_real(argument: str, value: Any, low: float = -math.inf, high: float = math.inf) -> float:
+    """Return `value` as a float if it is a real number of Python or NumPy with low <= value <= high, or raise.
+
+    Truth values are no numbers, as for `check_whole`.
+
+    Parameters
+    ----------
+    argument : str
+        What to call it in messages.
+    value : object
+        What was given.
+    low, high : float
+        The smallest and the largest that will do.
+
+    Raises
+    ------
+    TypeError
+        For what is no number.
+    ValueError
+        For one that is NaN or lies beyond the bounds.
+
+    Examples
+    --------
+    >>> check_real("p", np.float32(0.5), 0, 1)
+    0.5
+    >>> check_real("min_delta", -1, 0)
+    Traceback (most recent call last):
+    ValueError: min_delta must be at least 0, got -1
+    """
+    if not _is_number(value):
+        raise TypeError(f"{argument} must be a number, got {value!r}")
+    if not low <= value <= high:
+        bounds = f"be at least {low:g}" if high == math.inf else f"lie between {low:g} and {high:g}"
+        raise ValueError(f"{argument} must {'not be NaN' if low == -math.inf else bounds}, got {value!r}")
+    return float(value)
+
+
+def _is_number(value: object) -> bool:
+    """Tell real numbers of Python and NumPy from truth values and everything else."""
+    return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)

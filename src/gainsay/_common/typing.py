@@ -1,8 +1,9 @@
-"""Names for the array types that the modules hand to each other."""
+"""Names for the types of arrays: those that the modules hand to each other, and those that callers may pass."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any, Protocol, SupportsFloat, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -12,3 +13,28 @@ Integers = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 Codes = npt.NDArray[np.integer[Any]]
 """Positions in the sorted list of distinct labels; the type is the narrowest that holds them."""
+
+
+class Sparse(Protocol):
+    """A matrix or an array of `scipy.sparse`."""
+
+    def tocsr(self) -> Any: ...
+
+
+class Frame(Protocol):
+    """A table of pandas, polars or pyarrow."""
+
+    @property
+    def columns(self) -> Any: ...
+
+    def __getitem__(self, key: Any, /) -> Any: ...
+
+
+Numbers: TypeAlias = npt.ArrayLike | Sequence[SupportsFloat | None]
+"""One number each: lists, arrays, Series of pandas and polars, arrays of pyarrow, decimals and fractions."""
+Ids: TypeAlias = npt.ArrayLike | Sequence[Hashable]
+"""One id each: whatever can be compared and hashed."""
+Weights: TypeAlias = Numbers | Mapping[Any, SupportsFloat]
+"""Weights by place, or by the id of the query."""
+Features: TypeAlias = npt.ArrayLike | Sparse | Frame
+"""A row per document, a column per feature."""

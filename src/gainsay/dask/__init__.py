@@ -21,6 +21,6 @@ except ImportError as error:  # pragma: no cover - needs an environment without 
 
 from .evaluation import ClusterEvaluation, evaluate
 from .queries import require_whole_queries
-from .rounds import Curves, evaluate_rounds
+from .rounds import ClusterCurves, evaluate_rounds
 
-__all__ = ["ClusterEvaluation", "Curves", "evaluate", "evaluate_rounds", "require_whole_queries"]
+__all__ = ["ClusterCurves", "ClusterEvaluation", "evaluate", "evaluate_rounds", "require_whole_queries"]

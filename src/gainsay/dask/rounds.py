@@ -32,7 +32,7 @@ class Best(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Curves:
+class ClusterCurves:
     """Means of metrics after numbers of boosting rounds.
 
     Attributes
@@ -91,7 +91,7 @@ def evaluate_rounds(
     rounds: Iterable[int] | None = None,
     convention: str | None = None,
     negative_labels: NegativeLabels = "refuse",
-) -> Curves:
+) -> ClusterCurves:
     """Evaluate what a trained model predicts after its first rounds, over partitions.
 
     This is what early stopping would have seen, on all data instead of one worker's: LightGBM's Dask estimators report
@@ -114,7 +114,7 @@ def evaluate_rounds(
 
     Returns
     -------
-    Curves
+    ClusterCurves
         `.frame()`, `.values`, and `.best(metric)`.
 
     Raises
@@ -143,7 +143,7 @@ def evaluate_rounds(
     booster = booster_of(model)
     chosen = _chosen(rounds, rounds_of(booster))
     cluster = Cluster.of(panel, group, qid, Staged(booster, chosen), labels=labels, scores=features, weight=weight)
-    return Curves(panel.metrics, chosen, ratios(cluster.summed().totals))
+    return ClusterCurves(panel.metrics, chosen, ratios(cluster.summed().totals))
 
 
 def _chosen(rounds: Iterable[int] | None, trained: int) -> tuple[int, ...]:

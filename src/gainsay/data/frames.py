@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-import difflib
 import warnings
 from collections.abc import Hashable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._common.arrays import refuse_huge, refuse_unready
+from ._columns import as_pandas, column_of, floats_of, is_categorical, is_numeric, matrix_of
+from ._reading import distinct_texts
 from .ranking_data import RankingData
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from .._common.typing import Frame
+
 
 def from_frame(
-    frame: Any,
+    frame: Frame,
     *,
     label: Hashable,
     query: Hashable,
@@ -76,10 +79,7 @@ def from_frame(
     import pandas as pd
 
     refuse_unready("frame", frame)
-    if not isinstance(frame, pd.DataFrame):
-        if not hasattr(frame, "to_pandas"):
-            raise TypeError(f"frame must be a DataFrame, got {type(frame).__name__}")
-        frame = frame.to_pandas()
+    frame = as_pandas(frame, "frame")
     if len(frame) == 0:
         raise ValueError("frame has no rows; a data set needs at least one document")
     if isinstance(features, str):
@@ -90,7 +90,7 @@ def from_frame(
     rest: list[Hashable] = []
     if features is None:
         others = [name for name in frame.columns if name not in roles]
-        features = [name for name in others if _is_numeric(frame, name) or _is_categorical(frame, name)]
+        features = [name for name in others if is_numeric(frame, name) or is_categorical(frame, name)]
         rest = [name for name in others if name not in features]
     features = list(features)
     if not features:
@@ -100,15 +100,15 @@ def from_frame(
     if roles & set(features):
         raise ValueError(f"column {(roles & set(features)).pop()!r} is named as a feature and in another role")
     labels = _numbers(frame, "label", label)
-    codes, ids = pd.factorize(_column(frame, "query", query), use_na_sentinel=True)
+    codes, ids = pd.factorize(column_of(frame, "query", query), use_na_sentinel=True)
     if (codes < 0).any():
         raise ValueError(f"query column {query!r} has no id in {_place(frame, codes < 0)}")
-    matrix, categories = _matrix(frame, features)
+    matrix, categories = matrix_of(frame, features)
     data = RankingData(
         features=matrix,
         labels=labels,
         qid=codes.astype(np.int64),
-        query_ids=_distinct(query, list(ids)),
+        query_ids=distinct_texts(f"query column {query!r}", list(ids)),
         document_ids=None if document is None else _documents(frame, document),
         weight=None if weight is None else _numbers(frame, "weight", weight),
         feature_names=tuple(str(name) for name in features),
@@ -124,61 +124,10 @@ def from_frame(
     return data
 
 
-def _distinct(column: Hashable, ids: list[Any]) -> NDArray[np.str_]:
-    """Return ids as text, or raise where two of them are one text (1 and "1") or NumPy would cut them."""
-    seen: dict[str, Any] = {}
-    for name in ids:
-        text = str(name).rstrip("\0")  # NumPy drops NUL at the end
-        if text in seen:
-            raise ValueError(
-                f"query column {column!r} has {seen[text]!r} and {name!r}, which are one id as text; rename one of them"
-            )
-        seen[text] = name
-    return np.array([str(name) for name in ids], dtype=np.str_)
-
-
-def _column(frame: pd.DataFrame, role: str, name: Hashable) -> pd.Series[Any]:
-    """Return a column, or raise where there is none of that name or more than one."""
-    found = [column for column in frame.columns if column == name]
-    if len(found) > 1:
-        raise ValueError(f"{role} column {name!r} occurs {len(found)} times in frame; rename the others")
-    if not found:
-        names = [str(column) for column in frame.columns]
-        near = difflib.get_close_matches(str(name), names, n=1, cutoff=0.0)
-        raise ValueError(f"frame has no column {name!r} ({role}); the nearest name is {near[0]!r}")
-    return frame[name]
-
-
-def _is_numeric(frame: pd.DataFrame, name: Hashable) -> bool:
-    from pandas.api.types import is_complex_dtype, is_numeric_dtype
-
-    dtype = _column(frame, "feature", name).dtype
-    return is_numeric_dtype(dtype) and not is_complex_dtype(dtype)
-
-
-def _is_categorical(frame: pd.DataFrame, name: Hashable) -> bool:
-    return str(_column(frame, "feature", name).dtype) == "category"
-
-
-def _as_floats(frame: pd.DataFrame, role: str, name: Hashable) -> NDArray[np.float64]:
-    """Return a numeric column as float64, its missing values as NaN."""
-    column = _column(frame, role, name)
-    if not _is_numeric(frame, name):
-        raise TypeError(
-            f"{role} column {name!r} must be numeric, got {column.dtype}; convert it or leave it out{_or(role)}"
-        )
-    values: NDArray[np.float64] = column.to_numpy(dtype=np.float64, na_value=np.nan)
-    return values
-
-
-def _or(role: str) -> str:
-    return " (astype('category') makes a categorical feature of it)" if role == "feature" else ""
-
-
 def _numbers(frame: pd.DataFrame, role: str, name: Hashable) -> NDArray[np.float64]:
     """Return a numeric column in which every value must be finite."""
-    values = _as_floats(frame, role, name)
-    column = _column(frame, role, name).dropna()
+    values = floats_of(frame, role, name)
+    column = column_of(frame, role, name).dropna()
     refuse_huge(f"{role} column {name!r}", np.asarray(column))
     wrong = ~np.isfinite(values)
     if wrong.any():
@@ -187,29 +136,8 @@ def _numbers(frame: pd.DataFrame, role: str, name: Hashable) -> NDArray[np.float
     return values
 
 
-def _matrix(
-    frame: pd.DataFrame, names: Sequence[Hashable]
-) -> tuple[NDArray[np.floating[Any]], dict[str, tuple[Any, ...]]]:
-    """Return the feature columns as one matrix, with the codes of categories, and the categories by name."""
-    categories: dict[str, tuple[Any, ...]] = {}
-    narrow = all(
-        _is_categorical(frame, name) or _column(frame, "feature", name).dtype in ("float32", "float16")
-        for name in names
-    )
-    matrix = np.empty((len(frame), len(names)), dtype=np.float32 if narrow else np.float64)
-    for place, name in enumerate(names):
-        if _is_categorical(frame, name):
-            column = _column(frame, "feature", name).cat
-            codes = column.codes.to_numpy()
-            matrix[:, place] = np.where(codes < 0, np.nan, codes)
-            categories[str(name)] = tuple(column.categories.tolist())
-        else:
-            matrix[:, place] = _as_floats(frame, "feature", name)
-    return matrix, categories
-
-
 def _documents(frame: pd.DataFrame, name: Hashable) -> tuple[str, ...]:
-    column = _column(frame, "document", name)
+    column = column_of(frame, "document", name)
     missing = column.isna().to_numpy()
     if missing.any():
         raise ValueError(f"document column {name!r} has no id in {_place(frame, missing)}")

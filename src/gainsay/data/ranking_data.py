@@ -5,74 +5,112 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._common.names import check_text
-from ._features import (
-    Categories,
-    as_frame,
-    as_matrix,
-    checked_categories,
-    checked_names,
-    is_sparse,
-    joined,
-    recoded,
-    united,
+from .._common.words import count
+from ..judgments import Judgments
+from ._features import Categories, as_frame, is_sparse, joined, recoded, united
+from ._reading import (
+    check_codes,
+    check_documents,
+    check_finite,
+    checked_features,
+    checked_ids,
+    distinct_texts,
+    read_document_ids,
 )
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from ..judgments import Judgments
+    from .._common.typing import Features, Ids, Numbers, Weights
+    from ..judgments import NegativeLabels
 
 _LABELS_SHOWN = 10
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, init=False)
 class RankingData:
     """Features, labels and queries of a learning-to-rank data set, one row per document.
 
+    Labels, queries and weights are read as `Judgments` reads them.
+
     Parameters
     ----------
-    features
-        Feature values, shape (documents, features), float32 or float64. NaN stands for a missing value. A matrix of
-        `scipy.sparse` is kept as a CSR matrix; what it does not hold is 0 to LightGBM and missing to XGBoost, as these
-        libraries have it.
-    labels
-        Relevance labels, shape (documents,); finite.
-    qid
-        The query of every row as a code from 0 to Q − 1, shape (documents,). Codes are numbered in the order in which
-        the queries first appear; the rows of a query need not stand together.
-    query_ids
-        The original ids of the queries as strings, shape (Q,): `query_ids[qid[i]]` is the id of row i's query. Two
-        queries may carry the same id (see `concatenate`).
-    document_ids
-        One id per row, or None.
-    weight
-        None, or one weight per query, shape (Q,), or one per document, shape (documents,); finite, not negative.
-    feature_names
-        One distinct name per column of features, or None. Models trained in experiments keep them (LightGBM with "_"
-        for a blank).
-    categories
-        None, or for each categorical feature, by name, its categories: strings or numbers. Its column of `features`
-        holds their places, 0, 1, …, or NaN. LightGBM and XGBoost then split it by category.
+    features : array-like, sparse matrix or DataFrame, shape (documents, features)
+        Feature values; float32 and float64 keep their type. NaN stands for a missing value. A matrix of `scipy.sparse`
+        is kept as a CSR matrix; what it does not hold is 0 to LightGBM and missing to XGBoost, as these libraries have
+        it. A DataFrame (pandas, polars, pyarrow) gives its names and, for columns of dtype category, the categories.
+    labels : array-like, shape (documents,)
+        Relevance labels; finite. Where they are a pandas Series, all that stands by row and has an index is matched by
+        it, features included.
+    group : array-like of int, shape (queries,), optional
+        Documents per query, in the order of the rows, as LightGBM and XGBoost take them; at least 1 each.
+    qid : array-like, shape (documents,), optional
+        The query of each document: numbers or strings. Rows of a query need not stand together. Give exactly one of
+        `group` and `qid`.
+    query_ids : array-like of str, shape (queries,), optional
+        Ids of the queries, where they are not told by `qid`: then `group`, or `qid` with codes 0, 1, … in order of
+        first appearance, says which rows belong to each. Two queries may carry the same id (see `concatenate`).
+    document_ids : array-like, shape (documents,), optional
+        One id per row; turned into a string.
+    weight : array-like, shape (queries,) or (documents,), or mapping, optional
+        One weight per query or per document; finite, not negative. A mapping, or a pandas Series whose index holds the
+        query ids, is matched by query id.
+    feature_names : sequence of str, optional
+        One distinct name per column of features; those of a DataFrame are its own. Models trained in experiments keep
+        them (LightGBM with "_" for a blank).
+    categories : mapping, optional
+        For each categorical feature, by name, its categories: strings or numbers. Its column of `features` holds their
+        places, 0, 1, …, or NaN. LightGBM and XGBoost then split it by category.
+
+    Attributes
+    ----------
+    features : ndarray or scipy.sparse.csr_matrix, shape (documents, features)
+        Feature values, float32 or float64; of a categorical feature the places of its categories.
+    labels : ndarray of float64, shape (documents,)
+        Relevance labels.
+    qid : ndarray of int64, shape (documents,)
+        The query of every row as a code from 0 to Q − 1, numbered in the order in which the queries first appear.
+    query_ids : ndarray of str, shape (Q,)
+        The ids of the queries as strings: `query_ids[qid[i]]` is the id of row i's query. "0", "1", … for `group`.
+    document_ids : tuple of str, or None
+        One id per row.
+    weight : ndarray of float64, shape (Q,) or (documents,), or None
+        One weight per query, in the order of `query_ids`, or one per row.
+    feature_names : tuple of str, or None
+        One name per column of features.
+    categories : dict of tuples, or None
+        Categories by the name of the feature.
 
     Raises
     ------
     ValueError
-        If shapes do not fit each other, a label or a weight is not finite, or codes are not numbered as described.
+        Where lengths or indexes do not fit, a query has no documents, a value is out of range, or two query ids are one
+        as text. The message names the argument, the value, its row and query, and what to do.
+    TypeError
+        Where labels, weights or a feature are neither numbers nor, in a DataFrame, categories.
 
     Examples
     --------
-    >>> import numpy as np
-    >>> data = RankingData(np.zeros((3, 2)), [1, 0, 2], qid=[0, 0, 1], query_ids=["a", "b"])
+    >>> import gainsay as gs
+    >>> data = gs.RankingData([[0.5, 2], [0.1, 7], [0.9, 1]], [1, 0, 2], qid=["a", "b", "a"])
     >>> data
     RankingData(3 documents, 2 queries, 2 features; labels 0: 1, 1: 1, 2: 1)
-    >>> data.group
-    array([2, 1])
+    >>> data.contiguous().group, data.query_ids.tolist()
+    (array([2, 1]), ['a', 'b'])
+
+    Weights by query id; features of a DataFrame, with names and categories:
+
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"bm25": [0.5, 0.1, 0.9], "shop": pd.Categorical(["x", "y", "x"])})
+    >>> data = gs.RankingData(frame, [1, 0, 2], qid=["a", "b", "a"], weight={"b": 3, "a": 1})
+    >>> data.feature_names, data.categories, data.weight.tolist()
+    (('bm25', 'shop'), {'shop': ('x', 'y')}, [1.0, 3.0])
     """
 
     features: Any
@@ -84,60 +122,40 @@ class RankingData:
     feature_names: tuple[str, ...] | None = None
     categories: Categories | None = None
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "features", as_matrix(self.features))
-        object.__setattr__(self, "labels", np.asarray(self.labels, dtype=np.float64))
-        object.__setattr__(self, "qid", _codes("qid", self.qid))
-        object.__setattr__(self, "query_ids", np.asarray(self.query_ids, dtype=np.str_))
-        if self.document_ids is not None:
-            object.__setattr__(self, "document_ids", tuple(self.document_ids))
-        if self.weight is not None:
-            object.__setattr__(self, "weight", np.asarray(self.weight, dtype=np.float64))
-        self._check_shapes()
-        self._check_values()
-
-    def _check_shapes(self) -> None:
-        if self.features.ndim != 2:
-            raise ValueError(f"features must have shape (documents, features), got {self.features.shape}")
-        rows, columns = self.features.shape
-        names = checked_names(self.feature_names, columns)
-        object.__setattr__(self, "feature_names", names)
-        object.__setattr__(self, "categories", checked_categories(self.categories, names, self.features))
-        if rows == 0:
-            raise ValueError("features has no rows; a data set needs at least one document")
-        for name, array in (("labels", self.labels), ("qid", self.qid)):
-            if array.shape != (rows,):
-                raise ValueError(f"{name} must have shape ({rows},), one value per row of features, got {array.shape}")
-        if self.query_ids.ndim != 1:
-            raise ValueError(f"query_ids must be 1-D, got shape {self.query_ids.shape}")
-        _check_writable("query_ids", self.query_ids.tolist())
-        _check_writable("document_ids", self.document_ids or ())
-        if self.document_ids is not None and len(self.document_ids) != rows:
-            raise ValueError(f"document_ids must hold one id per row ({rows}), got {len(self.document_ids)}")
-        queries = len(self.query_ids)
-        if self.weight is not None and self.weight.shape not in ((queries,), (rows,)):
-            raise ValueError(
-                f"weight must have shape ({queries},), one per query, or ({rows},), one per document, "
-                f"got {self.weight.shape}"
-            )
-
-    def _check_values(self) -> None:
-        if not np.isfinite(self.labels).all():
-            row = int(np.argmin(np.isfinite(self.labels)))
-            raise ValueError(f"labels must be finite, got {self.labels[row]} in row {row}; drop unjudged documents")
-        seen = np.maximum.accumulate(self.qid)
-        fresh = np.diff(seen, prepend=-1)
-        if self.qid.min() < 0 or (fresh > 1).any():
-            row = int(np.argmax((self.qid < 0) | (fresh > 1)))
-            raise ValueError(
-                f"qid must number the queries 0, 1, … in order of first appearance, got {self.qid[row]} in row {row}; "
-                "from_frame makes such codes from any ids"
-            )
-        if seen[-1] + 1 != len(self.query_ids):
-            raise ValueError(f"query_ids must hold one id per query ({seen[-1] + 1}), got {len(self.query_ids)}")
-        if self.weight is not None and not (np.isfinite(self.weight) & (self.weight >= 0)).all():
-            place = int(np.argmin(np.isfinite(self.weight) & (self.weight >= 0)))
-            raise ValueError(f"weight must be finite and not negative, got {self.weight[place]} at position {place}")
+    def __init__(
+        self,
+        features: Features,
+        labels: Numbers,
+        *,
+        group: Numbers | None = None,
+        qid: Ids | None = None,
+        query_ids: ArrayLike | None = None,
+        document_ids: Ids | None = None,
+        weight: Weights | None = None,
+        feature_names: Sequence[str] | None = None,
+        categories: Categories | None = None,
+    ) -> None:
+        check_finite(labels)
+        known = query_ids is not None
+        judged = Judgments(labels, group=group, qid=qid, weight=None if known else weight, negative_labels="allow")
+        check_documents(judged)
+        if known:
+            check_codes(judged)
+            texts = np.asarray(query_ids, dtype=np.str_)
+            weight = None if weight is None else judged.read_weights(weight, texts)
+        else:
+            texts = distinct_texts("qid", judged.query_ids)
+            weight = judged.weights if judged.document_weights is None else judged.document_weights
+        features, feature_names, categories = checked_features(judged, features, feature_names, categories)
+        set_once = partial(object.__setattr__, self)
+        set_once("features", features)
+        set_once("labels", judged.labels)
+        set_once("qid", judged.query_of_rows)
+        set_once("query_ids", checked_ids(texts, judged.queries))
+        set_once("document_ids", None if document_ids is None else read_document_ids(judged, document_ids))
+        set_once("weight", weight)
+        set_once("feature_names", feature_names)
+        set_once("categories", categories)
 
     def __repr__(self) -> str:
         grades, counts = np.unique(self.labels, return_counts=True)
@@ -145,8 +163,6 @@ class RankingData:
             labels = ", ".join(f"{grade:g}: {count}" for grade, count in zip(grades, counts, strict=True))
         else:
             labels = f"from {grades[0]:g} to {grades[-1]:g}"
-        from .._common.words import count
-
         rows, columns = self.features.shape
         size = f"{count(rows, 'document')}, {count(len(self.query_ids), 'query')}, {count(columns, 'feature')}"
         extra = ("" if self.document_ids is None else "; document ids") + ("" if self.weight is None else "; weighted")
@@ -194,7 +210,7 @@ class RankingData:
         Examples
         --------
         >>> data = RankingData(
-        ...     [[0.5, 1], [0.1, 0]], [1, 0], qid=[0, 0], query_ids=["q"],
+        ...     [[0.5, 1], [0.1, 0]], [1, 0], group=[2],
         ...     feature_names=["bm25", "shop"], categories={"shop": ("a", "b")})
         >>> data.feature_frame()["shop"].tolist()
         ['b', 'a']
@@ -203,11 +219,15 @@ class RankingData:
             raise ValueError("the features are sparse: libraries take data.features as they are")
         return as_frame(self.features, self.feature_names, self.categories)
 
-    def judgments(self) -> Judgments:
-        """Return labels, queries and weights as the `Judgments` that metrics are evaluated on."""
-        from ..judgments import Judgments
+    def judgments(self, negative_labels: NegativeLabels = "refuse") -> Judgments:
+        """Return labels, queries and weights as the `Judgments` that metrics are evaluated on.
 
-        return Judgments(self.labels, qid=self.qid, weight=self.weight)
+        Parameters
+        ----------
+        negative_labels : {"refuse", "allow", "zero"}
+            What to do with labels below 0; see `Judgments`.
+        """
+        return Judgments(self.labels, qid=self.qid, weight=self.weight, negative_labels=negative_labels)
 
     def take_queries(self, codes: ArrayLike) -> RankingData:
         """Return the documents of some queries only, query after query in the order given.
@@ -228,7 +248,7 @@ class RankingData:
 
         Examples
         --------
-        >>> data = RankingData(np.zeros((3, 2)), [1, 0, 2], qid=[0, 1, 0], query_ids=["a", "b"])
+        >>> data = RankingData(np.zeros((3, 2)), [1, 0, 2], qid=["a", "b", "a"])
         >>> data.take_queries([1, 0]).query_ids.tolist()
         ['b', 'a']
         """
@@ -302,7 +322,7 @@ class RankingData:
 
         Examples
         --------
-        >>> data = RankingData(np.zeros((2, 1)), [1, 0], qid=[0, 0], query_ids=["a"])
+        >>> data = RankingData(np.zeros((2, 1)), [1, 0], qid=["a", "a"])
         >>> both = RankingData.concatenate([data, data])
         >>> both.query_ids.tolist(), both.group.tolist()
         (['a', 'a'], [2, 2])
@@ -377,15 +397,6 @@ def _listed(names: tuple[str, ...] | None) -> str:
         return "no feature names"
     more = f", … ({len(names)} in all)" if len(names) > 5 else ""
     return f"the features {', '.join(map(repr, names[:5]))}{more}"
-
-
-def _check_writable(name: str, ids: Sequence[str]) -> None:
-    """Refuse ids that no table and no file takes, before anything is trained on them."""
-    try:
-        "".join(map(str, ids)).encode()
-    except UnicodeEncodeError:
-        for place, text in enumerate(ids):
-            check_text(f"{name}[{place}]", str(text))
 
 
 def _codes(name: str, values: ArrayLike) -> NDArray[np.int64]:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from .._common.typing import Floats
+    from .._common.typing import Floats, Numbers
     from ..metrics.base import Metric
 
 
@@ -105,7 +105,7 @@ class Evaluator:
         self._threads = n_jobs if n_jobs is not None else cpus()
         self._groups = groups_of(self.metrics, judgments, unjudged)
 
-    def __call__(self, scores: Any) -> Evaluation:
+    def __call__(self, scores: Numbers) -> Evaluation:
         """Evaluate one score per document, in the order of the labels.
 
         A score of -inf says that the document was judged but not retrieved.
@@ -215,7 +215,7 @@ class Evaluation:
 def evaluate(
     metrics: MetricLike | Iterable[MetricLike],
     judgments: Judgments,
-    scores: Any,
+    scores: Numbers,
     *,
     convention: str | None = None,
     n_jobs: int | None = None,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,17 +16,19 @@ from .evaluator import Evaluator
 if TYPE_CHECKING:
     import pandas as pd
 
+    from .._common.typing import Ids, Numbers, Weights
+
 _METRICS = ("ndcg_linear", "ndcg_exp", "ndcg_jk", "map", "mrr", "precision", "recall")
 
 
 def explain(
-    labels: Any,
-    scores: Any,
+    labels: Numbers,
+    scores: Numbers,
     k: int = 10,
     *,
-    group: Any = None,
-    qid: Any = None,
-    weight: Any = None,
+    group: Numbers | None = None,
+    qid: Ids | None = None,
+    weight: Weights | None = None,
     negative_labels: NegativeLabels = "refuse",
 ) -> pd.DataFrame:
     """Return what every library's convention makes of one ranking.

@@ -168,7 +168,7 @@ def _prepared(parts: Mapping[str, Any]) -> Parts:
         if not isinstance(part, RankingData):
             raise TypeError(
                 f"{name} must be RankingData, got {type(part).__name__}; read files with gainsay.data.read_letor, "
-                "make it from a DataFrame with gainsay.data.from_frame"
+                "make it from arrays or DataFrames with gainsay.RankingData(X, y, group=sizes) or qid=ids"
             )
     first = next(iter(parts))
     width = parts[first].features.shape[1]

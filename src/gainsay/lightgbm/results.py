@@ -78,7 +78,7 @@ def starting_values(booster: lgb.Booster) -> dict[tuple[str, str], float]:
     """
     found: dict[tuple[str, str], float] = {}
     for name, dataset in _datasets(booster):
-        scores = dataset.get_init_score()
+        scores: Any = dataset.get_init_score()
         known = _evaluators.get(dataset.get_label()) or {}
         means: dict[int, dict[str, float]] = {}
         for metric, reference in known.items():

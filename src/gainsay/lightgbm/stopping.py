@@ -10,8 +10,9 @@ import lightgbm as lgb
 from lightgbm.callback import CallbackEnv, EarlyStopException
 
 from .._common.arrays import nearest
-from .._common.checks import check_whole
-from ..training.bound import WeakIdentityMap, clash, known_metric, metric_name, name_or_none, not_negative
+from .._common.checks import check_real, check_whole
+from ..training.bound import WeakIdentityMap, clash, known_metric, metric_name, name_or_none
+from ..training.options import STOPPING, knows_others
 from .results import (
     REMEDY,
     Result,
@@ -27,6 +28,12 @@ if TYPE_CHECKING:
     from ..metrics.names import MetricLike
 
 
+@knows_others(
+    **STOPPING,
+    data_name="dataset=",
+    maximize="nothing, since LightGBM tells the direction with the value",
+    save_best="nothing, since LightGBM's models predict with best_iteration",
+)
 def early_stopping(
     metric: MetricLike,
     rounds: int,
@@ -68,6 +75,8 @@ def early_stopping(
 
     Raises
     ------
+    TypeError
+        For an option that LightGBM's or XGBoost's own early stopping has under another name; the message says which.
     ValueError
         In the first round, where there is no validation data or the metric or data set does not occur; the message
         lists those that do.
@@ -97,7 +106,7 @@ class EarlyStopping:
         self._is_ours = known_metric(metric) is not None
         self.rounds = check_whole("rounds", rounds, unit="boosting rounds")
         self.dataset = name_or_none("dataset", dataset)
-        self.min_delta = not_negative("min_delta", min_delta)
+        self.min_delta = check_real("min_delta", min_delta, 0.0)
         self.verbose = verbose
         self._runs: WeakIdentityMap[_Run] = WeakIdentityMap()
 

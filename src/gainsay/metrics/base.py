@@ -265,15 +265,6 @@ def choice(option: str, value: object, known: Sequence[str]) -> None:
         raise ValueError(f"{option} must be one of {listed}, got {value!r}{nearest(str(value), known)}")
 
 
-def real_number(option: str, value: Any, low: float, high: float) -> float:
-    """Return `value` as a float if it lies within low <= value <= high, or raise."""
-    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
-        raise TypeError(f"{option} must be a number, got {value!r}")
-    if not low <= value <= high:
-        raise ValueError(f"{option} must lie between {low:g} and {high:g}, got {value!r}")
-    return float(value)
-
-
 def depth_of(cutoffs: Sequence[int | None], width: int) -> int:
     """Return how many ranks of `width` the cutoffs look at."""
     return min(width, max(width if k is None else k for k in cutoffs))

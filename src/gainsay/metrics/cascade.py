@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
+from .._common.checks import check_real
 from .._common.words import number_text
 from ..ranking.rows import ideal_rows, sums_at, table_of
-from .base import Facts, Metric, choice, depth_of, real_number
+from .base import Facts, Metric, choice, depth_of
 from .gains import LARGEST_EXPONENT, exponential
 from .relevance import BinaryMetric, RelevanceFacts
 
@@ -66,7 +67,7 @@ class RBP(BinaryMetric):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._set("p", real_number("p", self.p, 0.0, 1.0))
+        self._set("p", check_real("p", self.p, 0.0, 1.0))
         if self.p in (0, 1):
             raise ValueError(f"p must lie strictly between 0 and 1, got {number_text(self.p)}")
         choice("gain", self.gain, ("binary", "graded"))
@@ -140,7 +141,7 @@ class ERR(Metric):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._set("max_label", real_number("max_label", self.max_label, 0.0, 1023.0))
+        self._set("max_label", check_real("max_label", self.max_label, 0.0, 1023.0))
 
     def value_range(self, judgments: Judgments) -> tuple[float, float]:
         """Return 0 and 1."""

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from .._common.checks import check_real
 from ..metrics import discounts as of_ranks
 from ..metrics import gains as of_labels
 from ..ranking.rows import ideal_rows, sums_at, table_of
-from .base import Facts, Metric, depth_of, made, real_number
+from .base import Facts, Metric, depth_of, made
 from .discounts import WITH_BASE, Discount, canonical_discount, discount_text, discounts
 from .gains import LARGEST_EXPONENT, canonical_gain, exponential, gain_text, gains_of
 from .registry import METRICS, origin_of, require_picklable
@@ -121,7 +122,7 @@ class DCG(Metric):
         super().__post_init__()
         self._set("gain", canonical_gain(self.gain))
         self._set("discount", canonical_discount(self.discount))
-        self._set("base", real_number("base", self.base, 1.0, np.inf))
+        self._set("base", check_real("base", self.base, 1.0))
         if self.base == np.inf:
             raise ValueError("base must be finite: the logarithm to an infinite base is 0 everywhere")
         if self.base == 1:

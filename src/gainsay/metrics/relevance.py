@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .base import Facts, Metric, real_number
+from .._common.checks import check_real
+from .base import Facts, Metric
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -54,7 +55,7 @@ class BinaryMetric(Metric, abstract=True):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._set("min_label", real_number("min_label", self.min_label, -np.inf, np.inf))
+        self._set("min_label", check_real("min_label", self.min_label))
 
     def value_range(self, judgments: Judgments) -> tuple[float, float]:
         """Return 0 and 1: all metrics of this kind are shares or probabilities."""

@@ -6,8 +6,6 @@ import weakref
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-import numpy as np
-
 from ..evaluation.evaluator import Evaluator, check_threads
 from ..judgments import Judgments, NegativeLabels, check_negative_labels
 from ..metrics.base import Metric
@@ -96,15 +94,6 @@ def clash(name: str, library: str, remedy: str) -> ValueError:
         f"{library} itself logs a metric named {name!r}: both would be mixed up in one history. {remedy}, "
         "or give an option that changes our name"
     )
-
-
-def not_negative(name: str, value: Any) -> float:
-    """Return `value` as a float if it is a number of at least 0, or raise."""
-    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
-        raise TypeError(f"{name} must be a number, got {value!r}")
-    if not value >= 0:
-        raise ValueError(f"{name} must not be negative, got {value}")
-    return float(value)
 
 
 def name_or_none(argument: str, value: Any) -> str | None:

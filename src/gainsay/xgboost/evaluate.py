@@ -74,7 +74,7 @@ class EvaluateRanking(Logger):
     >>> train, valid = simulate(60, seed=1).split_queries(0.5, 0.5, seed=1)
     >>> ranker = xgb.XGBRanker(n_estimators=5, callbacks=[
     ...     EvaluateRanking({"valid": (valid.features, valid.labels, valid.qid)}, ["ndcg_exp@10", "mrr"]),
-    ...     early_stopping("mrr", data_name="valid", rounds=2, verbose=False)])
+    ...     early_stopping("mrr", dataset="valid", rounds=2, verbose=False)])
     >>> ranker = ranker.fit(train.features, train.labels, qid=train.qid, verbose=False)
     >>> list(ranker.evals_result()["valid"])
     ['ndcg_exp@10', 'mrr']
@@ -82,7 +82,7 @@ class EvaluateRanking(Logger):
 
     def __init__(
         self,
-        datasets: Mapping[str, Any],
+        datasets: Mapping[str, xgb.DMatrix | tuple[Any, ...]],
         metrics: MetricLike | Iterable[MetricLike],
         *,
         every: int = 1,

@@ -12,8 +12,9 @@ import xgboost as xgb
 from xgboost.callback import TrainingCallback
 
 from .._common.arrays import nearest
-from .._common.checks import check_whole
-from ..training.bound import WeakIdentityMap, clash, known_metric, metric_name, name_or_none, not_negative
+from .._common.checks import check_real, check_whole
+from ..training.bound import WeakIdentityMap, clash, known_metric, metric_name, name_or_none
+from ..training.options import STOPPING, knows_others
 from .baseline import Cuts, listen
 from .binding import REMEDY, log_first
 from .cutting import first_rounds
@@ -23,14 +24,17 @@ if TYPE_CHECKING:
     from ..metrics.names import MetricLike
 
 
+@knows_others(**STOPPING)
 def early_stopping(
     metric: MetricLike,
     rounds: int,
-    data_name: str | None = None,
+    dataset: str | None = None,
     min_delta: float = 0.0,
     maximize: bool | None = None,
     save_best: bool = False,
     verbose: bool = True,
+    *,
+    data_name: str | None = None,
 ) -> EarlyStopping:
     """Return a callback that stops training when the metric that you name has not improved for some rounds.
 
@@ -56,7 +60,7 @@ def early_stopping(
     rounds : int
         Stop after this many boosting rounds without improvement, but not before a later round than the best one was
         evaluated (`every=n`).
-    data_name : str, optional
+    dataset : str, optional
         The data set, as it is named in `evals` or `EvaluateRanking`. May be left out where the metric is logged on one
         data set only.
     min_delta : float
@@ -68,15 +72,22 @@ def early_stopping(
         earlier trees.
     verbose : bool
         Say which round was the best.
+    data_name : str, optional
+        The same as `dataset`, under the name that it has in XGBoost's own callback.
 
     Raises
     ------
+    TypeError
+        For an option that XGBoost's or LightGBM's own early stopping has under another name; the message says which.
     ValueError
         At once for a direction that is not that of a metric of ours. Before training, where there is another one of
         these among the callbacks. In the first round, where the metric or data set does not occur; the message lists
         those that do.
     """
-    return EarlyStopping(metric, rounds, data_name, min_delta, maximize, save_best, verbose)
+    if dataset is not None and data_name is not None:
+        raise TypeError(f"dataset= and data_name= are one option, got {dataset!r} and {data_name!r}: give one of them")
+    dataset = name_or_none("data_name", data_name) if dataset is None else dataset
+    return EarlyStopping(metric, rounds, dataset, min_delta, maximize, save_best, verbose)
 
 
 _stoppings: WeakIdentityMap[EarlyStopping] = WeakIdentityMap()
@@ -121,7 +132,7 @@ class EarlyStopping(TrainingCallback):
         self,
         metric: MetricLike,
         rounds: int,
-        data_name: str | None,
+        dataset: str | None,
         min_delta: float,
         maximize: bool | None,
         save_best: bool,
@@ -132,8 +143,8 @@ class EarlyStopping(TrainingCallback):
         ours = known_metric(metric)
         self._is_ours = ours is not None
         self.rounds = check_whole("rounds", rounds, unit="boosting rounds")
-        self.data_name = name_or_none("data_name", data_name)
-        self.min_delta = not_negative("min_delta", min_delta)
+        self.dataset = name_or_none("dataset", dataset)
+        self.min_delta = check_real("min_delta", min_delta, 0.0)
         self.maximize = direction(ours or self.metric, maximize)
         self.save_best = save_best
         self.verbose = verbose
@@ -141,7 +152,7 @@ class EarlyStopping(TrainingCallback):
         """By thread: the model that ends a training need not be the one that began it."""
 
     def __reduce__(self) -> tuple[Any, ...]:
-        given = (self.metric, self.rounds, self.data_name, self.min_delta, self.maximize, self.save_best, self.verbose)
+        given = (self.metric, self.rounds, self.dataset, self.min_delta, self.maximize, self.save_best, self.verbose)
         return type(self), given
 
     def before_training(self, model: Any) -> Any:
@@ -261,10 +272,10 @@ class EarlyStopping(TrainingCallback):
         """Return the values so far; None where there are none."""
         if run.chosen is None:
             having = [name for name, history in run.history.items() if self.metric in history]
-            if self.data_name is not None:
-                having = [name for name in having if name == self.data_name]
+            if self.dataset is not None:
+                having = [name for name in having if name == self.dataset]
             if len(having) > 1:
-                raise ValueError(f"{self.metric!r} is logged on {', '.join(having)}: give data_name=, one of these")
+                raise ValueError(f"{self.metric!r} is logged on {', '.join(having)}: give dataset=, one of these")
             if not having:
                 return None
             run.chosen = having[0]
@@ -276,13 +287,13 @@ class EarlyStopping(TrainingCallback):
         remedy = f"evaluate it with EvaluateRanking({{…}}, [{self.metric!r}]) in callbacks, or with custom_metric"
         if not evals_log:
             return f"early stopping on {self.metric!r} has nothing to look at: no data set is evaluated; {remedy}"
-        if self.data_name is not None and self.data_name not in evals_log:
+        if self.dataset is not None and self.dataset not in evals_log:
             known = list(evals_log)
             return (
-                f"no data set {self.data_name!r} is evaluated{nearest(self.data_name, known)} "
+                f"no data set {self.dataset!r} is evaluated{nearest(self.dataset, known)} "
                 f"(there are: {', '.join(known)})"
             )
-        names = [self.data_name] if self.data_name else list(evals_log)
+        names = [self.dataset] if self.dataset else list(evals_log)
         logged = list(dict.fromkeys(metric for name in names for metric in evals_log[name]))
         advice = f"; {remedy}" if self._is_ours else ""
         return (

@@ -237,5 +237,5 @@ class TestNotReadyForNumpy:
             "group": lambda: gs.Judgments([0, 1], group=values),
             "scores": lambda: gs.evaluate("mrr", judgments, values),
             "model 'm': scores": lambda: gs.compare({"m": values}, judgments, ["mrr", "map"]),
-            "features": lambda: RankingData(values, [0, 1], [0, 0], ["q"]),
+            "features": lambda: RankingData(values, [0, 1], group=[2]),
         }

@@ -133,7 +133,7 @@ class TestEarlyStopping:
     @pytest.mark.parametrize("metric", PANEL)
     def test_train_stops_at_the_first_maximum_of_the_named_metric(self, dtrain, dvalid, metric):
         evaluate = EvaluateRanking({"train": dtrain, "valid": dvalid}, PANEL)
-        booster, curves = train(dtrain, 60, [evaluate, early_stopping(metric, rounds=6, data_name="valid")])
+        booster, curves = train(dtrain, 60, [evaluate, early_stopping(metric, rounds=6, dataset="valid")])
         curve = curves["valid"][metric]
         assert booster.best_iteration == int(np.argmax(curve))
         assert booster.best_score == max(curve)
@@ -200,7 +200,7 @@ class TestEarlyStopping:
             assert booster.best_iteration == int(np.argmax(curves["valid"]["map@10"]))
 
     def test_cv(self, dtrain):
-        stop = early_stopping("ndcg_exp@10", rounds=3, data_name="test")
+        stop = early_stopping("ndcg_exp@10", rounds=3, dataset="test")
         result = xgb.cv(PARAMS, dtrain, 30, nfold=3, custom_metric=custom_metric(PANEL), callbacks=[stop], seed=1)
         curve = result["test-ndcg_exp@10-mean"]
         assert len(curve) == int(np.argmax(curve)) + 1
@@ -422,16 +422,16 @@ class TestBadInput:
         with pytest.raises(
             ValueError, match=r"no metric 'ndcg_exp@5' is logged on 'valid'; did you mean 'ndcg_exp@10'\?"
         ):
-            train(dtrain, 5, [evaluate, early_stopping("ndcg_exp@5", rounds=3, data_name="valid")])
+            train(dtrain, 5, [evaluate, early_stopping("ndcg_exp@5", rounds=3, dataset="valid")])
 
     def test_a_data_set_that_does_not_occur(self, dtrain, dvalid):
         evaluate = EvaluateRanking({"valid": dvalid}, PANEL)
         with pytest.raises(ValueError, match=r"no data set 'vali' is evaluated; did you mean 'valid'\?"):
-            train(dtrain, 5, [evaluate, early_stopping("mrr", rounds=3, data_name="vali")])
+            train(dtrain, 5, [evaluate, early_stopping("mrr", rounds=3, dataset="vali")])
 
     def test_several_data_sets_need_a_name(self, dtrain, dvalid):
         evaluate = EvaluateRanking({"a": dvalid, "b": dvalid}, PANEL)
-        with pytest.raises(ValueError, match="'mrr' is logged on a, b: give data_name="):
+        with pytest.raises(ValueError, match="'mrr' is logged on a, b: give dataset="):
             train(dtrain, 5, [evaluate, early_stopping("mrr", rounds=3)])
 
     def test_no_group(self, parts, dtrain):
@@ -493,7 +493,7 @@ class TestBadInput:
         with pytest.raises(ValueError, match=r"save_best has no meaning in xgboost.cv"):
             xgb.cv(
                 PARAMS, dtrain, 2, custom_metric=custom_metric(PANEL),
-                callbacks=[early_stopping("mrr", rounds=2, data_name="test", save_best=True)],
+                callbacks=[early_stopping("mrr", rounds=2, dataset="test", save_best=True)],
             )  # fmt: skip
 
     def test_an_unknown_metric_needs_its_direction(self):
@@ -692,6 +692,7 @@ class TestMisuse:
         [
             ({"metric": ["mrr"]}, r"metric must be one name, .*got \['mrr'\]"),
             ({"min_delta": "a"}, "min_delta must be a number, got 'a'"),
+            ({"dataset": 0}, "dataset must be the name of a data set, got 0"),
             ({"data_name": 0}, "data_name must be the name of a data set, got 0"),
             ({"rounds": "2"}, "rounds must be a whole number of boosting rounds, at least 1, got '2'"),
         ],

@@ -613,7 +613,7 @@ class TestBadInput:
 
     @pytest.mark.parametrize("delta", [-0.1, float("nan")])
     def test_min_delta_that_makes_no_sense(self, delta):
-        with pytest.raises(ValueError, match="min_delta must not be negative"):
+        with pytest.raises(ValueError, match="min_delta must be at least 0, got"):
             early_stopping("mrr", rounds=3, min_delta=delta)
 
 

@@ -47,7 +47,7 @@ def test_what_is_saved_by_early_stopping_knows_its_categories():
         30,
         callbacks=[
             EvaluateRanking({"train": train}, ["mrr"]),
-            early_stopping("mrr", data_name="train", rounds=2, save_best=True),
+            early_stopping("mrr", dataset="train", rounds=2, save_best=True),
         ],
         verbose_eval=False,
     )

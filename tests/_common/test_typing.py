@@ -1,0 +1,93 @@
+"""What users write passes mypy and runs: lint checks this file as it checks the package."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import xgboost as xgb
+from scipy import sparse
+
+import gainsay as gs
+from gainsay.data import from_frame
+from gainsay.lightgbm import early_stopping as stopping_in_lightgbm
+from gainsay.xgboost import EvaluateRanking
+from gainsay.xgboost import early_stopping as stopping_in_xgboost
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+LABELS = [1, 0, 2, 0]
+SCORES = np.array([0.5, 0.1, 0.7, 0.2], dtype=np.float32)
+SIZES = np.array([2, 2], dtype=np.int32)
+FRAME = pd.DataFrame(
+    {"query": ["a", "a", "b", "b"], "label": LABELS, "score": [0.5, 0.1, 0.7, 0.2], "weight": [1.0, 1.0, 2.0, 2.0]}
+)
+
+
+def mean(judgments: gs.Judgments) -> float:
+    return gs.evaluate("ndcg_exp@10", judgments, SCORES).mean["ndcg_exp@10"]
+
+
+def test_judgments() -> None:
+    expected = mean(gs.Judgments(LABELS, group=[2, 2]))
+    table = pl.from_pandas(FRAME)
+    assert expected == mean(gs.Judgments(np.array(LABELS), group=SIZES))
+    assert expected == mean(gs.Judgments(FRAME["label"], qid=FRAME["query"]))
+    assert expected == mean(gs.Judgments(FRAME["label"].to_numpy(), group=FRAME.groupby("query").size()))
+    assert expected == mean(gs.Judgments(table["label"], qid=table["query"]))
+    assert expected == mean(gs.Judgments([Decimal(label) for label in LABELS], qid=["a", "a", 7, 7]))
+    assert expected == mean(gs.Judgments(tuple(LABELS), qid=(1, 1, 2, 2), weight={1: 0.5, 2: 0.5}))
+    assert expected == mean(gs.Judgments([1, 0, 2, float("nan")], group=[2, 2], judged=[True, True, True, False]))
+    for frame in (FRAME, table):
+        assert gs.Judgments.from_frame(frame, weight="weight").queries == 2
+
+
+def test_scores() -> None:
+    judgments = gs.Judgments(LABELS, group=SIZES, weight=FRAME["weight"])
+    evaluator = gs.Evaluator([gs.NDCG(gain="exponential", k=10), "mrr"], judgments)
+    means = [evaluator(SCORES).mean, evaluator(FRAME["score"]).mean, evaluator(FRAME["score"].tolist()).mean]
+    assert means[1] == means[2]
+    per_query: NDArray[np.float64] = evaluator(pl.Series([0.5, 0.1, 0.7, 0.2])).per_query
+    assert per_query.shape == (2, 2)
+    assert len(gs.explain(FRAME["label"], FRAME["score"], qid=FRAME["query"])) > 1
+
+
+def test_ranking_data() -> None:
+    dense = np.eye(4, 3)
+    data = [
+        gs.RankingData(dense, LABELS, group=SIZES),
+        gs.RankingData(dense.tolist(), LABELS, qid=FRAME["query"], weight={"a": 1, "b": 2}),
+        gs.RankingData(sparse.csr_array(dense), np.array(LABELS), qid=["a", "a", "b", "b"]),
+        gs.RankingData(FRAME[["score", "weight"]], FRAME["label"], qid=FRAME["query"], weight=FRAME["weight"]),
+        gs.RankingData(pl.from_pandas(FRAME[["score"]]), LABELS, group=[2, 2], document_ids=range(4)),
+        from_frame(pl.from_pandas(FRAME), label="label", query="query", features=["score"]),
+    ]
+    assert {one.judgments().queries for one in data} == {2}
+
+
+def test_data_sets_of_xgboost() -> None:
+    matrix = xgb.DMatrix(np.eye(4), label=LABELS, group=SIZES)
+    rows = {"arrays": (np.eye(4), LABELS, [1, 1, 2, 2]), "frame": (FRAME[["score"]], FRAME["label"], FRAME["query"])}
+    assert EvaluateRanking({"valid": matrix}, "mrr").panel.names == ("mrr",)
+    assert EvaluateRanking({**rows, "valid": matrix}, ["mrr", "map"], every=2).every == 2
+
+
+def test_early_stopping() -> None:
+    assert stopping_in_lightgbm("mrr", 5, dataset="valid").dataset == "valid"
+    assert stopping_in_xgboost(gs.NDCG(gain="linear"), rounds=5, dataset="valid", save_best=True).dataset == "valid"
+
+
+def test_what_mypy_refuses() -> None:
+    """Were one of these taken, mypy would complain of a comment that it does not need."""
+    judgments = gs.Judgments(LABELS, group=SIZES)
+    with pytest.raises(TypeError, match="changed places"):
+        gs.evaluate("mrr", SCORES, judgments)  # type: ignore[arg-type]
+    with pytest.raises((TypeError, ValueError)):
+        gs.Judgments(LABELS, group=object())  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="rounds="):
+        stopping_in_xgboost("mrr", stopping_rounds=5)  # type: ignore[call-arg]
