@@ -8,11 +8,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from .measured import Measured, OnFold
+from .files import DamagedError
+from .finished import Finished
+from .measured import Measured, OnFold, Read
 from .plan import Plan, Unit
-from .result import ExperimentResult, last_line
-from .scores import Read
-from .store import DamagedError, Finished, Store
+from .result import ExperimentResult
+from .store import Store
+from .wording import last_line
 
 __all__ = ["NothingFinishedError", "collect", "result_of"]
 
@@ -46,7 +48,7 @@ def collect(
         try:
             finished = store.load(plan, unit)
             if finished is not None:
-                found[unit.slug] = OnFold.from_finished(unit.fold.name, finished, plan.metrics)
+                found[unit.slug] = OnFold.from_finished(unit.fold.name, finished, plan.names)
         except DamagedError as error:
             warnings.warn(f"{store.folder(unit)}: {error}; {unit} has to be trained again", stacklevel=4)
             continue

@@ -56,9 +56,9 @@ from ..data.simulate import LONGEST
 from ..harness import DEFAULT_METRICS
 from ..metrics.judged import refuse_judged
 from ..metrics.names import parse_metrics
-from .artefacts import check_stop_by
 from .candidates import Candidate, grid
 from .folds import k_folds
+from .rounds import check_stop_by
 from .tables import CandidateTable, DataTable, ExperimentTable, SimulateTable, read_table
 from .training import library_of
 
@@ -101,7 +101,7 @@ def read_toml(path: str | os.PathLike[str], directory: str | os.PathLike[str] | 
                 refuse_judged(parse_metrics(getattr(table, key)))
     kept = directory if directory is not None else source.parent / (table.directory or f"{source.stem}-run")
     with _prefixed(f"{source}: "):
-        check_stop_by(table.stop_by, [str(metric) for metric in parse_metrics(table.metrics or DEFAULT_METRICS)])
+        check_stop_by(table.stop_by, parse_metrics(table.metrics or DEFAULT_METRICS))
     arguments = {key: getattr(table, key) for key in _PASSED_ON}
     data = _data(source, table.data, table.seed)
     return {**arguments, "candidates": candidates, "directory": kept, **data}

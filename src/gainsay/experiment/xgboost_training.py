@@ -133,7 +133,7 @@ class _Tell(TrainingCallback):
     def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
         """Evaluate, and return whether to stop."""
         self._log.after_iteration(model, epoch, evals_log)
-        self._watch.record([float(evals_log[_VALID][name][-1]) for name in self._watch.metrics])
+        self._watch.record([float(evals_log[_VALID][str(metric)][-1]) for metric in self._watch.metrics])
         return self._watch.exhausted
 
 
