@@ -54,7 +54,7 @@ class TestChosen:
         curves = np.array([[0.5], [0.4]])
         fold = OnFold("", curves, {1: np.zeros((3, 1))}, np.ones(3), np.ones(1))
         measured = {"m10": Measured([fold]), "m2": Measured([fold])}
-        assert Choices(make(metrics="mrr").plan, measured).choices["mrr"] == ("m2", 0.5)
+        assert Choices(make(metrics="mrr").plan, measured)._choices["mrr"] == ("m2", 0.5)
 
 
 class TestLosses:
@@ -194,7 +194,7 @@ class TestWords:
         assert "mrr" not in text.removeprefix(done.result.verdict.text)
 
     def test_a_loss_may_be_a_gain(self, done):
-        assert [_costs(done.result.choices, "mrr", loss) for loss in (0.00126, -0.2, 0.00001, -0.00001)] == [
+        assert [_costs(done.result, "mrr", loss) for loss in (0.00126, -0.2, 0.00001, -0.00001)] == [
             "costs 0.0013 of",
             "gains 0.2000 of",
             "costs nothing of",

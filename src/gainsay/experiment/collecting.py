@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from .files import DamagedError
-from .finished import Finished
+import numpy as np
+
+from ..evaluation.evaluator import Evaluator
+from ..judgments import Judgments
+from .files import DamagedError, from_parquet
+from .finished import Finished, score_column
 from .measured import Measured, OnFold, Read
+from .own_metrics import origins
 from .plan import Plan, Unit
 from .result import ExperimentResult
 from .store import Store
@@ -35,6 +40,8 @@ def collect(
 ) -> dict[str, OnFold]:
     """Return by slug what is finished of these units. What is damaged counts as not finished, with a warning.
 
+    Raises `ValueError` where a metric of the user's has changed since.
+
     Parameters
     ----------
     store, plan, units
@@ -52,10 +59,35 @@ def collect(
         except DamagedError as error:
             warnings.warn(f"{store.folder(unit)}: {error}; {unit} has to be trained again", stacklevel=4)
             continue
+        if finished is not None and len(found) == 1:
+            _check_unchanged(plan, found[unit.slug], partial(store.scores, unit))
         if finished is not None and current is not None:
             _warn_of_version(unit, finished, current[unit.candidate.library])
             store.place_models(plan, unit, finished.model, found[unit.slug].curves)
     return found
+
+
+def _check_unchanged(plan: Plan, kept: OnFold, scores: Callable[[], bytes]) -> None:
+    """Raise where a metric of the user's has other values than it had, so that two would go by one name.
+
+    One candidate tells: what is kept of it at one round is evaluated again.
+    """
+    own = [metric for metric in plan.metrics if origins([metric])]
+    if not own:
+        return
+    number, values = next(iter(kept.test.items()))
+    frame = from_parquet(scores(), ["query", "label", score_column(number)])
+    judgments = Judgments(frame["label"].to_numpy(), qid=frame["query"].to_numpy())
+    now = Evaluator(own, judgments)(frame[score_column(number)].to_numpy()).per_query
+    for metric, after in zip(own, now.T, strict=True):
+        before = values[:, plan.metrics.index(metric)]
+        changed = np.flatnonzero(~np.isclose(before, after, rtol=1e-9, atol=1e-12, equal_nan=True))
+        if len(changed):
+            at = changed[0]
+            raise ValueError(
+                f"{metric} was {before[at]:.6g} on query {kept.query_ids[at]} and is now {after[at]:.6g}: it has "
+                "changed since candidates were trained; define it as it was, or take another directory"
+            )
 
 
 def _warn_of_version(unit: Unit, finished: Finished, now: str) -> None:

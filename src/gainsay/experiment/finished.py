@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["COLUMNS", "Finished", "check_finished", "check_scores", "curves_frame", "scores_frame", "test_frame"]
 
 COLUMNS = ("round", "query", "query_id", "weight")
-"""Columns of the tables beside those of the metrics; no metric may be called like one."""
+"""Columns of the tables beside those of the metrics."""
 
 
 @dataclass(frozen=True)

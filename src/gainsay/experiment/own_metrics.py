@@ -27,8 +27,8 @@ def origins(metrics: Sequence[Metric]) -> dict[str, list[list[str]]]:
     Examples
     --------
     >>> import gainsay as gs
-    >>> origins([gs.MRR(), gs.NDCG(gain=len, name="by_len")])
-    {'by_len': [['builtins', 'len']]}
+    >>> origins([*gs.parse_metrics("mrr"), gs.NDCG(gain=abs, name="by_abs")])
+    {'by_abs': [['builtins', 'abs']]}
     """
     found = {str(metric): _origins(metric) for metric in metrics}
     return {name: places for name, places in found.items() if places}
@@ -92,7 +92,7 @@ def named_again(names: Sequence[str], places: Mapping[str, Any]) -> tuple[Metric
             modules = dict.fromkeys(str(place[0]) for place in earlier)
             raise UndefinedMetricError(
                 f"the metric {name!r} is not defined now: it was {_listed(earlier)}; import {' and '.join(modules)} "
-                f"first (in a shell: gainsay {' '.join(f'--import {module}' for module in modules)} …)"
+                f"first (in a shell: {' '.join(f'--import {module}' for module in modules)})"
             ) from error
         now = _origins(metrics[0])
         if now != earlier:

@@ -27,12 +27,11 @@ if TYPE_CHECKING:
     from ..metrics.names import MetricLike
     from .measured import Measured, Read
     from .plan import Plan, Unit
-    from .rounds import Artefact
 
 __all__ = ["ExperimentResult"]
 
 
-class ExperimentResult:
+class ExperimentResult(Choices):
     """What an experiment shows; made by `Experiment.run` and `Experiment.load`.
 
     Compared on test, and given by `load_model`, are models: candidates at one round each, which valid chose (see
@@ -72,28 +71,12 @@ class ExperimentResult:
         directory: Path | None = None,
         scores: Read | None = None,
     ) -> None:
-        self.plan = plan
-        self.choices = Choices(plan, measured)
+        super().__init__(plan, measured)
         self.candidates = tuple(measured)
         self.metrics = plan.names
         self.failures = dict(failures or {})
         self.directory = directory
         self._read_scores = scores
-
-    @property
-    def artefacts(self) -> tuple[Artefact, ...]:
-        """The models that are compared: candidates at one round each."""
-        return self.choices.artefacts
-
-    @property
-    def compared(self) -> pd.DataFrame:
-        """The models that are compared, by name: `candidate`, `stop_by` (what chose), `rounds` (one per fold).
-
-        What chose is "balanced" (the first round with the smallest worst shortfall of the two primary metrics from
-        their own best rounds on valid) or a metric, as the experiment says. A model is called like its candidate,
-        unless the two metrics have models of their own.
-        """
-        return self.choices.compared
 
     @cached_property
     def comparison(self) -> Comparison:
@@ -101,15 +84,15 @@ class ExperimentResult:
 
         With folds each query is in it once, from the fold in which it is tested.
         """
-        values, counted = self.choices.compared_values()
-        weights = self.choices.weights[counted]
+        values, counted = self._compared_values()
+        weights = self._weights[counted]
         read = self._read_scores
         return Comparison(
             values,
             [model.name for model in self.artefacts],
             weights=None if (weights == weights[0]).all() else weights,
             primary=self.plan.primary,
-            rankings=read and rankings_of(self.choices.measured, self.artefacts, counted, read),
+            rankings=read and rankings_of(self.measured, self.artefacts, counted, read),
             curves=self.curves,
             missing=self.missing,
             alpha=self.plan.alpha,
@@ -137,53 +120,6 @@ class ExperimentResult:
     def winners(self) -> dict[str, str]:
         """Those of the comparison: best on test."""
         return self.comparison.winners
-
-    @property
-    def curves(self) -> pd.DataFrame:
-        """Every metric after every round on valid: columns `candidate`, `fold`, `round`, `metric`, `value`, `compared`.
-
-        The last says whether a model that is compared is as of this round.
-        """
-        return self.choices.curves
-
-    @property
-    def best_rounds(self) -> pd.DataFrame:
-        """The round, counted from 1, that each metric (column) chooses on valid: the first one with its best value.
-
-        One row per candidate; with folds one per candidate and fold.
-        """
-        return self.choices.best_rounds
-
-    @property
-    def chosen(self) -> pd.DataFrame:
-        """What one would choose on valid by each metric alone (row), and how that does on test.
-
-        That is a candidate at the metric's own best round, which need not be the round at which it is compared.
-        `candidate` is the one with the best value on valid, `rounds` its round (one per fold), `valid` that value;
-        for each metric M, `test M` is the mean over the queries of test that have a value. With folds, one candidate is
-        chosen by the mean over all queries of valid, while rounds are chosen in each fold.
-        """
-        return self.choices.chosen
-
-    @property
-    def choice_loss(self) -> pd.DataFrame:
-        """What choosing candidate and round on valid by another metric loses on test.
-
-        One row per ordered pair: `metric` judges; `candidate` is what it chooses itself, `chosen_by` another metric and
-        `other` what that one chooses. `loss` is the mean over queries of the one minus the other (the other minus the
-        one where `metric` is a loss), negative where the other choice does better, with a paired confidence interval
-        from `lower` to `upper` at level 1 − alpha, for each row by itself.
-        """
-        return self.choices.choice_loss
-
-    @property
-    def stopping_loss(self) -> pd.DataFrame:
-        """What stopping at another round than a metric's own best one loses on test, for each candidate.
-
-        `metric` judges and `stopped_by`, another metric or "balanced", chose the round on valid; `loss`, `lower` and
-        `upper` as in `choice_loss`.
-        """
-        return self.choices.stopping_loss
 
     def load_model(self, candidate: str, stop_by: MetricLike | int | None = None, *, fold: str | None = None) -> Any:
         """Return a trained model as a `lightgbm.Booster` or `xgboost.Booster`, cut at one round.
@@ -244,14 +180,14 @@ class ExperimentResult:
                 raise ValueError(f"{name!r} was compared at two rounds, as {names}: name one of them, or give stop_by")
             return unit, models[0].rounds[at]
         if isinstance(stop_by, int | np.integer):
-            most = len(self.choices.measured[unit.candidate.name].folds[at].curves)
+            most = len(self.measured[unit.candidate.name].folds[at].curves)
             if check_whole("stop_by", stop_by, 1) > most:
                 raise ValueError(f"stop_by must be at most {most}, the rounds of {unit}: got {stop_by}")
             return unit, int(stop_by)
         chooser = check_stop_by(stop_by, self.plan.metrics)
         if chooser == EACH:
             raise ValueError("stop_by='each' names no round: give 'balanced', a metric, or a number of rounds")
-        return unit, self.choices.rounds(unit.candidate.name, chooser)[at]
+        return unit, self._rounds(unit.candidate.name, chooser)[at]
 
     @property
     def missing(self) -> list[str]:
@@ -263,9 +199,9 @@ class ExperimentResult:
     def summary(self) -> str:
         """Return the outcome in words, one finding a line."""
         head = [self.verdict.text] if len(self.metrics) > 1 else []
-        return "\n".join([*head, *summary(self.choices, self.comparison), *self.missing])
+        return "\n".join([*head, *summary(self, self.comparison), *self.missing])
 
     def __repr__(self) -> str:
         failed = f", {len(self.failures)} failed" if self.failures else ""
-        size = f"{count(len(self.candidates), 'candidate')}{failed}, {count(len(self.choices.weights), 'query')}"
+        size = f"{count(len(self.candidates), 'candidate')}{failed}, {count(len(self._weights), 'query')}"
         return f"ExperimentResult({size}, metrics {', '.join(self.metrics)})"

@@ -28,7 +28,7 @@ from .own_metrics import check_lasting
 from .plan import MOST_DRAWS, Plan, Unit
 from .progress import progress_of
 from .result import ExperimentResult
-from .rounds import BALANCED, check_stop_by
+from .rounds import BALANCED, EACH, check_stop_by
 from .store import Store
 from .training import check_library, check_weights, counted_weight, library_of
 from .work import Outcome, in_other_processes, perform_all
@@ -336,8 +336,8 @@ def _check_metrics(metrics: Sequence[Metric], kept: bool) -> None:
     """Raise where metrics do not suit an experiment, whose results are `kept` or not."""
     refuse_judged(metrics)
     for metric in metrics:
-        if str(metric) in COLUMNS:
-            raise ValueError(f"an experiment has a column {str(metric)!r} of its own: give the metric another name")
+        if str(metric) in (*COLUMNS, BALANCED, EACH):
+            raise ValueError(f"an experiment calls something else {str(metric)!r}: give the metric another name")
     if kept:
         check_lasting(metrics, "so no later run could find it to go on in the directory")
 
