@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -11,6 +10,7 @@ import numpy as np
 
 from ..comparison.rankings import Rankings
 from ..judgments import Judgments
+from .files import from_parquet
 from .finished import score_column
 
 if TYPE_CHECKING:
@@ -50,17 +50,11 @@ class OnFold:
         return cls(fold, curves, test, weights, valid_weight, ids)
 
 
+@dataclass(frozen=True)
 class Measured:
-    """One candidate on all folds, which are in their own order and not in that of their completion.
+    """One candidate on all folds, which are in their own order and not in that of their completion."""
 
-    Parameters
-    ----------
-    folds : sequence of OnFold
-        In order.
-    """
-
-    def __init__(self, folds: Sequence[OnFold]) -> None:
-        self.folds = tuple(folds)
+    folds: Sequence[OnFold]
 
     @property
     def weights(self) -> Floats:
@@ -93,60 +87,40 @@ def rankings_of(measured: Mapping[str, Measured], compared: Sequence[Artefact], 
         See `Read`; scores are read when they are asked for, since those of all candidates may not fit into memory.
     """
     some = next(iter(measured.values()))
-    folds = [fold.fold for fold in some.folds]
-    files = {
-        model.name: _Files(dict(zip(folds, model.rounds, strict=True)), read, model.candidate) for model in compared
-    }
-    labels, qid = next(iter(files.values())).judged()
+    scores = _Scores({model.name: model for model in compared}, [fold.fold for fold in some.folds], read)
+    labels, queries, before = [], [], 0
+    for frame in scores.frames(compared[0], [["query", "label"]] * len(some.folds)):
+        labels.append(frame["label"].to_numpy(np.float64))
+        queries.append(frame["query"].to_numpy(np.int64) + before)
+        before = int(queries[-1].max()) + 1
     names = _names([fold.query_ids for fold in some.folds])
-    return Rankings(Judgments(labels, qid=names[qid]), _Scores(files), counted, some.weights)
+    judgments = Judgments(np.concatenate(labels), qid=names[np.concatenate(queries)])
+    return Rankings(judgments, scores, counted, some.weights)
 
 
-@dataclass(frozen=True)
-class _Files:
-    """The files of one model: its folds in order, each with the round."""
-
-    folds: Mapping[str, int]
-    read: Read
-    candidate: str
-
-    def judged(self) -> tuple[Floats, Any]:
-        """Return labels and places of queries, folds one after the other."""
-        labels, queries, before = [], [], 0
-        for fold in self.folds:
-            frame = self._frame(fold, ["query", "label"])
-            labels.append(frame["label"].to_numpy(np.float64))
-            queries.append(frame["query"].to_numpy(np.int64) + before)
-            before = int(queries[-1].max()) + 1
-        return np.concatenate(labels), np.concatenate(queries)
-
-    def scores(self) -> Floats:
-        """Return the scores of all documents, folds one after the other."""
-        columns = {fold: score_column(number) for fold, number in self.folds.items()}
-        return np.concatenate(
-            [self._frame(fold, [column])[column].to_numpy(np.float64) for fold, column in columns.items()]
-        )
-
-    def _frame(self, fold: str, columns: list[str]) -> pd.DataFrame:
-        import pandas as pd
-
-        return pd.read_parquet(io.BytesIO(self.read(self.candidate, fold)), engine="pyarrow", columns=columns)
-
-
+@dataclass(frozen=True, eq=False)
 class _Scores(Mapping[str, Any]):
-    """The scores of every model, read when they are asked for."""
+    """The scores of every model, folds one after the other, read when they are asked for."""
 
-    def __init__(self, files: Mapping[str, _Files]) -> None:
-        self._files = files
+    models: Mapping[str, Artefact]
+    folds: Sequence[str]
+    read: Read
+
+    def frames(self, model: Artefact, columns: Sequence[list[str]]) -> Iterator[pd.DataFrame]:
+        """Yield columns of the file of scores of each fold."""
+        for fold, some in zip(self.folds, columns, strict=True):
+            yield from_parquet(self.read(model.candidate, fold), some)
 
     def __getitem__(self, name: str) -> Floats:
-        return self._files[name].scores()
+        model = self.models[name]
+        frames = self.frames(model, [[score_column(number)] for number in model.rounds])
+        return np.concatenate([frame.to_numpy(np.float64)[:, 0] for frame in frames])
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._files)
+        return iter(self.models)
 
     def __len__(self) -> int:
-        return len(self._files)
+        return len(self.models)
 
 
 def _names(ids: Sequence[Any]) -> Any:
