@@ -71,11 +71,6 @@ MAX_BYTES = 2**20
 MAX_KEY_PARTS = 64
 """Limit on the parts of a dotted key; the deepest that means anything has four."""
 
-_PASSED_ON = (
-    *("metrics", "primary", "stop_by", "seed", "alpha", "rope", "draws"),
-    *("num_boost_round", "early_stopping_rounds", "threads"),
-)
-
 
 def read_toml(path: str | os.PathLike[str], directory: str | os.PathLike[str] | None = None) -> dict[str, Any]:
     """Return the arguments of `Experiment` that a TOML file describes, the data read.
@@ -102,7 +97,7 @@ def read_toml(path: str | os.PathLike[str], directory: str | os.PathLike[str] | 
     kept = directory if directory is not None else source.parent / (table.directory or f"{source.stem}-run")
     with _prefixed(f"{source}: "):
         check_stop_by(table.stop_by, parse_metrics(table.metrics or DEFAULT_METRICS))
-    arguments = {key: getattr(table, key) for key in _PASSED_ON}
+    arguments = table.model_dump(exclude={"candidates", "data", "directory"})
     data = _data(source, table.data, table.seed)
     return {**arguments, "candidates": candidates, "directory": kept, **data}
 

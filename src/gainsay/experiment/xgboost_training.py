@@ -14,7 +14,6 @@ import numpy as np
 from .. import xgboost as adapter
 from ..data._features import is_sparse
 from ..xgboost.cutting import first_rounds
-from .folds import query_weights
 
 # After the adapter, which says what to install where there is no XGBoost.
 import xgboost as xgb  # isort: skip
@@ -97,11 +96,11 @@ def train(candidate: Candidate, train: RankingData, valid: RankingData, watch: W
         _features(train),
         label=train.labels,
         qid=train.qid,
-        weight=query_weights(train),
+        weight=train.judgments().weights,
         nthread=params["nthread"],
         enable_categorical=True,
     )
-    weights = query_weights(valid)
+    weights = valid.judgments().weights
     judged = (_features(valid), valid.labels, valid.qid) + (() if weights is None else (weights,))
     log = adapter.EvaluateRanking({_VALID: judged}, watch.metrics, n_jobs=params["nthread"])
     booster = xgb.train(
