@@ -246,3 +246,10 @@ class TestLater:
         for attempt in (lambda: Experiment.load(directory), make(directory, metrics=OWN, candidates=more).run):
             with pytest.raises(ValueError, match=r"missed_exp@10 .* query .*: it has changed since.*another directory"):
                 attempt()
+
+    @pytest.mark.parametrize("places", [5, [], {"first_gap": 5}, {"first_gap": [[]], "mrr": None}])
+    def test_a_damaged_file(self, kept, tmp_path, places):
+        document = unsealed((kept[1] / "experiment.json").read_bytes())
+        (tmp_path / "experiment.json").write_bytes(sealed({**document, "origins": places}))
+        with pytest.raises(ValueError, match=r"experiment\.json cannot be read|is not defined now|, and is now"):
+            Experiment.load(tmp_path)

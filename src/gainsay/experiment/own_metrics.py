@@ -80,7 +80,11 @@ def named_again(names: Sequence[str], places: Mapping[str, Any]) -> tuple[Metric
     ------
     UndefinedMetricError
         Where one is not defined now, or stems from elsewhere.
+    ValueError, TypeError, LookupError
+        Where `origins` cannot have said so.
     """
+    if not isinstance(places, Mapping):
+        raise TypeError(f"origins must map names of metrics to places, got {type(places).__name__}")
     found: list[Metric] = []
     for name in names:
         earlier = places.get(name, [])

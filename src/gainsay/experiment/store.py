@@ -104,7 +104,7 @@ class Store:
         try:
             return Plan.from_dict(document)
         except UndefinedMetricError as error:
-            raise ValueError(f"{self.directory}: {error}") from None
+            raise ValueError(f"{self.directory}: {one_line(error)}") from None
         except (LookupError, TypeError, ValueError, ArithmeticError, RecursionError) as error:
             raise DamagedError(one_line(error)) from error
 
