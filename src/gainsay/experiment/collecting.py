@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from .result import ExperimentResult
 from .store import Store
 from .wording import last_line
 
-__all__ = ["NothingFinishedError", "collect", "result_of"]
+__all__ = ["NothingFinishedError", "check_unchanged", "collect", "result_of"]
 
 
 class NothingFinishedError(RuntimeError):
@@ -40,8 +40,6 @@ def collect(
 ) -> dict[str, OnFold]:
     """Return by slug what is finished of these units. What is damaged counts as not finished, with a warning.
 
-    Raises `ValueError` where a metric of the user's has changed since.
-
     Parameters
     ----------
     store, plan, units
@@ -59,24 +57,29 @@ def collect(
         except DamagedError as error:
             warnings.warn(f"{store.folder(unit)}: {error}; {unit} has to be trained again", stacklevel=4)
             continue
-        if finished is not None and len(found) == 1:
-            _check_unchanged(plan, found[unit.slug], partial(store.scores, unit))
         if finished is not None and current is not None:
             _warn_of_version(unit, finished, current[unit.candidate.library])
             store.place_models(plan, unit, finished.model, found[unit.slug].curves)
     return found
 
 
-def _check_unchanged(plan: Plan, kept: OnFold, scores: Callable[[], bytes]) -> None:
+def check_unchanged(store: Store, plan: Plan, found: Mapping[str, OnFold]) -> None:
     """Raise where a metric of the user's has other values than it had, so that two would go by one name.
 
     One candidate tells: what is kept of it at one round is evaluated again.
+
+    Raises
+    ------
+    ValueError
+        With the query.
     """
     own = [metric for metric in plan.metrics if origins([metric])]
-    if not own:
+    unit = next((unit for unit in plan.units() if unit.slug in found), None)
+    if not own or unit is None:
         return
+    kept = found[unit.slug]
     number, values = next(iter(kept.test.items()))
-    frame = from_parquet(scores(), ["query", "label", score_column(number)])
+    frame = from_parquet(store.scores(unit), ["query", "label", score_column(number)])
     judgments = Judgments(frame["label"].to_numpy(), qid=frame["query"].to_numpy())
     now = Evaluator(own, judgments)(frame[score_column(number)].to_numpy()).per_query
     for metric, after in zip(own, now.T, strict=True):
@@ -86,7 +89,8 @@ def _check_unchanged(plan: Plan, kept: OnFold, scores: Callable[[], bytes]) -> N
             at = changed[0]
             raise ValueError(
                 f"{metric} was {before[at]:.6g} on query {kept.query_ids[at]} and is now {after[at]:.6g}: it has "
-                "changed since candidates were trained; define it as it was, or take another directory"
+                "changed since candidates were trained, or is another each time; define it as it was, or take another "
+                "directory"
             )
 
 

@@ -19,7 +19,7 @@ from ..harness import DEFAULT_METRICS
 from ..metrics.judged import refuse_judged
 from ..metrics.names import MetricLike, parse_metrics
 from .candidates import Candidate, check_most, check_names
-from .collecting import collect, result_of
+from .collecting import check_unchanged, collect, result_of
 from .files import DamagedError, need_parquet
 from .finished import COLUMNS
 from .folds import divided, fingerprint
@@ -212,7 +212,7 @@ class Experiment:
         FileNotFoundError
             Where there is no experiment.
         ValueError
-            Where it cannot be read.
+            Where it cannot be read, or a metric of your own is not defined, or has changed since.
         RuntimeError
             Where no candidate is finished.
         """
@@ -223,7 +223,9 @@ class Experiment:
             raise ValueError(f"{directory}: experiment.json cannot be read: {error}") from None
         if plan is None:
             raise FileNotFoundError(f"{directory} holds no experiment: it has no experiment.json")
-        return result_of(store, plan, collect(store, plan, plan.units()), store.directory)
+        found = collect(store, plan, plan.units())
+        check_unchanged(store, plan, found)
+        return result_of(store, plan, found, store.directory)
 
     def run(self, executor: Executor | None = None, progress: bool = True) -> ExperimentResult:
         """Train what is not finished yet, and return what all candidates together show.
@@ -240,8 +242,8 @@ class Experiment:
         Raises
         ------
         ValueError
-            Where the directory is that of another experiment (the message says what differs), or the executor's
-            processes could not import a metric of your own.
+            Where the directory is that of another experiment (the message says what differs), the executor's
+            processes could not import a metric of your own, or one has changed since the directory was written.
         RuntimeError
             Where another process runs in the directory, the executor lost a worker, or every candidate failed (the
             error's `failures` then holds their tracebacks).
@@ -256,6 +258,7 @@ class Experiment:
             libraries: set[str] = {candidate.library for candidate in self.plan.candidates}
             current = {name: library_of(name).version() for name in libraries}
             found = collect(store, self.plan, self.plan.units(), current)
+            check_unchanged(store, self.plan, found)
             pending = [unit for unit in self.plan.units() if unit.slug not in found]
             self._train(store, pending, executor, progress, len(found))
             found |= collect(store, self.plan, pending)
