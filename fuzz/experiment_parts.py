@@ -16,10 +16,10 @@ from tempfile import mkdtemp
 import numpy as np
 
 from gainsay.experiment import Experiment
-from gainsay.experiment.files import sha256
-from gainsay.experiment.sealed import sealed
+from gainsay.experiment.files import sealed, sha256
+from gainsay.experiment.rounds import kept_rounds
 from gainsay.experiment.store import Store
-from gainsay.experiment.training import Trained, kept_rounds
+from gainsay.experiment.training import Trained
 
 from .experiment_plan import PLAN, resealed
 from .oracle import attempt

@@ -6,11 +6,12 @@ import json
 import shutil
 from pathlib import Path
 
+from gainsay import parse_metrics
 from gainsay.experiment import Experiment
 from gainsay.experiment.candidates import Candidate
+from gainsay.experiment.files import sealed
 from gainsay.experiment.folds import Fold
 from gainsay.experiment.plan import Plan
-from gainsay.experiment.sealed import sealed
 
 from .oracle import attempt
 
@@ -19,7 +20,7 @@ PLAN = Plan(
     candidates=(Candidate("a", "lightgbm", {"num_leaves": 7}, **_KNOWN), Candidate("b", "xgboost", **_KNOWN)),
     folds=(Fold("", ("train",), "valid", "test"),),
     data={"train": "1", "valid": "2", "test": "3"},
-    metrics=("ndcg_linear@10", "mrr"),
+    metrics=parse_metrics("ndcg_linear@10", "mrr"),
     primary=("ndcg_linear@10", "mrr"),
     alpha=0.05,
     rope=0.0,
@@ -29,7 +30,7 @@ PLAN = Plan(
 SEEDS = (json.dumps(PLAN.to_dict()).encode(), b"{", b"[" * 3000, b'{"format": 1, "candidates": []}')
 TOKENS = (
     *b'"candidates" "folds" "data" "metrics" "primary" null true -1 1e999 NaN "..", "/etc/passwd" "\\ud800"'.split(),
-    *b'"name" "library" "params" "format" "train" "seed" "draws" "rope" "alpha" [] {} ,'.split(),
+    *b'"name" "library" "params" "origins" "format" "train" "seed" "draws" "rope" "alpha" [] {} ,'.split(),
 )
 
 

@@ -189,7 +189,7 @@ class TestAnExperimentStaysInItsDirectory:
         ["/etc/passwd", "../../experiment.json", "model.txt/../../x", "sub/model.txt", "..", "C:\\model.txt", "\0"],
     )
     def test_names_in_a_manifest_are_never_paths(self, copy, name, monkeypatch):
-        from gainsay.experiment.sealed import sealed
+        from gainsay.experiment.files import sealed
 
         file = self.unit(copy) / "manifest.json"
         manifest = json.loads(file.read_text())

@@ -15,9 +15,10 @@ from typer.testing import CliRunner
 import gainsay as gs
 from gainsay.cli import app
 from gainsay.experiment import Candidate, Experiment, k_folds, work
-from gainsay.experiment.artefacts import check_each, check_stop_by
 from gainsay.experiment.files import slug
-from gainsay.experiment.training import balanced_round, best_rounds, kept_rounds, library_of
+from gainsay.experiment.plan import check_each
+from gainsay.experiment.rounds import balanced_round, best_rounds, check_stop_by, kept_rounds
+from gainsay.experiment.training import library_of
 from gainsay.report.rounds import best_rounds as best_rounds_of
 
 METRICS = ("ndcg_linear@10", "ndcg_exp@10", "mrr")
@@ -353,8 +354,8 @@ class TestStopBy:
             make(stop_by=stop_by)
 
     def test_full_name(self):
-        assert check_stop_by("ndcg_exp@10", METRICS) == "ndcg_exp@10"
-        assert check_stop_by(gs.NDCG(gain="exponential", k=10), METRICS) == "ndcg_exp@10"
+        assert check_stop_by("ndcg_exp@10", gs.parse_metrics(METRICS)) == "ndcg_exp@10"
+        assert check_stop_by(gs.NDCG(gain="exponential", k=10), gs.parse_metrics(METRICS)) == "ndcg_exp@10"
 
     def test_names_that_each_would_make(self, make):
         names = [Candidate("a", "lightgbm"), Candidate("a @7", "lightgbm", {"num_leaves": 5})]

@@ -55,7 +55,7 @@ class TestWhatItSays:
     def test_the_least(self, write):
         path = write(f"[data]\n{SIMULATED}\n{CANDIDATE}")
         plan = Experiment.from_toml(path).plan
-        assert plan.metrics == ("ndcg_linear@10", "ndcg_exp@10", "ndcg_jk@10", "map", "mrr")
+        assert plan.names == ("ndcg_linear@10", "ndcg_exp@10", "ndcg_jk@10", "map", "mrr")
         (candidate,) = plan.candidates
         assert (candidate.num_boost_round, candidate.early_stopping_rounds, candidate.seed) == (100, 0, 0)
         assert Experiment.from_toml(path).directory == path.parent / "experiment-run"
@@ -89,7 +89,7 @@ class TestWhatItSays:
         """)
         experiment = Experiment.from_toml(path)
         plan = experiment.plan
-        assert plan.metrics == ("mrr", "map@5", "ndcg_exp@10")
+        assert plan.names == ("mrr", "map@5", "ndcg_exp@10")
         assert (plan.primary, plan.seed, plan.alpha, plan.rope, plan.draws) == (("map@5", "mrr"), 4, 0.1, 0.01, 500)
         assert experiment.directory == path.parent / "runs" / "ä"
         assert len(plan.candidates) == 9

@@ -8,6 +8,7 @@ import warnings
 import numpy as np
 import pytest
 
+import gainsay as gs
 from gainsay.data import RankingData
 from gainsay.experiment import Candidate, Experiment, grid
 from gainsay.experiment.training import Watch, library_of
@@ -28,7 +29,7 @@ def asked(data, qid):
 def trees(candidate, parts):
     """What a training comes to, without what the file says of parameters."""
     library = library_of(candidate.library)
-    booster = library.load(library.train(candidate, parts.train, parts.valid, Watch(["mrr"], 0)))
+    booster = library.load(library.train(candidate, parts.train, parts.valid, Watch(gs.parse_metrics("mrr"), 0)))
     if candidate.library == "xgboost":
         return booster.get_dump(with_stats=True)
     return re.search(r"Tree=0.*end of trees", booster.model_to_string(), re.DOTALL)[0]

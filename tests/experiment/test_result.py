@@ -13,8 +13,9 @@ from scipy import stats
 
 import gainsay as gs
 from gainsay.data import RankingData
-from gainsay.experiment import Candidate, ExperimentResult
-from gainsay.experiment.measured import Loss, Measured, OnFold, paired_loss
+from gainsay.experiment import Candidate
+from gainsay.experiment.choices import Choices, Loss, paired_loss
+from gainsay.experiment.measured import Measured, OnFold
 from gainsay.experiment.wording import _costs
 
 
@@ -49,18 +50,11 @@ class TestChosen:
             expected = per_query(done, parts, metrics, name, metric).mean()
             assert {other: row[f"test {other}"] for other in metrics} == pytest.approx(expected.to_dict(), rel=1e-12)
 
-    def test_of_equal_ones_the_first_by_name(self):
+    def test_of_equal_ones_the_first_by_name(self, make):
         curves = np.array([[0.5], [0.4]])
         fold = OnFold("", curves, {1: np.zeros((3, 1))}, np.ones(3), np.ones(1))
         measured = {"m10": Measured([fold]), "m2": Measured([fold])}
-        assert ExperimentResult._choice(_Named(measured), 0) == "m2"
-
-
-class _Named:
-    """Just enough of a result to choose from."""
-
-    def __init__(self, measured):
-        self.measured, self.candidates = measured, tuple(measured)
+        assert Choices(make(metrics="mrr").plan, measured)._choices["mrr"] == ("m2", 0.5)
 
 
 class TestLosses:
@@ -199,8 +193,8 @@ class TestWords:
         assert "Each candidate is compared at one round" in text
         assert "mrr" not in text.removeprefix(done.result.verdict.text)
 
-    def test_a_loss_may_be_a_gain(self):
-        assert [_costs(loss) for loss in (0.00126, -0.2, 0.00001, -0.00001)] == [
+    def test_a_loss_may_be_a_gain(self, done):
+        assert [_costs(done.result, "mrr", loss) for loss in (0.00126, -0.2, 0.00001, -0.00001)] == [
             "costs 0.0013 of",
             "gains 0.2000 of",
             "costs nothing of",

@@ -16,9 +16,8 @@ import xgboost as xgb
 
 import gainsay as gs
 from gainsay.experiment import Candidate, Experiment, k_folds
-from gainsay.experiment.files import sha256, slug
-from gainsay.experiment.scores import _names
-from gainsay.experiment.sealed import sealed
+from gainsay.experiment.files import sealed, sha256, slug
+from gainsay.experiment.measured import _names
 
 METRICS = ("ndcg_linear@10", "ndcg_exp@10", "ndcg_jk@10", "mrr")
 

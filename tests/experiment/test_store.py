@@ -16,9 +16,8 @@ import pytest
 
 from gainsay.experiment import Candidate, Experiment, files
 from gainsay.experiment.candidates import grid
-from gainsay.experiment.files import locked, replace_file, slug
+from gainsay.experiment.files import locked, replace_file, sealed, slug
 from gainsay.experiment.folds import Fold
-from gainsay.experiment.sealed import sealed
 from gainsay.experiment.store import Store
 
 

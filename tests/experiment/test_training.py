@@ -167,7 +167,7 @@ class TestThreads:
 
 class TestWatch:
     def test_stops_when_the_last_metric_has_stopped_improving(self):
-        watch = Watch(["a", "b"], patience=2)
+        watch = Watch(gs.parse_metrics("map", "mrr"), patience=2)
         curve = [(0.5, 0.1), (0.4, 0.2), (0.3, 0.2), (0.3, 0.3), (0.3, 0.3), (0.2, 0.1), (9.0, 9.0)]
         seen = 0
         for values in curve:
@@ -178,7 +178,7 @@ class TestWatch:
         assert seen == 6  # b improved last in round 4
 
     def test_never_without_patience(self):
-        watch = Watch(["a"], patience=0)
+        watch = Watch(gs.parse_metrics("mrr"), patience=0)
         for _ in range(50):
             watch.record([0.0])
         assert not watch.exhausted

@@ -315,7 +315,7 @@ def run(
     """Train the candidates of an experiment and compare them; what an interrupted run has finished is kept."""
     with _errors(modules):
         from ..experiment import Experiment
-        from ..experiment.pool import processes
+        from ..experiment.work import processes
 
         experiment = Experiment.from_toml(file, directory, stop_by=stop_by)
         page = None if as_json else _planned_report(experiment.directory or Path())
@@ -410,7 +410,7 @@ def _own_data(train: list[Path], valid: Path | None, test: Path | None, features
 
 def _report_in(directory: Path) -> Path:
     """Return where the report goes in the directory of an experiment; it is not written through a link."""
-    from ..experiment.sealed import refuse_other
+    from ..experiment.files import refuse_other
 
     for name in ("report.html", "report.queries.csv"):
         refuse_other(directory / name)

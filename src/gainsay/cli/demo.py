@@ -9,7 +9,7 @@ from .._common.cpus import cpus
 from ..data import simulate
 from ..experiment import Candidate, Experiment
 from ..experiment.candidates import Gain, Library
-from ..experiment.pool import processes
+from ..experiment.work import processes
 
 if TYPE_CHECKING:
     from pathlib import Path

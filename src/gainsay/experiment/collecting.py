@@ -8,13 +8,20 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from .measured import Measured, OnFold
-from .plan import Plan, Unit
-from .result import ExperimentResult, last_line
-from .scores import Read
-from .store import DamagedError, Finished, Store
+import numpy as np
 
-__all__ = ["NothingFinishedError", "collect", "result_of"]
+from ..evaluation.evaluator import Evaluator
+from ..judgments import Judgments
+from .files import DamagedError, from_parquet
+from .finished import Finished, score_column
+from .measured import Measured, OnFold, Read
+from .own_metrics import origins
+from .plan import Plan, Unit
+from .result import ExperimentResult
+from .store import Store
+from .wording import last_line
+
+__all__ = ["NothingFinishedError", "check_unchanged", "collect", "result_of"]
 
 
 class NothingFinishedError(RuntimeError):
@@ -46,7 +53,7 @@ def collect(
         try:
             finished = store.load(plan, unit)
             if finished is not None:
-                found[unit.slug] = OnFold.from_finished(unit.fold.name, finished, plan.metrics)
+                found[unit.slug] = OnFold.from_finished(unit.fold.name, finished, plan.names)
         except DamagedError as error:
             warnings.warn(f"{store.folder(unit)}: {error}; {unit} has to be trained again", stacklevel=4)
             continue
@@ -54,6 +61,37 @@ def collect(
             _warn_of_version(unit, finished, current[unit.candidate.library])
             store.place_models(plan, unit, finished.model, found[unit.slug].curves)
     return found
+
+
+def check_unchanged(store: Store, plan: Plan, found: Mapping[str, OnFold]) -> None:
+    """Raise where a metric of the user's has other values than it had, so that two would go by one name.
+
+    One candidate tells: what is kept of it at one round is evaluated again.
+
+    Raises
+    ------
+    ValueError
+        With the query.
+    """
+    own = [metric for metric in plan.metrics if origins([metric])]
+    unit = next((unit for unit in plan.units() if unit.slug in found), None)
+    if not own or unit is None:
+        return
+    kept = found[unit.slug]
+    number, values = next(iter(kept.test.items()))
+    frame = from_parquet(store.scores(unit), ["query", "label", score_column(number)])
+    judgments = Judgments(frame["label"].to_numpy(), qid=frame["query"].to_numpy())
+    now = Evaluator(own, judgments)(frame[score_column(number)].to_numpy()).per_query
+    for metric, after in zip(own, now.T, strict=True):
+        before = values[:, plan.metrics.index(metric)]
+        changed = np.flatnonzero(~np.isclose(before, after, rtol=1e-9, atol=1e-12, equal_nan=True))
+        if len(changed):
+            at = changed[0]
+            raise ValueError(
+                f"{metric} was {before[at]:.6g} on query {kept.query_ids[at]} and is now {after[at]:.6g}: it has "
+                "changed since candidates were trained, or is another each time; define it as it was, or take another "
+                "directory"
+            )
 
 
 def _warn_of_version(unit: Unit, finished: Finished, now: str) -> None:

@@ -56,9 +56,9 @@ from ..data.simulate import LONGEST
 from ..harness import DEFAULT_METRICS
 from ..metrics.judged import refuse_judged
 from ..metrics.names import parse_metrics
-from .artefacts import check_stop_by
 from .candidates import Candidate, grid
 from .folds import k_folds
+from .rounds import check_stop_by
 from .tables import CandidateTable, DataTable, ExperimentTable, SimulateTable, read_table
 from .training import library_of
 
@@ -70,11 +70,6 @@ MAX_BYTES = 2**20
 
 MAX_KEY_PARTS = 64
 """Limit on the parts of a dotted key; the deepest that means anything has four."""
-
-_PASSED_ON = (
-    *("metrics", "primary", "stop_by", "seed", "alpha", "rope", "draws"),
-    *("num_boost_round", "early_stopping_rounds", "threads"),
-)
 
 
 def read_toml(path: str | os.PathLike[str], directory: str | os.PathLike[str] | None = None) -> dict[str, Any]:
@@ -101,8 +96,8 @@ def read_toml(path: str | os.PathLike[str], directory: str | os.PathLike[str] | 
                 refuse_judged(parse_metrics(getattr(table, key)))
     kept = directory if directory is not None else source.parent / (table.directory or f"{source.stem}-run")
     with _prefixed(f"{source}: "):
-        check_stop_by(table.stop_by, [str(metric) for metric in parse_metrics(table.metrics or DEFAULT_METRICS)])
-    arguments = {key: getattr(table, key) for key in _PASSED_ON}
+        check_stop_by(table.stop_by, parse_metrics(table.metrics or DEFAULT_METRICS))
+    arguments = table.model_dump(exclude={"candidates", "data", "directory"})
     data = _data(source, table.data, table.seed)
     return {**arguments, "candidates": candidates, "directory": kept, **data}
 

@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -15,10 +15,7 @@ from ..data import RankingData
 from ..data._features import is_sparse, parts_of
 from ..data.ranking_data import same_features
 
-if TYPE_CHECKING:
-    from .._common.typing import Floats
-
-__all__ = ["Fold", "Parts", "divided", "fingerprint", "k_folds", "query_weights", "rotation", "single_split"]
+__all__ = ["Fold", "Parts", "divided", "fingerprint", "k_folds", "rotation"]
 
 Parts = Mapping[str, RankingData]
 """The data of an experiment, in parts that folds name."""
@@ -77,11 +74,6 @@ def divided(
     if train is None or valid is None or test is None:
         missing = [name for name, part in (("train", train), ("valid", valid), ("test", test)) if part is None]
         raise ValueError(f"{' and '.join(missing)} missing: give train, valid and test, or folds")
-    return single_split(train, valid, test)
-
-
-def single_split(train: RankingData, valid: RankingData, test: RankingData) -> tuple[Parts, tuple[Fold, ...]]:
-    """Return the parts and the one fold of a division into training, validation and test data."""
     parts = _prepared({"train": train, "valid": valid, "test": test})
     return parts, (Fold("", ("train",), "valid", "test"),)
 
@@ -155,11 +147,6 @@ def fingerprint(data: RankingData) -> str:
         known = {name: list(values) for name, values in (data.categories or {}).items()}
         digest.update(json.dumps([data.feature_names, known]).encode())
     return digest.hexdigest()
-
-
-def query_weights(data: RankingData) -> Floats | None:
-    """Return one weight per query, None where there are none."""
-    return data.judgments().weights
 
 
 def _prepared(parts: Mapping[str, Any]) -> Parts:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .._common.arrays import nearest
-from .._common.words import count
+from .._common.words import count, listed
 from .files import canonical
 from .training import library_of
 
@@ -50,7 +50,7 @@ def _single_documents(parts: Parts) -> str:
     if not single:
         return ""
     return (
-        f"every query of {_listed(single, quoted=False)} has one document: there is nothing to rank, so all models are "
+        f"every query of {listed(single, MOST_NAMES)} has one document: there is nothing to rank, so all models are "
         "alike there; does qid number the rows instead of the queries?"
     )
 
@@ -92,7 +92,7 @@ def _unused(candidates: Sequence[Candidate], features: int) -> str:
             hints[parameter] = nearest(parameter, known)
     if not found:
         return ""
-    said = "; ".join(f"{parameter} (of {_listed(names)}){hints[parameter]}" for parameter, names in found.items())
+    said = "; ".join(f"{parameter} (of {_quoted(names)}){hints[parameter]}" for parameter, names in found.items())
     return f"XGBoost passes over parameters that it does not know, or does not use with these others: {said}"
 
 
@@ -105,13 +105,10 @@ def _alike(candidates: Iterable[Candidate], blurred: Callable[[Mapping[str, Any]
 
 
 def _groups(groups: Sequence[Sequence[Candidate]]) -> str:
-    shown = ", and ".join(_listed([candidate.name for candidate in group]) for group in groups[:MOST_GROUPS])
+    shown = ", and ".join(_quoted([candidate.name for candidate in group]) for group in groups[:MOST_GROUPS])
     more = len(groups) - MOST_GROUPS
     return shown + (f", and {count(more, 'more group')}" if more > 0 else "")
 
 
-def _listed(names: Sequence[str], *, quoted: bool = True) -> str:
-    texts = [repr(name) if quoted else name for name in names[:MOST_NAMES]]
-    if len(names) > MOST_NAMES:
-        texts.append(f"{len(names) - MOST_NAMES} more")
-    return f"{', '.join(texts[:-1])} and {texts[-1]}" if len(texts) > 1 else texts[0]
+def _quoted(names: Sequence[str]) -> str:
+    return listed(list(map(repr, names)), MOST_NAMES)

@@ -1,21 +1,29 @@
-"""What was measured of the candidates: curves on valid, per-query values on test, and losses with their intervals."""
+"""What was measured of the candidates: curves on valid, values per query on test, and the scores behind these."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..judgments import scaled_weights
-from .training import best_rounds
+from ..comparison.rankings import Rankings
+from ..judgments import Judgments
+from .files import from_parquet
+from .finished import score_column
 
 if TYPE_CHECKING:
-    from .._common.typing import Floats
-    from .store import Finished
+    import pandas as pd
 
-__all__ = ["Loss", "Measured", "paired_loss"]
+    from .._common.typing import Bools, Floats
+    from .finished import Finished
+    from .rounds import Artefact
+
+__all__ = ["Measured", "OnFold", "Read", "rankings_of"]
+
+Read = Callable[[str, str], bytes]
+"""From candidate and fold to the file that `scores_frame` became."""
 
 
 @dataclass(frozen=True)
@@ -30,92 +38,94 @@ class OnFold:
     query_ids: Any = ()
 
     @classmethod
-    def from_finished(cls, fold: str, finished: Finished, metrics: Sequence[str]) -> OnFold:
+    def from_finished(cls, fold: str, finished: Finished, names: Sequence[str]) -> OnFold:
         """Take from the files what results are made of."""
         test = {}
         for number in finished.test["round"].unique().tolist():
             rows = finished.test[finished.test["round"] == number].sort_values("query")
-            test[int(number)] = rows[list(metrics)].to_numpy(np.float64)
+            test[int(number)] = rows[list(names)].to_numpy(np.float64)
             weights, ids = rows["weight"].to_numpy(np.float64), rows["query_id"].to_numpy()
-        curves = finished.curves.sort_values("round")[list(metrics)].to_numpy(np.float64)
+        curves = finished.curves.sort_values("round")[list(names)].to_numpy(np.float64)
         valid_weight = np.array(finished.manifest["valid_weight"], dtype=np.float64)
         return cls(fold, curves, test, weights, valid_weight, ids)
 
-    @property
-    def rounds(self) -> list[int]:
-        """For each metric the round that it chooses on valid."""
-        return best_rounds(self.curves)
 
-
+@dataclass(frozen=True)
 class Measured:
-    """One candidate on all folds, which are in their own order and not in that of their completion.
+    """One candidate on all folds, which are in their own order and not in that of their completion."""
 
-    Parameters
-    ----------
-    folds : sequence of OnFold
-        In order.
-    """
-
-    def __init__(self, folds: Sequence[OnFold]) -> None:
-        self.folds = tuple(folds)
+    folds: Sequence[OnFold]
 
     @property
     def weights(self) -> Floats:
         """The weight of each query, folds one after the other."""
         return np.concatenate([fold.weights for fold in self.folds])
 
-    def rounds(self, chooser: int) -> tuple[int, ...]:
-        """Return for each fold the round that the metric number `chooser` chooses on valid."""
-        return tuple(fold.rounds[chooser] for fold in self.folds)
-
     def test_at(self, rounds: Sequence[int]) -> Floats:
         """Return all metrics on test at these rounds, one per fold; shape (queries, metrics)."""
         return np.concatenate([fold.test[number] for fold, number in zip(self.folds, rounds, strict=True)])
 
-    def test(self, chooser: int) -> Floats:
-        """Return all metrics on test at the rounds that metric number `chooser` chooses; shape (queries, metrics)."""
-        return self.test_at(self.rounds(chooser))
-
-    def best_on_valid(self, metric: int) -> float:
-        """Return the largest value on valid: where there are folds their mean, weighted by the queries of each."""
-        values = np.array([fold.curves[:, metric].max() for fold in self.folds])
+    def valid_at(self, rounds: Sequence[int], metric: int) -> float:
+        """Return a metric on valid at these rounds: where there are folds the mean, weighted by the queries of each."""
+        values = np.array([fold.curves[number - 1, metric] for fold, number in zip(self.folds, rounds, strict=True)])
         weights = np.array([fold.valid_weight[metric] for fold in self.folds])
         return float((weights * values).sum() / weights.sum())
 
 
-@dataclass(frozen=True)
-class Loss:
-    """A mean difference with its confidence interval."""
+def rankings_of(measured: Mapping[str, Measured], compared: Sequence[Artefact], counted: Bools, read: Read) -> Rankings:
+    """Return the rankings of the models that are compared.
 
-    loss: float
-    lower: float
-    upper: float
-
-
-def paired_loss(difference: Floats, weights: Floats, alpha: float) -> Loss:
-    """Return the weighted mean of per-query differences with its t-interval at level 1 − `alpha`.
-
-    Queries without a difference (NaN), which a metric skips, are left out.
-    The standard error is that of a ratio of sums, as everywhere in `gainsay.comparison`; with equal weights s/√n. The
-    degrees of freedom are one less than the effective number of queries (Σw)²/Σw².
-
-    Examples
-    --------
-    >>> found = paired_loss(np.array([0.1, 0.3, 0.2, 0.2]), np.ones(4), alpha=0.05)
-    >>> round(found.lower, 4), round(found.upper, 4)
-    (0.0701, 0.3299)
+    Parameters
+    ----------
+    measured : mapping of candidate to Measured
+        All of one experiment.
+    compared : sequence of Artefact
+        The models.
+    counted : ndarray of bool, shape (queries,)
+        Which queries are compared.
+    read : function
+        See `Read`; scores are read when they are asked for, since those of all candidates may not fit into memory.
     """
-    from scipy.special import stdtrit
+    some = next(iter(measured.values()))
+    scores = _Scores({model.name: model for model in compared}, [fold.fold for fold in some.folds], read)
+    labels, queries, before = [], [], 0
+    for frame in scores.frames(compared[0], [["query", "label"]] * len(some.folds)):
+        labels.append(frame["label"].to_numpy(np.float64))
+        queries.append(frame["query"].to_numpy(np.int64) + before)
+        before = int(queries[-1].max()) + 1
+    names = _names([fold.query_ids for fold in some.folds])
+    judgments = Judgments(np.concatenate(labels), qid=names[np.concatenate(queries)])
+    return Rankings(judgments, scores, counted, some.weights)
 
-    counted = (weights > 0) & ~np.isnan(difference)
-    difference, weights = difference[counted], scaled_weights(weights[counted])[0]
-    weights = weights / weights.sum()
-    mean = float((weights * difference).sum())
-    queries = len(difference)
-    if not difference.any():
-        return Loss(0.0, 0.0, 0.0)
-    if queries < 2:
-        return Loss(mean, -np.inf, np.inf)
-    error = np.sqrt((weights**2 * (difference - mean) ** 2).sum() * queries / (queries - 1))
-    half = float(stdtrit(1 / (weights**2).sum() - 1, 1 - alpha / 2) * error)
-    return Loss(mean, mean - half, mean + half)
+
+@dataclass(frozen=True, eq=False)
+class _Scores(Mapping[str, Any]):
+    """The scores of every model, folds one after the other, read when they are asked for."""
+
+    models: Mapping[str, Artefact]
+    folds: Sequence[str]
+    read: Read
+
+    def frames(self, model: Artefact, columns: Sequence[list[str]]) -> Iterator[pd.DataFrame]:
+        """Yield columns of the file of scores of each fold."""
+        for fold, some in zip(self.folds, columns, strict=True):
+            yield from_parquet(self.read(model.candidate, fold), some)
+
+    def __getitem__(self, name: str) -> Floats:
+        model = self.models[name]
+        frames = self.frames(model, [[score_column(number)] for number in model.rounds])
+        return np.concatenate([frame.to_numpy(np.float64)[:, 0] for frame in frames])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.models)
+
+    def __len__(self) -> int:
+        return len(self.models)
+
+
+def _names(ids: Sequence[Any]) -> Any:
+    """Return one name per query: its id, and its place too where another query has the same id."""
+    names = np.concatenate(ids).astype(str)
+    _, places, counts = np.unique(names, return_inverse=True, return_counts=True)
+    numbered = [f"{name} (number {place})" for place, name in enumerate(names.tolist(), 1)]
+    return np.where(counts[places] > 1, numbered, names)

@@ -3,21 +3,29 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from .._common.cached import cached_property
 from ..comparison.inputs import check_family, check_level, check_rope, check_seed
-from ..metrics.names import parse_metrics
-from .artefacts import BALANCED, EACH, check_each, check_stop_by
 from .candidates import Candidate, check_names
 from .files import slug
 from .folds import Fold
+from .own_metrics import named_again, origins
+from .rounds import BALANCED, EACH, balanced_round, best_rounds, check_stop_by, rising
 
-__all__ = ["Plan", "Unit", "differences", "shortened"]
+if TYPE_CHECKING:
+    from .._common.typing import Floats
+    from ..metrics.base import Metric
+
+__all__ = ["MOST_DRAWS", "Plan", "Unit", "check_each", "differences", "shortened"]
 
 FORMAT = 2
 """Version of what is written to the directory. In format 1 every metric had the candidates at a round of its own."""
+
+MOST_DRAWS = 10_000_000
+"""More would tell nothing, and not fit into memory once all trainings are done."""
 
 
 @dataclass(frozen=True)
@@ -49,8 +57,8 @@ class Plan:
         How the data are divided.
     data : dict of part to str
         Fingerprints.
-    metrics : tuple of str
-        Their names.
+    metrics : tuple of Metric
+        What is evaluated.
     primary : tuple of two str, or None
         The two between which disagreement is looked for.
     alpha, rope, draws, seed : float, float, int, int
@@ -62,7 +70,7 @@ class Plan:
     candidates: tuple[Candidate, ...]
     folds: tuple[Fold, ...]
     data: Mapping[str, str]
-    metrics: tuple[str, ...]
+    metrics: tuple[Metric, ...]
     primary: tuple[str, str] | None
     alpha: float
     rope: float
@@ -74,10 +82,27 @@ class Plan:
         if self.stop_by == EACH:
             check_each(candidate.name for candidate in self.candidates)
 
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The names of the metrics."""
+        return tuple(map(str, self.metrics))
+
     @property
     def judges(self) -> tuple[str, ...]:
         """The metrics that choose rounds: the two primary ones, or the only one."""
-        return self.primary or self.metrics[:2]
+        return self.primary or self.names[:2]
+
+    def round_by(self, curves: Floats, stop_by: str) -> int:
+        """Return the round of one candidate on one fold that "balanced" or a metric chooses on valid."""
+        curves = rising(curves, self.metrics)
+        if stop_by == BALANCED:
+            return balanced_round(curves, [self.names.index(metric) for metric in self.judges])
+        return best_rounds(curves)[self.names.index(stop_by)]
+
+    def compared_rounds(self, curves: Floats) -> list[int]:
+        """Return, ascending, the rounds of one candidate that are compared on the fold with these curves."""
+        choosers = self.judges if self.stop_by == EACH else (self.stop_by,)
+        return sorted({self.round_by(curves, stop_by) for stop_by in choosers})
 
     def units(self) -> Iterator[Unit]:
         """Yield all pieces of work, candidate by candidate."""
@@ -91,7 +116,7 @@ class Plan:
             "candidate": unit.candidate.to_dict(),
             "fold": unit.fold.to_dict(),
             "data": {part: self.data[part] for part in unit.fold.parts()},
-            "metrics": list(self.metrics),
+            "metrics": list(self.names),
         }
 
     def to_dict(self) -> dict[str, Any]:
@@ -101,7 +126,8 @@ class Plan:
             "candidates": [candidate.to_dict() for candidate in self.candidates],
             "folds": [fold.to_dict() for fold in self.folds],
             "data": dict(self.data),
-            "metrics": list(self.metrics),
+            "metrics": list(self.names),
+            "origins": origins(self.metrics),
             "primary": None if self.primary is None else list(self.primary),
             "alpha": self.alpha,
             "rope": self.rope,
@@ -112,11 +138,20 @@ class Plan:
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> Plan:
-        """Return the plan that `to_dict` wrote; raise where it could not have been written by it."""
-        metrics = tuple(str(metric) for metric in parse_metrics(stored["metrics"]))
-        if list(metrics) != stored["metrics"]:
-            raise ValueError(f"metrics are {shortened(stored['metrics'])} instead of {shortened(list(metrics))}")
-        primary = None if stored["primary"] is None else check_family(stored["primary"], metrics)
+        """Return the plan that `to_dict` wrote.
+
+        Raises
+        ------
+        UndefinedMetricError
+            Where a metric of the user's is not defined now.
+        ValueError, LookupError, TypeError, ArithmeticError, RecursionError
+            Where `to_dict` cannot have written it.
+        """
+        metrics = named_again(stored["metrics"], stored.get("origins", {}))
+        names = [str(metric) for metric in metrics]
+        if names != stored["metrics"]:
+            raise ValueError(f"metrics are {shortened(stored['metrics'])} instead of {shortened(names)}")
+        primary = None if stored["primary"] is None else check_family(stored["primary"], names)
         alpha = check_level(stored["alpha"])
         seed, draws = check_seed(stored["seed"], stored["draws"], alpha)
         plan = cls(
@@ -146,7 +181,7 @@ class Plan:
         `stop_by`, `alpha`, `rope` and `draws`.
         """
         found = differences(
-            {"metrics": list(earlier.metrics), "seed": earlier.seed}, {"metrics": list(self.metrics), "seed": self.seed}
+            {"metrics": list(earlier.names), "seed": earlier.seed}, {"metrics": list(self.names), "seed": self.seed}
         )
         if earlier.data.keys() == self.data.keys():
             found += [f"the data of {part} are others" for part in self.data if self.data[part] != earlier.data[part]]
@@ -160,6 +195,18 @@ class Plan:
                 changes = differences(known[candidate.name].to_dict(), candidate.to_dict())
                 found += [f"candidate {candidate.name!r}: {change}" for change in changes]
         return found
+
+
+def check_each(names: Iterable[str]) -> None:
+    """Raise where a candidate is called as another one is whose rounds have models of their own."""
+    names = list(names)
+    for name in names:
+        stem = re.fullmatch(r"(.+) (?:@\d+|by .+)", name, re.DOTALL)
+        if stem and stem[1] in names:
+            raise ValueError(
+                f"candidate {name!r} is called like a model of candidate {stem[1]!r}, of which stop_by='each' makes "
+                f"one per round: give it another name"
+            )
 
 
 def differences(before: Any, now: Any, place: str = "") -> list[str]:

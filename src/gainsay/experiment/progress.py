@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from .._common.words import count
 
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 __all__ = ["Progress", "progress_of"]
 
 
-class Progress(Protocol):
-    """What a run tells."""
+class Progress:
+    """What a run tells; this one tells nothing."""
 
     def start(self, total: int, done: int) -> None:
         """Begin: `done` units of `total` were finished earlier."""
@@ -29,7 +29,7 @@ class Progress(Protocol):
 def progress_of(wanted: bool) -> Progress:
     """Return where to tell: nowhere, a bar where rich is installed and stderr is a terminal, plain lines otherwise."""
     if not wanted:
-        return _Silence()
+        return Progress()
     if sys.stderr is not None and sys.stderr.isatty():
         try:
             return _Bar()
@@ -38,18 +38,7 @@ def progress_of(wanted: bool) -> Progress:
     return _Lines()
 
 
-class _Silence:
-    def start(self, total: int, done: int) -> None:
-        pass
-
-    def advance(self, outcome: Outcome) -> None:
-        pass
-
-    def stop(self) -> None:
-        pass
-
-
-class _Lines:
+class _Lines(Progress):
     def start(self, total: int, done: int) -> None:
         self._total, self._done = total, done
         if done:
@@ -59,21 +48,19 @@ class _Lines:
         self._done += 1
         self._say(f"[{self._done}/{self._total}] {_line(outcome)}")
 
-    def stop(self) -> None:
-        pass
-
     def _say(self, text: str) -> None:
         encoding = getattr(sys.stderr, "encoding", None) or "utf-8"
         print(text.encode(encoding, "replace").decode(encoding), file=sys.stderr, flush=True)
 
 
-class _Bar:
+class _Bar(Progress):
     def __init__(self) -> None:
+        from rich import progress
         from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-        columns = (TextColumn("training"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-        self._progress = Progress(*columns, console=Console(stderr=True), transient=True)
+        text, time = progress.TextColumn("training"), progress.TimeElapsedColumn()
+        columns = (text, progress.BarColumn(), progress.MofNCompleteColumn(), time)
+        self._progress = progress.Progress(*columns, console=Console(stderr=True), transient=True)
         self._task: Any = None
 
     def start(self, total: int, done: int) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,29 +10,29 @@ import numpy as np
 
 from .._common.cached import cached_property
 from .._common.checks import check_whole
-from .._common.names import natural_key
+from .._common.words import count
 from ..comparison.verdict import Verdict
 from ..harness import Comparison
-from .artefacts import BALANCED, EACH, artefacts, check_stop_by, rounds_by
-from .measured import Measured, paired_loss
-from .scores import rankings_of
-from .store import DamagedError, Store
+from .choices import Choices
+from .files import DamagedError
+from .measured import rankings_of
+from .rounds import EACH, check_stop_by
+from .store import Store
 from .training import library_of
+from .wording import last_line, summary
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from .._common.typing import Bools, Floats
-    from ..comparison.rankings import Rankings
+    from ..comparison.verdict import Verdict
     from ..metrics.names import MetricLike
-    from .artefacts import Artefact
+    from .measured import Measured, Read
     from .plan import Plan, Unit
-    from .scores import Read
 
-__all__ = ["ExperimentResult", "last_line"]
+__all__ = ["ExperimentResult"]
 
 
-class ExperimentResult:
+class ExperimentResult(Choices):
     """What an experiment shows; made by `Experiment.run` and `Experiment.load`.
 
     Compared on test, and given by `load_model`, are models: candidates at one round each, which valid chose (see
@@ -73,31 +72,12 @@ class ExperimentResult:
         directory: Path | None = None,
         scores: Read | None = None,
     ) -> None:
-        self.plan = plan
-        self.measured = dict(measured)
-        self.candidates = tuple(self.measured)
-        self.metrics = plan.metrics
+        super().__init__(plan, measured)
+        self.candidates = tuple(measured)
+        self.metrics = plan.names
         self.failures = dict(failures or {})
         self.directory = directory
         self._read_scores = scores
-
-    @cached_property
-    def artefacts(self) -> tuple[Artefact, ...]:
-        """The models that are compared: candidates at one round each."""
-        return artefacts(self.measured, self.plan)
-
-    @cached_property
-    def compared(self) -> pd.DataFrame:
-        """The models that are compared, by name: `candidate`, `stop_by` (what chose), `rounds` (one per fold).
-
-        What chose is "balanced" (the first round with the smallest worst shortfall of the two primary metrics from
-        their own best rounds on valid) or a metric, as the experiment says. A model is called like its candidate,
-        unless the two metrics have models of their own.
-        """
-        import pandas as pd
-
-        rows = [(model.name, model.candidate, model.stop_by, model.rounds) for model in self.artefacts]
-        return pd.DataFrame(rows, columns=["model", "candidate", "stop_by", "rounds"]).set_index("model")
 
     @cached_property
     def comparison(self) -> Comparison:
@@ -107,12 +87,13 @@ class ExperimentResult:
         """
         values, counted = self._compared_values()
         weights = self._weights[counted]
+        read = self._read_scores
         return Comparison(
             values,
             [model.name for model in self.artefacts],
             weights=None if (weights == weights[0]).all() else weights,
             primary=self.plan.primary,
-            rankings=self._rankings(counted),
+            rankings=read and rankings_of(self.measured, self.artefacts, counted, read),
             curves=self.curves,
             missing=self.missing,
             alpha=self.plan.alpha,
@@ -140,117 +121,6 @@ class ExperimentResult:
     def winners(self) -> dict[str, str]:
         """Those of the comparison: best on test."""
         return self.comparison.winners
-
-    @cached_property
-    def curves(self) -> pd.DataFrame:
-        """Every metric after every round on valid: columns `candidate`, `fold`, `round`, `metric`, `value`, `compared`.
-
-        The last says whether a model that is compared is as of this round.
-        """
-        import pandas as pd
-
-        frames = []
-        for name, measured in self.measured.items():
-            models = [model for model in self.artefacts if model.candidate == name]
-            for place, fold in enumerate(measured.folds):
-                rounds, metrics = fold.curves.shape
-                compared = np.isin(np.arange(1, rounds + 1), [model.rounds[place] for model in models])
-                frames.append(
-                    pd.DataFrame(
-                        {
-                            "candidate": name,
-                            "fold": fold.fold,
-                            "round": np.tile(np.arange(1, rounds + 1), metrics),
-                            "metric": np.repeat(np.array(self.metrics, dtype=object), rounds),
-                            "value": fold.curves.T.ravel(),
-                            "compared": np.tile(compared, metrics),
-                        }
-                    )
-                )
-        return pd.concat(frames, ignore_index=True)
-
-    @cached_property
-    def best_rounds(self) -> pd.DataFrame:
-        """The round, counted from 1, that each metric (column) chooses on valid: the first one with the largest value.
-
-        One row per candidate; with folds one per candidate and fold.
-        """
-        import pandas as pd
-
-        rows = {(name, fold.fold): fold.rounds for name, measured in self.measured.items() for fold in measured.folds}
-        index = pd.MultiIndex.from_tuples(list(rows), names=["candidate", "fold"])
-        frame = pd.DataFrame(list(rows.values()), index=index, columns=list(self.metrics))
-        return frame.droplevel("fold") if len(self.plan.folds) == 1 else frame
-
-    @cached_property
-    def chosen(self) -> pd.DataFrame:
-        """What one would choose on valid by each metric alone (row), and how that does on test.
-
-        That is a candidate at the metric's own best round, which need not be the round at which it is compared.
-        `candidate` is the one with the largest value on valid, `rounds` its round (one per fold), `valid` that value;
-        for each metric M, `test M` is the mean over the queries of test that have a value. With folds, one candidate is
-        chosen by the mean over all queries of valid, while rounds are chosen in each fold.
-        """
-        import pandas as pd
-
-        rows = []
-        for place, metric in enumerate(self.metrics):
-            name = self._choice(place)
-            values = self.measured[name].test(place)
-            means = [self._mean(values[:, other]) for other in range(len(self.metrics))]
-            rows.append(
-                {
-                    "metric": metric,
-                    "candidate": name,
-                    "rounds": self.measured[name].rounds(place),
-                    "valid": self.measured[name].best_on_valid(place),
-                    **{f"test {other}": mean for other, mean in zip(self.metrics, means, strict=True)},
-                }
-            )
-        return pd.DataFrame(rows).set_index("metric")
-
-    @cached_property
-    def choice_loss(self) -> pd.DataFrame:
-        """What choosing candidate and round on valid by another metric loses on test.
-
-        One row per ordered pair: `metric` judges; `candidate` is what it chooses itself, `chosen_by` another metric and
-        `other` what that one chooses. `loss` is the mean over queries of the one minus the other, negative where the
-        other choice does better, with a paired confidence interval from `lower` to `upper` at level 1 − alpha, for each
-        row by itself.
-        """
-        import pandas as pd
-
-        rows = []
-        for judge, chooser in itertools.permutations(self.metrics, 2):
-            own, other = (self._choice(self.metrics.index(metric)) for metric in (judge, chooser))
-            rows.append(
-                {
-                    "metric": judge,
-                    "chosen_by": chooser,
-                    "candidate": own,
-                    "other": other,
-                    **self._loss(self._stopped(own, judge, judge), self._stopped(other, chooser, judge)),
-                }
-            )
-        return pd.DataFrame(rows, columns=["metric", "chosen_by", "candidate", "other", "loss", "lower", "upper"])
-
-    @cached_property
-    def stopping_loss(self) -> pd.DataFrame:
-        """What stopping at another round than a metric's own best one loses on test, for each candidate.
-
-        `metric` judges and `stopped_by`, another metric or "balanced", chose the round on valid; `loss`, `lower` and
-        `upper` as in `choice_loss`.
-        """
-        import pandas as pd
-
-        rows = []
-        for name, judge in itertools.product(self.candidates, self.metrics):
-            own = self._stopped(name, judge, judge)
-            for chooser in (*self.metrics, BALANCED):
-                if chooser != judge and len(self.metrics) > 1:
-                    loss = self._loss(own, self._stopped(name, chooser, judge))
-                    rows.append({"candidate": name, "metric": judge, "stopped_by": chooser, **loss})
-        return pd.DataFrame(rows, columns=["candidate", "metric", "stopped_by", "loss", "lower", "upper"])
 
     def load_model(self, candidate: str, stop_by: MetricLike | int | None = None, *, fold: str | None = None) -> Any:
         """Return a trained model as a `lightgbm.Booster` or `xgboost.Booster`, cut at one round.
@@ -305,21 +175,20 @@ class ExperimentResult:
             known = ", ".join(f"{unit}" for unit in self.plan.units() if unit.candidate.name in self.candidates)
             raise KeyError(f"no model of candidate {name!r}, fold {fold!r}; there are: {known}")
         ((at, unit),) = wanted
-        measured = self.measured[unit.candidate.name]
         if stop_by is None:
             if len({model.rounds[at] for model in models}) > 1:
                 names = " and ".join(repr(model.name) for model in models)
                 raise ValueError(f"{name!r} was compared at two rounds, as {names}: name one of them, or give stop_by")
             return unit, models[0].rounds[at]
         if isinstance(stop_by, int | np.integer):
-            most = len(measured.folds[at].curves)
+            most = len(self.measured[unit.candidate.name].folds[at].curves)
             if check_whole("stop_by", stop_by, 1) > most:
                 raise ValueError(f"stop_by must be at most {most}, the rounds of {unit}: got {stop_by}")
             return unit, int(stop_by)
-        chooser = check_stop_by(stop_by, self.metrics)
+        chooser = check_stop_by(stop_by, self.plan.metrics)
         if chooser == EACH:
             raise ValueError("stop_by='each' names no round: give 'balanced', a metric, or a number of rounds")
-        return unit, rounds_by(measured, chooser, self.plan)[at]
+        return unit, self._rounds(unit.candidate.name, chooser)[at]
 
     @property
     def missing(self) -> list[str]:
@@ -330,59 +199,10 @@ class ExperimentResult:
 
     def summary(self) -> str:
         """Return the outcome in words, one finding a line."""
-        from .wording import summary
-
-        return summary(self)
+        head = [self.verdict.text] if len(self.metrics) > 1 else []
+        return "\n".join([*head, *summary(self, self.comparison), *self.missing])
 
     def __repr__(self) -> str:
-        from .._common.words import count
-
         failed = f", {len(self.failures)} failed" if self.failures else ""
         size = f"{count(len(self.candidates), 'candidate')}{failed}, {count(len(self._weights), 'query')}"
         return f"ExperimentResult({size}, metrics {', '.join(self.metrics)})"
-
-    def _choice(self, metric: int) -> str:
-        """Return the candidate with the largest value on valid; of equal ones the first by name."""
-        names = sorted(self.candidates, key=natural_key)
-        return max(names, key=lambda name: self.measured[name].best_on_valid(metric))
-
-    @cached_property
-    def _weights(self) -> Floats:
-        return self.measured[self.candidates[0]].weights
-
-    def _compared_values(self) -> tuple[dict[str, Floats], Bools]:
-        """Return by metric the values of the models, shape (queries, models), and of which queries these are.
-
-        A query that a metric skips is NaN under it. Those that every metric skips are left out.
-        """
-        tests = [self.measured[model.candidate].test_at(model.rounds) for model in self.artefacts]
-        counted: Bools = np.logical_not(np.isnan(tests[0]).all(axis=1))
-        values = {
-            metric: np.stack([test[counted, place] for test in tests], axis=1)
-            for place, metric in enumerate(self.metrics)
-        }
-        return values, counted
-
-    def _rankings(self, counted: Bools) -> Rankings | None:
-        if self._read_scores is None:
-            return None
-        return rankings_of(self.measured, self.artefacts, counted, self._read_scores)
-
-    def _stopped(self, name: str, stop_by: str, judge: str) -> Floats:
-        """Return the values on test under one metric of a candidate at the rounds that "balanced" or a metric chose."""
-        measured = self.measured[name]
-        return measured.test_at(rounds_by(measured, stop_by, self.plan))[:, self.metrics.index(judge)]
-
-    def _mean(self, values: Floats) -> float:
-        """Return the weighted mean over the queries that have a value."""
-        counted = ~np.isnan(values)
-        return float(np.average(values[counted], weights=self._weights[counted]))
-
-    def _loss(self, own: Floats, other: Floats) -> dict[str, float]:
-        loss = paired_loss(own - other, self._weights, self.plan.alpha)
-        return {"loss": loss.loss, "lower": loss.lower, "upper": loss.upper}
-
-
-def last_line(text: str) -> str:
-    """Return what a traceback or another reason comes down to."""
-    return text.strip().splitlines()[-1]

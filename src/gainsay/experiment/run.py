@@ -12,31 +12,32 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .._common.checks import check_whole
+from .._common.words import count
 from ..comparison.inputs import check_level, check_rope, check_seed
 from ..evaluation.evaluator import shared_weights
 from ..harness import DEFAULT_METRICS
 from ..metrics.judged import refuse_judged
 from ..metrics.names import MetricLike, parse_metrics
-from .artefacts import BALANCED, check_stop_by
 from .candidates import Candidate, check_most, check_names
-from .collecting import collect, result_of
-from .files import need_parquet
+from .collecting import check_unchanged, collect, result_of
+from .files import DamagedError, need_parquet
+from .finished import COLUMNS
 from .folds import divided, fingerprint
 from .foreseen import warn_of_waste
-from .plan import Plan, Unit
+from .own_metrics import check_lasting
+from .plan import MOST_DRAWS, Plan, Unit
 from .progress import progress_of
 from .result import ExperimentResult
-from .store import DamagedError, Store
+from .rounds import BALANCED, EACH, check_stop_by
+from .store import Store
 from .training import check_library, check_weights, counted_weight, library_of
-from .work import Outcome, perform_all
+from .work import Outcome, in_other_processes, perform_all
 
 if TYPE_CHECKING:
     from ..data import RankingData
+    from ..metrics.base import Metric
 
 __all__ = ["Experiment"]
-
-MOST_DRAWS = 10_000_000
-"""More would tell nothing, and not fit into memory once all trainings are done."""
 
 
 class Experiment:
@@ -53,7 +54,9 @@ class Experiment:
     train, valid, test : RankingData
         To train on, to choose rounds and candidates on, to compare on. Not with `folds`.
     metrics : str, Metric, or an iterable of them, optional
-        See `gainsay.parse_metrics`; by default those of `gainsay.compare`.
+        See `gainsay.parse_metrics`; by default those of `gainsay.compare`. One of your own must be defined at the top
+        level of a module where there is a directory or an executor of processes, so that these and a later run can
+        import it. A loss is minimised throughout: by early stopping, and where rounds and candidates are chosen.
     directory : path, optional
         Where everything is kept: models, curves, per-query values, and what failed. A run that was interrupted, however
         hard, goes on from there and ends with the same result. Without one nothing is kept but the result.
@@ -140,8 +143,7 @@ class Experiment:
         seed, draws = check_seed(seed, draws, level)
         check_most("draws", draws, MOST_DRAWS)
         chosen = parse_metrics(DEFAULT_METRICS if metrics is None else metrics)
-        refuse_judged(chosen)
-        names = tuple(map(str, chosen))
+        _check_metrics(chosen, directory is not None)
         resolved = [
             candidate.resolved(
                 num_boost_round=check_whole("num_boost_round", num_boost_round, 1),
@@ -159,13 +161,13 @@ class Experiment:
             candidates=tuple(resolved),
             folds=made,
             data={name: fingerprint(part) for name, part in self._parts.items()},
-            metrics=names,
-            primary=_primary(names, primary),
+            metrics=chosen,
+            primary=_primary(chosen, primary),
             alpha=level,
             rope=check_rope(rope),
             draws=draws,
             seed=seed,
-            stop_by=check_stop_by(stop_by, names),
+            stop_by=check_stop_by(stop_by, chosen),
         )
         self._check_data()
         warn_of_waste(resolved, made, self._parts)
@@ -210,7 +212,7 @@ class Experiment:
         FileNotFoundError
             Where there is no experiment.
         ValueError
-            Where it cannot be read.
+            Where it cannot be read, or a metric of your own is not defined, or has changed since.
         RuntimeError
             Where no candidate is finished.
         """
@@ -221,7 +223,9 @@ class Experiment:
             raise ValueError(f"{directory}: experiment.json cannot be read: {error}") from None
         if plan is None:
             raise FileNotFoundError(f"{directory} holds no experiment: it has no experiment.json")
-        return result_of(store, plan, collect(store, plan, plan.units()), store.directory)
+        found = collect(store, plan, plan.units())
+        check_unchanged(store, plan, found)
+        return result_of(store, plan, found, store.directory)
 
     def run(self, executor: Executor | None = None, progress: bool = True) -> ExperimentResult:
         """Train what is not finished yet, and return what all candidates together show.
@@ -238,19 +242,23 @@ class Experiment:
         Raises
         ------
         ValueError
-            Where the directory is that of another experiment; the message says what differs.
+            Where the directory is that of another experiment (the message says what differs), the executor's
+            processes could not import a metric of your own, or one has changed since the directory was written.
         RuntimeError
             Where another process runs in the directory, the executor lost a worker, or every candidate failed (the
             error's `failures` then holds their tracebacks).
         OSError
             Where results cannot be written (a full disk). As after any interruption, running again goes on from there.
         """
+        if in_other_processes(executor):
+            check_lasting(self.plan.metrics, "so no other process could evaluate it")
         with self._workplace() as store, store.locked():
             self._admit(store)
             store.tidy()
             libraries: set[str] = {candidate.library for candidate in self.plan.candidates}
             current = {name: library_of(name).version() for name in libraries}
             found = collect(store, self.plan, self.plan.units(), current)
+            check_unchanged(store, self.plan, found)
             pending = [unit for unit in self.plan.units() if unit.slug not in found]
             self._train(store, pending, executor, progress, len(found))
             found |= collect(store, self.plan, pending)
@@ -310,7 +318,7 @@ class Experiment:
         for name in dict.fromkeys(part for fold in self.plan.folds for part in (fold.valid, fold.test)):
             try:
                 counted_weight(self.plan.metrics, self._parts[name])
-                shared_weights(parse_metrics(self.plan.metrics), self._parts[name].judgments())
+                shared_weights(self.plan.metrics, self._parts[name].judgments())
             except ValueError as error:
                 raise ValueError(f"{name}: {error}") from None
         for fold in self.plan.folds:
@@ -322,20 +330,29 @@ class Experiment:
                 )
 
     def __repr__(self) -> str:
-        from .._common.words import count
-
         folds = f", {len(self.plan.folds)} folds" if len(self.plan.folds) > 1 else ""
         size = f"{count(len(self.plan.candidates), 'candidate')}{folds}"
-        return f"Experiment({size}, metrics {', '.join(self.plan.metrics)})"
+        return f"Experiment({size}, metrics {', '.join(self.plan.names)})"
 
 
-def _primary(metrics: Sequence[str], primary: Sequence[MetricLike] | None) -> tuple[str, str] | None:
+def _check_metrics(metrics: Sequence[Metric], kept: bool) -> None:
+    """Raise where metrics do not suit an experiment, whose results are `kept` or not."""
+    refuse_judged(metrics)
+    for metric in metrics:
+        if str(metric) in (*COLUMNS, BALANCED, EACH):
+            raise ValueError(f"an experiment calls something else {str(metric)!r}: give the metric another name")
+    if kept:
+        check_lasting(metrics, "so no later run could find it to go on in the directory")
+
+
+def _primary(metrics: Sequence[Metric], primary: Sequence[MetricLike] | None) -> tuple[str, str] | None:
     if primary is None:
         return None
-    names = [str(metric) for metric in parse_metrics(primary)]
-    if len(names) != 2:
-        raise ValueError(f"primary must name two metrics, got {len(names)}")
-    for name in names:
-        if name not in metrics:
-            raise ValueError(f"primary names {name!r}, which is not among the metrics: {', '.join(metrics)}")
-    return names[0], names[1]
+    pair = parse_metrics(primary)
+    if len(pair) != 2:
+        raise ValueError(f"primary must name two metrics, got {len(pair)}")
+    for metric in pair:
+        if metric not in metrics:
+            known = ", ".join(map(str, metrics))
+            raise ValueError(f"primary names {str(metric)!r}, which is not among the metrics: {known}")
+    return str(pair[0]), str(pair[1])

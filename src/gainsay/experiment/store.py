@@ -7,56 +7,40 @@ import secrets
 import shutil
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .artefacts import rounds_on
-from .checking import check_finished, check_judged
-from .files import locked, remove_partial, replace_file, sha256, to_parquet
+from ..data._text import one_line
+from .files import (
+    DamagedError,
+    checked,
+    locked,
+    read_frame,
+    refuse_other,
+    remove_partial,
+    replace_file,
+    sealed,
+    sha256,
+    to_parquet,
+    unsealed,
+)
+from .finished import COLUMNS, Finished, check_finished, check_scores, curves_frame, scores_frame, test_frame
+from .own_metrics import UndefinedMetricError
 from .plan import FORMAT, Plan, Unit, differences, shortened
-from .scores import check_scores, scores_frame
-from .sealed import DamagedError, checked, read_frame, refuse_other, sealed, unsealed
 from .shared import PartsOnDisk
 from .training import Trained, library_of
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from .._common.typing import Floats
     from ..data import RankingData
-from ..data._text import one_line
 
-__all__ = ["DamagedError", "Finished", "Store"]
+__all__ = ["Store", "versions"]
 
 CURVES, TEST, SCORES = "curves.parquet", "test.parquet", "scores.parquet"
 MANIFEST, EXPERIMENT, SHARED = "manifest.json", "experiment.json", ".shared"
 _FORMATS = {"lightgbm": "txt", "xgboost": "ubj"}
-
-
-@dataclass(frozen=True)
-class Finished:
-    """A finished unit as it lies in the directory.
-
-    Attributes
-    ----------
-    curves : DataFrame
-        One row per round: `round` and one column per metric, the means on valid.
-    test : DataFrame
-        For every round of `kept_rounds`, one row per query of test: `round`, `query` (its place), `query_id`, `weight`
-        and one column per metric.
-    manifest : dict
-        Identity, checksums, versions.
-    model : bytes
-        With all its rounds, in the library's own format.
-    """
-
-    curves: pd.DataFrame
-    test: pd.DataFrame
-    manifest: Mapping[str, Any]
-    model: bytes
 
 
 class Store:
@@ -107,7 +91,7 @@ class Store:
         DamagedError
             Where it cannot be read.
         ValueError
-            Where it is no plain file, or another version of gainsay wrote it.
+            Where it is no plain file, another version of gainsay wrote it, or a metric is not defined now.
         """
         try:
             content = self._file(EXPERIMENT).read_bytes()
@@ -120,6 +104,8 @@ class Store:
         self._check_format(document)
         try:
             return Plan.from_dict(document)
+        except UndefinedMetricError as error:
+            raise ValueError(f"{self.directory}: {one_line(error)}") from None
         except (LookupError, TypeError, ValueError, ArithmeticError, RecursionError) as error:
             raise DamagedError(one_line(error)) from error
 
@@ -146,8 +132,8 @@ class Store:
             remove_partial(folder)
         contents = {
             _all_rounds(unit): trained.model,
-            CURVES: to_parquet(_curves_frame(plan.metrics, trained)),
-            TEST: to_parquet(_test_frame(plan.metrics, trained)),
+            CURVES: to_parquet(curves_frame(plan.metrics, trained)),
+            TEST: to_parquet(test_frame(plan.metrics, trained)),
             SCORES: to_parquet(scores_frame(trained)),
         }
         for name, content in contents.items():
@@ -169,7 +155,7 @@ class Store:
         They are no part of what makes a unit finished: the whole model has them, whatever the plan takes.
         """
         folder, suffix = self.folder(unit), _FORMATS[unit.candidate.library]
-        rounds = rounds_on(curves, plan)
+        rounds = plan.compared_rounds(curves)
         files = {f"model{f'@{number}' if len(rounds) > 1 else ''}.{suffix}": number for number in rounds}
         remove_partial(folder)
         there = {path.name: path for path in self._models(unit)}
@@ -221,13 +207,12 @@ class Store:
             )
         # Only these four names are opened, whatever a manifest may say.
         model, curves, test, scores = (checked(folder / name, listed[name]) for name in names)
-        table = read_frame(TEST, test, ["round", "query", "query_id", "weight", *plan.metrics])
+        table = read_frame(TEST, test, [*COLUMNS, *plan.names])
         try:
-            check_scores(scores, table["round"].unique().tolist())
-            check_judged(scores, table["query"].nunique())
+            check_scores(scores, table)
         except Exception as error:  # pyarrow raises errors of many kinds
             raise DamagedError(f"{SCORES} cannot be read: {one_line(error)}") from error
-        finished = Finished(read_frame(CURVES, curves, ["round", *plan.metrics]), table, manifest, model)
+        finished = Finished(read_frame(CURVES, curves, ["round", *plan.names]), table, manifest, model)
         try:
             check_finished(finished, plan.metrics)
         except ValueError as error:
@@ -300,22 +285,3 @@ def versions(library: str) -> dict[str, str]:
     from .._common.version import __version__
 
     return {"gainsay": __version__, "numpy": np.__version__, library: library_of(library).version()}
-
-
-def _curves_frame(metrics: tuple[str, ...], trained: Trained) -> pd.DataFrame:
-    import pandas as pd
-
-    frame = pd.DataFrame(trained.curves, columns=list(metrics))
-    frame.insert(0, "round", np.arange(1, len(frame) + 1))
-    return frame
-
-
-def _test_frame(metrics: tuple[str, ...], trained: Trained) -> pd.DataFrame:
-    import pandas as pd
-
-    weights = np.ones(len(trained.query_ids)) if trained.weights is None else trained.weights
-    frames = []
-    for number, values in trained.test.items():
-        about = {"round": number, "query": np.arange(len(values)), "query_id": trained.query_ids, "weight": weights}
-        frames.append(pd.DataFrame({**about, **dict(zip(metrics, values.T, strict=True))}))
-    return pd.concat(frames, ignore_index=True)

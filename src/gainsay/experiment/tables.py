@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from .._common.arrays import nearest
 from .candidates import MOST_ROUNDS, MOST_SEED, MOST_THREADS
-from .run import MOST_DRAWS
+from .plan import MOST_DRAWS
 
 try:
     from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
@@ -11,23 +10,21 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from ..evaluation.evaluator import Evaluation, Evaluator, shared_weights
-from ..metrics.names import parse_metrics
 from .folds import Fold, Parts
+from .rounds import kept_rounds, rising
 
 if TYPE_CHECKING:
     from .._common.typing import Floats
     from ..data import RankingData
+    from ..metrics.base import Metric
     from .candidates import Candidate
 
 __all__ = [
     "Trained",
     "Watch",
-    "balanced_round",
-    "best_rounds",
     "check_library",
     "check_weights",
     "counted_weight",
-    "kept_rounds",
     "library_of",
     "train_candidate",
 ]
@@ -92,31 +89,31 @@ def check_library(candidate: Candidate) -> None:
 class Watch:
     """Keeps the values of every round, and says when no metric improves any more.
 
-    Training may stop only where *every* metric has gone `patience` rounds without a new maximum. So each metric sees at
-    least the rounds that it would have seen, had one stopped by it alone, and its best round is the same.
+    Training may stop only where *every* metric has gone `patience` rounds without a new best value. So each metric sees
+    at least the rounds that it would have seen, had one stopped by it alone, and its best round is the same.
 
     Parameters
     ----------
-    metrics : sequence of str
-        Names, in the order of the values.
+    metrics : sequence of Metric
+        In the order of the values.
     patience : int
         Rounds without improvement; 0: never stop.
     """
 
-    def __init__(self, metrics: Sequence[str], patience: int) -> None:
+    def __init__(self, metrics: Sequence[Metric], patience: int) -> None:
         self.metrics = tuple(metrics)
         self.patience = patience
         self.rounds: list[list[float]] = []
-        self._best = [-np.inf] * len(self.metrics)
+        self._best = np.full(len(self.metrics), -np.inf)
         self._last_improvement = 0
 
     def record(self, values: Sequence[float]) -> None:
         """Take the values of one round."""
         self.rounds.append(list(values))
-        for column, value in enumerate(values):
-            if value > self._best[column]:
-                self._best[column] = value
-                self._last_improvement = len(self.rounds)
+        risen = rising(np.array(values), self.metrics)
+        if (risen > self._best).any():
+            self._last_improvement = len(self.rounds)
+        self._best = np.fmax(self._best, risen)
 
     @property
     def exhausted(self) -> bool:
@@ -159,43 +156,7 @@ class Trained:
     scores: dict[int, Any]
 
 
-def best_rounds(curves: Floats) -> list[int]:
-    """Return for each column of (rounds, metrics) the first round, counted from 1, with the largest value.
-
-    Examples
-    --------
-    >>> best_rounds(np.array([[0.1, 0.5], [0.3, 0.4], [0.3, 0.2]]))
-    [2, 1]
-    """
-    return [int(place) + 1 for place in curves.argmax(axis=0)]
-
-
-def balanced_round(curves: Floats, columns: Sequence[int]) -> int:
-    """Return the first round, counted from 1, whose worst shortfall is smallest.
-
-    The shortfall of a metric at a round is how far its value there is behind the best one that it has at any round; the
-    worst is the largest over the metrics in `columns`.
-
-    Examples
-    --------
-    >>> curves = np.array([[0.50, 0.20], [0.49, 0.25], [0.40, 0.26]])
-    >>> best_rounds(curves), balanced_round(curves, [0, 1])
-    ([1, 3], 2)
-    """
-    among = curves[:, list(columns)]
-    return int((among.max(axis=0) - among).max(axis=1).argmin()) + 1
-
-
-def kept_rounds(curves: Floats) -> list[int]:
-    """Return, ascending, every round that may be asked for: the best one of each metric, the balanced one of each pair.
-
-    Which two metrics are primary, and how a candidate is stopped, can then be decided anew without training.
-    """
-    pairs = itertools.combinations(range(curves.shape[1]), 2)
-    return sorted({*best_rounds(curves), *(balanced_round(curves, pair) for pair in pairs)})
-
-
-def train_candidate(candidate: Candidate, fold: Fold, metrics: Sequence[str], parts: Parts) -> Trained:
+def train_candidate(candidate: Candidate, fold: Fold, metrics: Sequence[Metric], parts: Parts) -> Trained:
     """Train a candidate once and evaluate what can be chosen.
 
     The scores on test come from the model as it is stored, not from the one in memory.
@@ -207,9 +168,9 @@ def train_candidate(candidate: Candidate, fold: Fold, metrics: Sequence[str], pa
     model = library.train(candidate, train, valid, watch)
     curves = np.array(watch.rounds, dtype=np.float64)
     judgments = test.judgments()
-    evaluator = Evaluator(parse_metrics(metrics), judgments, threads)
+    evaluator = Evaluator(metrics, judgments, threads)
     predict = library.predictor(model, test, threads)
-    scores = {number: predict(number) for number in kept_rounds(curves)}
+    scores = {number: predict(number) for number in kept_rounds(rising(curves, metrics))}
     return Trained(
         model,
         curves,
@@ -237,7 +198,7 @@ def check_weights(name: str, data: RankingData) -> None:
         )
 
 
-def counted_weight(metrics: Sequence[str], data: RankingData) -> list[float]:
+def counted_weight(metrics: Sequence[Metric], data: RankingData) -> list[float]:
     """Return for each metric the total weight of the queries that have a value under it.
 
     Raises
@@ -246,11 +207,11 @@ def counted_weight(metrics: Sequence[str], data: RankingData) -> list[float]:
         For labels that do not suit a metric, or a metric under which no query has a value.
     """
     judgments = data.judgments()
-    evaluation = Evaluator(parse_metrics(metrics), judgments)(np.zeros(judgments.documents))
+    evaluation = Evaluator(metrics, judgments)(np.zeros(judgments.documents))
     weights = [_weight_under(evaluation, column) for column in range(len(metrics))]
-    for name, weight in zip(metrics, weights, strict=True):
+    for metric, weight in zip(metrics, weights, strict=True):
         if not weight > 0:
-            raise ValueError(f"no query has a value under {name}: all are skipped for want of relevant documents")
+            raise ValueError(f"no query has a value under {metric}: all are skipped for want of relevant documents")
     return weights
 
 

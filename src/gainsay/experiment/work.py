@@ -2,10 +2,23 @@
 
 from __future__ import annotations
 
+import multiprocessing
+import multiprocessing.connection
+import os
+import threading
 import time
 import traceback
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor, as_completed, wait
+from concurrent.futures import (
+    BrokenExecutor,
+    Executor,
+    Future,
+    ProcessPoolExecutor,
+    ThreadPoolExecutor,
+    as_completed,
+    wait,
+)
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,7 +32,7 @@ from .training import train_candidate
 if TYPE_CHECKING:
     from ..data import RankingData
 
-__all__ = ["CalledOffError", "Outcome", "Task", "perform", "perform_all"]
+__all__ = ["CalledOffError", "Outcome", "Task", "in_other_processes", "perform", "perform_all", "processes"]
 
 
 class CalledOffError(Exception):
@@ -78,6 +91,16 @@ def perform(task: Task) -> Outcome:
     return Outcome(unit, seconds, rounds=len(trained.curves))
 
 
+def in_other_processes(executor: Executor | None) -> bool:
+    """Return whether an executor trains elsewhere than in this process; raise `TypeError` where it is none."""
+    if executor is not None and not callable(getattr(executor, "submit", None)):
+        raise TypeError(
+            f"executor must be a concurrent.futures.Executor or None, got {type(executor).__name__}; "
+            "for Dask take client.get_executor()"
+        )
+    return executor is not None and not isinstance(executor, ThreadPoolExecutor)
+
+
 def perform_all(
     store: Store,
     plan: Plan,
@@ -93,16 +116,11 @@ def perform_all(
     """
     if not units:
         return
-    if executor is not None and not callable(getattr(executor, "submit", None)):
-        raise TypeError(
-            f"executor must be a concurrent.futures.Executor or None, got {type(executor).__name__}; "
-            "for Dask take client.get_executor()"
-        )
     if executor is None:
         for unit in units:
             report(perform(Task(store.directory, plan, unit, parts)))
         return
-    shared = None if isinstance(executor, ThreadPoolExecutor) else store.share_data(parts)
+    shared = store.share_data(parts) if in_other_processes(executor) else None
     try:
         tasks = [Task(store.directory, plan, unit, parts if shared is None else shared) for unit in units]
         _work_off(executor, tasks, report, (lambda: None) if shared is None else shared.close)
@@ -135,3 +153,28 @@ def _work_off(
         for future in wait(begun).done:
             if future.exception() is None:
                 report(future.result())
+
+
+def processes(jobs: int) -> AbstractContextManager[Executor | None]:
+    """Return an executor of so many processes, to be closed after use; None, which means this process, for one.
+
+    They are spawned: OpenMP, which both libraries use, does not survive a fork. They end when this process does,
+    however it ends.
+    """
+    if jobs == 1:
+        return nullcontext()
+    context = multiprocessing.get_context("spawn")
+    return ProcessPoolExecutor(jobs, mp_context=context, initializer=_end_with_parent)
+
+
+def _end_with_parent() -> None:
+    """End this process as soon as its parent has ended, which a killed one cannot ask for."""
+    parent = multiprocessing.parent_process()
+    if parent is None:
+        return
+
+    def watch() -> None:
+        multiprocessing.connection.wait([parent.sentinel])
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()

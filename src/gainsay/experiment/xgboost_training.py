@@ -14,7 +14,6 @@ import numpy as np
 from .. import xgboost as adapter
 from ..data._features import is_sparse
 from ..xgboost.cutting import first_rounds
-from .folds import query_weights
 
 # After the adapter, which says what to install where there is no XGBoost.
 import xgboost as xgb  # isort: skip
@@ -97,11 +96,11 @@ def train(candidate: Candidate, train: RankingData, valid: RankingData, watch: W
         _features(train),
         label=train.labels,
         qid=train.qid,
-        weight=query_weights(train),
+        weight=train.judgments().weights,
         nthread=params["nthread"],
         enable_categorical=True,
     )
-    weights = query_weights(valid)
+    weights = valid.judgments().weights
     judged = (_features(valid), valid.labels, valid.qid) + (() if weights is None else (weights,))
     log = adapter.EvaluateRanking({_VALID: judged}, watch.metrics, n_jobs=params["nthread"])
     booster = xgb.train(
@@ -133,7 +132,7 @@ class _Tell(TrainingCallback):
     def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
         """Evaluate, and return whether to stop."""
         self._log.after_iteration(model, epoch, evals_log)
-        self._watch.record([float(evals_log[_VALID][name][-1]) for name in self._watch.metrics])
+        self._watch.record([float(evals_log[_VALID][str(metric)][-1]) for metric in self._watch.metrics])
         return self._watch.exhausted
 
 

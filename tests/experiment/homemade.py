@@ -1,0 +1,28 @@
+"""Metrics of a user's, in a module that other processes can import."""
+
+from __future__ import annotations
+
+import gainsay as gs
+
+
+class Missed(gs.NDCG):
+    """1 - NDCG: a loss."""
+
+    names = {"missed": {}, "missed_linear": {"gain": "linear"}, "missed_exp": {"gain": "exponential"}}
+    higher_is_better = False
+
+    def score(self, rows, facts, cutoffs):
+        return 1 - super().score(rows, facts, cutoffs)
+
+
+def gap(labels, scores):
+    """By how much the first document falls short of the best one."""
+    return float(labels.max() - labels[scores.argmax()])
+
+
+def squared(labels):
+    return labels**2
+
+
+GAP = gs.metric("first_gap", gap, higher_is_better=False)
+SQUARED = gs.NDCG(gain=squared, name="ndcg_squared", k=5)
