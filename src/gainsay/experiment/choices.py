@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .._common.cached import cached_property
-from ..comparison.inputs import natural_key
+from .._common.names import natural_key
 from ..judgments import scaled_weights
 from .rounds import BALANCED, EACH, Artefact
 
