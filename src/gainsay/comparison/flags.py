@@ -80,7 +80,7 @@ def find_flags(panel: Panel, estimated: Estimate, tied: dict[str, tuple[str, ...
     estimated : Estimate
         Made from `panel`.
     tied : dict of metric name to tuple of str
-        The models with the largest mean under each metric.
+        The models with the best mean under each metric.
     alpha : float
         Level, for what cannot be seen in the sample.
 
@@ -99,7 +99,8 @@ def find_flags(panel: Panel, estimated: Estimate, tied: dict[str, tuple[str, ...
         flags.append(Flag("uneven weights", uneven))
     for metric, names in tied.items():
         if len(names) > 1:
-            tie = f"{listed(names)} share the highest mean {metric}; {names[0]} stands for them, by name."
+            best = "lowest" if metric in panel.lower_is_better else "highest"
+            tie = f"{listed(names)} share the {best} mean {metric}; {names[0]} stands for them, by name."
             flags.append(Flag("tied winners", tie, names))
     flags.extend(_pair_flags(panel, estimated, alpha))
     return tuple(flags)

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 from .._common.words import amount, listed
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from .decide import Outcome
 
-__all__ = ["SAMPLE", "paragraph"]
+__all__ = ["SAMPLE", "cost", "direction", "paragraph"]
 
 SAMPLE = (
     "The queries are the random sample and the models are fixed: "
@@ -44,7 +46,16 @@ def paragraph(verdict: Outcome) -> str:
     first = verdict.in_question
     models = [*first, *(model for model in verdict.models if model not in first)]
     judged = [] if verdict.holes is None else verdict.holes.text(models)
-    return " ".join([*opening, *judged, *_reservations(verdict), SAMPLE])
+    return " ".join([*opening, *direction(verdict.lower_is_better), *judged, *_reservations(verdict), SAMPLE])
+
+
+def direction(losses: Sequence[str]) -> list[str]:
+    """Say of which metrics a lower value is better; nothing where there are none.
+
+    >>> direction(["shortfall"])
+    ['A lower value of shortfall is better.']
+    """
+    return [f"A lower value of {listed(list(losses), most=len(losses))} is better."] if losses else []
 
 
 def _genuine(verdict: Outcome) -> list[str]:
@@ -54,7 +65,8 @@ def _genuine(verdict: Outcome) -> list[str]:
         f"({_p(verdict.p_value)}, {_size(verdict)}).",
         _prefers(verdict),
         _cost_of_winners(verdict),
-        f"Whatever is chosen, one of the two metrics loses at least {amount(verdict.price_lower)} "
+        f"Whatever is chosen, one of the two metrics "
+        f"{'is worse than its best by' if verdict.lower_is_better else 'loses'} at least {amount(verdict.price_lower)} "
         f"(estimate {amount(verdict.price)}; {_confidence(verdict)}).",
         _safe(verdict),
     ]
@@ -152,10 +164,16 @@ def _ahead(verdict: Outcome, metric: str) -> str:
 def _cost_of_winners(verdict: Outcome) -> str:
     first, second = verdict.metrics
     parts = [
-        f"choosing {verdict.winners[chosen]} costs {amount(verdict.winner_regrets[chosen])} of {lost}"
+        f"choosing {verdict.winners[chosen]} {cost(verdict, 'costs', verdict.winner_regrets[chosen], lost)}"
         for chosen, lost in ((first, second), (second, first))
     ]
     return f"In this sample {parts[0]}, and {parts[1]}."
+
+
+def cost(verdict: Outcome, verb: str, regret: float, metric: str) -> str:
+    """Return what a choice costs under a metric, after a verb for those of which a higher value is better."""
+    size = amount(regret)
+    return f"adds {size} to {metric}" if metric in verdict.lower_is_better else f"{verb} {size} of {metric}"
 
 
 def _safe(verdict: Outcome) -> str:

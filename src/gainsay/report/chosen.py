@@ -45,9 +45,10 @@ def chosen_pair(comparison: Findings) -> ChosenPair | None:
         sizes = np.abs(conflicts[columns].to_numpy(float)).min(axis=1)
         row = conflicts.iloc[int(np.lexsort((-sizes, conflicts["p_holm"].to_numpy(float)))[0])]
         pair = (str(row["model_x"]), str(row["model_y"]))
-        if row[columns[0]] < 0:
+        if (row[columns[0]] < 0) != (metrics[0] in verdict.lower_is_better):
             pair = pair[::-1]
         return ChosenPair(*pair, "both metrics have the same winner; of the pairs in opposite order the clearest")
     means = verdict.means[metrics[0]]
-    runner_up = min((name for name in verdict.models if name != one), key=lambda name: -means[name])
+    turned = 1 if metrics[0] in verdict.lower_is_better else -1
+    runner_up = min((name for name in verdict.models if name != one), key=lambda name: turned * means[name])
     return ChosenPair(one, runner_up, "no pair is in opposite order; the winner and the runner-up")

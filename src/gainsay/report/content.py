@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from .._common.shown import isolated, printable
 from .._common.version import __version__
 from .._common.words import amount, count
-from ..metrics.dcg import DCG
-from ..metrics.names import parse_metrics
+from ..comparison.attribution import splittable
 from ..report import tables, words
 from .chosen import ChosenPair, chosen_pair
 from .rounds import best_rounds, candidate_of, most_torn
@@ -78,7 +77,6 @@ class Content:
     contradiction_count: int
     contradiction_table: pd.DataFrame | None = field(repr=False)
     no_queries: str
-    same_rounds: str
     grades: int
     rounds: Table | None
     when: str
@@ -97,8 +95,10 @@ def gather(comparison: Findings, queries: int) -> Content:
     levels = [] if comparison.rankings is None else comparison.rankings.judgments.levels.tolist()
     some = both and len(comparison.models) > 1
     conflicts = comparison.conflicts if some else None
-    best = None if comparison.curves is None or not both else best_rounds(comparison.curves, comparison.verdict.metrics)
-    best = None if best is None or best.empty else best
+    best = None
+    if comparison.curves is not None and both:
+        best = best_rounds(comparison.curves, comparison.verdict.metrics, comparison.lower_is_better)
+        best = None if best.empty else best
     return Content(
         title=words.question(comparison),
         answer=printable(words.answer(comparison)),
@@ -121,7 +121,6 @@ def gather(comparison: Findings, queries: int) -> Content:
         contradiction_count=0 if table is None else len(table),
         contradiction_table=table,
         no_queries=no_queries,
-        same_rounds=_same_rounds(comparison),
         grades=len(levels),
         rounds=None if best is None else tables.best_rounds(best, comparison),
         when="" if best is None else words.when(best),
@@ -147,7 +146,7 @@ def _paragraph(comparison: Findings) -> str:
             f"{printable(comparison.metrics[0])} is the only metric here, so there is none for it to disagree with. "
             f"{count(len(comparison.models), 'model')} on {count(comparison.query_count, 'query')}."
         )
-    return isolated(comparison.verdict.text, comparison.models)
+    return isolated(comparison.verdict.text, comparison.short_names)
 
 
 def _attribution(comparison: Findings, pair: ChosenPair | None) -> tuple[Attribution | None, str]:
@@ -155,8 +154,7 @@ def _attribution(comparison: Findings, pair: ChosenPair | None) -> tuple[Attribu
         return None, "There are no two models or no two metrics to explain."
     if comparison.rankings is None:
         return None, "Made from values alone: without the scores of the models nothing can be said about ranks."
-    parsed = {name: parse_metrics(name)[0] for name in comparison.metrics}
-    split = [name for name, metric in parsed.items() if isinstance(metric, DCG)]
+    split = [name for name, metric in comparison.definitions.items() if splittable([metric])]
     wanted = [name for name in comparison.verdict.metrics if name in split] or split[:2]
     if not wanted:
         return None, "No compared metric is a sum over documents (NDCG, DCG), so there is no exact split."
@@ -164,22 +162,11 @@ def _attribution(comparison: Findings, pair: ChosenPair | None) -> tuple[Attribu
 
 
 def _why(comparison: Findings, attribution: Attribution, reason: str) -> list[str]:
-    return words.why_sentences(attribution, comparison.short_names, reason, _pivot(comparison))
-
-
-def _pivot(comparison: Findings) -> str | None:
-    """Return the metric whose boosting rounds `Attribution.parts` is about; None where all metrics have the same."""
-    if comparison.rankings is None or comparison.rankings.by_metric is None:
-        return None
-    names = [*(comparison.primary or ()), *comparison.metrics]
-    return next((name for name in names if isinstance(parse_metrics(name)[0], DCG)), None)
-
-
-def _same_rounds(comparison: Findings) -> str:
-    """Say of which boosting rounds the contradictory queries are, where metrics have different ones."""
-    if comparison.primary is None or comparison.rankings is None or comparison.rankings.by_metric is None:
-        return ""
-    return f"Both models are at the boosting rounds that {comparison.primary[0]} chose."
+    text = words.why_sentences(attribution, comparison.short_names, reason)
+    left = [metric for metric in comparison.verdict.metrics if metric not in attribution.metrics]
+    if left:
+        text.append(f"There is no split of {left[0]}, which is not a sum over documents.")
+    return text
 
 
 def _why_tables(attribution: Attribution) -> list[Table]:
@@ -215,10 +202,11 @@ def _strips(table: pd.DataFrame, comparison: Findings, levels: list[float]) -> l
             cells = [(f"{grade:g}", place[float(grade)]) for grade in labels[:MOST_CELLS]]
             full = "" if short[model] == printable(model) else printable(model)
             strips.append(Strip(short[model], cells, max(0, len(labels) - MOST_CELLS), full))
-        preferences = []
-        for metric in metrics:
-            value: Any = row[f"difference {metric}"]
-            preferences.append(f"{metric} prefers {short[models[value < 0]]} by {amount(abs(value))}")
+        preferred = models if row["pull"] > 0 else models[::-1]
+        preferences = [
+            f"{metric} prefers {short[model]} by {amount(abs(row[f'difference {metric}']))}"
+            for metric, model in zip(metrics, preferred, strict=True)
+        ]
         about = f"{count(row['documents'], 'document')}, {row['top grades']:,} of the top grade"
         if comparison.weights is not None:
             about += f", weight {row['weight']:g}"

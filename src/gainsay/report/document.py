@@ -5,7 +5,7 @@ are not finite (bounds from a single query) are null.
 
 - ``gainsay``: version that wrote it; ``schema``: 1, raised when a key changes its meaning or goes.
 - ``models``, ``metrics``: lists of names. ``primary``: the two metrics between which disagreement is looked for, or
-  null where there is one metric.
+  null where there is one metric. ``lower_is_better``: those that are losses.
 - ``missing``: list of sentences, one for each model that should be compared and is not.
 - ``holes``: object of ``shares`` (by metric judged@k and model), ``retrieved`` and ``unjudged`` (by model), and
   ``handling``, or null where nothing is known of unjudged documents. ``notes``: list of sentences about queries that
@@ -21,8 +21,6 @@ are not finite (bounds from a single query) are null.
 - ``why``: object of ``pair`` (first, second), ``reason``, and ``attribution`` (see `Attribution.to_dict`, or null).
 - ``contradictions``: object of ``count`` and ``queries``, the strongest of them: a list of objects, see
   `contradictory_queries`.
-  In an experiment each metric chose boosting rounds itself: ``why`` splits each difference at the rounds of its metric,
-  while ``parts`` in it and ``contradictions`` have both models at the rounds of one metric, the first of its kind.
 - ``curves``: list of objects ``candidate``, ``fold``, ``round``, ``metric``, ``value``; ``best_rounds``: list of
   objects, see `gainsay.report.rounds.best_rounds`.
 """
@@ -86,6 +84,7 @@ def document(comparison: Findings, queries: int = 50) -> dict[str, Any]:
         "models": list(comparison.models),
         "metrics": list(comparison.metrics),
         "primary": None if comparison.primary is None else list(comparison.primary),
+        "lower_is_better": list(comparison.lower_is_better),
         "missing": list(comparison.missing),
         "holes": None if comparison.holes is None else comparison.holes.to_dict(),
         "notes": list(comparison.notes),
@@ -110,7 +109,7 @@ def document(comparison: Findings, queries: int = 50) -> dict[str, Any]:
         "curves": None if curves is None else curves.to_dict("records"),
         "best_rounds": None
         if curves is None or not both
-        else best_rounds(curves, comparison.verdict.metrics).to_dict("records"),
+        else best_rounds(curves, comparison.verdict.metrics, comparison.lower_is_better).to_dict("records"),
     }
     return {name: plain(value) for name, value in content.items()}
 

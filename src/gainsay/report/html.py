@@ -19,11 +19,8 @@ except ImportError as error:  # pragma: no cover - needs an environment without 
 from .._common.outputs import check_output
 from .._common.shown import printable
 from .content import Content, gather
-from .plots.conflict import plot_conflict
-from .plots.curves import plot_curves
-from .plots.heatmaps import plot_attribution, plot_pairs
-from .plots.ranks import plot_ranks
-from .plots.regret import plot_regret
+from .plots.accessor import Plots
+from .plots.heatmaps import plot_attribution
 from .plots.style import grade_colours
 from .svg import Picture, Pictures, theme_rules
 
@@ -116,11 +113,12 @@ def _ours(text: str) -> Markup:
 def _pictures(pictures: Pictures, comparison: Findings, content: Content) -> dict[str, Picture]:
     if content.pairs is None:
         return {}
-    drawn = {"regret": pictures.draw(lambda: plot_regret(comparison))}
+    plots = Plots(comparison)
+    drawn = {"regret": pictures.draw(plots.regret)}
     if len(comparison.models) <= MOST_MODELS_IN_PICTURES:
-        drawn["ranks"] = pictures.draw(lambda: plot_ranks(comparison))
-        drawn["pairs"] = pictures.draw(lambda: plot_pairs(comparison))
-    drawn["conflict"] = pictures.draw(lambda: plot_conflict(comparison))
+        drawn["ranks"] = pictures.draw(plots.ranks)
+        drawn["pairs"] = pictures.draw(plots.pairs)
+    drawn["conflict"] = pictures.draw(plots.conflict)
     attribution = content.attribution
     if attribution is not None:
         drawn["why"] = pictures.draw(lambda: plot_attribution(attribution, names=comparison.short_names))
@@ -128,10 +126,7 @@ def _pictures(pictures: Pictures, comparison: Findings, content: Content) -> dic
 
 
 def _curve(pictures: Pictures, comparison: Findings, candidate: str) -> Picture:
-    curves = comparison.curves
-    assert curves is not None
-    names, metrics = comparison.short_names, comparison.verdict.metrics
-    return pictures.draw(lambda: plot_curves(curves, metrics, candidate=candidate, names=names))
+    return pictures.draw(lambda: Plots(comparison).curves(candidate))
 
 
 def _style(pictures: Pictures, content: Content) -> str:

@@ -20,6 +20,6 @@ def comparison_html(comparison: Findings) -> str:
     said = [f"{note}." for note in comparison.notes]
     if comparison.holes is not None and not text:
         said += comparison.holes.text(comparison.models)
-    notes = "".join(f"\n<p>{escape(isolated(note, comparison.models))}</p>" for note in said)
+    notes = "".join(f"\n<p>{escape(isolated(note, comparison.short_names))}</p>" for note in said)
     table = board.to_html(float_format="{:.4f}".format) + notes
     return table + (f"\n{comparison.verdict._repr_html_()}" if text else "")

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..._common.words import count
-from ...comparison.pairs import common_column
+from ...comparison.pairs import advantages, common_column
 from ..numbers import MINUS, difference, p_value
 from .labels import label_points
 from .style import finish, start, theme_named
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import pandas as pd
     from matplotlib.axes import Axes
 
@@ -29,7 +31,8 @@ MOST_NAMED = 3
 def plot_conflict(comparison: Findings, ax: Axes | None = None, theme: str = "light") -> Axes:
     """Draw one point per pair of models: its difference under the first metric against that under the second.
 
-    In the shaded quadrants the metrics prefer different models. Diamonds are such conflicts, filled where significant
+    Differences of a loss are turned round, so that above 0 the first model is better. In the shaded quadrants the
+    metrics prefer different models. Diamonds are such conflicts, filled where significant
     after Holm's correction over all pairs; circles are pairs on which the metrics agree. With 45 pairs or fewer, lines
     show the simultaneous confidence intervals of both differences.
 
@@ -55,11 +58,12 @@ def plot_conflict(comparison: Findings, ax: Axes | None = None, theme: str = "li
     first, second = comparison.verdict.metrics
     pairs = comparison.pairs
     columns = [common_column(pairs, f"difference {metric}") for metric in (first, second)]
-    x, y = (pairs[column].to_numpy(float) for column in columns)
+    losses = comparison.lower_is_better
+    x, y = (advantages(pairs, metric, losses).to_numpy(float) for metric in (first, second))
     conflict = pairs["conflict"].to_numpy(bool)
     proven = conflict & (pairs["p_holm"].to_numpy(float) <= comparison.alpha)
     reach = [1.12 * max(float(np.abs(values).max(initial=0.0)), 1e-6) for values in (x, y)]
-    intervals = _intervals(pairs, (first, second)) if len(pairs) <= MOST_INTERVALS else []
+    intervals = _intervals(pairs, (first, second), losses) if len(pairs) <= MOST_INTERVALS else []
     if intervals:
         reach = [max(known, 1.08 * float(np.abs(ends).max())) for known, ends in zip(reach, intervals, strict=True)]
     ax.set_xlim(-reach[0], reach[0])
@@ -123,15 +127,22 @@ def plot_conflict(comparison: Findings, ax: Axes | None = None, theme: str = "li
         colours,
         _finding(rows, conflict, proven, short),
         _in_words(rows, (first, second), columns, order, names, proven),
-        x=f"difference under {first}, first model − second",
-        y=f"difference under {second}",
+        x=f"difference under {first}, {'second model − first' if first in losses else 'first model − second'}",
+        y=f"difference under {second}{_turned(first, second, losses)}",
     )
 
 
-def _intervals(pairs: pd.DataFrame, metrics: tuple[str, str]) -> list[Any]:
-    """Return lower and upper ends under both metrics; nothing where one of them is infinite."""
+def _turned(first: str, second: str, losses: Sequence[str]) -> str:
+    """Return how to read the differences of the second metric where they are not to be read as the first's are."""
+    if (first in losses) == (second in losses):
+        return ""
+    return f", {'second model − first' if second in losses else 'first model − second'}"
+
+
+def _intervals(pairs: pd.DataFrame, metrics: tuple[str, str], losses: Sequence[str]) -> list[Any]:
+    """Return both ends of the intervals under both metrics; nothing where one of them is infinite."""
     ends = [
-        np.array([pairs[common_column(pairs, f"{end} {metric}")] for end in ("lower", "upper")], dtype=float)
+        np.array([advantages(pairs, metric, losses, of=end) for end in ("lower", "upper")], dtype=float)
         for metric in metrics
     ]
     return ends if len(pairs) and all(np.isfinite(end).all() for end in ends) else []

@@ -10,7 +10,7 @@ from ..rounds import best_rounds, curve_of, most_torn
 from .style import finish, start, theme_named
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Container, Mapping
 
     import pandas as pd
     from matplotlib.axes import Axes
@@ -26,6 +26,7 @@ def plot_curves(
     *,
     candidate: str | None = None,
     names: Mapping[str, str] | None = None,
+    lower_is_better: Container[str] = (),
 ) -> Axes:
     """Draw one candidate's curves under both metrics, each as its distance from its own best, with both best rounds.
 
@@ -46,6 +47,8 @@ def plot_curves(
         By default the one that loses most by the other metric's best round.
     names : mapping of candidate to str, optional
         What to call the candidates, such as `Comparison.short_names`.
+    lower_is_better : names of metrics, optional
+        Those of which a lower value is better: their curves are drawn turned, below 0 is worse.
 
     Returns
     -------
@@ -57,7 +60,7 @@ def plot_curves(
         If there are no curves of this candidate under both metrics.
     """
     colours = theme_named(theme)
-    best = best_rounds(curves, metrics)
+    best = best_rounds(curves, metrics, lower_is_better)
     if best.empty:
         raise ValueError(f"there are no curves under both {metrics[0]} and {metrics[1]}")
     candidate = most_torn(best, metrics) if candidate is None else candidate
@@ -75,7 +78,7 @@ def plot_curves(
             (*metrics[::-1], colours.second, (0, (5, 2)), "s"),
         ):
             line = curve_of(part, metric)
-            behind = line - row[f"best {metric}"]
+            behind = row[f"best {metric}"] - line if metric in lower_is_better else line - row[f"best {metric}"]
             ax.plot(
                 behind.index,
                 behind,
@@ -98,15 +101,17 @@ def plot_curves(
     ax.legend(
         loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=3, frameon=False, fontsize=9, labelcolor=colours.ink
     )
-    short = {**short_names(map(str, curves["candidate"].unique())), **(names or {})}[candidate]
+    known = names or {}
+    short = known[candidate] if candidate in known else short_names(map(str, curves["candidate"].unique()))[candidate]
+    turned = any(metric in lower_is_better for metric in metrics)
     return finish(
         ax,
         colours,
         f"{short}: {_finding(rows, metrics)}",
         f"Curves of {short} over rounds, as distance from the best. "
-        + " ".join(_fold_in_words(row, metrics) for row in rows),
+        + " ".join(_fold_in_words(row, metrics, lower_is_better) for row in rows),
         x="round",
-        y="metric − its own best",
+        y="how far from its own best" if turned else "metric − its own best",
     )
 
 
@@ -124,11 +129,11 @@ def _finding(rows: list[dict[Any, Any]], metrics: tuple[str, str]) -> str:
     )
 
 
-def _fold_in_words(row: dict[Any, Any], metrics: tuple[str, str]) -> str:
+def _fold_in_words(row: dict[Any, Any], metrics: tuple[str, str], lower_is_better: Container[str]) -> str:
     where = f"Fold {row['fold']}: " if row["fold"] != "" else ""
     parts = [
         f"{metric} is best at round {int(row[f'round {metric}'])} ({mean(row[f'best {metric}'])}) and at the other's "
-        f"best round {difference(-row[f'loss {metric}'])} from that"
+        f"best round {difference(row[f'loss {metric}'] * (1 if metric in lower_is_better else -1))} from that"
         for metric in metrics
     ]
     rounds = " and ".join(map(str, row.get("compared", [])))

@@ -102,7 +102,7 @@ def rank_lines(comparison: Findings) -> list[Line]:
     """Return what the bump chart draws, the best under the first metric first."""
     metrics = comparison.verdict.metrics
     pairs = comparison.pairs
-    one, other = (common_ranks(pairs, comparison.models, metric) for metric in metrics)
+    one, other = (common_ranks(pairs, comparison.models, metric, comparison.lower_is_better) for metric in metrics)
     ranks = {name: (one[name], other[name]) for name in comparison.verdict.models}
     places = [
         {name: place for place, name in enumerate(sorted(ranks, key=lambda name: _order(ranks[name], side)), 1)}

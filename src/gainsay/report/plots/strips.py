@@ -78,11 +78,12 @@ def plot_queries(
             ax.text(-0.2, top + line + 0.5, short[model], ha="right", va="center", fontsize=9, color=colours.ink)
         words = f"query {plain(row['query'])[:32]}"
         ax.text(0, top - 0.12, words, fontsize=8.5, weight="bold", va="bottom", color=colours.ink, parse_math=False)
-        for line, metric in enumerate(metrics):
+        preferred = (one, other) if row["pull"] > 0 else (other, one)
+        for line, (metric, model) in enumerate(zip(metrics, preferred, strict=True)):
             ax.text(
                 longest + 0.25,
                 top + line + 0.5,
-                _preference(metric, row[f"difference {metric}"], short[one], short[other]),
+                f"{metric} prefers {short[model]} by {amount(abs(row[f'difference {metric}']))}",
                 va="center",
                 fontsize=8.5,
                 color=colours.ink,
@@ -110,10 +111,6 @@ def plot_queries(
         alt.append(f"Query {plain(row['query'])}: {strips}; {signs}.")
     note = "rank (cells hold the grade of the document)" if rows else ""
     return finish(ax, colours, title, " ".join(alt), x=note, wide=0.62)
-
-
-def _preference(metric: str, value: float, first: str, second: str) -> str:
-    return f"{metric} prefers {first if value > 0 else second} by {amount(abs(value))}"
 
 
 def draw_strip(ax: Axes, labels: Any, top: float, shades: dict[Any, tuple[str, str]], colours: Theme) -> None:
