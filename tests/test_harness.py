@@ -122,7 +122,7 @@ def test_a_name_of_thousands_of_digits(data, scores):
         ({"rope": -1}, "rope must be a finite difference"),
         ({"alpha": 3}, "alpha must lie between 0 and 0.5"),
         ({"draws": 1}, "draws must be at least"),
-        ({"seed": -3}, "seed must be 0 or more"),
+        ({"seed": -3}, "seed must be a whole number of at least 0"),
     ],
 )
 @pytest.mark.parametrize("metrics", [METRICS, "mrr"])

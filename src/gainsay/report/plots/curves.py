@@ -101,8 +101,8 @@ def plot_curves(
     ax.legend(
         loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=3, frameon=False, fontsize=9, labelcolor=colours.ink
     )
-    known = names or {}
-    short = known[candidate] if candidate in known else short_names(map(str, curves["candidate"].unique()))[candidate]
+    given = (names or {}).get(candidate)
+    short = short_names(map(str, curves["candidate"].unique()))[candidate] if given is None else given
     turned = any(metric in lower_is_better for metric in metrics)
     return finish(
         ax,
