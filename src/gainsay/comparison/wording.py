@@ -54,8 +54,12 @@ def direction(losses: Sequence[str]) -> list[str]:
 
     >>> direction(["shortfall"])
     ['A lower value of shortfall is better.']
+    >>> direction(["shortfall", "lost@10"])
+    ['Lower values of shortfall and lost@10 are better.']
     """
-    return [f"A lower value of {listed(list(losses), most=len(losses))} is better."] if losses else []
+    if len(losses) < 2:
+        return [f"A lower value of {metric} is better." for metric in losses]
+    return [f"Lower values of {listed(losses, most=len(losses))} are better."]
 
 
 def _genuine(verdict: Outcome) -> list[str]:
