@@ -82,9 +82,9 @@ def idle(monkeypatch):
         raise AssertionError("the work was begun")
 
     comparison = Comparison({"x": np.zeros((40, 2)), "y": np.zeros((40, 2))}, ["a", "b"])
-    monkeypatch.setattr("gainsay.harness.leaderboard_table", work)
-    monkeypatch.setattr("gainsay.harness.pairs_table", work)
-    monkeypatch.setattr("gainsay.harness.Verdict.from_values", work)
+    monkeypatch.setattr("gainsay.comparison.findings.leaderboard_of", work)
+    monkeypatch.setattr("gainsay.comparison.findings.pairs_of", work)
+    monkeypatch.setattr("gainsay.comparison.findings.Verdict.of", work)
     return comparison
 
 

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 from .._common.shown import isolated, printable
 from .._common.version import __version__
 from .._common.words import amount, count
-from ..comparison.attribution import splittable
 from ..report import tables, words
-from .chosen import ChosenPair, chosen_pair
-from .rounds import best_rounds, candidate_of, most_torn
+from .chosen import Explained, explain
+from .rounds import candidate_of, most_torn
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from ..comparison.findings import Findings
     from .tables import Table
 
-__all__ = ["Content", "Contradiction", "gather", "why_pair"]
+__all__ = ["Content", "Contradiction", "gather"]
 
 MOST_CONFLICTS = 20
 """So many conflicts stand above the table of all pairs."""
@@ -67,8 +66,6 @@ class Content:
     leaderboard: Table
     conflicts: Table | None
     pairs: Table | None
-    conflict_count: int
-    pair: ChosenPair | None
     attribution: Attribution | None = field(repr=False)
     why: list[str]
     why_tables: list[Table]
@@ -89,16 +86,12 @@ class Content:
 def gather(comparison: Findings, queries: int) -> Content:
     """Gather what a report shows, with at most so many contradictory queries."""
     both = comparison.primary is not None
-    pair = chosen_pair(comparison) if both else None
-    attribution, no_why = _attribution(comparison, pair)
-    table, no_queries = _contradictions(comparison, pair)
+    explained = explain(comparison)
+    attribution, table, best = explained.attribution, explained.queries, explained.rounds
     levels = [] if comparison.rankings is None else comparison.rankings.judgments.levels.tolist()
     some = both and len(comparison.models) > 1
     conflicts = comparison.conflicts if some else None
-    best = None
-    if comparison.curves is not None and both:
-        best = best_rounds(comparison.curves, comparison.verdict.metrics, comparison.lower_is_better)
-        best = None if best.empty else best
+    best = None if best is None or best.empty else best
     return Content(
         title=words.question(comparison),
         answer=printable(words.answer(comparison)),
@@ -111,16 +104,14 @@ def gather(comparison: Findings, queries: int) -> Content:
         leaderboard=tables.leaderboard(comparison),
         conflicts=None if conflicts is None or conflicts.empty else _strongest(comparison, conflicts),
         pairs=tables.pairs(comparison, comparison.pairs, _all_pairs(len(comparison.pairs))) if some else None,
-        conflict_count=0 if conflicts is None else len(conflicts),
-        pair=pair,
         attribution=attribution,
-        why=[] if attribution is None or pair is None else _why(comparison, attribution, pair.reason),
+        why=_why(comparison, explained),
         why_tables=[] if attribution is None else _why_tables(attribution),
-        no_why=no_why,
+        no_why=explained.no_attribution,
         contradictions=[] if table is None else _strips(table.head(queries), comparison, levels),
         contradiction_count=0 if table is None else len(table),
         contradiction_table=table,
-        no_queries=no_queries,
+        no_queries=explained.no_queries,
         grades=len(levels),
         rounds=None if best is None else tables.best_rounds(best, comparison),
         when="" if best is None else words.when(best),
@@ -134,12 +125,6 @@ def _all_pairs(number: int) -> str:
     return "The only pair of models" if number == 1 else f"All {count(number, 'pair')} of models"
 
 
-def why_pair(comparison: Findings) -> tuple[ChosenPair | None, Attribution | None]:
-    """Return the pair that is explained, and its attribution where there can be one."""
-    pair = chosen_pair(comparison) if comparison.primary is not None else None
-    return pair, _attribution(comparison, pair)[0]
-
-
 def _paragraph(comparison: Findings) -> str:
     if comparison.primary is None:
         return (
@@ -149,20 +134,11 @@ def _paragraph(comparison: Findings) -> str:
     return isolated(comparison.verdict.text, comparison.short_names)
 
 
-def _attribution(comparison: Findings, pair: ChosenPair | None) -> tuple[Attribution | None, str]:
-    if pair is None:
-        return None, "There are no two models or no two metrics to explain."
-    if comparison.rankings is None:
-        return None, "Made from values alone: without the scores of the models nothing can be said about ranks."
-    split = [name for name, metric in comparison.definitions.items() if splittable([metric])]
-    wanted = [name for name in comparison.verdict.metrics if name in split] or split[:2]
-    if not wanted:
-        return None, "No compared metric is a sum over documents (NDCG, DCG), so there is no exact split."
-    return comparison.attribution(pair.first, pair.second, wanted), ""
-
-
-def _why(comparison: Findings, attribution: Attribution, reason: str) -> list[str]:
-    text = words.why_sentences(attribution, comparison.short_names, reason)
+def _why(comparison: Findings, explained: Explained) -> list[str]:
+    pair, attribution = explained.pair, explained.attribution
+    if pair is None or attribution is None:
+        return []
+    text = words.why_sentences(attribution, comparison.short_names, pair.reason)
     left = [metric for metric in comparison.verdict.metrics if metric not in attribution.metrics]
     if left:
         text.append(f"There is no split of {left[0]}, which is not a sum over documents.")
@@ -178,15 +154,6 @@ def _strongest(comparison: Findings, conflicts: pd.DataFrame) -> Table:
     ordered = conflicts.sort_values("p_holm", kind="stable").head(MOST_CONFLICTS)
     some = f"The {MOST_CONFLICTS} clearest of {len(conflicts)} pairs" if len(conflicts) > MOST_CONFLICTS else "Pairs"
     return tables.pairs(comparison, ordered, f"{some} in opposite order")
-
-
-def _contradictions(comparison: Findings, pair: ChosenPair | None) -> tuple[pd.DataFrame | None, str]:
-    if pair is None:
-        return None, "There are no two models or no two metrics to set against each other."
-    if comparison.rankings is None:
-        return None, "Made from values alone: without the scores of the models no ranking can be shown."
-    table = comparison.queries(pair.first, pair.second, most=comparison.query_count)
-    return table, "" if len(table) else "On no query do the two metrics prefer different ones of these models."
 
 
 def _strips(table: pd.DataFrame, comparison: Findings, levels: list[float]) -> list[Contradiction]:

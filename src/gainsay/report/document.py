@@ -33,8 +33,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._common.outputs import check_output
 from .._common.version import __version__
-from .content import why_pair
-from .rounds import best_rounds
+from .chosen import explain
 
 if TYPE_CHECKING:
     import os
@@ -73,11 +72,8 @@ def to_json(comparison: Findings, path: str | os.PathLike[str] | None = None, *,
 def document(comparison: Findings, queries: int = 50) -> dict[str, Any]:
     """Return the document as plain dicts, lists, strings and numbers."""
     both = comparison.primary is not None
-    pair, attribution = why_pair(comparison)
-    table = None
-    if pair is not None and comparison.rankings is not None:
-        table = comparison.queries(pair.first, pair.second, most=comparison.query_count)
-    curves = comparison.curves
+    explained, curves = explain(comparison), comparison.curves
+    pair, attribution, table, rounds = explained.pair, explained.attribution, explained.queries, explained.rounds
     content = {
         "gainsay": __version__,
         "schema": SCHEMA,
@@ -107,9 +103,7 @@ def document(comparison: Findings, queries: int = 50) -> dict[str, Any]:
         if table is None
         else {"count": len(table), "queries": table.head(queries).to_dict("records")},
         "curves": None if curves is None else curves.to_dict("records"),
-        "best_rounds": None
-        if curves is None or not both
-        else best_rounds(curves, comparison.verdict.metrics, comparison.lower_is_better).to_dict("records"),
+        "best_rounds": None if rounds is None else rounds.to_dict("records"),
     }
     return {name: plain(value) for name, value in content.items()}
 
