@@ -10,7 +10,7 @@ from ..._common.words import count
 from ...comparison.pairs import advantages, common_column
 from ..numbers import MINUS, difference, p_value
 from .labels import label_points
-from .style import finish, start, theme_named
+from .style import finish, legend_below, start, theme_named
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -89,18 +89,8 @@ def plot_conflict(comparison: Findings, ax: Axes | None = None, theme: str = "li
     for _, here, marker, edge, fill, size in kinds:
         ax.scatter(x[here], y[here], s=size, marker=marker, facecolor=fill, edgecolor=edge, zorder=3)
         handles.append(Line2D([], [], marker=marker, color=edge, markerfacecolor=fill, linestyle="", markersize=5.5))
-    ax.legend(
-        handles,
-        [f"{label} ({here.sum()})" for label, here, *_ in kinds],
-        loc="upper center",
-        bbox_to_anchor=(0.5, -0.13),
-        ncols=3,
-        frameon=False,
-        fontsize=8,
-        labelcolor=colours.ink,
-        handletextpad=0.2,
-        columnspacing=1.0,
-    )
+    labels = [f"{label} ({here.sum()})" for label, here, *_ in kinds]
+    legend_below(ax, colours, handles, labels, handletextpad=0.2, columnspacing=1.0)
     for place, where in {"x": (0.985, 0.02), "y": (0.015, 0.98)}.items():
         ax.text(
             *where,

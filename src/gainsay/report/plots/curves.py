@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ..._common.shown import short_names
 from ..numbers import difference, mean
 from ..rounds import best_rounds, curve_of, most_torn
-from .style import finish, start, theme_named
+from .style import finish, legend_below, start, theme_named
 
 if TYPE_CHECKING:
     from collections.abc import Container, Mapping
@@ -98,9 +98,7 @@ def plot_curves(
     bottom = max(*lowest, 1e-6)
     ax.set_ylim(-1.1 * bottom, 0.08 * bottom)
     ax.grid(axis="y", color=colours.grid, linewidth=0.6)
-    ax.legend(
-        loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=3, frameon=False, fontsize=9, labelcolor=colours.ink
-    )
+    legend_below(ax, colours, below=0.14, fontsize=9)
     given = (names or {}).get(candidate)
     short = short_names(map(str, curves["candidate"].unique()))[candidate] if given is None else given
     turned = any(metric in lower_is_better for metric in metrics)

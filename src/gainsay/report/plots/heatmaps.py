@@ -11,7 +11,7 @@ from ..._common.words import count
 from ...comparison.pairs import advantages, common_column, common_ranks
 from ..numbers import GAP, MINUS, difference
 from .labels import ems
-from .style import SHADES, finish, start, theme_named
+from .style import SHADES, finish, start, theme_named, without_frame
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -220,8 +220,7 @@ def _cells(ax: Axes, table: Any, colours: Theme) -> Any:
     )
     ax.set_xlim(0, table.shape[1])
     ax.set_ylim(table.shape[0], 0)
-    for spine in ax.spines.values():
-        spine.set_visible(False)
+    without_frame(ax)
     return mesh
 
 

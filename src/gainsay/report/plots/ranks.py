@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ..._common.words import count
 from ...comparison.pairs import common_ranks
 from ..numbers import GAP, LEFT_TO_RIGHT, MINUS
-from .style import finish, start, theme_named
+from .style import finish, start, theme_named, without_frame
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -91,8 +91,7 @@ def plot_ranks(comparison: Findings, ax: Axes | None = None, theme: str = "light
     ax.set_ylim(len(lines) + 0.6, 0.4)
     ax.set_xticks([])
     ax.set_yticks([])
-    for spine in ax.spines.values():
-        spine.set_visible(False)
+    without_frame(ax)
     note = "broken line: no change of this model's place is beyond chance" if any(line.broken for line in lines) else ""
     alt = _in_words(lines, (first, second), short)
     return finish(ax, colours, _finding(lines), alt, x=note, pad=22, wide=0.62)

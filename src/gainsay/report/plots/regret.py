@@ -8,7 +8,7 @@ from ..._common.shown import listed_short
 from ..._common.words import amount, count
 from ..numbers import mean
 from .labels import label_points
-from .style import finish, start, theme_named
+from .style import finish, legend_below, start, theme_named
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -84,16 +84,7 @@ def plot_regret(comparison: Findings, ax: Axes | None = None, theme: str = "ligh
         steps = [drawn[name] for name in front]
         ax.plot(*zip(*steps, strict=True), color=colours.muted, linewidth=1.2, zorder=1, label="Pareto front")
     _scatter(ax, colours, verdict, drawn, away)
-    ax.legend(
-        loc="upper center",
-        bbox_to_anchor=(0.5, -0.13),
-        ncols=3,
-        frameon=False,
-        fontsize=8,
-        labelcolor=colours.ink,
-        handletextpad=0.4,
-        columnspacing=1.2,
-    )
+    legend_below(ax, colours, handletextpad=0.4, columnspacing=1.2)
     short = comparison.short_names
     named = _named(verdict, front, away)
     label_points(

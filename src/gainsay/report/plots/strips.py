@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ..._common.shown import short_names
 from ..._common.words import amount, count
 from ..numbers import difference
-from .style import finish, grade_colours, plain, start, theme_named
+from .style import finish, grade_colours, plain, start, theme_named, without_frame
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -94,8 +94,7 @@ def plot_queries(
     ax.set_xticks([place + 0.5 for place in range(0, longest, 1)], [str(place + 1) for place in range(longest)])
     ax.set_yticks([])
     ax.tick_params(length=0, labelsize=8)
-    for spine in ax.spines.values():
-        spine.set_visible(False)
+    without_frame(ax)
     title = (
         f"{count(len(rows), 'query')} on which {metrics[0]} and {metrics[1]} pull hardest in opposite directions"
         if rows

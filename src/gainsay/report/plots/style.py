@@ -157,6 +157,23 @@ def finish(
     return ax
 
 
+def legend_below(
+    ax: Axes, theme: Theme, *entries: Any, below: float = 0.13, fontsize: float = 8, **spacing: Any
+) -> None:
+    """Write the legend below the axes, where it hides nothing; `entries` are handles and labels, if not those drawn."""
+    place = (0.5, -below)
+    ax.legend(
+        *entries, loc="upper center", bbox_to_anchor=place, ncols=3, frameon=False, fontsize=fontsize,
+        labelcolor=theme.ink, **spacing,
+    )  # fmt: skip
+
+
+def without_frame(ax: Axes) -> None:
+    """Take the lines around axes away."""
+    for spine in ax.spines.values():
+        spine.set_visible(False)
+
+
 _ALT = "_gainsay_alt_text"
 
 
