@@ -47,6 +47,21 @@ class Harm(gs.DCG):
     higher_is_better = False
 
 
+class Unsaid(gs.RR):
+    names = {"mrr_unsaid": {}}
+
+
+class Marked(gs.RR):
+    """Said in <b>bold</b>."""
+
+    names = {"mrr_marked": {}}
+
+
+def squared(labels):
+    """Labels squared."""
+    return labels**2
+
+
 def rank_found(labels, scores):
     """Rank of the first relevant document, one beyond the last where there is none."""
     found = np.flatnonzero(labels[np.argsort(-scores, kind="stable")] >= 2)
@@ -283,6 +298,28 @@ class TestComparison:
         text = alone.to_markdown()
         assert f"**{alone.winners['rank_found']} has the lowest mean.**" in text
         assert alone.leaderboard["rank_found"].idxmin() == alone.winners["rank_found"]
+        assert "<p>A lower value of rank_found is better.</p>" in alone._repr_html_()
+
+    @pytest.mark.parametrize(
+        ("metric", "expected"),
+        [
+            (gs.parse_metrics("ndcg_exp@10")[0], ""),
+            (gs.NDCG(gain=(0, 1, 2, 3, 9)), ""),
+            (HALF, "NDCG that counts half."),
+            (FOUND, "Rank of the first relevant document, one beyond the last where there is none."),
+            (gs.NDCG(gain=squared, k=10), f"NDCG with gain {__name__}.squared (Labels squared.)."),
+            (gs.CG(gain=squared), f"CG with gain {__name__}.squared (Labels squared.)."),
+            (Unsaid(), f"A metric of your own: {__name__}.Unsaid."),
+        ],
+        ids=str,
+    )
+    def test_what_the_glossary_says_of_a_metric(self, metric, expected):
+        assert metric.meaning == expected
+
+    def test_a_docstring_is_no_markup(self, data, scores, tmp_path):
+        found = gs.compare(scores, data.judgments(), [Marked(), "mrr"], draws=400)
+        assert "&lt;b&gt;bold&lt;/b&gt;" in found.to_html(tmp_path / "report.html").read_text("utf-8")
+        assert "<b>bold" not in found.to_markdown()
 
 
 class TestSplit:
