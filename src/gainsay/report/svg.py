@@ -13,7 +13,7 @@ from matplotlib import font_manager
 from matplotlib.text import Text
 
 from .._common.shown import printable
-from .plots.style import DARK, LIGHT, alt_text
+from .plots.style import LIGHT, alt_text, theme_named
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -36,8 +36,7 @@ _SETTINGS = {"svg.fonttype": "none", "svg.hashsalt": "gainsay", "font.family": [
 
 def theme_rules(theme: str) -> str:
     """Return the colours of a theme, ``"light"`` or ``"dark"``, as declarations of CSS."""
-    slots = (LIGHT if theme == "light" else DARK).slots()
-    return "".join(f"--{name}:{colour};" for name, colour in slots.items())
+    return "".join(f"--{name}:{colour};" for name, colour in theme_named(theme).slots().items())
 
 
 class Picture(NamedTuple):

@@ -10,7 +10,7 @@ from ..._common.words import count
 from ...comparison.pairs import advantages, common_column
 from ..numbers import MINUS, difference, p_value
 from .labels import label_points
-from .style import finish, legend_below, start, theme_named
+from .style import finish, legend_below, start
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -53,8 +53,7 @@ def plot_conflict(comparison: Findings, ax: Axes | None = None, theme: str = "li
     from matplotlib.lines import Line2D
     from matplotlib.patches import Rectangle
 
-    colours = theme_named(theme)
-    ax = start(ax, colours, (6.4, 5.4))
+    ax, colours = start(ax, theme, (6.4, 5.4))
     first, second = comparison.verdict.metrics
     pairs = comparison.pairs
     columns = [common_column(pairs, f"difference {metric}") for metric in (first, second)]

@@ -15,7 +15,7 @@ from ...metrics.dcg import DCG
 from ...metrics.names import parse_metrics
 from ..numbers import mean
 from .strips import draw_strip
-from .style import finish, grade_colours, start, theme_named
+from .style import finish, grade_colours, start
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -64,10 +64,9 @@ def plot_explain(labels: Any, scores: Any, k: int = 10, ax: Axes | None = None, 
     -------
     Axes
     """
-    colours = theme_named(theme)
     parts = rank_contributions(labels, scores, k)
     depth = len(next(iter(parts.values())))
-    ax = start(ax, colours, (max(5.6, 2.2 + 0.52 * depth), 4.2))
+    ax, colours = start(ax, theme, (max(5.6, 2.2 + 0.52 * depth), 4.2))
     kinds = ((colours.third, "//"), (colours.first, ""), (colours.second, "xx"))
     highest = max(float(max(values.max() for values in parts.values())), 1e-6)
     for number, ((name, values), (colour, hatch)) in enumerate(zip(parts.items(), kinds, strict=True)):

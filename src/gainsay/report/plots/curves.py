@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ..._common.shown import short_names
 from ..numbers import difference, mean
 from ..rounds import best_rounds, curve_of, most_torn
-from .style import finish, legend_below, start, theme_named
+from .style import finish, legend_below, start
 
 if TYPE_CHECKING:
     from collections.abc import Container, Mapping
@@ -59,7 +59,6 @@ def plot_curves(
     ValueError
         If there are no curves of this candidate under both metrics.
     """
-    colours = theme_named(theme)
     best = best_rounds(curves, metrics, lower_is_better)
     if best.empty:
         raise ValueError(f"there are no curves under both {metrics[0]} and {metrics[1]}")
@@ -68,7 +67,7 @@ def plot_curves(
     if not rows:
         known = ", ".join(dict.fromkeys(map(str, best["candidate"])))
         raise ValueError(f"there are no curves of {candidate!r} under both metrics (known: {known})")
-    ax = start(ax, colours, (6.8, 4.2))
+    ax, colours = start(ax, theme, (6.8, 4.2))
     own = curves[curves["candidate"] == candidate]
     lowest = []
     for row in rows:

@@ -11,7 +11,7 @@ from ..._common.words import count
 from ...comparison.pairs import advantages, common_column, common_ranks
 from ..numbers import GAP, MINUS, difference
 from .labels import ems
-from .style import SHADES, finish, start, theme_named, without_frame
+from .style import SHADES, finish, start, without_frame
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -46,7 +46,6 @@ def plot_pairs(comparison: Findings, ax: Axes | None = None, theme: str = "light
     -------
     Axes
     """
-    colours = theme_named(theme)
     metrics = comparison.verdict.metrics
     losses = comparison.lower_is_better
     ranks = [common_ranks(comparison.pairs, comparison.models, metric, losses) for metric in metrics]
@@ -55,7 +54,7 @@ def plot_pairs(comparison: Findings, ax: Axes | None = None, theme: str = "light
     side = len(names) * (0.56 if len(names) <= MOST_NUMBERS else max(0.19, 0.36 - 0.007 * len(names)))
     short = comparison.short_names
     beside = max(3.0, 1.8 + 0.125 * max(map(ems, short.values())))
-    ax = start(ax, colours, (max(5.6, side + beside), max(2.9, side + 1.4)))
+    ax, colours = start(ax, theme, (max(5.6, side + beside), max(2.9, side + 1.4)))
     table, proven = _pair_cells(comparison, names, metrics)
     mesh = _cells(ax, table, colours)
     write = _signs if len(names) > MOST_NUMBERS else _numbers
@@ -129,11 +128,10 @@ def plot_attribution(
     -------
     Axes
     """
-    colours = theme_named(theme)
     blocks = [(metric, attribution.grades_by_ranks.loc[metric].iloc[::-1]) for metric in attribution.metrics[:2]]
     grades, bands = list(blocks[0][1].index), list(blocks[0][1].columns)
     width = len(bands)
-    ax = start(ax, colours, (max(5.0, 1.6 + 0.78 * len(blocks) * width), 1.9 + 0.4 * len(grades)))
+    ax, colours = start(ax, theme, (max(5.0, 1.6 + 0.78 * len(blocks) * width), 1.9 + 0.4 * len(grades)))
     table = np.full((len(grades), len(blocks) * width + (len(blocks) - 1)), np.nan)
     for number, (_, cells) in enumerate(blocks):
         table[:, number * (width + 1) : number * (width + 1) + width] = cells.to_numpy(float)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ..._common.words import count
 from ...comparison.pairs import common_ranks
 from ..numbers import GAP, LEFT_TO_RIGHT, MINUS
-from .style import finish, start, theme_named, without_frame
+from .style import finish, start, without_frame
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -44,9 +44,8 @@ def plot_ranks(comparison: Findings, ax: Axes | None = None, theme: str = "light
     -------
     Axes
     """
-    colours = theme_named(theme)
     lines = rank_lines(comparison)
-    ax = start(ax, colours, (6.8, max(2.4, 1.4 + 0.24 * len(lines))))
+    ax, colours = start(ax, theme, (6.8, max(2.4, 1.4 + 0.24 * len(lines))))
     first, second = comparison.verdict.metrics
     winners = comparison.verdict.winners
     short = comparison.short_names

@@ -8,7 +8,7 @@ from ..._common.shown import listed_short
 from ..._common.words import amount, count
 from ..numbers import mean
 from .labels import label_points
-from .style import finish, legend_below, start, theme_named
+from .style import finish, legend_below, start
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -58,8 +58,7 @@ def plot_regret(comparison: Findings, ax: Axes | None = None, theme: str = "ligh
     """
     from matplotlib.patches import Rectangle
 
-    colours = theme_named(theme)
-    ax = start(ax, colours, (6.4, 5.4))
+    ax, colours = start(ax, theme, (6.4, 5.4))
     verdict = comparison.verdict
     first, second = verdict.metrics
     front = pareto_front(verdict)

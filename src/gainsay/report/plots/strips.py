@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ..._common.shown import short_names
 from ..._common.words import amount, count
 from ..numbers import difference
-from .style import finish, grade_colours, plain, start, theme_named, without_frame
+from .style import finish, grade_colours, plain, start, without_frame
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -62,14 +62,13 @@ def plot_queries(
     -------
     Axes
     """
-    colours = theme_named(theme)
     (one, other), metrics = strips_of(queries)
     rows = queries.head(most).to_dict("records")
     found = {grade for row in queries.to_dict("records") for model in (one, other) for grade in row[f"labels {model}"]}
     levels = sorted(found if grades is None else {*grades, *found})
     shades = dict(zip(levels, grade_colours(len(levels)), strict=True))
     longest = max([10, *(min(len(row[f"labels {model}"]), MOST_RANKS) for row in rows for model in (one, other))])
-    ax = start(ax, colours, (5.4 + 0.33 * longest, 1.3 + 0.92 * max(len(rows), 1)))
+    ax, colours = start(ax, theme, (5.4 + 0.33 * longest, 1.3 + 0.92 * max(len(rows), 1)))
     short = short_names((one, other)) if names is None else names
     for number, row in enumerate(rows):
         top = 2.9 * number

@@ -115,8 +115,9 @@ def theme_named(theme: str) -> Theme:
     raise ValueError(f"theme must be 'light' or 'dark': got {theme!r}")
 
 
-def start(ax: Axes | None, theme: Theme, size: tuple[float, float]) -> Axes:
-    """Return the axes to draw on: those given, or those of a new figure (inches) that pyplot knows nothing of."""
+def start(ax: Axes | None, name: str, size: tuple[float, float]) -> tuple[Axes, Theme]:
+    """Return the axes to draw on, those given or those of a new figure (inches) unknown to pyplot, and the theme."""
+    theme = theme_named(name)
     if ax is None:
         layout = ConstrainedLayoutEngine(w_pad=MARGIN)
         ax = Figure(figsize=size, facecolor=theme.face, layout=layout).add_subplot()
@@ -127,7 +128,7 @@ def start(ax: Axes | None, theme: Theme, size: tuple[float, float]) -> Axes:
         spine.set_visible(side in ("left", "bottom"))
     ax.tick_params(colors=theme.muted, labelcolor=theme.ink, labelsize=9, width=0.8)
     ax.set_axisbelow(True)
-    return ax
+    return ax, theme
 
 
 def finish(
