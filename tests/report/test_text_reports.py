@@ -12,9 +12,10 @@ import pytest
 
 import gainsay as gs
 from gainsay._common.shown import isolated, printable, short_names
+from gainsay._common.words import p_value
 from gainsay.report.chosen import chosen_pair
 from gainsay.report.document import SCHEMA
-from gainsay.report.numbers import difference, mean, p_value
+from gainsay.report.numbers import difference, mean
 
 
 class TestMarkdown:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._common.words import listed
+from .._common.words import confidence, listed
 from .inequalities import FEWEST
 from .inputs import FloatArray, Panel, Queries
 from .resampling import ROUNDING, Estimate
@@ -118,7 +118,7 @@ def _pair_flags(panel: Panel, estimated: Estimate, alpha: float) -> list[Flag]:
             "identical models",
             same,
             "never differ: what holds for the one holds for the other, though they may differ on up to "
-            f"{100 * unseen:.2g} % of all queries ({100 * (1 - alpha):g} % confidence)",
+            f"{100 * unseen:.2g} % of all queries ({confidence(alpha)} confidence)",
         ),
         (
             "ignored pairs",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from .._common.words import amount, listed
+from .._common.words import amount, confidence, count, listed, p_value
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -66,7 +66,7 @@ def _genuine(verdict: Outcome) -> list[str]:
     first, second = verdict.metrics
     text = [
         f"{first} and {second} genuinely disagree: no model is best under both "
-        f"({_p(verdict.p_value)}, {_size(verdict)}).",
+        f"({p_value(verdict.p_value)}, {_size(verdict)}).",
         _prefers(verdict),
         _cost_of_winners(verdict),
         f"Whatever is chosen, one of the two metrics "
@@ -82,7 +82,7 @@ def _genuine(verdict: Outcome) -> list[str]:
 def _materiality(verdict: Outcome) -> str:
     negligible = f"the {amount(verdict.rope)} that you called negligible"
     if verdict.material:
-        return f"This is material: it exceeds {negligible} ({_p(verdict.rope_p_value)})."
+        return f"This is material: it exceeds {negligible} ({p_value(verdict.rope_p_value)})."
     if verdict.within_rope:
         return f"It is small, though: whichever metric you choose by, you lose no more than {negligible}."
     return f"Whether it exceeds {negligible} is not proven."
@@ -125,8 +125,8 @@ def _unresolved(verdict: Outcome) -> list[str]:
     common = verdict.common_best
     if differ:
         opening = (
-            f"{first} and {second} put different models first, but that may be chance: "
-            f"these queries leave open that one model is best under both ({_p(verdict.p_value)}, {_size(verdict)})."
+            f"{first} and {second} put different models first, but that may be chance: these queries leave open "
+            f"that one model is best under both ({p_value(verdict.p_value)}, {_size(verdict)})."
         )
     else:
         opening = (
@@ -197,13 +197,8 @@ def _reservations(verdict: Outcome) -> list[str]:
 
 
 def _size(verdict: Outcome) -> str:
-    queries = "1 query" if verdict.queries == 1 else f"{verdict.queries:,} queries"
-    return f"{len(verdict.models)} models on {queries}"
+    return f"{count(len(verdict.models), 'model')} on {count(verdict.queries, 'query')}"
 
 
 def _confidence(verdict: Outcome) -> str:
-    return f"{100 * (1 - verdict.alpha):g} % confidence"
-
-
-def _p(value: float) -> str:
-    return f"p = {value:.2g}" if value >= 0.0001 else f"p = {value:.0e}"
+    return f"{confidence(verdict.alpha)} confidence"

@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from .._common.shown import fitting, printable
-from .._common.words import count
+from .._common.words import bare_p, confidence, count
 from ..comparison.pairs import common_column
-from .numbers import bare_p, difference, mean
+from .numbers import difference, mean
+from .words import over
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -86,11 +87,8 @@ def leaderboard(comparison: Findings) -> Table:
         cells += [means[metric] for metric in witnesses]
         cells += [Cell(mean(shares[model])) for shares in comparison.shown_shares.values()]
         rows.append(cells)
-    alike = len(set(comparison.metric_queries.values())) == 1
-    sample = count(comparison.query_count, "query") if alike else "the queries that each metric has"
-    level = f"{100 * (1 - comparison.alpha):g} %"
-    caption = f"Means over {sample}, with rank and simultaneous {level} confidence interval{comparison.condensed}"
-    return Table(caption, columns, rows)
+    caption = f"Means over {over(comparison)}, with rank and simultaneous {confidence(comparison.alpha)} confidence"
+    return Table(f"{caption} interval{comparison.condensed}", columns, rows)
 
 
 def _metric_column(comparison: Findings, metric: str) -> Column:

@@ -6,11 +6,11 @@ import math
 from typing import TYPE_CHECKING, NamedTuple
 
 from .._common.shown import LONGEST_IN_TEXT, fitting, isolated, listed_short, printable
-from .._common.words import amount, count
+from .._common.words import amount, bare_p, confidence, count
 from ..comparison.descriptions import kendall_tau, tau_ap
 from ..comparison.inequalities import FEWEST
 from ..comparison.wording import SAMPLE, cost, direction
-from .numbers import bare_p, mean, share
+from .numbers import mean, share
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,6 +29,7 @@ __all__ = [
     "facts",
     "glossary",
     "method",
+    "over",
     "question",
     "scope",
     "when",
@@ -73,6 +74,12 @@ def answer(comparison: Findings) -> str:
     return f"Not proven: both put {winner} first, but it may not be the best."
 
 
+def over(comparison: Findings) -> str:
+    """Return what the means of the leaderboard are over."""
+    alike = len(set(comparison.metric_queries.values())) == 1
+    return count(comparison.query_count, "query") if alike else "the queries that each metric has"
+
+
 def _in_text(comparison: Findings) -> dict[str, str]:
     return fitting(comparison.models, comparison.short_names, LONGEST_IN_TEXT)
 
@@ -109,7 +116,7 @@ def advice(comparison: Findings) -> str:
     if verdict.safe_regret:
         behind = f"{amount(verdict.safe_regret)} behind the best under the metric that likes it less"
     upper = verdict.safe_regret_upper
-    truth = f", in truth at most {amount(upper)} behind ({100 * (1 - verdict.alpha):g} % confidence)" if upper else ""
+    truth = f", in truth at most {amount(upper)} behind ({confidence(verdict.alpha)} confidence)" if upper else ""
     return f"Safe choice: {safe}, {behind}{truth}."
 
 
@@ -117,7 +124,7 @@ def facts(comparison: Findings) -> list[Fact]:
     """Return the numbers that a reader looks for first."""
     verdict, short = comparison.verdict, comparison.short_names
     first, second = verdict.metrics
-    sure = f"{100 * (1 - verdict.alpha):g} % confidence"
+    sure = f"{confidence(verdict.alpha)} confidence"
     found = []
     for metric, other in ((first, second), (second, first)):
         winner = verdict.winners[metric]
@@ -168,7 +175,7 @@ def _ahead(difference: float, loss: bool) -> str:
 
 def method(comparison: Findings) -> list[str]:
     """Return scope, method and descriptions as sentences."""
-    level = f"{100 * (1 - comparison.alpha):g} %"
+    level = confidence(comparison.alpha)
     left = [f"{printable(note)}." for note in comparison.notes]
     if comparison.primary is None:
         judged = [] if comparison.holes is None else comparison.holes.text(comparison.models)

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..._common.words import count
+from ..._common.words import count, p_value
 from ...comparison.pairs import advantages, common_column
-from ..numbers import MINUS, difference, p_value
+from ..numbers import MINUS, difference
 from .labels import label_points
 from .style import finish, legend_below, start
 
