@@ -338,7 +338,7 @@ class TestSplit:
 
     def test_it_is_refused_with_the_reason(self, data, scores):
         found = gs.compare(scores, data.judgments(), [HALF, "map"], draws=400)
-        said = "names ndcg_exp_counted_half@10, which is not a sum over documents: Halved defines its values anew"
+        said = "names ndcg_exp_counted_half@10, which is not a sum over documents \\(Halved defines its values anew\\) and so"
         with pytest.raises(ValueError, match=said):
             found.attribution("sharp", "vague", HALF)
         with pytest.raises(ValueError, match=r"none of the compared metrics \(ndcg_exp_counted_half@10, map\)"):

@@ -261,7 +261,7 @@ def _split(
 
 def _attributable(metric: Metric) -> DCG:
     if not splittable([metric]):
-        redefined = f": {type(metric).__name__} defines its values anew" if isinstance(metric, DCG) else ""
+        redefined = f" ({type(metric).__name__} defines its values anew)" if isinstance(metric, DCG) else ""
         raise ValueError(
             f"metrics names {metric}, which is not a sum over documents{redefined} and so cannot be split by document; "
             "take metrics of the NDCG and DCG family, such as ndcg_linear@10 or ndcg_exp@10"
