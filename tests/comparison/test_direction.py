@@ -57,9 +57,9 @@ class Marked(gs.RR):
     names = {"mrr_marked": {}}
 
 
-def squared(labels):
-    """Labels squared."""
-    return labels**2
+def doubled(labels):
+    """Labels doubled."""
+    return 2 * labels
 
 
 def rank_found(labels, scores):
@@ -307,8 +307,8 @@ class TestComparison:
             (gs.NDCG(gain=(0, 1, 2, 3, 9)), ""),
             (HALF, "NDCG that counts half."),
             (FOUND, "Rank of the first relevant document, one beyond the last where there is none."),
-            (gs.NDCG(gain=squared, k=10), f"NDCG with gain {__name__}.squared (Labels squared.)."),
-            (gs.CG(gain=squared), f"CG with gain {__name__}.squared (Labels squared.)."),
+            (gs.NDCG(gain=doubled, k=10), f"NDCG with gain {__name__}.doubled (Labels doubled.)."),
+            (gs.CG(gain=doubled), f"CG with gain {__name__}.doubled (Labels doubled.)."),
             (Unsaid(), f"A metric of your own: {__name__}.Unsaid."),
         ],
         ids=str,
@@ -338,7 +338,7 @@ class TestSplit:
 
     def test_it_is_refused_with_the_reason(self, data, scores):
         found = gs.compare(scores, data.judgments(), [HALF, "map"], draws=400)
-        said = "names ndcg_exp_counted_half@10, which is not a sum over documents \\(Halved defines its values anew\\) and so"
+        said = r"names ndcg_exp_counted_half@10, which is not a sum over documents \(Halved defines its values anew\)"
         with pytest.raises(ValueError, match=said):
             found.attribution("sharp", "vague", HALF)
         with pytest.raises(ValueError, match=r"none of the compared metrics \(ndcg_exp_counted_half@10, map\)"):
