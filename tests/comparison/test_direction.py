@@ -28,7 +28,7 @@ MODELS = ["m10", "m2", "other", "twin"]
 class Halved(gs.NDCG):
     """NDCG that counts half."""
 
-    names = {"ndcg_counted_half": {}, "ndcg_exp_counted_half": {"gain": "exponential"}}
+    names = {"half_ndcg": {}, "half_ndcg_exp": {"gain": "exponential"}}
 
     def score(self, rows, facts, cutoffs):
         return super().score(rows, facts, cutoffs) / 2
@@ -37,7 +37,7 @@ class Halved(gs.NDCG):
 class Renamed(gs.NDCG):
     """NDCG by another name, with the values of NDCG."""
 
-    names = {"ndcg_renamed": {"gain": "exponential"}}
+    names = {"renamed_ndcg": {"gain": "exponential"}}
 
 
 class Harm(gs.DCG):
@@ -325,7 +325,7 @@ class TestComparison:
 class TestSplit:
     def test_a_metric_that_is_counted_half_has_one_number(self, data, scores):
         found = gs.compare(scores, data.judgments(), [HALF, "ndcg_exp@10"], draws=400)
-        whole, half = found.leaderboard["ndcg_exp@10"], found.leaderboard["ndcg_exp_counted_half@10"]
+        whole, half = found.leaderboard["ndcg_exp@10"], found.leaderboard["half_ndcg_exp@10"]
         np.testing.assert_allclose(half, whole / 2, rtol=1e-14)
         why = found.attribution("sharp", "vague")
         assert why.metrics == ("ndcg_exp@10",)
@@ -333,15 +333,15 @@ class TestSplit:
         assert cells == pytest.approx(whole["sharp"] - whole["vague"], rel=1e-12)
         assert found.to_json()
         text = found.to_markdown().replace("\\", "")
-        assert "There is no split of ndcg_exp_counted_half@10, which is not a sum over documents." in text
-        assert "- **ndcg_exp_counted_half@10**: NDCG that counts half." in text
+        assert "There is no split of half_ndcg_exp@10, which is not a sum over documents." in text
+        assert "- **half_ndcg_exp@10**: NDCG that counts half." in text
 
     def test_it_is_refused_with_the_reason(self, data, scores):
         found = gs.compare(scores, data.judgments(), [HALF, "map"], draws=400)
-        said = r"names ndcg_exp_counted_half@10, which is not a sum over documents \(Halved defines its values anew\)"
+        said = r"names half_ndcg_exp@10, which is not a sum over documents \(Halved defines its values anew\)"
         with pytest.raises(ValueError, match=said):
             found.attribution("sharp", "vague", HALF)
-        with pytest.raises(ValueError, match=r"none of the compared metrics \(ndcg_exp_counted_half@10, map\)"):
+        with pytest.raises(ValueError, match=r"none of the compared metrics \(half_ndcg_exp@10, map\)"):
             found.attribution("sharp", "vague")
         assert "No compared metric is a sum over documents" in found.to_markdown()
 
@@ -352,7 +352,7 @@ class TestSplit:
             (gs.DCG(gain="exponential"), True),
             (gs.CG(), True),
             (Renamed(gain="exponential"), True),
-            (gs.NDCG(gain=lambda labels: labels**2, name="ndcg_of_squares"), True),
+            (gs.NDCG(gain=lambda labels: labels**2, name="squares_ndcg"), True),
             (HALF, False),
             (FOUND, False),
             (gs.parse_metrics("map")[0], False),
@@ -363,9 +363,9 @@ class TestSplit:
         assert metric.is_sum_over_documents is expected
 
     def test_the_same_values_by_another_name_have_the_same_cells(self, data, scores):
-        found = gs.compare(scores, data.judgments(), ["ndcg_renamed@10", "ndcg_exp@10"], draws=400)
+        found = gs.compare(scores, data.judgments(), ["renamed_ndcg@10", "ndcg_exp@10"], draws=400)
         cells = found.attribution("sharp", "vague").grades_by_ranks
-        assert cells.loc["ndcg_renamed@10"].to_numpy().tolist() == cells.loc["ndcg_exp@10"].to_numpy().tolist()
+        assert cells.loc["renamed_ndcg@10"].to_numpy().tolist() == cells.loc["ndcg_exp@10"].to_numpy().tolist()
 
     def test_a_gain_of_ones_own_is_not_among_the_steps_and_the_report_says_so(self, data, scores):
         own = gs.NDCG(gain=(0, 1, 4, 9, 16), k=10)
