@@ -57,7 +57,8 @@ def compare(
     metrics : str, Metric, or an iterable of them, optional
         See `parse_metrics`. By default both NDCGs at 10, and `ndcg_jk@10`, `map` and `mrr` as witnesses. A metric that
         skips queries without relevant documents (``empty=skip``) is compared on its own queries, the others on theirs;
-        what is said of both primary metrics together is about the queries that both have.
+        what is said of both primary metrics together is about the queries that both have. Metrics of your own are
+        compared as any other, a loss (``higher_is_better=False``) by its lowest mean.
     features : array-like, sparse matrix, DataFrame or RankingData, optional
         What models predict from, one row per document, in the order of the labels. Ranking data hand their names and
         categories on to the models.
@@ -126,6 +127,7 @@ def compare(
     return Comparison(
         {str(metric): table[counted] for metric, table in zip(chosen, values, strict=True)},
         list(scores),
+        metrics={str(metric): metric for metric in chosen},
         weights=None if weights is None else weights[counted],
         primary=None if primary is None else [str(metric) for metric in leading],
         rankings=Rankings(judgments, scores, counted, weights),

@@ -425,7 +425,10 @@ class TestErrors:
         return gs.compare(scores, gs.Judgments([2, 1, 0], group=[3]), list(metrics))
 
     def test_a_metric_that_is_no_sum_over_documents(self):
-        with pytest.raises(ValueError, match=r"metrics names map, which cannot be split by document; take metrics of"):
+        with pytest.raises(
+            ValueError,
+            match=r"names map, which is not a sum over documents and so cannot be split by document; take metrics of",
+        ):
             self.comparison().attribution("first model", "second model", ["ndcg_exp@10", "map"])
 
     def test_no_compared_metric_is_a_sum_over_documents(self):

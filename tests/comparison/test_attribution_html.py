@@ -78,6 +78,8 @@ def test_everything_is_in_the_dict(why):
         "top_grade",
         "by_query_class",
         "parts",
+        "parts_note",
+        "lower_is_better",
     ]
     assert (content["models"], content["queries"], content["top_grade"]) == (["a", "b"], 20, 3)
     by_class = [row["documents of top grade"] for row in content["by_query_class"]]

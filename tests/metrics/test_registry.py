@@ -107,7 +107,7 @@ class TestRefusals:
             "    def score(self, rows, facts, cutoffs): return 0",
             "    def bind(self, judgments, cutoffs): return 0",
             "    def _gains(self, judgments, cutoffs): return 0",
-            "    _is_ratio = False",
+            "    is_ratio = False",
             "    higher_is_better = False",
             "    k: int = 10",
             "    ties = 'order'",

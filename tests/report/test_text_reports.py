@@ -12,9 +12,10 @@ import pytest
 
 import gainsay as gs
 from gainsay._common.shown import isolated, printable, short_names
+from gainsay._common.words import p_value
 from gainsay.report.chosen import chosen_pair
 from gainsay.report.document import SCHEMA
-from gainsay.report.numbers import difference, mean, p_value
+from gainsay.report.numbers import difference, mean
 
 
 class TestMarkdown:
@@ -157,7 +158,7 @@ class TestNames:
         assert short_names(["b", "a"]) == {"b": "b", "a": "a"}
 
     def test_sentences_shorten_long_names_and_keep_others(self):
-        text = isolated(f"{'y' * 200} beats b", ["y" * 200, "b"])
+        text = isolated(f"{'y' * 200} beats b", short_names(["y" * 200, "b"]))
         assert text.endswith(" beats b")
         assert len(text) < 80
 

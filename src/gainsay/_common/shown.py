@@ -131,13 +131,14 @@ def _whole(parts: Iterable[str], room: int) -> int:
     return max(lengths, default=0)
 
 
-def isolated(text: str, names: Sequence[str]) -> str:
+def isolated(text: str, short: Mapping[str, str]) -> str:
     """Return a sentence in which the names keep to themselves.
 
     Names that are written from right to left get marks around them that keep the words beside them in place, and
     very long ones are shortened.
     """
-    short = fitting(names, short_names(names), LONGEST_IN_TEXT)
+    names = list(short)
+    short = fitting(names, short, LONGEST_IN_TEXT)
     for name in sorted(names, key=len, reverse=True):
         if len(name) > LONGEST_IN_TEXT:
             text = text.replace(name, short[name])

@@ -49,3 +49,26 @@ def amount(value: float) -> str:
     short = f"{value:.0e}"
     exponent = int(short.partition("e")[2])
     return short if exponent < -7 else f"{float(short):.{-exponent}f}"
+
+
+def confidence(alpha: float) -> str:
+    """Write the confidence that goes with a level.
+
+    >>> confidence(0.05)
+    '95 %'
+    """
+    return f"{100 * (1 - alpha):g} %"
+
+
+def p_value(value: float) -> str:
+    """Write a p-value with its equals sign.
+
+    >>> p_value(0.0123), p_value(0.00002)
+    ('p = 0.012', 'p = 2e-05')
+    """
+    return f"p = {bare_p(value)}"
+
+
+def bare_p(value: float) -> str:
+    """Write a p-value."""
+    return f"{value:.2g}" if value >= 0.0001 else f"{value:.0e}"

@@ -31,7 +31,7 @@ class Attribution:
     """Where the difference between two models comes from, under each metric; made by `Comparison.attribution`.
 
     DCG is a sum over documents, so this is arithmetic and no model: the cells of each table sum to the difference. All
-    numbers are in units of the metric; above 0 they favour the first model.
+    numbers are in units of the metric; above 0 they favour the first model, of a loss the second.
 
     Attributes
     ----------
@@ -57,8 +57,12 @@ class Attribution:
         From Järvelin & Kekäläinen's NDCG to Burges': `discount` (`ndcg_jk` to `ndcg_linear`), `gain` (`ndcg_linear` to
         `ndcg_exp`) and `total`. Columns: the two metrics (`from`, `to`), the differences under them (`before`,
         `after`), and `change` = after - before; discount and gain sum to the total. Negative labels have no
-        exponential gain, and then only `discount` is there. Where each metric has the models as of boosting rounds of
-        its own choice, the models here are as of the rounds of the first compared metric of the DCG family.
+        exponential gain, and then only `discount` is there.
+    parts_note : str
+        Where the metric that lends `parts` its cutoff and options has another gain or discount than any of them: a
+        sentence that says so.
+    lower_is_better : tuple of str
+        Those of `metrics` that are losses.
 
     Examples
     --------
@@ -109,6 +113,8 @@ class Attribution:
     grades_by_ranks: pd.DataFrame = field(repr=False)
     by_query_class: pd.DataFrame = field(repr=False)
     parts: pd.DataFrame = field(repr=False)
+    parts_note: str = ""
+    lower_is_better: tuple[str, ...] = ()
 
     def frame(self) -> pd.DataFrame:
         """Return `grades_by_ranks` as a tidy table: columns metric, grade, ranks, contribution."""
@@ -135,6 +141,8 @@ class Attribution:
             "top_grade": self.top_grade,
             "by_query_class": self.by_query_class.reset_index().to_dict("records"),
             "parts": self.parts.reset_index().to_dict("records"),
+            "parts_note": self.parts_note,
+            "lower_is_better": list(self.lower_is_better),
         }
 
     def _size(self) -> str:
@@ -186,9 +194,9 @@ def attribute(
     models : tuple of two str
         Which two.
     metrics : str, Metric, or an iterable of them, optional
-        Metrics of the DCG family; by default those of `compared` that are.
+        Metrics that are sums over documents, the DCG family; by default those of `compared` that are.
     compared : sequence of Metric
-        The first one of the DCG family lends its cutoff and options to the metrics of `parts`.
+        The first one that is a sum over documents lends its cutoff and options to the metrics of `parts`.
     bands : sequence of int, optional
         See `rank_bands`.
 
@@ -200,7 +208,7 @@ def attribute(
     import pandas as pd
 
     rankings.check_pair(*models)
-    usual = [metric for metric in compared if isinstance(metric, DCG)]
+    usual = splittable(compared)
     wanted = usual if metrics is None else [_attributable(metric) for metric in parse_metrics(metrics)]
     if not wanted:
         raise ValueError(
@@ -214,9 +222,7 @@ def attribute(
     band = rank_bands(bands, [metric.k for metric in wanted], longest=int(judgments.sizes.max()))
     pivot = (usual or wanted)[0]
     steps = _steps(pivot, negative=bool(judgments.levels[0] < 0))
-    alike = rankings.as_of(pivot)  # between the steps the definition changes, the rankings do not
-    by_query, cells = _split(rankings, models, [*wanted, *steps] if alike is rankings else wanted, grades, band)
-    between = by_query if alike is rankings else _split(alike, models, steps, grades, band)[0]
+    by_query, cells = _split(rankings, models, [*wanted, *steps], grades, band)
     names = tuple(map(str, wanted))
     weighty = rankings.weights > 0
     counts = judgments.relevant(float(grades.lowest[-1]))[weighty]
@@ -229,8 +235,15 @@ def attribute(
         difference={name: float(by_query[name].sum()) for name in names},
         grades_by_ranks=pd.concat({name: _table(cells[name], grades, band) for name in names}, names=["metric"]),
         by_query_class=_by_class(counts, {name: by_query[name][weighty] for name in names}),
-        parts=_parts({str(step): float(between[str(step)].sum()) for step in steps}),
+        parts=_parts({str(step): float(by_query[str(step)].sum()) for step in steps}),
+        parts_note=_note(pivot, steps),
+        lower_is_better=tuple(str(metric) for metric in wanted if not metric.higher_is_better),
     )
+
+
+def splittable(metrics: Iterable[Metric]) -> list[DCG]:
+    """Return the metrics of which a difference can be split by document."""
+    return [metric for metric in metrics if isinstance(metric, DCG) and metric.is_sum_over_documents]
 
 
 def _split(
@@ -247,12 +260,20 @@ def _split(
 
 
 def _attributable(metric: Metric) -> DCG:
-    if not isinstance(metric, DCG):
+    if not splittable([metric]):
+        redefined = f" ({type(metric).__name__} defines its values anew)" if isinstance(metric, DCG) else ""
         raise ValueError(
-            f"metrics names {metric}, which cannot be split by document; "
+            f"metrics names {metric}, which is not a sum over documents{redefined} and so cannot be split by document; "
             "take metrics of the NDCG and DCG family, such as ndcg_linear@10 or ndcg_exp@10"
         )
-    return metric
+    return splittable([metric])[0]
+
+
+def _note(pivot: DCG, steps: Sequence[DCG]) -> str:
+    """Say that the steps are the built-in definitions, where the compared metric is defined otherwise."""
+    if any((pivot.gain, pivot.discount) == (step.gain, step.discount) for step in steps):
+        return ""
+    return f"These steps are between built-in definitions: {pivot} has a gain or discount that none of them has."
 
 
 def _steps(pivot: DCG, *, negative: bool) -> list[DCG]:

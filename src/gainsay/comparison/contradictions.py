@@ -8,7 +8,6 @@ import numpy as np
 
 from .._common.checks import check_whole
 from ..judgments import scaled_weights
-from ..metrics.names import parse_metrics
 from .contributions import grades_of, plain_label
 from .resampling import ROUNDING
 
@@ -23,14 +22,14 @@ if TYPE_CHECKING:
 
 
 def contradictory_queries(
-    rankings: Rankings, models: tuple[str, str], values: Mapping[str, Floats], most: int = 10
+    rankings: Rankings, models: tuple[str, str], values: Mapping[Metric, Floats], most: int = 10
 ) -> pd.DataFrame:
     """Return the queries on which two metrics prefer different models, the strongest contradictions first.
 
     The pull of a query is min(abs(d1), abs(d2)) times its weight relative to the mean weight, where d1 and d2, the
-    differences of the two models under the two metrics, have opposite signs: the smaller of the two, for a query that
-    one metric hardly minds contradicts little. It has the sign of d1: above 0 where the first metric prefers the first
-    model. Differences within rounding are none.
+    differences of the two models under the two metrics (those of a loss turned round), have opposite signs: the smaller
+    of the two, for a query that one metric hardly minds contradicts little. It has the sign of d1: above 0 where the
+    first metric prefers the first model, and the second metric the second. Differences within rounding are none.
 
     Parameters
     ----------
@@ -38,7 +37,7 @@ def contradictory_queries(
         Scores and judgments.
     models : tuple of two str
         The two models.
-    values : mapping of two metric names to arrays, shape (counted queries, 2)
+    values : mapping of two metrics to arrays, shape (counted queries, 2)
         The values of the two models on the queries that `rankings.counted` marks; those that one of the metrics skips,
         NaN, are left out.
     most : int
@@ -47,7 +46,8 @@ def contradictory_queries(
     Returns
     -------
     DataFrame
-        One row per query. `query` is its id; `pull`; `difference M` for both metrics, first model minus second; for
+        One row per query. `query` is its id; `pull`; `difference M` for both metrics, first model minus second in the
+        metric's own unit and sign; for
         both models `labels X`, a tuple of the labels from rank 1 down to the deeper of the two cutoffs (documents of
         equal score in the order of the input, documents that were not retrieved left out); `documents` and
         `top grades`, how many documents are judged and how many of them have the top grade; `weight` of the query.
@@ -68,14 +68,15 @@ def contradictory_queries(
 
     rankings.check_pair(*models)
     limit = check_whole("most", most)
-    first, second = metrics = parse_metrics(list(values))
+    first, second = metrics = tuple(values)
     common = ~np.isnan(np.concatenate(list(values.values()), axis=1)).any(axis=1)
     queries = np.flatnonzero(rankings.counted)[common]
     weights = rankings.weights[queries]
     scaled, _ = scaled_weights(weights)
     one, other = (_difference(table[common]) for table in values.values())
-    strength = np.where(one * other < 0, np.minimum(np.abs(one), np.abs(other)), 0.0)
-    pull = np.sign(one) * strength * scaled / (scaled.mean() or 1.0)
+    prefers, against = (d if metric.higher_is_better else -d for metric, d in zip(metrics, (one, other), strict=True))
+    strength = np.where(prefers * against < 0, np.minimum(np.abs(one), np.abs(other)), 0.0)
+    pull = np.sign(prefers) * strength * scaled / (scaled.mean() or 1.0)
     chosen = np.argsort(-np.abs(pull), kind="stable")[:limit]
     chosen = chosen[pull[chosen] != 0]
     judgments, shown = rankings.judgments, queries[chosen]

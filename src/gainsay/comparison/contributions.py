@@ -11,14 +11,13 @@ import numpy as np
 from .._common.checks import check_whole
 from .._common.words import number_text
 from ..metrics.base import depth_of
-from ..metrics.dcg import DCG, NDCG
 from ..ranking.rows import blank_code
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from .._common.typing import Floats, Integers
-    from ..metrics.dcg import GainFacts
+    from ..metrics.dcg import DCG, GainFacts
     from ..ranking.rows import RankedRows
     from .rankings import Rankings
 
@@ -154,7 +153,7 @@ class Split:
         depth = depth_of((self.metric.k,), rows.width)
         held = depth if rows.runs is None else rows.width  # a run may reach beyond the cutoff
         worth = gains.of(rows, held)
-        if isinstance(self.metric, NDCG):
+        if self.metric.is_ratio:
             worth = worth / np.where(self._empty, 1.0, self._facts.ideal[:, 0])[rows.queries, None]
         worth = worth * np.where(self._empty, 0.0, self.share)[rows.queries, None]
         grade = self._grades.of_code[rows.codes[:, :held]]
@@ -175,10 +174,9 @@ class Split:
 def split_model(rankings: Rankings, model: str, splits: Sequence[Split]) -> list[tuple[Floats, Floats]]:
     """Return the value of each query and the cells of the mean, (queries,) and (grades, bands), for each split."""
     found = [(np.zeros(rankings.judgments.queries), split.blank()) for split in splits]
-    together: dict[tuple[str, str, int], list[int]] = {}
+    together: dict[tuple[str, str], list[int]] = {}
     for place, split in enumerate(splits):
-        scores = id(rankings.under(split.metric))
-        together.setdefault((split.metric.ties, split.metric.scores, scores), []).append(place)
+        together.setdefault((split.metric.ties, split.metric.scores), []).append(place)
     for places in together.values():
         for rows in rankings.ranked(model, by=splits[places[0]].metric):
             for place in places:

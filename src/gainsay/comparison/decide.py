@@ -58,6 +58,7 @@ class Outcome:
     draws: int
     seed: int
     holes: Holes | None = None
+    lower_is_better: tuple[str, ...] = ()
 
     @property
     def in_question(self) -> tuple[str, ...]:
@@ -113,7 +114,7 @@ def decide(sample: Sample, metrics: tuple[str, str], rope: float) -> Outcome:
         safe_regret_upper=float(upper[:, safe].max()),
         winner_regrets={names[row]: float(regret[1 - row, winner[row]]) for row in (0, 1)},
         winner_regrets_upper={names[row]: float(upper[1 - row, winner[row]]) for row in (0, 1)},
-        means=by_model(estimated.mean),
+        means=by_model(np.array([panel.in_unit(*one) for one in zip(names, estimated.mean, strict=True)])),
         regrets=by_model(regret),
         regrets_upper=by_model(upper),
         detectable=detectable_lead(estimated, noise, alpha, joint.kept, winner),
@@ -125,6 +126,7 @@ def decide(sample: Sample, metrics: tuple[str, str], rope: float) -> Outcome:
         rope=rope,
         draws=sample.draws,
         seed=sample.seed,
+        lower_is_better=tuple(metric for metric in names if metric in panel.lower_is_better),
     )
 
 

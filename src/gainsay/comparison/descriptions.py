@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .inputs import FloatArray, check_family, check_level, check_seed, read_panel
+from .inputs import FloatArray, check_family, check_level, check_seed, losses_of, read_panel
 from .paired import holm, pair_p_values
 from .resampling import Estimate, Noise, draw_noise, estimate
 
@@ -68,18 +68,20 @@ def describe(
     draws: int = 10_000,
     seed: int = 0,
     primary: Sequence[str] | None = None,
+    higher_is_better: Mapping[str, bool] | None = None,
 ) -> Descriptions:
     """Describe how two metrics order the models.
 
     Parameters
     ----------
     values : mapping of metric name to array, shape (queries, models)
-        Per-query values, larger is better; NaN on queries that a metric skips. The description is of the queries that
-        both metrics have.
+        Per-query values; NaN on queries that a metric skips. The description is of the queries that both metrics have.
     models, weights, alpha, draws, seed
         As for `Verdict.from_values`; the shares of draws are the same as there.
     primary : two metric names, optional
         Which two to compare; the first two by default.
+    higher_is_better : mapping of metric name to bool, optional
+        False for a loss; a higher value of a metric that is not named is better.
 
     Returns
     -------
@@ -100,7 +102,7 @@ def describe(
     """
     level = check_level(alpha)
     seed, draws = check_seed(seed, draws, level)
-    panel = read_panel(values, models, weights)
+    panel = read_panel(values, models, weights, lower_is_better=losses_of(higher_is_better, values))
     names = check_family(primary, panel.metrics)
     estimated = estimate(panel.select(names))
     noise = draw_noise(estimated, draws, seed)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from .._common.cached import cached_property
 from .._common.names import natural_key
 from .._common.shown import short_names
 from .._common.words import count
+from ..metrics.base import Metric
 from ..metrics.names import parse_metrics
 from .attribution import Attribution, attribute
 from .contradictions import contradictory_queries
@@ -42,10 +44,13 @@ class Findings:
     Parameters
     ----------
     values : mapping of metric name to array, shape (queries, models)
-        Per-query values, larger is better. A query that a metric skips is NaN for every model, and counts for the other
-        metrics only.
+        Per-query values. A query that a metric skips is NaN for every model, and counts for the other metrics only.
     models : sequence of str
         Names of the columns.
+    metrics : mapping of metric name to Metric, optional
+        What the names stand for: says of which metrics a lower value is better, where `attribution` and `queries` get
+        their definitions, and what reports call them. A name that is not in it stands for the metric that is known by
+        it, else for numbers of which nothing is known but that larger is better.
     weights : array, shape (queries,), optional
         Query weights.
     primary : two metric names, optional
@@ -80,6 +85,7 @@ class Findings:
         values: Mapping[str, Floats],
         models: Sequence[str],
         *,
+        metrics: Mapping[str, Metric] | None = None,
         weights: Floats | None = None,
         primary: Sequence[str] | None = None,
         rankings: Rankings | None = None,
@@ -97,6 +103,8 @@ class Findings:
         self.values = dict(values)
         self.models = tuple(models)
         self.metrics = tuple(self.values)
+        self.definitions = _definitions(self.metrics, metrics)
+        self.lower_is_better = tuple(it for it, metric in self.definitions.items() if not metric.higher_is_better)
         self.weights = weights
         self.primary = _primary(self.metrics, primary)
         self.rankings = rankings
@@ -105,10 +113,10 @@ class Findings:
         self.holes = holes
         self.notes = tuple(notes)
         self.iterations = dict(iterations or {})
-        self.ranges = _ranges(self.metrics, rankings) if ranges is None else dict(ranges)
+        self.ranges = _ranges(self.definitions, rankings) if ranges is None else dict(ranges)
         self.alpha, self.rope = check_level(alpha), check_rope(rope)
         self.seed, self.draws = check_seed(seed, draws, self.alpha)
-        panel = read_panel(self.values, self.models, self.weights)
+        panel = read_panel(self.values, self.models, self.weights, lower_is_better=self.lower_is_better)
         self.sample = Sample(panel, self.alpha, self.draws, self.seed, self.ranges)
         self._counts = self._checked_counts()
 
@@ -125,7 +133,7 @@ class Findings:
     def _checked_counts(self) -> Queries:
         """Count queries; raise where values are not as they should be, before anything is worked out from them."""
         panel = self.sample.panel
-        for metric, table in zip(panel.metrics, panel.values, strict=True):
+        for metric, table in zip(panel.metrics, map(panel.in_unit, panel.metrics, panel.values), strict=True):
             panel.check_common([metric])
             low, high = self.ranges.get(metric, (-np.inf, np.inf))
             lowest, highest = np.nanmin(table), np.nanmax(table)
@@ -173,7 +181,7 @@ class Findings:
 
     @cached_property
     def winners(self) -> dict[str, str]:
-        """The model with the highest mean under each metric; of several that tie, the first in natural order of names.
+        """The model with the best mean under each metric; of several that tie, the first in natural order of names.
 
         So it is the first of the leaderboard, and `m2` comes before `m10`.
         """
@@ -215,7 +223,8 @@ class Findings:
         first, second : str
             Two models.
         metrics : str, Metric, or an iterable of them, optional
-            Metrics of the NDCG and DCG family, compared ones or others; by default all compared ones of that family.
+            Metrics that are sums over documents, the NDCG and DCG family, compared ones or others; by default all
+            compared ones that are.
         bands : sequence of int, optional
             First rank of each band, ascending from 1; by default 1, 2-3, 4-5, 6-10 and what lies beyond.
 
@@ -225,30 +234,29 @@ class Findings:
             For unknown models, metrics that are no sums over documents, or where there are values only, no scores.
         """
         rankings = self._ranked("attribution")
-        compared = parse_metrics(dict.fromkeys([*(self.primary or ()), *self.metrics]))
+        known, names = self.definitions, dict.fromkeys([*(self.primary or ()), *self.metrics])
+        if metrics is not None:
+            named = [metrics] if isinstance(metrics, str | Metric) else metrics
+            metrics = [known.get(metric, metric) if isinstance(metric, str) else metric for metric in named]
+        compared = [known[name] for name in names if name in known]
         return attribute(rankings, (first, second), metrics, compared=compared, bands=bands)
 
     def queries(self, first: str, second: str, most: int = 10) -> pd.DataFrame:
         """Return the queries on which the two primary metrics prefer different models, strongest contradictions first.
 
         At most `most` of them, among those that both metrics have; see `contradictory_queries` for the columns and an
-        example. Where each metric has the models as of boosting rounds of its own choice, both are as of those of the
-        first: one ranking, two metrics.
+        example.
 
         Raises
         ------
         ValueError
-            For unknown models, or where there are values only, no scores.
+            For unknown models, where there are values only, no scores, or for a metric of which only its name is known.
         """
         rankings = self._ranked("queries")
         rankings.check_pair(first, second)
-        metrics = self._both_primary()
-        if rankings.by_metric is None:
-            columns = [self.models.index(first), self.models.index(second)]
-            values = {metric: np.asarray(self.values[metric])[:, columns] for metric in metrics}
-        else:
-            rankings = rankings.as_of(parse_metrics(metrics[0])[0])
-            values = rankings.values((first, second), metrics)
+        columns = [self.models.index(first), self.models.index(second)]
+        metrics = {name: self.definitions.get(name) or parse_metrics(name)[0] for name in self._both_primary()}
+        values = {metric: np.asarray(self.values[name])[:, columns] for name, metric in metrics.items()}
         return contradictory_queries(rankings, (first, second), values, most)
 
     def _ranked(self, method: str) -> Rankings:
@@ -294,11 +302,29 @@ class Findings:
         return f"{type(self).__name__}({size}, metrics {', '.join(self.metrics)}{self.condensed})"
 
 
-def _ranges(metrics: Sequence[str], rankings: Rankings | None) -> dict[str, tuple[float, float]]:
+def _definitions(names: Sequence[str], given: Mapping[str, Metric] | None) -> dict[str, Metric]:
+    """Return the metric that each name stands for, as given or else as known; names that nothing is known of left out.
+
+    Raises
+    ------
+    TypeError
+        Where something else than a metric is given.
+    """
+    found, given = {}, given or {}
+    for name in names:
+        if name in given:
+            if not isinstance(given[name], Metric):
+                raise TypeError(f"metrics must map names to Metric objects, got {given[name]!r} for {name!r}")
+            found[name] = given[name]
+            continue
+        with suppress(ValueError, TypeError):  # values may go by any name
+            (found[name],) = parse_metrics(name)
+    return found
+
+
+def _ranges(metrics: Mapping[str, Metric], rankings: Rankings | None) -> dict[str, tuple[float, float]]:
     """Return the ranges of metrics, asked of them with the labels at hand; none without labels."""
-    if rankings is None:
-        return {}
-    return {str(metric): metric.value_range(rankings.judgments) for metric in parse_metrics(metrics)}
+    return {} if rankings is None else {name: it.value_range(rankings.judgments) for name, it in metrics.items()}
 
 
 def _primary(metrics: Sequence[str], primary: Sequence[str] | None) -> tuple[str, str] | None:

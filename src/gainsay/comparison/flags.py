@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._common.words import listed
+from .._common.words import confidence, listed
 from .inequalities import FEWEST
 from .inputs import FloatArray, Panel, Queries
 from .resampling import ROUNDING, Estimate
@@ -80,7 +80,7 @@ def find_flags(panel: Panel, estimated: Estimate, tied: dict[str, tuple[str, ...
     estimated : Estimate
         Made from `panel`.
     tied : dict of metric name to tuple of str
-        The models with the largest mean under each metric.
+        The models with the best mean under each metric.
     alpha : float
         Level, for what cannot be seen in the sample.
 
@@ -99,7 +99,8 @@ def find_flags(panel: Panel, estimated: Estimate, tied: dict[str, tuple[str, ...
         flags.append(Flag("uneven weights", uneven))
     for metric, names in tied.items():
         if len(names) > 1:
-            tie = f"{listed(names)} share the highest mean {metric}; {names[0]} stands for them, by name."
+            best = "lowest" if metric in panel.lower_is_better else "highest"
+            tie = f"{listed(names)} share the {best} mean {metric}; {names[0]} stands for them, by name."
             flags.append(Flag("tied winners", tie, names))
     flags.extend(_pair_flags(panel, estimated, alpha))
     return tuple(flags)
@@ -117,7 +118,7 @@ def _pair_flags(panel: Panel, estimated: Estimate, alpha: float) -> list[Flag]:
             "identical models",
             same,
             "never differ: what holds for the one holds for the other, though they may differ on up to "
-            f"{100 * unseen:.2g} % of all queries ({100 * (1 - alpha):g} % confidence)",
+            f"{100 * unseen:.2g} % of all queries ({confidence(alpha)} confidence)",
         ),
         (
             "ignored pairs",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -22,6 +22,7 @@ __all__ = [
     "check_level",
     "check_rope",
     "check_seed",
+    "losses_of",
     "model_names",
     "read_panel",
 ]
@@ -39,20 +40,28 @@ class Panel:
         In natural order of their names (``m2`` before ``m10``), whatever order they were given in. All results are
         computed in this order, so they are the same to the last digit however the caller arranged the columns.
     values : ndarray, shape (metrics, models, queries)
-        Only the queries of positive weight. NaN where a metric skips a query, alike for all models.
+        Only the queries of positive weight, larger is better: what a loss gives stands with its sign turned. NaN where
+        a metric skips a query, alike for all models.
     weights : ndarray, shape (queries,), or None
         One positive weight a query, summing to 1; None where all queries weigh the same.
+    lower_is_better : frozenset of str
+        The metrics that are losses.
     """
 
     metrics: tuple[str, ...]
     models: tuple[str, ...]
     values: FloatArray
     weights: FloatArray | None
+    lower_is_better: frozenset[str] = frozenset()
 
     @property
     def queries(self) -> int:
         """How many queries count, those of weight zero left out."""
         return int(self.values.shape[2])
+
+    def in_unit(self, metric: str, numbers: FloatArray) -> FloatArray:
+        """Return values, means or differences of a metric as it gives them: those of a loss are turned back."""
+        return 0.0 - numbers if metric in self.lower_is_better else numbers  # 0.0 - 0.0 is no -0.0
 
     def select(self, metrics: Sequence[str]) -> Panel:
         """Keep these metrics only, in this order, and the queries that have a value under all of them.
@@ -66,9 +75,10 @@ class Panel:
         self.check_common(metrics)
         counted = ~np.isnan(self.values[rows, 0]).any(axis=0)
         if counted.all():
-            return Panel(tuple(metrics), self.models, self.values[rows], self.weights)
+            return Panel(tuple(metrics), self.models, self.values[rows], self.weights, self.lower_is_better)
         weights = None if self.weights is None else _even_out(self.weights[counted] / self.weights[counted].sum())
-        return Panel(tuple(metrics), self.models, np.ascontiguousarray(self.values[rows][:, :, counted]), weights)
+        values = np.ascontiguousarray(self.values[rows][:, :, counted])
+        return Panel(tuple(metrics), self.models, values, weights, self.lower_is_better)
 
     def check_common(self, metrics: Sequence[str]) -> None:
         """Raise `ValueError` unless some query has a value under all of these metrics."""
@@ -193,11 +203,38 @@ def check_family(primary: Sequence[str] | None, metrics: Sequence[str]) -> tuple
     return pair[0], pair[1]
 
 
+def losses_of(higher_is_better: Mapping[str, bool] | None, metrics: Iterable[str]) -> frozenset[str]:
+    """Return the metrics that are said to be losses.
+
+    Raises
+    ------
+    ValueError
+        If a name is not among `metrics`.
+    TypeError
+        If what is said is neither True nor False.
+
+    Examples
+    --------
+    >>> losses_of({"shortfall": False}, ["shortfall", "mrr"])
+    frozenset({'shortfall'})
+    """
+    known, said = tuple(metrics), {} if higher_is_better is None else higher_is_better
+    if not isinstance(said, Mapping):
+        raise TypeError(f"higher_is_better must map metrics to True or False, got {said!r}")
+    for metric, higher in said.items():
+        if metric not in known:
+            raise ValueError(f"higher_is_better names {metric!r}, which is not among the values: {', '.join(known)}")
+        if not isinstance(higher, bool | np.bool_):
+            raise TypeError(f"higher_is_better of {metric} must be True or False, got {higher!r}")
+    return frozenset(metric for metric, higher in said.items() if not higher)
+
+
 def read_panel(
     values: Mapping[str, ArrayLike],
     models: Sequence[str] | None = None,
     weights: ArrayLike | None = None,
     labels: Mapping[str, str] | None = None,
+    lower_is_better: Iterable[str] = (),
 ) -> Panel:
     """Check per-query values and put them into canonical order.
 
@@ -212,6 +249,8 @@ def read_panel(
         Non-negative, at least one positive. Only their ratios count; a query of weight zero counts as absent.
     labels : mapping of metric name to str, optional
         What error messages call each array; ``values['metric']`` by default.
+    lower_is_better : iterable of str, optional
+        The metrics that are losses.
 
     Raises
     ------
@@ -237,15 +276,15 @@ def read_panel(
         _check_values(label[metric], array, names)
     weight = None if weights is None else _read_weights(weights, shape[0])
     order = sorted(range(len(names)), key=lambda column: natural_key(names[column]))
-    table = np.empty((len(arrays), len(names), shape[0]))
-    for row, array in enumerate(arrays.values()):
+    table, losses = np.empty((len(arrays), len(names), shape[0])), frozenset(lower_is_better)
+    for row, (metric, array) in enumerate(arrays.items()):
         for place, column in enumerate(order):
-            table[row, place] = array[:, column]
+            table[row, place] = 0.0 - array[:, column] if metric in losses else array[:, column]
     if weight is not None:
         keep = weight > 0
         table, weight = np.ascontiguousarray(table[:, :, keep]), weight[keep]
         weight = _even_out(weight)
-    return Panel(tuple(arrays), tuple(names[column] for column in order), table, weight)
+    return Panel(tuple(arrays), tuple(names[column] for column in order), table, weight, losses)
 
 
 def _number(name: str, value: Any) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -10,15 +10,23 @@ from numpy.typing import ArrayLike
 
 from .flags import FEW
 from .inequalities import FEWEST, two_step_test
-from .inputs import FloatArray, check_family, check_level, check_seed, read_panel
+from .inputs import FloatArray, check_family, check_level, check_seed, losses_of, read_panel
 from .paired import conflict_p_values, holm, pair_p_values
-from .resampling import Estimate, Noise, critical_value
+from .resampling import Estimate, critical_value
 from .sample import Family, Sample
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["common_column", "common_ranks", "leaderboard_of", "leaderboard_table", "pairs_of", "pairs_table"]
+__all__ = [
+    "advantages",
+    "common_column",
+    "common_ranks",
+    "leaderboard_of",
+    "leaderboard_table",
+    "pairs_of",
+    "pairs_table",
+]
 
 Ranges: TypeAlias = Mapping[str, tuple[float, float]]
 
@@ -32,14 +40,15 @@ def pairs_table(
     seed: int = 0,
     primary: Sequence[str] | None = None,
     ranges: Ranges | None = None,
+    higher_is_better: Mapping[str, bool] | None = None,
 ) -> pd.DataFrame:
     """Compare every pair of models under every metric.
 
     Parameters
     ----------
     values : mapping of metric name to array, shape (queries, models)
-        Per-query values, larger is better. A query that a metric skips is NaN for every model; each metric is
-        compared on its own queries.
+        Per-query values. A query that a metric skips is NaN for every model; each metric is compared on its own
+        queries.
     models, weights, alpha, draws, seed
         As for `Verdict.from_values`.
     primary : two metric names, optional
@@ -47,6 +56,8 @@ def pairs_table(
     ranges : mapping of metric name to (lowest, highest), optional
         Between which values a metric lies (`Metric.value_range`): no interval of a difference reaches beyond what they
         allow.
+    higher_is_better : mapping of metric name to bool, optional
+        False for a loss; a higher value of a metric that is not named is better.
 
     Returns
     -------
@@ -56,7 +67,7 @@ def pairs_table(
         ``model_x``, ``model_y``
             The pair.
         ``conflict``
-            Whether the sample's differences under the primary metrics have opposite signs. This and the next four are
+            Whether the primary metrics prefer different ones of the two in the sample. This and the next four are
             statements about both metrics, made on the queries that both have.
         ``p_value``, ``p_holm``
             Of a sign conflict: the larger of the two one-sided p-values (see `paired.conflict_p_values`), and the same
@@ -68,11 +79,12 @@ def pairs_table(
             ``"identical"`` (never differ), ``"few"`` (differ on fewer than 30 queries), ``"thin"`` (fewer than 100), or
             empty.
         ``difference M``, ``lower M``, ``upper M`` for each metric M
-            Mean difference with a confidence interval. The intervals of both primary metrics and all pairs hold
-            together with probability 1 − `alpha` (max-T; where the two have different queries, each at `alpha` / 2);
-            those of each further metric are a family of their own, so adding one does not widen the others.
+            Mean difference in the metric's own unit and sign, with a confidence interval. The intervals of both primary
+            metrics and all pairs hold together with probability 1 − `alpha` (max-T; where the two have different
+            queries, each at `alpha` / 2); those of each further metric are a family of their own, so adding one does
+            not widen the others.
         ``wins M``, ``ties M``, ``losses M``
-            On how many queries ``model_x`` is above, level and below. Unweighted.
+            On how many queries ``model_x`` is better, level and worse. Unweighted.
         ``p_value M``, ``p_holm M``
             Two-sided paired t-test, raw and after Holm's correction over all pairs.
         ``common difference M``, ``common lower M``, ``common upper M``, ``common p_holm M`` for both primary metrics
@@ -91,7 +103,7 @@ def pairs_table(
     >>> table[["model_x", "model_y", "conflict", "wins a", "losses b"]].values.tolist()
     [['m', 'n', True, 100, 100]]
     """
-    sample = read_sample(values, models, weights, alpha, draws, seed, ranges)
+    sample = read_sample(values, models, weights, alpha, draws, seed, ranges, higher_is_better)
     return pairs_of(sample, check_family(primary, sample.panel.metrics))
 
 
@@ -103,11 +115,13 @@ def read_sample(
     draws: int,
     seed: int,
     ranges: Ranges | None,
+    higher_is_better: Mapping[str, bool] | None,
 ) -> Sample:
     """Return the sample that arguments of `pairs_table` say, checked."""
     level = check_level(alpha)
     seed, draws = check_seed(seed, draws, level)
-    return Sample(read_panel(values, models, weights), level, draws, seed, ranges)
+    losses = losses_of(higher_is_better, values)
+    return Sample(read_panel(values, models, weights, lower_is_better=losses), level, draws, seed, ranges)
 
 
 def pairs_of(sample: Sample, names: tuple[str, str]) -> pd.DataFrame:
@@ -119,7 +133,7 @@ def pairs_of(sample: Sample, names: tuple[str, str]) -> pd.DataFrame:
 
     def effects(family: Sequence[str], alpha: float) -> dict[str, Any]:
         found = sample.family(family) if len(family) > 1 else sample.alone(family[0])
-        return _effects(family, found.estimated, found.noise, alpha, first, second, sample.range_of)
+        return _effects(found, alpha, first, second, sample.range_of)
 
     columns = effects(names, level)
     conflict, common = _conflicts(sample.family(names).estimated, first, second), {}
@@ -150,7 +164,17 @@ def common_column(table: pd.DataFrame, column: str) -> str:
     return common if common in table else column
 
 
-def common_ranks(table: pd.DataFrame, models: Sequence[str], metric: str) -> dict[str, int]:
+def advantages(
+    table: pd.DataFrame, metric: str, lower_is_better: Container[str] = (), of: str = "difference"
+) -> pd.Series[float]:
+    """Return `common_column` of a table of pairs with such a sign that above 0 favours `model_x`, for a loss too."""
+    column = table[common_column(table, f"{of} {metric}")]
+    return 0.0 - column if metric in lower_is_better else column
+
+
+def common_ranks(
+    table: pd.DataFrame, models: Sequence[str], metric: str, lower_is_better: Container[str] = ()
+) -> dict[str, int]:
     """Return the rank of every model under a primary metric on the queries that both have; equal means share a rank.
 
     >>> import pandas as pd
@@ -159,26 +183,21 @@ def common_ranks(table: pd.DataFrame, models: Sequence[str], metric: str) -> dic
     >>> common_ranks(table, ["m", "n", "o"], "a")
     {'m': 2, 'n': 2, 'o': 1}
     """
-    difference = table[common_column(table, f"difference {metric}")]
+    difference = advantages(table, metric, lower_is_better)
     beaten = [*table["model_x"][difference < 0], *table["model_y"][difference > 0]]
     return {model: 1 + beaten.count(model) for model in models}
 
 
 def _effects(
-    family: Sequence[str],
-    estimated: Estimate,
-    noise: Noise,
-    alpha: float,
-    first: Any,
-    second: Any,
-    range_of: Callable[[str], tuple[float, float]],
+    family: Family, alpha: float, first: Any, second: Any, range_of: Callable[[str], tuple[float, float]]
 ) -> dict[str, Any]:
+    panel, estimated, noise = family
     # The largest studentised lead over all ordered pairs is the largest absolute one over all pairs.
     width = float(critical_value(noise.peaks.max(axis=(0, 1)), 1 - alpha))
     two_sided = pair_p_values(estimated).two_sided
     columns: dict[str, Any] = {}
-    for row, metric in enumerate(family):
-        difference = estimated.difference[row, second, first]
+    for row, metric in enumerate(panel.metrics):
+        difference = panel.in_unit(metric, estimated.difference[row, second, first])
         half = _half_width(estimated.error[row, second, first], width)
         low, high = range_of(metric)
         lower, upper = _within(difference, half, low - high, high - low)
@@ -222,12 +241,13 @@ def leaderboard_table(
     draws: int = 10_000,
     seed: int = 0,
     ranges: Ranges | None = None,
+    higher_is_better: Mapping[str, bool] | None = None,
 ) -> pd.DataFrame:
     """Rank the models under every metric, with confidence intervals.
 
     Parameters
     ----------
-    values, models, weights, alpha, draws, seed, ranges
+    values, models, weights, alpha, draws, seed, ranges, higher_is_better
         As for `pairs_table`.
 
     Returns
@@ -236,7 +256,7 @@ def leaderboard_table(
         One row per metric and model, metrics in the order given, models from best to worst.
 
         ``metric``, ``model``, ``rank``
-            Rank 1 has the largest mean; equal means share a rank.
+            Rank 1 has the best mean; equal means share a rank.
         ``queries``
             On how many queries of positive weight the metric has a value. Everything in a row is about these.
         ``mean``, ``lower``, ``upper``
@@ -244,7 +264,7 @@ def leaderboard_table(
             lies, cut off at the ends of the metric's range: the true mean lies within it, so that they lose nothing.
             They are too wide to compare models by, for models are scored on the same queries.
         ``regret``, ``regret_lower``, ``regret_upper``
-            Distance to the largest mean, with bounds from the simultaneous intervals of all pairs of the metric:
+            Distance to the best mean, with bounds from the simultaneous intervals of all pairs of the metric:
             valid for whichever model is picked out.
         ``may_be_best``
             Whether the model is in the confidence set of the best under this metric alone.
@@ -262,7 +282,7 @@ def leaderboard_table(
     >>> table[["model", "rank", "may_be_best"]].values.tolist()
     [['n', 1, True], ['m', 2, False]]
     """
-    return leaderboard_of(read_sample(values, models, weights, alpha, draws, seed, ranges))
+    return leaderboard_of(read_sample(values, models, weights, alpha, draws, seed, ranges, higher_is_better))
 
 
 def leaderboard_of(sample: Sample) -> pd.DataFrame:
@@ -279,7 +299,7 @@ def _leaderboard(family: Family, alpha: float, value_range: tuple[float, float])
     import pandas as pd
 
     panel, estimated, noise = family
-    mean, error = estimated.mean[0], estimated.mean_error[0]
+    mean, error = panel.in_unit(panel.metrics[0], estimated.mean[0]), estimated.mean_error[0]
     scale = np.divide(1.0, error, out=np.zeros_like(error), where=(error > 0) & np.isfinite(error))
     half = _half_width(error, float(critical_value((np.abs(noise.values[0]) * scale[:, None]).max(axis=0), 1 - alpha)))
     lower, upper = _within(mean, half, *value_range)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._common.arrays import nearest
-from ..evaluation.evaluator import Evaluator
 from ..ranking.rows import rank_block
 
 if TYPE_CHECKING:
@@ -35,29 +34,17 @@ class Rankings:
         The queries that the models are compared on; the others have no value under any metric.
     query_weights : ndarray, shape (queries,), optional
         With which the models are compared; without, all queries count the same.
-    by_metric : mapping of metric name to such a mapping as `scores`, optional
-        Where every metric has the models as of rounds of its own choice: the scores that each was computed from. A
-        metric without an entry takes `scores`.
     """
 
     judgments: Judgments
     scores: Mapping[str, Floats]
     counted: Bools
     query_weights: Floats | None = None
-    by_metric: Mapping[str, Mapping[str, Floats]] | None = None
 
     @property
     def weights(self) -> Floats:
         """The weight of each query, 0 where it does not count, shape (queries,)."""
         return np.where(self.counted, 1.0 if self.query_weights is None else self.query_weights, 0.0)
-
-    def under(self, metric: Metric) -> Mapping[str, Floats]:
-        """Return the scores that a metric was computed from."""
-        return self.scores if self.by_metric is None else self.by_metric.get(str(metric), self.scores)
-
-    def as_of(self, metric: Metric) -> Rankings:
-        """Return the rankings that a metric was computed from, as those of all metrics."""
-        return self if self.by_metric is None else replace(self, scores=self.under(metric), by_metric=None)
 
     def common(self, metrics: Sequence[Metric]) -> Rankings:
         """Return the same on the queries only that have a value under all these metrics."""
@@ -66,15 +53,6 @@ class Rankings:
             if metric.empty == "skip":
                 counted = counted & ~metric.bind(self.judgments, (metric.k,)).empty[:, 0]
         return replace(self, counted=counted)
-
-    def values(self, models: Sequence[str], metrics: Sequence[str]) -> dict[str, Floats]:
-        """Return the values of some models on the queries that count, by metric, shape (counted queries, models).
-
-        NaN where a metric skips a query.
-        """
-        evaluator = Evaluator(metrics, self.judgments)
-        found = np.stack([evaluator(self.scores[model]).per_query[self.counted] for model in models], axis=2)
-        return {metric: found[:, place] for place, metric in enumerate(metrics)}
 
     def check_pair(self, first: str, second: str) -> None:
         """Raise `ValueError` unless these are two different models."""
@@ -96,13 +74,13 @@ class Rankings:
         model : str
             Whose scores.
         by : Metric
-            Says which scores, in which precision they are compared, and what becomes of ties.
+            Says in which precision scores are compared, and what becomes of ties.
         ties : {"average", "order", "worst", "best"}, optional
             In place of the metric's own.
         among : ndarray of int, optional
             Only blocks that hold one of these queries.
         """
-        scores: np.ndarray[Any, Any] = np.ascontiguousarray(self.judgments.by_query(self.under(by)[model]))
+        scores: np.ndarray[Any, Any] = np.ascontiguousarray(self.judgments.by_query(self.scores[model]))
         if by.scores == "float32":
             with np.errstate(over="ignore"):
                 scores = scores.astype(np.float32)

@@ -10,11 +10,11 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from .._common.shown import isolated
+from .._common.shown import isolated, short_names
 from .decide import Kind, Outcome, decide
 from .flags import Flag
 from .holes import Holes, uneven_judging
-from .inputs import check_level, check_rope, check_seed, read_panel
+from .inputs import check_level, check_rope, check_seed, losses_of, read_panel
 from .sample import Sample
 from .wording import paragraph
 
@@ -56,7 +56,7 @@ class Verdict(Outcome):
         For each metric how many further queries it has, on which the other one has no value (``empty=skip``). Where
         there are any, a flag says so.
     winners : dict of metric name to model
-        The model with the largest mean; the first by name where several tie (then a flag says so).
+        The model with the best mean; the first by name where several tie (then a flag says so).
     common_best : tuple of str
         The confidence set of models that are best under both metrics: each such model is in it with probability
         1 − `alpha` or more.
@@ -86,7 +86,7 @@ class Verdict(Outcome):
     winner_regrets_upper : dict of metric name to float
         Their upper bounds, which hold together with all others.
     means, regrets, regrets_upper : dict of metric name to dict of model to float
-        Mean, distance to the largest mean, and the upper bound of that distance.
+        Mean, distance to the best mean (0 or more, for a loss too), and the upper bound of that distance.
     detectable : float
         The smallest true lead of one model over another, among those in question (`common_best` and the winners),
         that this many queries show with about 80 % probability: (c + 0.84) · e, with c the critical value when every
@@ -103,6 +103,8 @@ class Verdict(Outcome):
         As given.
     holes : Holes or None
         Of runs: how much of what each model retrieved was judged, and what became of the rest.
+    lower_is_better : tuple of str
+        Those of the two metrics of which a lower value is better.
 
     Examples
     --------
@@ -129,14 +131,15 @@ class Verdict(Outcome):
         draws: int = 10_000,
         seed: int = 0,
         metric_names: Sequence[str] = ("ndcg_linear@10", "ndcg_exp@10"),
+        higher_is_better: Sequence[bool] = (True, True),
     ) -> Verdict:
         """Reach a verdict from per-query values.
 
         Parameters
         ----------
         first, second : array, shape (queries, models)
-            Values of the two metrics, larger is better. Any two metrics may take these places. A query that a metric
-            skips is NaN for every model.
+            Values of the two metrics. Any two metrics may take these places. A query that a metric skips is NaN for
+            every model.
         models : sequence of str, optional
             Distinct names of the columns; ``model 1``, ``model 2``, … by default.
         weights : array, shape (queries,), optional
@@ -151,6 +154,8 @@ class Verdict(Outcome):
             The same seed gives the same verdict to the last digit, in whatever order the models come.
         metric_names : sequence of two str
             What to call the two metrics.
+        higher_is_better : sequence of two bool
+            False for a metric that is a loss.
 
         Raises
         ------
@@ -164,7 +169,8 @@ class Verdict(Outcome):
         level, width = check_level(alpha), check_rope(rope)
         seed, draws = check_seed(seed, draws, level)
         labels = dict(zip(names, ("first", "second"), strict=True))
-        panel = read_panel(dict(zip(names, (first, second), strict=True)), models, weights, labels)
+        losses = losses_of(_two_directions(names, higher_is_better), names)
+        panel = read_panel(dict(zip(names, (first, second), strict=True)), models, weights, labels, losses)
         return cls.of(Sample(panel, level, draws, seed), names, width)
 
     @classmethod
@@ -187,7 +193,8 @@ class Verdict(Outcome):
         return self.text
 
     def _repr_html_(self) -> str:
-        return f"<p><strong>{escape(self.kind)}</strong></p>\n<p>{escape(isolated(self.text, self.models))}</p>"
+        text = isolated(self.text, short_names(self.models))
+        return f"<p><strong>{escape(self.kind)}</strong></p>\n<p>{escape(text)}</p>"
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything, `text` included, as JSON knows it; an infinite bound becomes None.
@@ -210,6 +217,12 @@ def _plain(value: Any) -> Any:
     if isinstance(value, tuple):
         return [_plain(item) for item in value]
     return value.to_dict() if isinstance(value, Flag | Holes) else value
+
+
+def _two_directions(names: tuple[str, str], higher_is_better: Sequence[bool]) -> dict[str, bool]:
+    if isinstance(higher_is_better, bool | str) or len(higher_is_better) != 2:
+        raise TypeError(f"higher_is_better must be True or False for each of two metrics, got {higher_is_better!r}")
+    return dict(zip(names, higher_is_better, strict=True))
 
 
 def _two_names(metric_names: Sequence[str]) -> tuple[str, str]:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from .._common.words import amount, listed
+from .._common.words import amount, confidence, count, listed, p_value
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from .decide import Outcome
 
-__all__ = ["SAMPLE", "paragraph"]
+__all__ = ["SAMPLE", "cost", "direction", "paragraph"]
 
 SAMPLE = (
     "The queries are the random sample and the models are fixed: "
@@ -44,17 +46,31 @@ def paragraph(verdict: Outcome) -> str:
     first = verdict.in_question
     models = [*first, *(model for model in verdict.models if model not in first)]
     judged = [] if verdict.holes is None else verdict.holes.text(models)
-    return " ".join([*opening, *judged, *_reservations(verdict), SAMPLE])
+    return " ".join([*opening, *direction(verdict.lower_is_better), *judged, *_reservations(verdict), SAMPLE])
+
+
+def direction(losses: Sequence[str]) -> list[str]:
+    """Say of which metrics a lower value is better; nothing where there are none.
+
+    >>> direction(["shortfall"])
+    ['A lower value of shortfall is better.']
+    >>> direction(["shortfall", "lost@10"])
+    ['Lower values of shortfall and lost@10 are better.']
+    """
+    if len(losses) < 2:
+        return [f"A lower value of {metric} is better." for metric in losses]
+    return [f"Lower values of {listed(losses, most=len(losses))} are better."]
 
 
 def _genuine(verdict: Outcome) -> list[str]:
     first, second = verdict.metrics
     text = [
         f"{first} and {second} genuinely disagree: no model is best under both "
-        f"({_p(verdict.p_value)}, {_size(verdict)}).",
+        f"({p_value(verdict.p_value)}, {_size(verdict)}).",
         _prefers(verdict),
         _cost_of_winners(verdict),
-        f"Whatever is chosen, one of the two metrics loses at least {amount(verdict.price_lower)} "
+        f"Whatever is chosen, one of the two metrics "
+        f"{'is worse than its best by' if verdict.lower_is_better else 'loses'} at least {amount(verdict.price_lower)} "
         f"(estimate {amount(verdict.price)}; {_confidence(verdict)}).",
         _safe(verdict),
     ]
@@ -66,7 +82,7 @@ def _genuine(verdict: Outcome) -> list[str]:
 def _materiality(verdict: Outcome) -> str:
     negligible = f"the {amount(verdict.rope)} that you called negligible"
     if verdict.material:
-        return f"This is material: it exceeds {negligible} ({_p(verdict.rope_p_value)})."
+        return f"This is material: it exceeds {negligible} ({p_value(verdict.rope_p_value)})."
     if verdict.within_rope:
         return f"It is small, though: whichever metric you choose by, you lose no more than {negligible}."
     return f"Whether it exceeds {negligible} is not proven."
@@ -109,8 +125,8 @@ def _unresolved(verdict: Outcome) -> list[str]:
     common = verdict.common_best
     if differ:
         opening = (
-            f"{first} and {second} put different models first, but that may be chance: "
-            f"these queries leave open that one model is best under both ({_p(verdict.p_value)}, {_size(verdict)})."
+            f"{first} and {second} put different models first, but that may be chance: these queries leave open "
+            f"that one model is best under both ({p_value(verdict.p_value)}, {_size(verdict)})."
         )
     else:
         opening = (
@@ -152,10 +168,16 @@ def _ahead(verdict: Outcome, metric: str) -> str:
 def _cost_of_winners(verdict: Outcome) -> str:
     first, second = verdict.metrics
     parts = [
-        f"choosing {verdict.winners[chosen]} costs {amount(verdict.winner_regrets[chosen])} of {lost}"
+        f"choosing {verdict.winners[chosen]} {cost(verdict, 'costs', verdict.winner_regrets[chosen], lost)}"
         for chosen, lost in ((first, second), (second, first))
     ]
     return f"In this sample {parts[0]}, and {parts[1]}."
+
+
+def cost(verdict: Outcome, verb: str, regret: float, metric: str) -> str:
+    """Return what a choice costs under a metric, after a verb for those of which a higher value is better."""
+    size = amount(regret)
+    return f"adds {size} to {metric}" if metric in verdict.lower_is_better else f"{verb} {size} of {metric}"
 
 
 def _safe(verdict: Outcome) -> str:
@@ -175,13 +197,8 @@ def _reservations(verdict: Outcome) -> list[str]:
 
 
 def _size(verdict: Outcome) -> str:
-    queries = "1 query" if verdict.queries == 1 else f"{verdict.queries:,} queries"
-    return f"{len(verdict.models)} models on {queries}"
+    return f"{count(len(verdict.models), 'model')} on {count(verdict.queries, 'query')}"
 
 
 def _confidence(verdict: Outcome) -> str:
-    return f"{100 * (1 - verdict.alpha):g} % confidence"
-
-
-def _p(value: float) -> str:
-    return f"p = {value:.2g}" if value >= 0.0001 else f"p = {value:.0e}"
+    return f"{confidence(verdict.alpha)} confidence"

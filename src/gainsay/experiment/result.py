@@ -93,6 +93,7 @@ class ExperimentResult(Choices):
             [model.name for model in self.artefacts],
             weights=None if (weights == weights[0]).all() else weights,
             primary=self.plan.primary,
+            metrics=dict(zip(self.plan.names, self.plan.metrics, strict=True)),
             rankings=read and rankings_of(self.measured, self.artefacts, counted, read),
             curves=self.curves,
             missing=self.missing,

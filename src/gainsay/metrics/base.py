@@ -31,7 +31,7 @@ COMMON = ("k", "ties", "empty", "scores", "weights")
 """The options of all metrics, in the order in which they are written after those of one kind."""
 
 _OF_PYTHON = {"__module__", "__qualname__", "__annotations__", "__slots__", "__firstlineno__", "__static_attributes__"}
-HARMLESS = _OF_PYTHON | {"__dict__", "__weakref__", "__doc__", "__repr__", "_repr_html_"}
+HARMLESS = _OF_PYTHON | {"__dict__", "__weakref__", "__doc__", "__repr__", "_repr_html_", "meaning"}
 """What a class may have of its own without another number, and so without names of its own."""
 
 
@@ -199,6 +199,21 @@ class Metric:
     def option_names(cls) -> list[str]:
         """Return the options that may stand in the metric's name."""
         return [field.name for field in fields(cls) if field.name not in ("k", "name")]
+
+    @property
+    def is_sum_over_documents(self) -> bool:
+        """Whether a difference of means can be split by document, exactly, as the built-in DCG family's can."""
+        return False
+
+    @property
+    def meaning(self) -> str:
+        """What a metric of your own is, from the first line of what is written in the code; empty for built-in ones."""
+        cls = type(self)
+        if origin_of(cls)[0].partition(".")[0] == __name__.partition(".")[0]:
+            return ""
+        own = inspect.cleandoc(vars(cls).get("__doc__") or "").partition("\n")[0]
+        written = "" if own.startswith(f"{cls.__name__}(") else own  # a dataclass writes its signature there
+        return written or f"A metric of your own: {'.'.join(origin_of(cls))}."
 
     def without_cutoff(self) -> Self:
         """Return the metric over all ranks: what metrics of one family share."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -192,7 +193,7 @@ class DCG(Metric):
         gains = judgments.levels if isinstance(self.gain, str) else gains_of(self.gain, judgments.levels)
         if gains.min() < 0:
             return -np.inf, np.inf
-        return 0.0, 1.0 if self._is_ratio else np.inf
+        return 0.0, 1.0 if self.is_ratio else np.inf
 
     def bind(self, judgments: Judgments, cutoffs: Sequence[int | None]) -> GainFacts:
         """Work out gains, discounts and ideals; raise where the labels do not suit the gain."""
@@ -208,16 +209,35 @@ class DCG(Metric):
                 highest = judgments.levels[rows.codes[:, 0]]
                 gains.top[rows.queries] = np.where(highest > LARGEST_EXPONENT, highest, 0.0)
             ideal[rows.queries] = gains.sums(rows, cutoffs)
-            if not self._is_ratio:
+            if not self.is_ratio:
                 has_gain[rows.queries, 0] = (gains.table != 0)[rows.codes].any(axis=1)
         # with negative labels an ideal may fall below 0: there is nothing to normalise by, as with 0
-        return GainFacts(empty=ideal <= 0 if self._is_ratio else ~has_gain, gains=gains, ideal=ideal)
+        return GainFacts(empty=ideal <= 0 if self.is_ratio else ~has_gain, gains=gains, ideal=ideal)
 
     def score(self, rows: RankedRows, facts: GainFacts, cutoffs: Sequence[int | None]) -> Floats:
         """Return DCG at each cutoff."""
         return facts.gains.sums(rows, cutoffs)
 
-    _is_ratio: ClassVar[bool] = False
+    is_ratio: ClassVar[bool] = False
+    """Whether it is divided by the ideal of its query."""
+
+    @property
+    def is_sum_over_documents(self) -> bool:
+        """Whether it is gain times discount, summed over documents: not where a subclass defines its values anew."""
+        original = NDCG if isinstance(self, NDCG) else DCG
+        defined = ("subject", "bind", "score", "is_ratio", "_gains", "_finite")
+        cls = type(self)
+        return all(inspect.getattr_static(cls, it) is inspect.getattr_static(original, it) for it in defined)
+
+    @property
+    def meaning(self) -> str:
+        """What a metric of your own is; of a built-in one with functions, what these are."""
+        parts = []
+        for option, function in self._functions().items():
+            first = (inspect.getdoc(function) or "").partition("\n")[0]
+            parts.append(f"{option} {'.'.join(origin_of(function))}{f' ({first})' if first else ''}")
+        kind = next(cls.__name__ for cls in type(self).__mro__ if cls in (NDCG, CG, DCG))
+        return super().meaning or (f"{kind} with {' and '.join(parts)}." if parts else "")
 
     def _gains(self, judgments: Judgments, cutoffs: Sequence[int | None]) -> DiscountedGains:
         """Return gains and discounts for the labels at hand, or raise where the labels do not suit the gain."""
@@ -233,7 +253,7 @@ class DCG(Metric):
             )
         if levels[-1] <= LARGEST_EXPONENT:
             return DiscountedGains(table_of(gains_of(self.gain, levels)), discount)
-        if not self._is_ratio:
+        if not self.is_ratio:
             raise ValueError(
                 f"{self} overflows: 2^{levels[-1]:g} - 1 is too large for a float; take ndcg_exp, which is a ratio and "
                 "stays finite, or a gain table"
@@ -251,7 +271,7 @@ class DCG(Metric):
         largest = float(np.abs(gains).max(initial=0.0))
         if largest <= 2.0**LARGEST_EXPONENT:
             return gains
-        if not self._is_ratio:
+        if not self.is_ratio:
             raise ValueError(
                 f"{self} overflows: a gain of {largest:g} is too large to be summed; take ndcg_linear, which is a "
                 "ratio and stays finite, or divide the labels"
@@ -305,7 +325,7 @@ class NDCG(DCG):
         "ndcg_jk": {"gain": "linear", "discount": "jk"},
     }
 
-    _is_ratio: ClassVar[bool] = True
+    is_ratio = True
 
     def score(self, rows: RankedRows, facts: GainFacts, cutoffs: Sequence[int | None]) -> Floats:
         """Return NDCG at each cutoff."""

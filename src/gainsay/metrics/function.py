@@ -78,6 +78,12 @@ class FunctionMetric(Metric, abstract=True):
         value = getattr(self, option)
         return str(value) if option == "higher_is_better" else super().option_text(option)
 
+    @property
+    def meaning(self) -> str:
+        """What the function is said to be."""
+        first = (inspect.getdoc(self.function) or "").partition("\n")[0]
+        return first or f"A function of your own: {'.'.join(origin_of(self.function))}."
+
     @classmethod
     def option_names(cls) -> list[str]:
         """Return the options that may stand in the metric's name."""

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from .._common.shown import isolated, printable
 from .._common.version import __version__
 from .._common.words import amount, count
-from ..metrics.dcg import DCG
-from ..metrics.names import parse_metrics
 from ..report import tables, words
-from .chosen import ChosenPair, chosen_pair
-from .rounds import best_rounds, candidate_of, most_torn
+from .chosen import Explained, explain
+from .rounds import candidate_of, most_torn
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,7 +19,7 @@ if TYPE_CHECKING:
     from ..comparison.findings import Findings
     from .tables import Table
 
-__all__ = ["Content", "Contradiction", "gather", "why_pair"]
+__all__ = ["Content", "Contradiction", "gather"]
 
 MOST_CONFLICTS = 20
 """So many conflicts stand above the table of all pairs."""
@@ -68,8 +66,6 @@ class Content:
     leaderboard: Table
     conflicts: Table | None
     pairs: Table | None
-    conflict_count: int
-    pair: ChosenPair | None
     attribution: Attribution | None = field(repr=False)
     why: list[str]
     why_tables: list[Table]
@@ -78,7 +74,6 @@ class Content:
     contradiction_count: int
     contradiction_table: pd.DataFrame | None = field(repr=False)
     no_queries: str
-    same_rounds: str
     grades: int
     rounds: Table | None
     when: str
@@ -91,13 +86,11 @@ class Content:
 def gather(comparison: Findings, queries: int) -> Content:
     """Gather what a report shows, with at most so many contradictory queries."""
     both = comparison.primary is not None
-    pair = chosen_pair(comparison) if both else None
-    attribution, no_why = _attribution(comparison, pair)
-    table, no_queries = _contradictions(comparison, pair)
+    explained = explain(comparison)
+    attribution, table, best = explained.attribution, explained.queries, explained.rounds
     levels = [] if comparison.rankings is None else comparison.rankings.judgments.levels.tolist()
     some = both and len(comparison.models) > 1
     conflicts = comparison.conflicts if some else None
-    best = None if comparison.curves is None or not both else best_rounds(comparison.curves, comparison.verdict.metrics)
     best = None if best is None or best.empty else best
     return Content(
         title=words.question(comparison),
@@ -111,17 +104,14 @@ def gather(comparison: Findings, queries: int) -> Content:
         leaderboard=tables.leaderboard(comparison),
         conflicts=None if conflicts is None or conflicts.empty else _strongest(comparison, conflicts),
         pairs=tables.pairs(comparison, comparison.pairs, _all_pairs(len(comparison.pairs))) if some else None,
-        conflict_count=0 if conflicts is None else len(conflicts),
-        pair=pair,
         attribution=attribution,
-        why=[] if attribution is None or pair is None else _why(comparison, attribution, pair.reason),
+        why=_why(comparison, explained),
         why_tables=[] if attribution is None else _why_tables(attribution),
-        no_why=no_why,
+        no_why=explained.no_attribution,
         contradictions=[] if table is None else _strips(table.head(queries), comparison, levels),
         contradiction_count=0 if table is None else len(table),
         contradiction_table=table,
-        no_queries=no_queries,
-        same_rounds=_same_rounds(comparison),
+        no_queries=explained.no_queries,
         grades=len(levels),
         rounds=None if best is None else tables.best_rounds(best, comparison),
         when="" if best is None else words.when(best),
@@ -135,51 +125,24 @@ def _all_pairs(number: int) -> str:
     return "The only pair of models" if number == 1 else f"All {count(number, 'pair')} of models"
 
 
-def why_pair(comparison: Findings) -> tuple[ChosenPair | None, Attribution | None]:
-    """Return the pair that is explained, and its attribution where there can be one."""
-    pair = chosen_pair(comparison) if comparison.primary is not None else None
-    return pair, _attribution(comparison, pair)[0]
-
-
 def _paragraph(comparison: Findings) -> str:
     if comparison.primary is None:
         return (
             f"{printable(comparison.metrics[0])} is the only metric here, so there is none for it to disagree with. "
             f"{count(len(comparison.models), 'model')} on {count(comparison.query_count, 'query')}."
         )
-    return isolated(comparison.verdict.text, comparison.models)
+    return isolated(comparison.verdict.text, comparison.short_names)
 
 
-def _attribution(comparison: Findings, pair: ChosenPair | None) -> tuple[Attribution | None, str]:
-    if pair is None:
-        return None, "There are no two models or no two metrics to explain."
-    if comparison.rankings is None:
-        return None, "Made from values alone: without the scores of the models nothing can be said about ranks."
-    parsed = {name: parse_metrics(name)[0] for name in comparison.metrics}
-    split = [name for name, metric in parsed.items() if isinstance(metric, DCG)]
-    wanted = [name for name in comparison.verdict.metrics if name in split] or split[:2]
-    if not wanted:
-        return None, "No compared metric is a sum over documents (NDCG, DCG), so there is no exact split."
-    return comparison.attribution(pair.first, pair.second, wanted), ""
-
-
-def _why(comparison: Findings, attribution: Attribution, reason: str) -> list[str]:
-    return words.why_sentences(attribution, comparison.short_names, reason, _pivot(comparison))
-
-
-def _pivot(comparison: Findings) -> str | None:
-    """Return the metric whose boosting rounds `Attribution.parts` is about; None where all metrics have the same."""
-    if comparison.rankings is None or comparison.rankings.by_metric is None:
-        return None
-    names = [*(comparison.primary or ()), *comparison.metrics]
-    return next((name for name in names if isinstance(parse_metrics(name)[0], DCG)), None)
-
-
-def _same_rounds(comparison: Findings) -> str:
-    """Say of which boosting rounds the contradictory queries are, where metrics have different ones."""
-    if comparison.primary is None or comparison.rankings is None or comparison.rankings.by_metric is None:
-        return ""
-    return f"Both models are at the boosting rounds that {comparison.primary[0]} chose."
+def _why(comparison: Findings, explained: Explained) -> list[str]:
+    pair, attribution = explained.pair, explained.attribution
+    if pair is None or attribution is None:
+        return []
+    text = words.why_sentences(attribution, comparison.short_names, pair.reason)
+    left = [metric for metric in comparison.verdict.metrics if metric not in attribution.metrics]
+    if left:
+        text.append(f"There is no split of {left[0]}, which is not a sum over documents.")
+    return text
 
 
 def _why_tables(attribution: Attribution) -> list[Table]:
@@ -191,15 +154,6 @@ def _strongest(comparison: Findings, conflicts: pd.DataFrame) -> Table:
     ordered = conflicts.sort_values("p_holm", kind="stable").head(MOST_CONFLICTS)
     some = f"The {MOST_CONFLICTS} clearest of {len(conflicts)} pairs" if len(conflicts) > MOST_CONFLICTS else "Pairs"
     return tables.pairs(comparison, ordered, f"{some} in opposite order")
-
-
-def _contradictions(comparison: Findings, pair: ChosenPair | None) -> tuple[pd.DataFrame | None, str]:
-    if pair is None:
-        return None, "There are no two models or no two metrics to set against each other."
-    if comparison.rankings is None:
-        return None, "Made from values alone: without the scores of the models no ranking can be shown."
-    table = comparison.queries(pair.first, pair.second, most=comparison.query_count)
-    return table, "" if len(table) else "On no query do the two metrics prefer different ones of these models."
 
 
 def _strips(table: pd.DataFrame, comparison: Findings, levels: list[float]) -> list[Contradiction]:
@@ -215,10 +169,11 @@ def _strips(table: pd.DataFrame, comparison: Findings, levels: list[float]) -> l
             cells = [(f"{grade:g}", place[float(grade)]) for grade in labels[:MOST_CELLS]]
             full = "" if short[model] == printable(model) else printable(model)
             strips.append(Strip(short[model], cells, max(0, len(labels) - MOST_CELLS), full))
-        preferences = []
-        for metric in metrics:
-            value: Any = row[f"difference {metric}"]
-            preferences.append(f"{metric} prefers {short[models[value < 0]]} by {amount(abs(value))}")
+        preferred = models if row["pull"] > 0 else models[::-1]
+        preferences = [
+            f"{metric} prefers {short[model]} by {amount(abs(row[f'difference {metric}']))}"
+            for metric, model in zip(metrics, preferred, strict=True)
+        ]
         about = f"{count(row['documents'], 'document')}, {row['top grades']:,} of the top grade"
         if comparison.weights is not None:
             about += f", weight {row['weight']:g}"

@@ -5,7 +5,7 @@ are not finite (bounds from a single query) are null.
 
 - ``gainsay``: version that wrote it; ``schema``: 1, raised when a key changes its meaning or goes.
 - ``models``, ``metrics``: lists of names. ``primary``: the two metrics between which disagreement is looked for, or
-  null where there is one metric.
+  null where there is one metric. ``lower_is_better``: those that are losses.
 - ``missing``: list of sentences, one for each model that should be compared and is not.
 - ``holes``: object of ``shares`` (by metric judged@k and model), ``retrieved`` and ``unjudged`` (by model), and
   ``handling``, or null where nothing is known of unjudged documents. ``notes``: list of sentences about queries that
@@ -21,8 +21,6 @@ are not finite (bounds from a single query) are null.
 - ``why``: object of ``pair`` (first, second), ``reason``, and ``attribution`` (see `Attribution.to_dict`, or null).
 - ``contradictions``: object of ``count`` and ``queries``, the strongest of them: a list of objects, see
   `contradictory_queries`.
-  In an experiment each metric chose boosting rounds itself: ``why`` splits each difference at the rounds of its metric,
-  while ``parts`` in it and ``contradictions`` have both models at the rounds of one metric, the first of its kind.
 - ``curves``: list of objects ``candidate``, ``fold``, ``round``, ``metric``, ``value``; ``best_rounds``: list of
   objects, see `gainsay.report.rounds.best_rounds`.
 """
@@ -35,8 +33,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._common.outputs import check_output
 from .._common.version import __version__
-from .content import why_pair
-from .rounds import best_rounds
+from .chosen import explain
 
 if TYPE_CHECKING:
     import os
@@ -75,17 +72,15 @@ def to_json(comparison: Findings, path: str | os.PathLike[str] | None = None, *,
 def document(comparison: Findings, queries: int = 50) -> dict[str, Any]:
     """Return the document as plain dicts, lists, strings and numbers."""
     both = comparison.primary is not None
-    pair, attribution = why_pair(comparison)
-    table = None
-    if pair is not None and comparison.rankings is not None:
-        table = comparison.queries(pair.first, pair.second, most=comparison.query_count)
-    curves = comparison.curves
+    explained, curves = explain(comparison), comparison.curves
+    pair, attribution, table, rounds = explained.pair, explained.attribution, explained.queries, explained.rounds
     content = {
         "gainsay": __version__,
         "schema": SCHEMA,
         "models": list(comparison.models),
         "metrics": list(comparison.metrics),
         "primary": None if comparison.primary is None else list(comparison.primary),
+        "lower_is_better": list(comparison.lower_is_better),
         "missing": list(comparison.missing),
         "holes": None if comparison.holes is None else comparison.holes.to_dict(),
         "notes": list(comparison.notes),
@@ -108,9 +103,7 @@ def document(comparison: Findings, queries: int = 50) -> dict[str, Any]:
         if table is None
         else {"count": len(table), "queries": table.head(queries).to_dict("records")},
         "curves": None if curves is None else curves.to_dict("records"),
-        "best_rounds": None
-        if curves is None or not both
-        else best_rounds(curves, comparison.verdict.metrics).to_dict("records"),
+        "best_rounds": None if rounds is None else rounds.to_dict("records"),
     }
     return {name: plain(value) for name, value in content.items()}
 

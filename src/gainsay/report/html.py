@@ -6,6 +6,7 @@ import base64
 import csv
 import hashlib
 import io
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -19,11 +20,8 @@ except ImportError as error:  # pragma: no cover - needs an environment without 
 from .._common.outputs import check_output
 from .._common.shown import printable
 from .content import Content, gather
-from .plots.conflict import plot_conflict
-from .plots.curves import plot_curves
-from .plots.heatmaps import plot_attribution, plot_pairs
-from .plots.ranks import plot_ranks
-from .plots.regret import plot_regret
+from .plots.accessor import Plots
+from .plots.heatmaps import plot_attribution
 from .plots.style import grade_colours
 from .svg import Picture, Pictures, theme_rules
 
@@ -84,9 +82,9 @@ def write_html(comparison: Findings, path: str | os.PathLike[str], *, queries: i
 
 def _page(comparison: Findings, content: Content, beside: Path | None) -> str:
     names = {name: short for name, short in comparison.short_names.items() if short != printable(name)}
-    pictures = Pictures(names)
-    drawn = _pictures(pictures, comparison, content)
-    curves = [_curve(pictures, comparison, name) for name in content.torn]
+    pictures, plots = Pictures(names), Plots(comparison)
+    drawn = _pictures(pictures, plots, comparison, content)
+    curves = [pictures.draw(partial(plots.curves, name)) for name in content.torn]
     style = _ours("\n" + _style(pictures, content))
     script = _ours("\n" + (TEMPLATES / "report.js").read_text("utf-8"))
     environment = jinja2.Environment(
@@ -113,25 +111,18 @@ def _ours(text: str) -> Markup:
     return Markup(text)  # nosec B704
 
 
-def _pictures(pictures: Pictures, comparison: Findings, content: Content) -> dict[str, Picture]:
+def _pictures(pictures: Pictures, plots: Plots, comparison: Findings, content: Content) -> dict[str, Picture]:
     if content.pairs is None:
         return {}
-    drawn = {"regret": pictures.draw(lambda: plot_regret(comparison))}
+    drawn = {"regret": pictures.draw(plots.regret)}
     if len(comparison.models) <= MOST_MODELS_IN_PICTURES:
-        drawn["ranks"] = pictures.draw(lambda: plot_ranks(comparison))
-        drawn["pairs"] = pictures.draw(lambda: plot_pairs(comparison))
-    drawn["conflict"] = pictures.draw(lambda: plot_conflict(comparison))
+        drawn["ranks"] = pictures.draw(plots.ranks)
+        drawn["pairs"] = pictures.draw(plots.pairs)
+    drawn["conflict"] = pictures.draw(plots.conflict)
     attribution = content.attribution
     if attribution is not None:
-        drawn["why"] = pictures.draw(lambda: plot_attribution(attribution, names=comparison.short_names))
+        drawn["why"] = pictures.draw(partial(plot_attribution, attribution, names=comparison.short_names))
     return drawn
-
-
-def _curve(pictures: Pictures, comparison: Findings, candidate: str) -> Picture:
-    curves = comparison.curves
-    assert curves is not None
-    names, metrics = comparison.short_names, comparison.verdict.metrics
-    return pictures.draw(lambda: plot_curves(curves, metrics, candidate=candidate, names=names))
 
 
 def _style(pictures: Pictures, content: Content) -> str:

@@ -68,8 +68,6 @@ def _lines(content: Content) -> Iterator[str]:
     yield "\n## Which queries\n"
     if not content.contradictions:
         yield content.no_queries
-    elif content.same_rounds:
-        yield f"{_safe(content.same_rounds)}\n"
     for found in content.contradictions:
         yield f"- query {_safe(found.query)} ({found.about}): {_safe('; '.join(found.preferences))}"
         for strip in found.strips:

@@ -6,6 +6,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from .._common.shown import isolated
+from ..comparison.wording import direction
 
 if TYPE_CHECKING:
     from ..comparison.findings import Findings
@@ -18,8 +19,9 @@ def comparison_html(comparison: Findings) -> str:
     board = comparison.leaderboard[[*comparison.metrics, *comparison.shown_shares]]
     text = comparison.primary is not None and len(comparison.models) > 1
     said = [f"{note}." for note in comparison.notes]
-    if comparison.holes is not None and not text:
-        said += comparison.holes.text(comparison.models)
-    notes = "".join(f"\n<p>{escape(isolated(note, comparison.models))}</p>" for note in said)
+    if not text:  # or else the verdict says it
+        said += direction(comparison.lower_is_better)
+        said += [] if comparison.holes is None else comparison.holes.text(comparison.models)
+    notes = "".join(f"\n<p>{escape(isolated(note, comparison.short_names))}</p>" for note in said)
     table = board.to_html(float_format="{:.4f}".format) + notes
     return table + (f"\n{comparison.verdict._repr_html_()}" if text else "")

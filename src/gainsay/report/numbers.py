@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-__all__ = ["difference", "mean", "p_value", "share"]
+__all__ = ["difference", "mean", "share"]
 
 MINUS = "\u2212"
 
@@ -36,20 +36,6 @@ def difference(value: float) -> str:
 
 def _plain_small(value: float) -> str:
     return f"{value:+.5f}" if abs(value) >= 0.000005 else f"{value:+.0e}"
-
-
-def p_value(value: float) -> str:
-    """Write a p-value with its equals sign.
-
-    >>> p_value(0.0123), p_value(0.00002)
-    ('p = 0.012', 'p = 2e-05')
-    """
-    return f"p = {bare_p(value)}"
-
-
-def bare_p(value: float) -> str:
-    """Write a p-value."""
-    return f"{value:.2g}" if value >= 0.0001 else f"{value:.0e}"
 
 
 def share(value: float) -> str:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Container, Iterable
 
     import pandas as pd
 
 __all__ = ["best_rounds", "candidate_of", "curve_of", "most_torn"]
 
 
-def best_rounds(curves: pd.DataFrame, metrics: tuple[str, str]) -> pd.DataFrame:
+def best_rounds(curves: pd.DataFrame, metrics: tuple[str, str], lower_is_better: Container[str] = ()) -> pd.DataFrame:
     """Read the best rounds off the curves.
 
     Parameters
@@ -21,14 +21,16 @@ def best_rounds(curves: pd.DataFrame, metrics: tuple[str, str]) -> pd.DataFrame:
         Columns `candidate`, `round`, `metric`, `value`, `fold` where there are several, and maybe `compared`: whether a
         model that is compared is as of this round.
     metrics : two metric names
+    lower_is_better : names of metrics, optional
+        Those of which a lower value is better.
 
     Returns
     -------
     DataFrame
         One row per candidate and fold: `candidate`, `fold`, and for each metric M `round M`, the first round with the
-        largest value of M, `best M`, that value, and `loss M`, what M loses on this curve at the other's best round.
-        Where the curves say what is compared also `compared`, the list of these rounds, and `compared loss M`, what M
-        loses at the one that is best for it. Candidates without one of the metrics are left out.
+        best value of M, `best M`, that value, and `loss M`, how much worse M is at the other's best round.
+        Where the curves say what is compared also `compared`, the list of these rounds, and `compared loss M`, how much
+        worse M is at the one that is best for it. Candidates without one of the metrics are left out.
 
     Examples
     --------
@@ -46,22 +48,22 @@ def best_rounds(curves: pd.DataFrame, metrics: tuple[str, str]) -> pd.DataFrame:
     rows = []
     for (candidate, fold), part in _with_folds(curves).groupby(["candidate", "fold"], sort=False):
         row: dict[str, Any] = {"candidate": candidate, "fold": fold}
-        lines = {metric: curve_of(part, metric) for metric in metrics}
+        turned = {metric: -1.0 if metric in lower_is_better else 1.0 for metric in metrics}
+        lines = {metric: turned[metric] * curve_of(part, metric) for metric in metrics}
         if any(line.empty for line in lines.values()):
             continue
         for metric, line in lines.items():
             row |= {
                 f"round {metric}": int(line.index[int(line.to_numpy().argmax())]),
-                f"best {metric}": float(line.max()),
+                f"best {metric}": turned[metric] * float(line.max()),
             }
         for metric, other in (metrics, metrics[::-1]):
-            row[f"loss {metric}"] = row[f"best {metric}"] - float(
-                lines[metric].get(row[f"round {other}"], float("nan"))
-            )
+            there = float(lines[metric].get(row[f"round {other}"], float("nan")))
+            row[f"loss {metric}"] = float(lines[metric].max()) - there
         if "compared" in part.columns:
             row["compared"] = sorted(set(part.loc[part["compared"], "round"]))
             for metric, line in lines.items():
-                row[f"compared loss {metric}"] = row[f"best {metric}"] - float(line.reindex(row["compared"]).max())
+                row[f"compared loss {metric}"] = float(line.max() - line.reindex(row["compared"]).max())
         rows.append(row)
     columns = [f"{what} {metric}" for what in ("round", "best", "loss") for metric in metrics]
     if "compared" in curves.columns:

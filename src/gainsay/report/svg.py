@@ -13,7 +13,7 @@ from matplotlib import font_manager
 from matplotlib.text import Text
 
 from .._common.shown import printable
-from ..drawing.palette import DARK, LIGHT
+from ..drawing.palette import LIGHT, theme_named
 from .plots.style import alt_text
 
 if TYPE_CHECKING:
@@ -37,8 +37,7 @@ _SETTINGS = {"svg.fonttype": "none", "svg.hashsalt": "gainsay", "font.family": [
 
 def theme_rules(theme: str) -> str:
     """Return the colours of a theme, ``"light"`` or ``"dark"``, as declarations of CSS."""
-    slots = (LIGHT if theme == "light" else DARK).slots()
-    return "".join(f"--{name}:{colour};" for name, colour in slots.items())
+    return "".join(f"--{name}:{colour};" for name, colour in theme_named(theme).slots().items())
 
 
 class Picture(NamedTuple):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from .._common.shown import fitting, printable
-from .._common.words import count
+from .._common.words import bare_p, confidence, count
 from ..comparison.pairs import common_column
-from .numbers import bare_p, difference, mean
+from .numbers import difference, mean
+from .words import over
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -67,10 +68,9 @@ def leaderboard(comparison: Findings) -> Table:
     primary = comparison.primary or ()
     witnesses = [metric for metric in comparison.metrics if metric not in primary]
     best = Column("best under both?", numeric=False)
-    columns = [Column("model", numeric=False), *map(Column, primary)]
+    columns = [Column("model", numeric=False), *(_metric_column(comparison, metric) for metric in primary)]
     columns += [best, Column("worst regret", low=True), Column("regret at most", low=True)] if verdict else []
-    columns += map(Column, [*witnesses, *comparison.shown_shares])
-    columns = [replace(it, order="descending") if it.label == comparison.metrics[0] else it for it in columns]
+    columns += [*(_metric_column(comparison, metric) for metric in witnesses), *map(Column, comparison.shown_shares)]
     rows = []
     for name, row in comparison.leaderboard.iterrows():
         model = str(name)
@@ -87,11 +87,14 @@ def leaderboard(comparison: Findings) -> Table:
         cells += [means[metric] for metric in witnesses]
         cells += [Cell(mean(shares[model])) for shares in comparison.shown_shares.values()]
         rows.append(cells)
-    alike = len(set(comparison.metric_queries.values())) == 1
-    sample = count(comparison.query_count, "query") if alike else "the queries that each metric has"
-    level = f"{100 * (1 - comparison.alpha):g} %"
-    caption = f"Means over {sample}, with rank and simultaneous {level} confidence interval{comparison.condensed}"
-    return Table(caption, columns, rows)
+    caption = f"Means over {over(comparison)}, with rank and simultaneous {confidence(comparison.alpha)} confidence"
+    return Table(f"{caption} interval{comparison.condensed}", columns, rows)
+
+
+def _metric_column(comparison: Findings, metric: str) -> Column:
+    low = metric in comparison.lower_is_better
+    order = "ascending" if low else "descending"
+    return Column(metric, order=order if metric == comparison.metrics[0] else "", low=low)
 
 
 def _roles(comparison: Findings, model: str) -> list[str]:
@@ -221,12 +224,17 @@ def best_rounds(best: pd.DataFrame, comparison: Findings) -> Table:
         if folds:
             cells.append(Cell(printable(str(row["fold"]))))
         cells += [Cell(str(int(row[f"round {metric}"]))) for metric in metrics]
-        cells += [Cell(difference(-row[f"loss {metric}"])) for metric in metrics]
+        cells += [_change(comparison, metric, row[f"loss {metric}"]) for metric in metrics]
         if compared:
             cells.append(Cell(", ".join(map(str, row["compared"]))))
-            cells += [Cell(difference(-row[f"compared loss {metric}"])) for metric in metrics]
+            cells += [_change(comparison, metric, row[f"compared loss {metric}"]) for metric in metrics]
         rows.append(cells)
     return Table("Best rounds on the validation set", columns, rows)
+
+
+def _change(comparison: Findings, metric: str, worse: float) -> Cell:
+    """Return a cell that says by how much a metric changes where it is so much worse."""
+    return Cell(difference(worse if metric in comparison.lower_is_better else -worse))
 
 
 def _numbers(row: Any, names: Sequence[str]) -> list[Cell]:

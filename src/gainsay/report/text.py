@@ -10,9 +10,8 @@ from rich.table import Table
 from rich.text import Text
 
 from .._common.shown import printable
-from .._common.words import count
 from ..comparison.pairs import common_column
-from .words import scope
+from .words import over, scope
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -62,9 +61,7 @@ def leaderboard_table(comparison: Findings) -> Group:
         ]
         judged = [f"{by_model[str(model)]:.4f}" for by_model in shares.values()]
         table.add_row(_shown(str(model)), *cells, *judged)
-    alike = len(set(comparison.metric_queries.values())) == 1
-    sample = count(comparison.query_count, "query") if alike else "the queries that each metric has"
-    return _titled(f"Leaderboard: mean over {sample}, rank in brackets{comparison.condensed}", table)
+    return _titled(f"Leaderboard: mean over {over(comparison)}, rank in brackets{comparison.condensed}", table)
 
 
 def conflicts_table(comparison: Findings) -> Group | None:

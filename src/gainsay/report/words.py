@@ -6,11 +6,11 @@ import math
 from typing import TYPE_CHECKING, NamedTuple
 
 from .._common.shown import LONGEST_IN_TEXT, fitting, isolated, listed_short, printable
-from .._common.words import amount, count
+from .._common.words import amount, bare_p, confidence, count
 from ..comparison.descriptions import kendall_tau, tau_ap
 from ..comparison.inequalities import FEWEST
-from ..comparison.wording import SAMPLE
-from .numbers import bare_p, mean, share
+from ..comparison.wording import SAMPLE, cost, direction
+from .numbers import mean, share
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from ..comparison.attribution import Attribution
     from ..comparison.findings import Findings
+    from ..metrics.base import Metric
 
 __all__ = [
     "GLOSSARY",
@@ -28,6 +29,7 @@ __all__ = [
     "facts",
     "glossary",
     "method",
+    "over",
     "question",
     "scope",
     "when",
@@ -54,7 +56,8 @@ def answer(comparison: Findings) -> str:
     """Return the verdict in one line."""
     short = _in_text(comparison)
     if comparison.primary is None:
-        return f"{short[comparison.winners[comparison.metrics[0]]]} has the highest mean."
+        best = "lowest" if comparison.lower_is_better else "highest"
+        return f"{short[comparison.winners[comparison.metrics[0]]]} has the {best} mean."
     verdict = comparison.verdict
     winner = short[verdict.winners[verdict.metrics[0]]]
     if len(verdict.models) == 1:
@@ -71,13 +74,19 @@ def answer(comparison: Findings) -> str:
     return f"Not proven: both put {winner} first, but it may not be the best."
 
 
+def over(comparison: Findings) -> str:
+    """Return what the means of the leaderboard are over."""
+    alike = len(set(comparison.metric_queries.values())) == 1
+    return count(comparison.query_count, "query") if alike else "the queries that each metric has"
+
+
 def _in_text(comparison: Findings) -> dict[str, str]:
     return fitting(comparison.models, comparison.short_names, LONGEST_IN_TEXT)
 
 
 def scope(comparison: Findings) -> list[str]:
-    """Return what was compared, where it is not all there was: queries that metrics skip, rounds of boosters."""
-    text = []
+    """Return what was compared, where it goes without saying no more: losses, queries left out, rounds of boosters."""
+    text = [printable(sentence) for sentence in direction(comparison.lower_is_better)]
     queries = comparison.metric_queries
     if len(set(queries.values())) > 1:
         own = ", ".join(f"{printable(metric)} on {number:,}" for metric, number in queries.items())
@@ -107,7 +116,7 @@ def advice(comparison: Findings) -> str:
     if verdict.safe_regret:
         behind = f"{amount(verdict.safe_regret)} behind the best under the metric that likes it less"
     upper = verdict.safe_regret_upper
-    truth = f", in truth at most {amount(upper)} behind ({100 * (1 - verdict.alpha):g} % confidence)" if upper else ""
+    truth = f", in truth at most {amount(upper)} behind ({confidence(verdict.alpha)} confidence)" if upper else ""
     return f"Safe choice: {safe}, {behind}{truth}."
 
 
@@ -115,13 +124,13 @@ def facts(comparison: Findings) -> list[Fact]:
     """Return the numbers that a reader looks for first."""
     verdict, short = comparison.verdict, comparison.short_names
     first, second = verdict.metrics
-    sure = f"{100 * (1 - verdict.alpha):g} % confidence"
+    sure = f"{confidence(verdict.alpha)} confidence"
     found = []
     for metric, other in ((first, second), (second, first)):
         winner = verdict.winners[metric]
         sample = ", on the queries that both have" if any(verdict.left_out.values()) else ""
         own = f"mean {mean(verdict.means[metric][winner])}{sample}"
-        note = f"{own}; loses {amount(verdict.winner_regrets[metric])} of {other}"
+        note = f"{own}; {cost(verdict, 'loses', verdict.winner_regrets[metric], other)}"
         found.append(Fact(f"Best by {metric}", short[winner], note))
     upper = verdict.safe_regret_upper
     bound = f", at most {amount(upper)} with {sure}" if math.isfinite(upper) else ""
@@ -133,16 +142,11 @@ def facts(comparison: Findings) -> list[Fact]:
     return found
 
 
-def why_sentences(
-    attribution: Attribution, short: Mapping[str, str], reason: str, rounds: str | None = None
-) -> list[str]:
-    """Return what the attribution says, before its tables.
-
-    Where each metric chose boosting rounds itself, `rounds` names the one whose rounds the parts are about.
-    """
+def why_sentences(attribution: Attribution, short: Mapping[str, str], reason: str) -> list[str]:
+    """Return what the attribution says, before its tables."""
     first, second = (short[name] for name in attribution.models)
     leads = [
-        f"by {metric} {first} {'leads' if value > 0 else 'trails'} by {abs(value):.4f}"
+        f"by {metric} {first} {_ahead(value, metric in attribution.lower_is_better)} by {abs(value):.4f}"
         if value
         else f"by {metric} the two are level"
         for metric, value in attribution.difference.items()
@@ -153,26 +157,29 @@ def why_sentences(
             f"This is on the {count(attribution.queries, 'query')} that all these metrics have; "
             f"{attribution.left_out:,} more are left out."
         )
-    if rounds is not None:
-        text.append("Each metric has the models at the boosting rounds that it chose itself.")
     if {"gain", "discount"} <= set(attribution.parts.index):
         change = attribution.parts["change"]
         ends = attribution.parts.loc["total", ["from", "to"]]
-        fixed = "From" if rounds is None else f"With the models at the rounds that {rounds} chose, from"
         text.append(
-            f"{fixed} {ends['from']} to {ends['to']} the difference changes by {change['total']:+.4f}: "
+            f"From {ends['from']} to {ends['to']} the difference changes by {change['total']:+.4f}: "
             f"{change['discount']:+.4f} by the discount, {change['gain']:+.4f} by the gain."
         )
+    if attribution.parts_note:
+        text.append(attribution.parts_note)
     return [sentence.replace("-0.", "\u22120.") for sentence in text]
+
+
+def _ahead(difference: float, loss: bool) -> str:
+    return "leads" if (difference > 0) != loss else "trails"
 
 
 def method(comparison: Findings) -> list[str]:
     """Return scope, method and descriptions as sentences."""
-    level = f"{100 * (1 - comparison.alpha):g} %"
+    level = confidence(comparison.alpha)
     left = [f"{printable(note)}." for note in comparison.notes]
     if comparison.primary is None:
         judged = [] if comparison.holes is None else comparison.holes.text(comparison.models)
-        judged = [isolated(sentence, comparison.models) for sentence in judged]
+        judged = [isolated(sentence, comparison.short_names) for sentence in judged]
         intervals = f"Intervals of the means hold together with {level} confidence and end where the metric does."
         return [SAMPLE, intervals, *judged, *left]
     verdict, pairs = comparison.verdict, comparison.pairs
@@ -249,7 +256,8 @@ GLOSSARY = (
     ("ROPE", "Region of practical equivalence: a difference so small that it does not matter to you. You set it."),
     ("p-value, Holm", "How often chance alone would show something at least as strong. With many pairs some look "
      "strong by chance; Holm's correction allows for that."),
-    ("wins, ties, losses", "On how many queries the first model of a pair is above, level with, or below the second."),
+    ("wins, ties, losses", "On how many queries the first model of a pair is better than, level with, or worse than "
+     "the second."),
     ("rank band", "Ranks taken together: 1, 2-3, 4-5, 6-10 and beyond."),
     ("pull", "How strongly a query contradicts: the smaller of its two differences, which have opposite signs, times "
      "its weight."),
@@ -265,4 +273,9 @@ HOLES = (
 
 def glossary(comparison: Findings) -> tuple[tuple[str, str], ...]:
     """Return the terms of a report and what they mean."""
-    return GLOSSARY if comparison.holes is None else GLOSSARY + HOLES
+    own = tuple((str(metric), _meaning(metric)) for metric in comparison.definitions.values() if metric.meaning)
+    return (*own, *GLOSSARY, *(() if comparison.holes is None else HOLES))
+
+
+def _meaning(metric: Metric) -> str:
+    return printable(metric.meaning if metric.higher_is_better else f"{metric.meaning} A lower value is better.")

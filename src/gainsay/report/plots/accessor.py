@@ -87,7 +87,10 @@ class Plots:
         if comparison.curves is None:
             raise ValueError("this comparison has no curves: they come with the results of an experiment")
         names = comparison.short_names
-        return plot_curves(comparison.curves, comparison.verdict.metrics, ax, theme, candidate=candidate, names=names)
+        metrics, losses = comparison.verdict.metrics, comparison.lower_is_better
+        return plot_curves(
+            comparison.curves, metrics, ax, theme, candidate=candidate, names=names, lower_is_better=losses
+        )
 
     def _pair(self, first: str | None, second: str | None) -> tuple[str, str]:
         if first is not None and second is not None:

@@ -6,14 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..._common.words import count
-from ...comparison.pairs import common_column
-from ...drawing.palette import theme_named
-from ..numbers import MINUS, difference, p_value
+from ..._common.words import count, p_value
+from ...comparison.pairs import advantages, common_column
+from ..numbers import MINUS, difference
 from .labels import label_points
-from .style import finish, start
+from .style import finish, legend_below, start
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import pandas as pd
     from matplotlib.axes import Axes
 
@@ -30,7 +31,8 @@ MOST_NAMED = 3
 def plot_conflict(comparison: Findings, ax: Axes | None = None, theme: str = "light") -> Axes:
     """Draw one point per pair of models: its difference under the first metric against that under the second.
 
-    In the shaded quadrants the metrics prefer different models. Diamonds are such conflicts, filled where significant
+    Differences of a loss are turned round, so that above 0 the first model is better. In the shaded quadrants the
+    metrics prefer different models. Diamonds are such conflicts, filled where significant
     after Holm's correction over all pairs; circles are pairs on which the metrics agree. With 45 pairs or fewer, lines
     show the simultaneous confidence intervals of both differences.
 
@@ -51,16 +53,16 @@ def plot_conflict(comparison: Findings, ax: Axes | None = None, theme: str = "li
     from matplotlib.lines import Line2D
     from matplotlib.patches import Rectangle
 
-    colours = theme_named(theme)
-    ax = start(ax, colours, (6.4, 5.4))
+    ax, colours = start(ax, theme, (6.4, 5.4))
     first, second = comparison.verdict.metrics
     pairs = comparison.pairs
     columns = [common_column(pairs, f"difference {metric}") for metric in (first, second)]
-    x, y = (pairs[column].to_numpy(float) for column in columns)
+    losses = comparison.lower_is_better
+    x, y = (advantages(pairs, metric, losses).to_numpy(float) for metric in (first, second))
     conflict = pairs["conflict"].to_numpy(bool)
     proven = conflict & (pairs["p_holm"].to_numpy(float) <= comparison.alpha)
     reach = [1.12 * max(float(np.abs(values).max(initial=0.0)), 1e-6) for values in (x, y)]
-    intervals = _intervals(pairs, (first, second)) if len(pairs) <= MOST_INTERVALS else []
+    intervals = _intervals(pairs, (first, second), losses) if len(pairs) <= MOST_INTERVALS else []
     if intervals:
         reach = [max(known, 1.08 * float(np.abs(ends).max())) for known, ends in zip(reach, intervals, strict=True)]
     ax.set_xlim(-reach[0], reach[0])
@@ -86,18 +88,8 @@ def plot_conflict(comparison: Findings, ax: Axes | None = None, theme: str = "li
     for _, here, marker, edge, fill, size in kinds:
         ax.scatter(x[here], y[here], s=size, marker=marker, facecolor=fill, edgecolor=edge, zorder=3)
         handles.append(Line2D([], [], marker=marker, color=edge, markerfacecolor=fill, linestyle="", markersize=5.5))
-    ax.legend(
-        handles,
-        [f"{label} ({here.sum()})" for label, here, *_ in kinds],
-        loc="upper center",
-        bbox_to_anchor=(0.5, -0.13),
-        ncols=3,
-        frameon=False,
-        fontsize=8,
-        labelcolor=colours.ink,
-        handletextpad=0.2,
-        columnspacing=1.0,
-    )
+    labels = [f"{label} ({here.sum()})" for label, here, *_ in kinds]
+    legend_below(ax, colours, handles, labels, handletextpad=0.2, columnspacing=1.0)
     for place, where in {"x": (0.985, 0.02), "y": (0.015, 0.98)}.items():
         ax.text(
             *where,
@@ -124,15 +116,22 @@ def plot_conflict(comparison: Findings, ax: Axes | None = None, theme: str = "li
         colours,
         _finding(rows, conflict, proven, short),
         _in_words(rows, (first, second), columns, order, names, proven),
-        x=f"difference under {first}, first model − second",
-        y=f"difference under {second}",
+        x=f"difference under {first}, {'second model − first' if first in losses else 'first model − second'}",
+        y=f"difference under {second}{_turned(first, second, losses)}",
     )
 
 
-def _intervals(pairs: pd.DataFrame, metrics: tuple[str, str]) -> list[Any]:
-    """Return lower and upper ends under both metrics; nothing where one of them is infinite."""
+def _turned(first: str, second: str, losses: Sequence[str]) -> str:
+    """Return how to read the differences of the second metric where they are not to be read as the first's are."""
+    if (first in losses) == (second in losses):
+        return ""
+    return f", {'second model − first' if second in losses else 'first model − second'}"
+
+
+def _intervals(pairs: pd.DataFrame, metrics: tuple[str, str], losses: Sequence[str]) -> list[Any]:
+    """Return both ends of the intervals under both metrics; nothing where one of them is infinite."""
     ends = [
-        np.array([pairs[common_column(pairs, f"{end} {metric}")] for end in ("lower", "upper")], dtype=float)
+        np.array([advantages(pairs, metric, losses, of=end) for end in ("lower", "upper")], dtype=float)
         for metric in metrics
     ]
     return ends if len(pairs) and all(np.isfinite(end).all() for end in ends) else []

@@ -10,7 +10,6 @@ from ..._common.arrays import numbers
 from ..._common.checks import check_whole
 from ...comparison.contributions import Split, grades_of, rank_bands, split_model
 from ...comparison.rankings import Rankings
-from ...drawing.palette import theme_named
 from ...judgments import Judgments
 from ...metrics.dcg import DCG
 from ...metrics.names import parse_metrics
@@ -65,10 +64,9 @@ def plot_explain(labels: Any, scores: Any, k: int = 10, ax: Axes | None = None, 
     -------
     Axes
     """
-    colours = theme_named(theme)
     parts = rank_contributions(labels, scores, k)
     depth = len(next(iter(parts.values())))
-    ax = start(ax, colours, (max(5.6, 2.2 + 0.52 * depth), 4.2))
+    ax, colours = start(ax, theme, (max(5.6, 2.2 + 0.52 * depth), 4.2))
     kinds = ((colours.third, "//"), (colours.first, ""), (colours.second, "xx"))
     highest = max(float(max(values.max() for values in parts.values())), 1e-6)
     for number, ((name, values), (colour, hatch)) in enumerate(zip(parts.items(), kinds, strict=True)):

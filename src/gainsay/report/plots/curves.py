@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..._common.shown import short_names
-from ...drawing.palette import theme_named
 from ..numbers import difference, mean
 from ..rounds import best_rounds, curve_of, most_torn
-from .style import finish, start
+from .style import finish, legend_below, start
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Container, Mapping
 
     import pandas as pd
     from matplotlib.axes import Axes
@@ -27,6 +26,7 @@ def plot_curves(
     *,
     candidate: str | None = None,
     names: Mapping[str, str] | None = None,
+    lower_is_better: Container[str] = (),
 ) -> Axes:
     """Draw one candidate's curves under both metrics, each as its distance from its own best, with both best rounds.
 
@@ -47,6 +47,8 @@ def plot_curves(
         By default the one that loses most by the other metric's best round.
     names : mapping of candidate to str, optional
         What to call the candidates, such as `Comparison.short_names`.
+    lower_is_better : names of metrics, optional
+        Those of which a lower value is better: their curves are drawn turned, below 0 is worse.
 
     Returns
     -------
@@ -57,8 +59,7 @@ def plot_curves(
     ValueError
         If there are no curves of this candidate under both metrics.
     """
-    colours = theme_named(theme)
-    best = best_rounds(curves, metrics)
+    best = best_rounds(curves, metrics, lower_is_better)
     if best.empty:
         raise ValueError(f"there are no curves under both {metrics[0]} and {metrics[1]}")
     candidate = most_torn(best, metrics) if candidate is None else candidate
@@ -66,7 +67,7 @@ def plot_curves(
     if not rows:
         known = ", ".join(dict.fromkeys(map(str, best["candidate"])))
         raise ValueError(f"there are no curves of {candidate!r} under both metrics (known: {known})")
-    ax = start(ax, colours, (6.8, 4.2))
+    ax, colours = start(ax, theme, (6.8, 4.2))
     own = curves[curves["candidate"] == candidate]
     lowest = []
     for row in rows:
@@ -76,7 +77,7 @@ def plot_curves(
             (*metrics[::-1], colours.second, (0, (5, 2)), "s"),
         ):
             line = curve_of(part, metric)
-            behind = line - row[f"best {metric}"]
+            behind = row[f"best {metric}"] - line if metric in lower_is_better else line - row[f"best {metric}"]
             ax.plot(
                 behind.index,
                 behind,
@@ -96,18 +97,18 @@ def plot_curves(
     bottom = max(*lowest, 1e-6)
     ax.set_ylim(-1.1 * bottom, 0.08 * bottom)
     ax.grid(axis="y", color=colours.grid, linewidth=0.6)
-    ax.legend(
-        loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=3, frameon=False, fontsize=9, labelcolor=colours.ink
-    )
-    short = {**short_names(map(str, curves["candidate"].unique())), **(names or {})}[candidate]
+    legend_below(ax, colours, below=0.14, fontsize=9)
+    given = (names or {}).get(candidate)
+    short = short_names(map(str, curves["candidate"].unique()))[candidate] if given is None else given
+    turned = any(metric in lower_is_better for metric in metrics)
     return finish(
         ax,
         colours,
         f"{short}: {_finding(rows, metrics)}",
         f"Curves of {short} over rounds, as distance from the best. "
-        + " ".join(_fold_in_words(row, metrics) for row in rows),
+        + " ".join(_fold_in_words(row, metrics, lower_is_better) for row in rows),
         x="round",
-        y="metric − its own best",
+        y="how far from its own best" if turned else "metric − its own best",
     )
 
 
@@ -125,11 +126,11 @@ def _finding(rows: list[dict[Any, Any]], metrics: tuple[str, str]) -> str:
     )
 
 
-def _fold_in_words(row: dict[Any, Any], metrics: tuple[str, str]) -> str:
+def _fold_in_words(row: dict[Any, Any], metrics: tuple[str, str], lower_is_better: Container[str]) -> str:
     where = f"Fold {row['fold']}: " if row["fold"] != "" else ""
     parts = [
         f"{metric} is best at round {int(row[f'round {metric}'])} ({mean(row[f'best {metric}'])}) and at the other's "
-        f"best round {difference(-row[f'loss {metric}'])} from that"
+        f"best round {difference(row[f'loss {metric}'] * (1 if metric in lower_is_better else -1))} from that"
         for metric in metrics
     ]
     rounds = " and ".join(map(str, row.get("compared", [])))

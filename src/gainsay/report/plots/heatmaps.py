@@ -8,11 +8,11 @@ import numpy as np
 
 from ..._common.shown import short_names
 from ..._common.words import count
-from ...comparison.pairs import common_column, common_ranks
-from ...drawing.palette import SHADES, theme_named
+from ...comparison.pairs import advantages, common_column, common_ranks
+from ...drawing.palette import SHADES
 from ..numbers import GAP, MINUS, difference
 from .labels import ems
-from .style import finish, start
+from .style import finish, start, without_frame
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -33,10 +33,10 @@ def plot_pairs(comparison: Findings, ax: Axes | None = None, theme: str = "light
     """Draw every pair of models as two cells: above the diagonal the first metric, below it the second.
 
     Models stand in the order of the first metric. Every cell is the difference "model higher in the list minus model
-    lower in the list", so that a pair has the same sign on both sides of the diagonal where the metrics agree: above
-    it no cell is negative, and below it every negative one (minus sign) is a conflict. Numbers, or signs where there
-    are many models, are bold where the difference is significant after Holm's correction. Shades go by the root of the
-    size.
+    lower in the list" (of a loss the other way round), so that a pair has the same sign on both sides of the diagonal
+    where the metrics agree: above it no cell is negative, and below it every negative one (minus sign) is a conflict.
+    Numbers, or signs where there are many models, are bold where the difference is significant after Holm's correction.
+    Shades go by the root of the size.
 
     Parameters
     ----------
@@ -47,14 +47,15 @@ def plot_pairs(comparison: Findings, ax: Axes | None = None, theme: str = "light
     -------
     Axes
     """
-    colours = theme_named(theme)
     metrics = comparison.verdict.metrics
-    ranks = [common_ranks(comparison.pairs, comparison.models, metric) for metric in metrics]
+    losses = comparison.lower_is_better
+    ranks = [common_ranks(comparison.pairs, comparison.models, metric, losses) for metric in metrics]
+    labels = [f"{metric}{' (turned: lower is better)' if metric in losses else ''}" for metric in metrics]
     names = sorted(comparison.verdict.models, key=lambda name: [rank[name] for rank in ranks])
     side = len(names) * (0.56 if len(names) <= MOST_NUMBERS else max(0.19, 0.36 - 0.007 * len(names)))
     short = comparison.short_names
     beside = max(3.0, 1.8 + 0.125 * max(map(ems, short.values())))
-    ax = start(ax, colours, (max(5.6, side + beside), max(2.9, side + 1.4)))
+    ax, colours = start(ax, theme, (max(5.6, side + beside), max(2.9, side + 1.4)))
     table, proven = _pair_cells(comparison, names, metrics)
     mesh = _cells(ax, table, colours)
     write = _signs if len(names) > MOST_NUMBERS else _numbers
@@ -78,7 +79,7 @@ def plot_pairs(comparison: Findings, ax: Axes | None = None, theme: str = "light
         )
     ax.plot([0, len(names)], [0, len(names)], color=colours.muted, linewidth=0.8)
     _scale(ax, mesh, colours, f"higher {MINUS} lower in the list")
-    above = f"above the diagonal: {metrics[0]}"
+    above = f"above the diagonal: {labels[0]}"
     ax.text(1, 1.01, above, transform=ax.transAxes, ha="right", va="bottom", fontsize=9.5, color=colours.ink)
     ax.set_aspect("equal")
     below = [table[row, column] for row in range(len(names)) for column in range(row)]
@@ -101,10 +102,10 @@ def plot_pairs(comparison: Findings, ax: Axes | None = None, theme: str = "light
         if value < 0
     )
     alt = (
-        f"Heat map of differences between {count(len(names), 'model')}: above the diagonal under {metrics[0]}, "
-        f"below it under {metrics[1]}. {words}. {listed}"
+        f"Heat map of differences between {count(len(names), 'model')}: above the diagonal under {labels[0]}, "
+        f"below it under {labels[1]}. {words}. {listed}"
     )
-    return finish(ax, colours, words, alt.strip(), x=f"below the diagonal: {metrics[1]}", pad=24, wide=0.5)
+    return finish(ax, colours, words, alt.strip(), x=f"below the diagonal: {labels[1]}", pad=24, wide=0.5)
 
 
 def plot_attribution(
@@ -128,11 +129,10 @@ def plot_attribution(
     -------
     Axes
     """
-    colours = theme_named(theme)
     blocks = [(metric, attribution.grades_by_ranks.loc[metric].iloc[::-1]) for metric in attribution.metrics[:2]]
     grades, bands = list(blocks[0][1].index), list(blocks[0][1].columns)
     width = len(bands)
-    ax = start(ax, colours, (max(5.0, 1.6 + 0.78 * len(blocks) * width), 1.9 + 0.4 * len(grades)))
+    ax, colours = start(ax, theme, (max(5.0, 1.6 + 0.78 * len(blocks) * width), 1.9 + 0.4 * len(grades)))
     table = np.full((len(grades), len(blocks) * width + (len(blocks) - 1)), np.nan)
     for number, (_, cells) in enumerate(blocks):
         table[:, number * (width + 1) : number * (width + 1) + width] = cells.to_numpy(float)
@@ -163,6 +163,8 @@ def plot_attribution(
         parts = ", ".join(f"grade {grade} at rank {band} {difference(value)}" for grade, band, value in found[:12])
         alt.append(f"{metric}: {difference(attribution.difference[metric])} in all; {parts}.")
     note = f"rank (+ favours {first}, {MINUS} favours {second})"
+    if attribution.lower_is_better:
+        note = f"rank ({first} {MINUS} {second})"
     return finish(ax, colours, _extremes(largest, first), " ".join(alt), x=note, pad=24, wide=0.72)
 
 
@@ -188,13 +190,15 @@ def _pair_cells(comparison: Findings, names: list[str], metrics: tuple[str, str]
     table = np.full((len(names), len(names)), np.nan)
     proven = np.zeros(table.shape, dtype=bool)
     place = {name: number for number, name in enumerate(names)}
-    for pair in comparison.pairs.to_dict("records"):
+    pairs, losses = comparison.pairs, comparison.lower_is_better
+    gained = [advantages(pairs, metric, losses).to_numpy(float) for metric in metrics]
+    for number, pair in enumerate(pairs.to_dict("records")):
         one, other = place[pair["model_x"]], place[pair["model_y"]]
         sign = 1 if one < other else -1
         high, low = min(one, other), max(one, other)
-        for metric, cell in zip(metrics, ((high, low), (low, high)), strict=True):
-            table[cell] = sign * pair[common_column(comparison.pairs, f"difference {metric}")]
-            proven[cell] = pair[common_column(comparison.pairs, f"p_holm {metric}")] <= comparison.alpha
+        for metric, gain, cell in zip(metrics, gained, ((high, low), (low, high)), strict=True):
+            table[cell] = sign * gain[number]
+            proven[cell] = pair[common_column(pairs, f"p_holm {metric}")] <= comparison.alpha
     return table, proven
 
 
@@ -215,8 +219,7 @@ def _cells(ax: Axes, table: Any, colours: Theme) -> Any:
     )
     ax.set_xlim(0, table.shape[1])
     ax.set_ylim(table.shape[0], 0)
-    for spine in ax.spines.values():
-        spine.set_visible(False)
+    without_frame(ax)
     return mesh
 
 

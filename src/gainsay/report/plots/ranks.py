@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..._common.words import count
 from ...comparison.pairs import common_ranks
-from ...drawing.palette import theme_named
 from ..numbers import GAP, LEFT_TO_RIGHT, MINUS
-from .style import finish, start
+from .style import finish, start, without_frame
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -45,9 +44,8 @@ def plot_ranks(comparison: Findings, ax: Axes | None = None, theme: str = "light
     -------
     Axes
     """
-    colours = theme_named(theme)
     lines = rank_lines(comparison)
-    ax = start(ax, colours, (6.8, max(2.4, 1.4 + 0.24 * len(lines))))
+    ax, colours = start(ax, theme, (6.8, max(2.4, 1.4 + 0.24 * len(lines))))
     first, second = comparison.verdict.metrics
     winners = comparison.verdict.winners
     short = comparison.short_names
@@ -92,8 +90,7 @@ def plot_ranks(comparison: Findings, ax: Axes | None = None, theme: str = "light
     ax.set_ylim(len(lines) + 0.6, 0.4)
     ax.set_xticks([])
     ax.set_yticks([])
-    for spine in ax.spines.values():
-        spine.set_visible(False)
+    without_frame(ax)
     note = "broken line: no change of this model's place is beyond chance" if any(line.broken for line in lines) else ""
     alt = _in_words(lines, (first, second), short)
     return finish(ax, colours, _finding(lines), alt, x=note, pad=22, wide=0.62)
@@ -103,7 +100,7 @@ def rank_lines(comparison: Findings) -> list[Line]:
     """Return what the bump chart draws, the best under the first metric first."""
     metrics = comparison.verdict.metrics
     pairs = comparison.pairs
-    one, other = (common_ranks(pairs, comparison.models, metric) for metric in metrics)
+    one, other = (common_ranks(pairs, comparison.models, metric, comparison.lower_is_better) for metric in metrics)
     ranks = {name: (one[name], other[name]) for name in comparison.verdict.models}
     places = [
         {name: place for place, name in enumerate(sorted(ranks, key=lambda name: _order(ranks[name], side)), 1)}

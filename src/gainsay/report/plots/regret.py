@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING
 
 from ..._common.shown import listed_short
 from ..._common.words import amount, count
-from ...drawing.palette import theme_named
 from ..numbers import mean
 from .labels import label_points
-from .style import finish, start
+from .style import finish, legend_below, start
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -59,8 +58,7 @@ def plot_regret(comparison: Findings, ax: Axes | None = None, theme: str = "ligh
     """
     from matplotlib.patches import Rectangle
 
-    colours = theme_named(theme)
-    ax = start(ax, colours, (6.4, 5.4))
+    ax, colours = start(ax, theme, (6.4, 5.4))
     verdict = comparison.verdict
     first, second = verdict.metrics
     front = pareto_front(verdict)
@@ -85,16 +83,7 @@ def plot_regret(comparison: Findings, ax: Axes | None = None, theme: str = "ligh
         steps = [drawn[name] for name in front]
         ax.plot(*zip(*steps, strict=True), color=colours.muted, linewidth=1.2, zorder=1, label="Pareto front")
     _scatter(ax, colours, verdict, drawn, away)
-    ax.legend(
-        loc="upper center",
-        bbox_to_anchor=(0.5, -0.13),
-        ncols=3,
-        frameon=False,
-        fontsize=8,
-        labelcolor=colours.ink,
-        handletextpad=0.4,
-        columnspacing=1.2,
-    )
+    legend_below(ax, colours, handletextpad=0.4, columnspacing=1.2)
     short = comparison.short_names
     named = _named(verdict, front, away)
     label_points(

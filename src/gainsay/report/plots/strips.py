@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from ..._common.shown import short_names
 from ..._common.words import amount, count
-from ...drawing.palette import theme_named
 from ..numbers import difference
-from .style import finish, grade_colours, plain, start
+from .style import finish, grade_colours, plain, start, without_frame
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -63,14 +62,13 @@ def plot_queries(
     -------
     Axes
     """
-    colours = theme_named(theme)
     (one, other), metrics = strips_of(queries)
     rows = queries.head(most).to_dict("records")
     found = {grade for row in queries.to_dict("records") for model in (one, other) for grade in row[f"labels {model}"]}
     levels = sorted(found if grades is None else {*grades, *found})
     shades = dict(zip(levels, grade_colours(len(levels)), strict=True))
     longest = max([10, *(min(len(row[f"labels {model}"]), MOST_RANKS) for row in rows for model in (one, other))])
-    ax = start(ax, colours, (5.4 + 0.33 * longest, 1.3 + 0.92 * max(len(rows), 1)))
+    ax, colours = start(ax, theme, (5.4 + 0.33 * longest, 1.3 + 0.92 * max(len(rows), 1)))
     short = short_names((one, other)) if names is None else names
     for number, row in enumerate(rows):
         top = 2.9 * number
@@ -79,11 +77,12 @@ def plot_queries(
             ax.text(-0.2, top + line + 0.5, short[model], ha="right", va="center", fontsize=9, color=colours.ink)
         words = f"query {plain(row['query'])[:32]}"
         ax.text(0, top - 0.12, words, fontsize=8.5, weight="bold", va="bottom", color=colours.ink, parse_math=False)
-        for line, metric in enumerate(metrics):
+        preferred = (one, other) if row["pull"] > 0 else (other, one)
+        for line, (metric, model) in enumerate(zip(metrics, preferred, strict=True)):
             ax.text(
                 longest + 0.25,
                 top + line + 0.5,
-                _preference(metric, row[f"difference {metric}"], short[one], short[other]),
+                f"{metric} prefers {short[model]} by {amount(abs(row[f'difference {metric}']))}",
                 va="center",
                 fontsize=8.5,
                 color=colours.ink,
@@ -94,8 +93,7 @@ def plot_queries(
     ax.set_xticks([place + 0.5 for place in range(0, longest, 1)], [str(place + 1) for place in range(longest)])
     ax.set_yticks([])
     ax.tick_params(length=0, labelsize=8)
-    for spine in ax.spines.values():
-        spine.set_visible(False)
+    without_frame(ax)
     title = (
         f"{count(len(rows), 'query')} on which {metrics[0]} and {metrics[1]} pull hardest in opposite directions"
         if rows
@@ -111,10 +109,6 @@ def plot_queries(
         alt.append(f"Query {plain(row['query'])}: {strips}; {signs}.")
     note = "rank (cells hold the grade of the document)" if rows else ""
     return finish(ax, colours, title, " ".join(alt), x=note, wide=0.62)
-
-
-def _preference(metric: str, value: float, first: str, second: str) -> str:
-    return f"{metric} prefers {first if value > 0 else second} by {amount(abs(value))}"
 
 
 def draw_strip(ax: Axes, labels: Any, top: float, shades: dict[Any, tuple[str, str]], colours: Theme) -> None:

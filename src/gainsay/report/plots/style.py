@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 from ..._common.shown import printable
+from ...drawing.palette import theme_named
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,8 +24,9 @@ MARGIN = 0.12
 """Inches to the left and the right of a picture: letters are wider in some readers' fonts, and at some resolutions."""
 
 
-def start(ax: Axes | None, theme: Theme, size: tuple[float, float]) -> Axes:
-    """Return the axes to draw on: those given, or those of a new figure (inches) that pyplot knows nothing of."""
+def start(ax: Axes | None, name: str, size: tuple[float, float]) -> tuple[Axes, Theme]:
+    """Return the axes to draw on, those given or those of a new figure (inches) unknown to pyplot, and the theme."""
+    theme = theme_named(name)
     if ax is None:
         layout = ConstrainedLayoutEngine(w_pad=MARGIN)
         ax = Figure(figsize=size, facecolor=theme.face, layout=layout).add_subplot()
@@ -35,7 +37,7 @@ def start(ax: Axes | None, theme: Theme, size: tuple[float, float]) -> Axes:
         spine.set_visible(side in ("left", "bottom"))
     ax.tick_params(colors=theme.muted, labelcolor=theme.ink, labelsize=9, width=0.8)
     ax.set_axisbelow(True)
-    return ax
+    return ax, theme
 
 
 def finish(
@@ -63,6 +65,23 @@ def finish(
     ax.set_ylabel(y, fontsize=9.5, color=theme.ink, parse_math=False)
     setattr(ax, _ALT, plain(alt))
     return ax
+
+
+def legend_below(
+    ax: Axes, theme: Theme, *entries: Any, below: float = 0.13, fontsize: float = 8, **spacing: Any
+) -> None:
+    """Write the legend below the axes, where it hides nothing; `entries` are handles and labels, if not those drawn."""
+    place = (0.5, -below)
+    ax.legend(
+        *entries, loc="upper center", bbox_to_anchor=place, ncols=3, frameon=False, fontsize=fontsize,
+        labelcolor=theme.ink, **spacing,
+    )  # fmt: skip
+
+
+def without_frame(ax: Axes) -> None:
+    """Take the lines around axes away."""
+    for spine in ax.spines.values():
+        spine.set_visible(False)
 
 
 _ALT = "_gainsay_alt_text"

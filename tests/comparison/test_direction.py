@@ -1,0 +1,423 @@
+"""Metrics of which a lower value is better, and others of the user's own, in everything that a comparison says.
+
+The oracle of a loss is the same numbers with their sign turned, as a metric of which a higher value is better: every
+decision must be the same to the last digit, every number in the metric's own unit turned.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import gainsay as gs
+from gainsay.comparison.descriptions import describe
+from gainsay.comparison.pairs import common_ranks, leaderboard_table, pairs_table
+from gainsay.data import simulate
+from gainsay.report.chosen import chosen_pair
+from gainsay.report.plots.curves import plot_curves
+from gainsay.report.plots.ranks import rank_lines
+from gainsay.report.rounds import best_rounds
+
+MODELS = ["m10", "m2", "other", "twin"]
+
+
+class Halved(gs.NDCG):
+    """NDCG that counts half."""
+
+    names = {"half_ndcg": {}, "half_ndcg_exp": {"gain": "exponential"}}
+
+    def score(self, rows, facts, cutoffs):
+        return super().score(rows, facts, cutoffs) / 2
+
+
+class Renamed(gs.NDCG):
+    """NDCG by another name, with the values of NDCG."""
+
+    names = {"renamed_ndcg": {"gain": "exponential"}}
+
+
+class Harm(gs.DCG):
+    """DCG of labels that say how bad a document is."""
+
+    names = {"harm": {"gain": "linear"}}
+    higher_is_better = False
+
+
+class Unsaid(gs.RR):
+    names = {"mrr_unsaid": {}}
+
+
+class Marked(gs.RR):
+    """Said in <b>bold</b>."""
+
+    names = {"mrr_marked": {}}
+
+
+def doubled(labels):
+    """Labels doubled."""
+    return 2 * labels
+
+
+def rank_found(labels, scores):
+    """Rank of the first relevant document, one beyond the last where there is none."""
+    found = np.flatnonzero(labels[np.argsort(-scores, kind="stable")] >= 2)
+    return found[0] + 1 if len(found) else len(labels) + 1
+
+
+FOUND = gs.metric("rank_found", rank_found, higher_is_better=False)
+TURNED = gs.metric("rank_found_turned", lambda labels, scores: -rank_found(labels, scores))
+HALF = Halved(gain="exponential", k=10)
+
+
+def drawn(seed, ties=False):
+    """Values of two metrics, with queries that one of them skips, weights, and two models that never differ."""
+    rng = np.random.default_rng(seed)
+    base = rng.normal(size=(160, 1))
+    first, second = (base + 0.4 * rng.normal(size=(160, 3)) + rng.normal(0, 0.08, 3) for _ in range(2))
+    if ties:
+        first, second = first.round(), second.round()
+    first, second = (np.concatenate([values, values[:, :1]], axis=1) for values in (first, second))
+    second[::9] = np.nan
+    return first, second, rng.integers(0, 4, 160).astype(float)
+
+
+def turned_columns(table, metric):
+    """Return a table of pairs in which the numbers of one metric are turned round."""
+    table = table.copy()
+    for prefix in ("", "common "):
+        if f"{prefix}difference {metric}" in table:
+            lower, upper = table[f"{prefix}lower {metric}"], table[f"{prefix}upper {metric}"]
+            table[f"{prefix}difference {metric}"] *= -1
+            table[f"{prefix}lower {metric}"], table[f"{prefix}upper {metric}"] = -upper, -lower
+    return table
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("rope", [0.0, 0.1])
+@pytest.mark.parametrize("ties", [False, True])
+class TestMirror:
+    def test_verdict(self, seed, rope, ties):
+        first, second, weights = drawn(seed, ties)
+        options = {"models": MODELS, "weights": weights, "rope": rope, "draws": 400, "metric_names": ("x", "y")}
+        loss = gs.Verdict.from_values(-first, second, higher_is_better=(False, True), **options).to_dict()
+        gain = gs.Verdict.from_values(first, second, **options).to_dict()
+        assert loss.pop("lower_is_better") == ["x"]
+        assert gain.pop("lower_is_better") == []
+        assert "A lower value of x is better." in loss.pop("text")
+        assert "lower value" not in gain.pop("text")
+        means = loss["means"].pop("x")
+        assert {name: -mean for name, mean in means.items()} == gain["means"].pop("x")
+        for verdict in (loss, gain):
+            verdict["flags"] = [flag["code"] for flag in verdict["flags"]]
+        assert loss == gain
+
+    def test_leaderboard(self, seed, rope, ties):
+        first, second, weights = drawn(seed, ties)
+        ranges = {"x": (-3.5, np.inf)} if rope else {}
+        gain = leaderboard_table({"x": first, "y": second}, MODELS, weights, draws=400, ranges=ranges)
+        ranges = {"x": (-np.inf, 3.5)} if rope else {}
+        loss = leaderboard_table(
+            {"x": -first, "y": second}, MODELS, weights, draws=400, ranges=ranges, higher_is_better={"x": False}
+        )
+        own = gain["metric"] == "x"
+        lower, upper = gain.loc[own, "lower"].copy(), gain.loc[own, "upper"].copy()
+        gain.loc[own, "mean"] *= -1
+        gain.loc[own, "lower"], gain.loc[own, "upper"] = -upper, -lower
+        pd.testing.assert_frame_equal(loss, gain, check_exact=True)
+        assert (np.diff(loss.loc[own, "mean"]) >= -1e-12).all()
+
+    def test_pairs(self, seed, rope, ties):
+        first, second, weights = drawn(seed, ties)
+        values = {"x": first, "y": second, "z": second[:, ::-1]}
+        losses = {"x": -first, "y": second, "z": -second[:, ::-1]}
+        found = pairs_table(losses, MODELS, weights, draws=400, higher_is_better={"x": False, "z": False})
+        expected = turned_columns(turned_columns(pairs_table(values, MODELS, weights, draws=400), "x"), "z")
+        pd.testing.assert_frame_equal(found, expected, check_exact=True)
+        for metric in "xyz":
+            ranks = common_ranks(pairs_table(values, MODELS, weights, draws=400), MODELS, metric)
+            assert common_ranks(found, MODELS, metric, lower_is_better="xz") == ranks
+
+    def test_descriptions(self, seed, rope, ties):
+        first, second, weights = drawn(seed, ties)
+        gain = describe({"x": first, "y": second}, MODELS, weights, draws=400)
+        loss = describe(
+            {"x": first, "y": -second}, MODELS, weights, draws=400, higher_is_better={"y": False, "x": True}
+        )
+        assert loss == gain
+
+
+class TestSaidOfValues:
+    VALUES = np.random.default_rng(0).random((60, 2))
+
+    @pytest.mark.parametrize("said", [True, (True,), (True, True, True), "no"])
+    def test_one_direction_for_each_metric(self, said):
+        with pytest.raises(TypeError, match="higher_is_better must be True or False for each of two metrics, got"):
+            gs.Verdict.from_values(self.VALUES, self.VALUES, higher_is_better=said)
+
+    def test_a_direction_is_true_or_false(self):
+        with pytest.raises(TypeError, match="higher_is_better of x must be True or False, got 'no'"):
+            pairs_table({"x": self.VALUES, "y": self.VALUES}, higher_is_better={"x": "no"})
+
+    def test_directions_by_metric(self):
+        with pytest.raises(TypeError, match="higher_is_better must map metrics to True or False, got False"):
+            leaderboard_table({"x": self.VALUES}, higher_is_better=False)
+
+    def test_a_metric_that_is_not_there(self):
+        with pytest.raises(ValueError, match="higher_is_better names 'z', which is not among the values: x, y"):
+            describe({"x": self.VALUES, "y": self.VALUES}, higher_is_better={"z": False})
+
+    def test_values_under_the_name_of_a_loss_go_by_it(self):
+        found = gs.Comparison({"rank_found": self.VALUES, "anything": self.VALUES}, ["a", "b"], draws=400)
+        assert found.lower_is_better == ("rank_found",)
+        assert found.winners["rank_found"] != found.winners["anything"]
+
+    def test_objects_say_it_of_names_that_nobody_knows(self):
+        found = gs.Comparison({"of old": self.VALUES, "mrr": self.VALUES}, ["a", "b"], metrics={"of old": FOUND})
+        assert found.lower_is_better == ("of old",)
+
+    def test_what_is_no_metric(self):
+        with pytest.raises(TypeError, match="metrics must map names to Metric objects, got 'mrr' for 'mrr'"):
+            gs.Comparison({"mrr": self.VALUES}, ["a", "b"], metrics={"mrr": "mrr"})
+
+    def test_the_range_of_a_loss_is_its_own(self):
+        values = {"rank_found": self.VALUES + 1}
+        with pytest.raises(ValueError, match=r"values of rank_found go from 1.* beyond its range 0 to 1"):
+            gs.Comparison(values, ["a", "b"], ranges={"rank_found": (0, 1)})
+        assert (
+            gs.Comparison(values, ["a", "b"], ranges={"rank_found": (1, 2)}).leaderboard["rank_found lower"].min() >= 1
+        )
+
+    def test_tied_at_the_lowest(self):
+        verdict = gs.Verdict.from_values(
+            np.ones((40, 2)), self.VALUES[:40], metric_names=("x", "y"), higher_is_better=(False, True)
+        )
+        assert any("share the lowest mean x" in flag.message for flag in verdict.flags)
+
+    def test_what_a_choice_costs(self):
+        noise = np.random.default_rng(1).normal(0, 0.01, (2, 400, 2))
+        gain, loss = noise[0] + np.array([0.5, 0.4]), noise[1] + np.array([0.7, 0.4])
+        verdict = gs.Verdict.from_values(
+            gain, loss, models=["a", "b"], metric_names=("gain", "loss"), higher_is_better=(True, False)
+        )
+        assert verdict.kind == "genuine"
+        assert verdict.winners == {"gain": "a", "loss": "b"}
+        said = re.search(r"choosing a adds (0\.\d+) to loss, and choosing b costs (0\.\d+) of gain", verdict.text)
+        expected = [loss[:, 0].mean() - loss[:, 1].mean(), gain[:, 0].mean() - gain[:, 1].mean()]
+        assert [float(number) for number in said.groups()] == pytest.approx(expected, abs=1e-4)
+        assert "one of the two metrics is worse than its best by at least 0.09" in verdict.text
+
+
+@pytest.fixture(scope="module")
+def data():
+    return simulate(150, seed=8, mean_length=18)
+
+
+@pytest.fixture(scope="module")
+def scores(data):
+    rng = np.random.default_rng(3)
+    noise = {"sharp": 1.0, "fair": 1.4, "vague": 2.5, "blind": 6.0}
+    return {name: data.labels + rng.normal(size=len(data.labels)) * size for name, size in noise.items()}
+
+
+@pytest.fixture(scope="module")
+def loss(data, scores):
+    return gs.compare(scores, data.judgments(), [FOUND, "ndcg_exp@10", "mrr"], draws=400)
+
+
+@pytest.fixture(scope="module")
+def gain(data, scores):
+    return gs.compare(scores, data.judgments(), [TURNED, "ndcg_exp@10", "mrr"], draws=400)
+
+
+class TestComparison:
+    def test_means_are_those_of_numpy(self, data, scores, loss):
+        ends = np.cumsum(data.group)
+        for model, own in scores.items():
+            per_query = [rank_found(data.labels[a:b], own[a:b]) for a, b in zip(ends - data.group, ends, strict=True)]
+            assert loss.leaderboard.loc[model, "rank_found"] == pytest.approx(np.mean(per_query), rel=1e-14)
+        means = loss.leaderboard["rank_found"]
+        assert means.tolist() == sorted(means)
+        assert loss.winners["rank_found"] == means.idxmin() != means.idxmax()
+
+    def test_everything_is_decided_as_of_the_turned_metric(self, loss, gain):
+        assert list(loss.winners.values()) == list(gain.winners.values())
+        assert loss.leaderboard.index.tolist() == gain.leaderboard.index.tolist()
+        assert (loss.verdict.kind, loss.verdict.p_value) == (gain.verdict.kind, gain.verdict.p_value)
+        assert chosen_pair(loss) == chosen_pair(gain)
+        lines = [[line._replace(model=line.model) for line in rank_lines(found)] for found in (loss, gain)]
+        assert lines[0] == lines[1]
+        columns = ["conflict", "p_value", "p_holm", "differing", "flag"]
+        pd.testing.assert_frame_equal(loss.pairs[columns], gain.pairs[columns], check_exact=True)
+
+    def test_the_same_queries_contradict(self, loss, gain):
+        one, other = loss.queries("sharp", "vague", 99), gain.queries("sharp", "vague", 99)
+        assert len(one) > 3
+        assert one["difference rank_found"].tolist() == (-other["difference rank_found_turned"]).tolist()
+        shared = [name for name in one if "rank_found" not in name]
+        pd.testing.assert_frame_equal(one[shared], other[shared], check_exact=True)
+        assert (np.sign(one["difference rank_found"]) == np.sign(one["difference ndcg_exp@10"])).all()
+
+    @pytest.mark.parametrize("picture", ["conflict", "regret", "ranks", "pairs", "queries"])
+    def test_pictures_show_the_same(self, loss, gain, picture):
+        def shown(found):
+            ax = getattr(found.plot, picture)()
+            points = [np.asarray(drawn.get_offsets()).tolist() for drawn in ax.collections]
+            lines = [np.asarray(line.get_xydata()).tolist() for line in ax.lines]
+            return points, lines, ax.get_title(loc="left").replace("rank_found_turned", "rank_found").split()
+
+        assert shown(loss) == shown(gain)
+
+    def test_axes_of_the_conflict_say_which_way_they_go(self, loss):
+        ax = loss.plot.conflict()
+        assert ax.get_xlabel() == "difference under rank_found, second model − first"
+        assert ax.get_ylabel() == "difference under ndcg_exp@10, first model − second"
+
+    def test_the_pairs_picture_says_that_it_turned_the_loss(self, loss):
+        texts = [text.get_text() for text in loss.plot.pairs().texts]
+        assert "above the diagonal: rank_found (turned: lower is better)" in texts
+
+    def test_reports(self, loss, tmp_path):
+        page = loss.to_html(tmp_path / "report.html").read_text("utf-8")
+        assert re.search(r'<th scope="col" class="n" data-low aria-sort="ascending">rank_found</th>', page)
+        text = loss.to_markdown().replace("\\", "")
+        assert "A lower value of rank_found is better." in text
+        said = "Rank of the first relevant document, one beyond the last where there is none. A lower value is better."
+        assert f"- **rank_found**: {said}" in text
+        assert "There is no split of rank_found, which is not a sum over documents." in text
+        document = json.loads(loss.to_json())
+        assert document["lower_is_better"] == ["rank_found"]
+        assert document["why"]["attribution"]["difference"].keys() == {"ndcg_exp@10"}
+        assert "rank_found" in loss._repr_html_()
+
+    def test_one_loss_alone(self, data, scores):
+        alone = gs.compare(scores, data.judgments(), FOUND)
+        text = alone.to_markdown()
+        assert f"**{alone.winners['rank_found']} has the lowest mean.**" in text
+        assert alone.leaderboard["rank_found"].idxmin() == alone.winners["rank_found"]
+        assert "<p>A lower value of rank_found is better.</p>" in alone._repr_html_()
+
+    @pytest.mark.parametrize(
+        ("metric", "expected"),
+        [
+            (gs.parse_metrics("ndcg_exp@10")[0], ""),
+            (gs.NDCG(gain=(0, 1, 2, 3, 9)), ""),
+            (HALF, "NDCG that counts half."),
+            (FOUND, "Rank of the first relevant document, one beyond the last where there is none."),
+            (gs.NDCG(gain=doubled, k=10), f"NDCG with gain {__name__}.doubled (Labels doubled.)."),
+            (gs.CG(gain=doubled), f"CG with gain {__name__}.doubled (Labels doubled.)."),
+            (Unsaid(), f"A metric of your own: {__name__}.Unsaid."),
+        ],
+        ids=str,
+    )
+    def test_what_the_glossary_says_of_a_metric(self, metric, expected):
+        assert metric.meaning == expected
+
+    def test_a_docstring_is_no_markup(self, data, scores, tmp_path):
+        found = gs.compare(scores, data.judgments(), [Marked(), "mrr"], draws=400)
+        assert "&lt;b&gt;bold&lt;/b&gt;" in found.to_html(tmp_path / "report.html").read_text("utf-8")
+        assert "<b>bold" not in found.to_markdown()
+
+
+class TestSplit:
+    def test_a_metric_that_is_counted_half_has_one_number(self, data, scores):
+        found = gs.compare(scores, data.judgments(), [HALF, "ndcg_exp@10"], draws=400)
+        whole, half = found.leaderboard["ndcg_exp@10"], found.leaderboard["half_ndcg_exp@10"]
+        np.testing.assert_allclose(half, whole / 2, rtol=1e-14)
+        why = found.attribution("sharp", "vague")
+        assert why.metrics == ("ndcg_exp@10",)
+        cells = why.grades_by_ranks.loc["ndcg_exp@10"].to_numpy().sum()
+        assert cells == pytest.approx(whole["sharp"] - whole["vague"], rel=1e-12)
+        assert found.to_json()
+        text = found.to_markdown().replace("\\", "")
+        assert "There is no split of half_ndcg_exp@10, which is not a sum over documents." in text
+        assert "- **half_ndcg_exp@10**: NDCG that counts half." in text
+
+    def test_it_is_refused_with_the_reason(self, data, scores):
+        found = gs.compare(scores, data.judgments(), [HALF, "map"], draws=400)
+        said = r"names half_ndcg_exp@10, which is not a sum over documents \(Halved defines its values anew\)"
+        with pytest.raises(ValueError, match=said):
+            found.attribution("sharp", "vague", HALF)
+        with pytest.raises(ValueError, match=r"none of the compared metrics \(half_ndcg_exp@10, map\)"):
+            found.attribution("sharp", "vague")
+        assert "No compared metric is a sum over documents" in found.to_markdown()
+
+    @pytest.mark.parametrize(
+        ("metric", "expected"),
+        [
+            (gs.NDCG(gain="linear", k=3), True),
+            (gs.DCG(gain="exponential"), True),
+            (gs.CG(), True),
+            (Renamed(gain="exponential"), True),
+            (gs.NDCG(gain=lambda labels: labels**2, name="squares_ndcg"), True),
+            (HALF, False),
+            (FOUND, False),
+            (gs.parse_metrics("map")[0], False),
+        ],
+        ids=str,
+    )
+    def test_what_is_a_sum_over_documents(self, metric, expected):
+        assert metric.is_sum_over_documents is expected
+
+    def test_the_same_values_by_another_name_have_the_same_cells(self, data, scores):
+        found = gs.compare(scores, data.judgments(), ["renamed_ndcg@10", "ndcg_exp@10"], draws=400)
+        cells = found.attribution("sharp", "vague").grades_by_ranks
+        assert cells.loc["renamed_ndcg@10"].to_numpy().tolist() == cells.loc["ndcg_exp@10"].to_numpy().tolist()
+
+    def test_a_gain_of_ones_own_is_not_among_the_steps_and_the_report_says_so(self, data, scores):
+        own = gs.NDCG(gain=(0, 1, 4, 9, 16), k=10)
+        found = gs.compare(scores, data.judgments(), [own, "mrr"], draws=400)
+        note = f"These steps are between built-in definitions: {own} has a gain or discount that none of them has."
+        why = found.attribution("sharp", "vague")
+        assert why.parts_note == note
+        assert note in found.to_markdown().replace("\\", "")
+        assert gs.compare(scores, data.judgments(), ["ndcg_exp@10"]).attribution("sharp", "vague").parts_note == ""
+        difference = found.leaderboard.loc["sharp", str(own)] - found.leaderboard.loc["vague", str(own)]
+        assert why.difference[str(own)] == pytest.approx(difference, rel=1e-12)
+
+    def test_of_a_loss_the_lower_sum_leads(self, data, scores):
+        found = gs.compare(scores, data.judgments(), ["harm@3", "mrr"], draws=400)
+        best, worst = found.leaderboard.index[[0, -1]]
+        assert (best, worst) == (found.leaderboard["harm@3"].idxmin(), found.leaderboard["harm@3"].idxmax())
+        why = found.attribution(best, worst)
+        assert why.difference["harm@3"] < 0
+        assert why.lower_is_better == ("harm@3",)
+        pair = chosen_pair(found)
+        leads = "leads" if found.leaderboard.loc[pair.first, "harm@3 rank"] == 1 else "trails"
+        assert f"by harm@3 {pair.first} {leads} by" in found.to_markdown()
+
+    def test_a_metric_defined_anew_is_compared_as_it_was_given(self, data, scores):
+        def make(power):
+            def own_power(labels):
+                return labels**power
+
+            return gs.NDCG(gain=own_power, k=10)
+
+        old = make(1.0)
+        found = gs.compare(scores, data.judgments(), [old, "ndcg_linear@10"], draws=400)
+        make(5.0)
+        why = found.attribution("sharp", "vague")
+        assert why.difference[str(old)] == why.difference["ndcg_linear@10"]
+        assert found.attribution("sharp", "vague", str(old)).difference[str(old)] == why.difference["ndcg_linear@10"]
+
+
+class TestCurves:
+    CURVES = pd.concat(
+        pd.DataFrame({"candidate": "c", "round": [1, 2, 3, 4], "metric": metric, "value": value})
+        for metric, value in {"ndcg": [0.1, 0.3, 0.2, 0.25], "rank": [4.0, 3.0, 2.0, 2.5]}.items()
+    )
+
+    def test_the_best_round_of_a_loss_is_its_lowest(self):
+        (row,) = best_rounds(self.CURVES, ("ndcg", "rank"), ["rank"]).to_dict("records")
+        assert (row["round ndcg"], row["round rank"]) == (2, 3)
+        assert (row["best ndcg"], row["best rank"]) == (0.3, 2.0)
+        assert (row["loss ndcg"], row["loss rank"]) == (pytest.approx(0.1), 1.0)
+
+    def test_the_curve_of_a_loss_is_drawn_below_its_best(self):
+        ax = plot_curves(self.CURVES, ("ndcg", "rank"), lower_is_better=["rank"])
+        line = next(line for line in ax.lines if line.get_label() == "rank")
+        assert line.get_ydata().tolist() == [-2.0, -1.0, 0.0, -0.5]
+        assert ax.get_ylabel() == "how far from its own best"
