@@ -13,7 +13,7 @@ from .._common.cached import cached_property
 from ..ranking.rows import RankedRows, first_ranks, rank_block
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from .._common.typing import Floats
     from ..judgments import Judgments
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from ..ranking.layout import Block, Ties
 
 
-S = TypeVar("S")
 T = TypeVar("T")
 
 DOCUMENTS_PER_THREAD = 150_000
@@ -86,79 +85,78 @@ class Group:
         found = np.empty((judgments.queries, len(self.columns)))
         for family in self.families:
             found[:, family.place] = value_if_empty(family.metric)  # stays where a query has no documents
-        rank = partial(self._evaluate_block, judgments, scores, lowest != -np.inf, found)
         blocks = judgments.layout.blocks
         threads = min(threads, len(blocks), judgments.documents // DOCUMENTS_PER_THREAD)
-        untied = [rows for rows in _shared_out(rank, blocks, threads) if rows is not None]
-        share = -(-sum(len(rows.queries) for rows in untied) // max(threads, 1))
-        batches = list(_batches(untied, min(share, QUERIES_TOGETHER)))
-        _shared_out(partial(self._evaluate_batch, len(judgments.levels), found), batches, min(threads, len(batches)))
+        work = partial(self._evaluate_blocks, judgments, scores, lowest != -np.inf, found)
+        _shared_out(work, blocks, threads)
         return found
+
+    @cached_property
+    def _depth(self) -> int | None:
+        """How many ranks the families look at; None for all."""
+        depths = [family.depth for family in self.families]
+        return None if None in depths else max(depth for depth in depths if depth is not None)
 
     @cached_property
     def _shallow_depth(self) -> int:
         return max((family.depth or 0 for family in self.families if family.is_shallow), default=0)
 
-    def _evaluate_block(
-        self, judgments: Judgments, scores: np.ndarray[Any, Any], all_retrieved: bool, found: Floats, block: Block
-    ) -> RankedRows | None:
-        """Rank the queries of a block and evaluate them; return the first ranks where shallow families are to follow.
+    def _evaluate_blocks(
+        self, judgments: Judgments, scores: np.ndarray[Any, Any], all_retrieved: bool, found: Floats,
+        blocks: Iterable[Block],
+    ) -> None:
+        """Rank the queries of some blocks and evaluate them; shallow families on several blocks at once.
 
-        Ties need the labels of whole runs, which may reach far down, so a block that has some is done with at once.
+        Ties need the labels of whole runs, which may reach far down, so queries that have some are done with at once.
         """
         levels = len(judgments.levels)
-        rows = rank_block(block, scores, self.ties, levels, all_retrieved=all_retrieved)
-        for family in self.families:
-            if rows.runs is not None or not family.is_shallow:
-                family.write(rows, found)
-        if rows.runs is not None or not self._shallow_depth:
-            return None
-        return RankedRows(rows.queries, rows.codes[:, : self._shallow_depth].copy(), rows.sizes)
+        waiting: list[RankedRows] = []
+        for block in blocks:
+            for rows in rank_block(block, scores, self.ties, levels, self._depth, all_retrieved=all_retrieved):
+                for family in self.families:
+                    if rows.runs is not None or not family.is_shallow:
+                        family.write(rows, found)
+                if rows.runs is None and self._shallow_depth:
+                    codes = rows.codes[:, : self._shallow_depth].copy()
+                    waiting.append(RankedRows(rows.queries, codes, rows.sizes))
+            if sum(len(rows.queries) for rows in waiting) > QUERIES_TOGETHER:
+                self._evaluate_together(waiting, levels, found)
+                waiting = []
+        self._evaluate_together(waiting, levels, found)
 
-    def _evaluate_batch(self, levels: int, found: Floats, batch: list[RankedRows]) -> None:
+    def _evaluate_together(self, parts: list[RankedRows], levels: int, found: Floats) -> None:
         """Evaluate the shallow families on the first ranks of several blocks."""
-        together = first_ranks(batch, self._shallow_depth, levels)
-        for family in self.families:
-            if family.is_shallow:
-                family.write(together, found)
+        if parts:
+            together = first_ranks(parts, self._shallow_depth, levels)
+            for family in self.families:
+                if family.is_shallow:
+                    family.write(together, found)
 
 
-def _batches(parts: list[RankedRows], limit: int) -> Iterator[list[RankedRows]]:
-    """Divide ranked blocks into batches of about `limit` queries, in order."""
-    batch: list[RankedRows] = []
-    queries = 0
-    for part in parts:
-        if batch and queries + len(part.queries) > limit:
-            yield batch
-            batch, queries = [], 0
-        batch.append(part)
-        queries += len(part.queries)
-    if batch:
-        yield batch
-
-
-def _shared_out(work: Callable[[S], T], blocks: Sequence[S], threads: int) -> list[T]:
-    """Return the results of the work on all blocks, done by some threads, of which this one is the first."""
+def _shared_out(work: Callable[[Iterable[T]], None], items: Sequence[T], threads: int) -> None:
+    """Have the work done by some threads, of which this one is the first; each takes the next item when it is free."""
     if threads <= 1:
-        return [work(block) for block in blocks]
-
-    waiting = iter(blocks)
-    turn = Lock()
-
-    def share() -> list[T]:
-        done: list[T] = []
-        while True:
-            with turn:
-                block = next(waiting, None)
-            if block is None:
-                return done
-            done.append(work(block))
+        work(items)
+        return
 
     from concurrent.futures import ThreadPoolExecutor  # 6 ms to load: not for those who never need it
 
+    waiting = iter(items)
+    turn = Lock()
+
+    def share() -> Iterator[T]:
+        while True:
+            with turn:
+                item = next(waiting, None)
+            if item is None:
+                return
+            yield item
+
     with ThreadPoolExecutor(threads - 1) as pool:
-        others = [pool.submit(share) for _ in range(threads - 1)]
-        return [*share(), *(found for other in others for found in other.result())]
+        others = [pool.submit(work, share()) for _ in range(threads - 1)]
+        work(share())
+        for other in others:
+            other.result()
 
 
 def groups_of(metrics: Sequence[Metric], judgments: Judgments) -> list[Group]:

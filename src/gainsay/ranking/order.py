@@ -2,12 +2,13 @@
 
 NumPy sorts 64-bit integers by value with SIMD instructions, many times faster than it argsorts. So each score becomes
 an integer whose order is the scores' order; its lowest bits make room for what is wanted at each rank: the code of the
-label, and the document's place in its row. The rows are sorted by value. The cut bits may have held a difference
-between two scores, so wherever the bits that are left agree, the places tell whose full keys to compare.
+label, and where the input settles ties the document's place. The rows are sorted by value. The cut bits may have held a
+difference between two scores, so rows in which the bits that are left agree are looked at again, in full.
 """
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -17,13 +18,22 @@ import numpy.typing as npt
 from .runs import TieRuns
 
 if TYPE_CHECKING:
-    from .._common.typing import Codes, Integers
+    from .._common.typing import Codes, Floats, Integers
 
 Keys = npt.NDArray[np.uint64]
 
 _SIGN = np.int64(-(2**63))
+BLANK = np.uint64(2**64 - 1)
+"""The key of what is not ranked: behind all documents."""
+
 NOT_RETRIEVED = np.array([np.inf]).view(np.uint64)[0] | np.uint64(2**63)
-"""The key of a document whose score is -inf: behind every retrieved document, before padding."""
+"""The key of a document whose score is -inf: behind every retrieved document, before blanks."""
+
+LARGEST_PAYLOAD = 51
+"""Bits that a payload may have: with one more, the key of a document that was not retrieved would run into blanks."""
+
+NARROW = 256
+"""Documents of a row from which on its first ranks are parted from the rest before they are sorted."""
 
 
 def descending_keys(scores: np.ndarray[Any, Any]) -> Keys:
@@ -36,127 +46,184 @@ def descending_keys(scores: np.ndarray[Any, Any]) -> Keys:
     return keys
 
 
-LARGEST_PAYLOAD = 51
-"""Bits that a payload may have: with one more, the key of a document that was not retrieved would run into padding."""
-
-
 @dataclass(frozen=True, eq=False, slots=True)
 class Payload:
-    """What travels with each document's key: the code of its label, and its place in the row.
+    """What takes the lowest bits of each document's key: the code of its label, with `by_place` above it its place.
 
-    Documents of equal score come in the order of their payload: by code, or with `by_place` by place.
+    Documents of equal score come in the order of their payload: by code, or by place. `blanks` are the cells without a
+    document, by their position in the flattened rows; their payload is -1.
     """
 
     cells: npt.NDArray[np.signedinteger[Any]]
+    blanks: Integers
     code_bits: int
-    place_bits: int
-    by_place: bool
+    bits: int
 
     @classmethod
     def of(cls, codes: Codes, code_bits: int, *, by_place: bool = False) -> Payload:
-        """Return the payload of codes, shape (rows, width), each below 2**code_bits - 1, or -1 for padding."""
+        """Return the payload of codes, shape (rows, width), each below 2**code_bits - 1, or -1 for a blank."""
         width = codes.shape[1]
-        place_bits = width.bit_length()
-        bits = code_bits + place_bits
+        bits = code_bits + (width.bit_length() if by_place else 0)
         if bits > LARGEST_PAYLOAD:
             raise ValueError(f"too many documents and labels to rank: {width} documents, codes of {code_bits} bits")
-        places: Integers = np.arange(width, dtype=np.int64)
-        wide: Integers = codes.astype(np.int64)
-        cells = places << code_bits | wide if by_place else wide << place_bits | places
-        kind = np.int32 if bits < 32 else np.int64
-        return cls(np.where(codes < 0, -1, cells).astype(kind), code_bits, place_bits, by_place)
+        kind = np.min_scalar_type(-(1 << bits))
+        cells = codes.astype(kind, copy=False)
+        if by_place:
+            cells = np.where(codes < 0, kind.type(-1), np.arange(width, dtype=kind) << kind.type(code_bits) | cells)
+        return cls(cells, np.flatnonzero(codes < 0), code_bits, 8 * cells.itemsize if cells.itemsize <= 2 else bits)
 
     @property
     def low(self) -> np.uint64:
         """All bits of the payload set."""
-        return np.uint64((1 << (self.code_bits + self.place_bits)) - 1)
+        return np.uint64((1 << self.bits) - 1)
+
+    def put(self, keys: Keys) -> None:
+        """Write the payload into the lowest bits of keys, which come from `descending_keys`; blanks become `BLANK`."""
+        if self.cells.itemsize <= 2:
+            lowest_bits(keys, self.cells.dtype)[...] = self.cells  # one pass instead of two
+        else:
+            keys &= ~self.low
+            np.bitwise_or(keys, self.cells, out=keys, dtype=np.uint64, casting="unsafe")
+        keys.ravel()[self.blanks] = BLANK
 
     def codes(self, packed: Keys) -> Codes:
-        """Return the codes in packed keys; all ones for padding."""
+        """Return the codes in packed keys, contiguous; all ones for blanks."""
         blank = (1 << self.code_bits) - 1
         kind = np.min_scalar_type(blank)
-        shifted = packed if self.by_place else packed >> np.uint64(self.place_bits)
-        codes: Codes = shifted.astype(kind)
-        codes &= kind.type(blank)
+        codes: Codes = lowest_bits(packed, kind) & kind.type(blank)
         return codes
 
-    def places(self, packed: Keys) -> Integers:
-        """Return the places in packed keys."""
-        shifted = packed >> np.uint64(self.code_bits) if self.by_place else packed
-        places: Integers = (shifted & np.uint64((1 << self.place_bits) - 1)).view(np.int64)
-        return places
+
+def lowest_bits(keys: Keys, kind: np.dtype[Any]) -> np.ndarray[Any, Any]:
+    """Return a view of the lowest bits of keys, as many as a number of this kind has."""
+    step = keys.itemsize // kind.itemsize
+    return keys.view(kind)[..., (0 if sys.byteorder == "little" else step - 1) :: step]
 
 
-def rank_rows(keys: Keys, payload: Payload) -> tuple[Codes, TieRuns]:
-    """Sort each row by key, then payload.
+@dataclass(frozen=True, eq=False, slots=True)
+class Ranking:
+    """Codes in ranked order, all ones for blanks, and what ties leave open.
+
+    Attributes
+    ----------
+    codes : ndarray of unsigned int, shape (rows, depth)
+        Codes at the first ranks.
+    tied : ndarray of int64, shape (tied rows,)
+        Rows with documents, some of them among the first ranks, that have equal scores but not all the same code; and
+        perhaps others.
+    tied_codes : ndarray of unsigned int, shape (tied rows, width)
+        The codes of these rows at all ranks.
+    runs : TieRuns
+        The runs of such documents in `tied_codes`.
+    """
+
+    codes: Codes
+    tied: Integers
+    tied_codes: Codes
+    runs: TieRuns
+
+
+def rank_rows(
+    scores: np.ndarray[Any, Any],
+    payload: Payload,
+    depth: int | None = None,
+    *,
+    all_retrieved: bool = False,
+    find_ties: bool = True,
+) -> Ranking:
+    """Rank each row by descending score, then ascending payload.
 
     Parameters
     ----------
-    keys : ndarray of uint64, shape (rows, width)
-        From `descending_keys`; arbitrary in padding.
+    scores : ndarray of float64 or float32, shape (rows, width)
+        No NaN; a document of score -inf becomes a blank. Arbitrary in blanks.
     payload : Payload
         What to bring into ranked order.
-
-    Returns
-    -------
-    codes : ndarray of unsigned int, shape (rows, width)
-        Codes in ranked order, all ones for padding.
-    runs : TieRuns
-        The runs of documents that have equal scores but not all the same code.
+    depth : int, optional
+        How many ranks are wanted; all by default.
+    all_retrieved : bool
+        Promise that no score is -inf.
+    find_ties : bool
+        Whether ties leave anything open; else no row counts as tied.
     """
-    packed = keys & ~payload.low
-    np.bitwise_or(packed, payload.cells, out=packed, dtype=np.uint64, casting="unsafe")  # -1 becomes all ones
-    packed.sort(axis=1)
-    flat = packed.ravel()
-    runs = _candidates(flat, payload, keys.shape[1])
-    if len(runs):
-        runs = _verified(flat, keys.ravel(), payload, runs)
-    return payload.codes(packed), runs
+    width = scores.shape[1]
+    depth = width if depth is None else min(depth, width)
+    packed = descending_keys(scores)
+    payload.put(packed)
+    if not all_retrieved:
+        packed[packed >= NOT_RETRIEVED] = BLANK
+    parted = depth < width and width > NARROW
+    if parted:
+        packed.partition(depth, axis=1)
+        packed[:, :depth].sort(axis=1)
+    else:
+        packed.sort(axis=1)
+    codes = payload.codes(packed[:, :depth])
+    doubtful = _doubtful(packed[:, : depth + 1], payload.low, depth)
+    if not len(doubtful):
+        return Ranking(codes, doubtful, codes[:0], TieRuns(doubtful, doubtful, width))
+    exact = np.subtract(0.0, scores[doubtful], dtype=np.float64)
+    cells = payload.cells[doubtful]
+    exact[(cells < 0) | (exact == np.inf)] = np.nan
+    ranked = np.sort(exact, axis=1)
+    hidden = _hidden(ranked, payload.low)
+    mended = _by_full_scores(exact[hidden], cells[hidden], payload.code_bits)
+    codes[doubtful[hidden]] = mended[:, :depth]
+    if not find_ties:
+        return Ranking(codes, doubtful[:0], codes[:0], TieRuns(doubtful[:0], doubtful[:0], width))
+    packed = packed[doubtful]
+    if parted:
+        packed.sort(axis=1)
+    tied_codes = payload.codes(packed)
+    tied_codes[hidden] = mended
+    runs = _runs(ranked, tied_codes, depth)
+    return Ranking(codes, doubtful if len(runs) else doubtful[:0], tied_codes, runs)
 
 
-def _candidates(packed: Keys, payload: Payload, width: int) -> TieRuns:
-    """Return the runs whose keys agree but for the payload, in which the order makes a difference."""
-    step = packed[1:] ^ packed[:-1]
-    # agree: 1 .. low, since no two places are the same; from 0 between two cells of padding, 1 is taken round the clock
+def _doubtful(head: Keys, low: np.uint64, depth: int) -> Integers:
+    """Return the rows in which keys agree but for the payload, so that scores may be equal or wrongly ordered.
+
+    Where both key and payload agree it makes no difference which is first, unless there is more behind the last rank.
+    """
+    step = head[:, 1:] ^ head[:, :-1]
+    step -= np.uint64(1)  # agree: 1 .. low; 0 becomes the largest
+    agree = step < low
+    if head.shape[1] > depth:
+        agree[:, -1] |= (head[:, -1] == head[:, -2]) & (head[:, -1] != BLANK)
+    return np.flatnonzero(agree.any(axis=1)) if agree.any() else np.zeros(0, dtype=np.int64)
+
+
+def _hidden(ranked: Floats, low: np.uint64) -> Integers:
+    """Return the rows of ascending numbers in which two differ in bits only that gave way to the payload."""
+    bits = ranked.view(np.uint64)
+    step = bits[:, 1:] ^ bits[:, :-1]
     step -= np.uint64(1)
-    agree = step < payload.low
-    agree[width - 1 :: width] = False  # the last cell of a row and the first of the next
-    runs = _runs(np.flatnonzero(agree), width)
-    return runs if payload.by_place else _of_different_codes(packed, payload, runs)
+    return np.flatnonzero((step < low).any(axis=1))
 
 
-def _runs(ties: Integers, width: int) -> TieRuns:
-    """Return the runs of documents, given the ascending positions of those that tie with the next one."""
-    if not len(ties):
-        return TieRuns(ties, ties, width)
-    first = np.flatnonzero(np.concatenate(([True], ties[1:] != ties[:-1] + 1)))
-    return TieRuns(ties[first], np.diff(first, append=len(ties)) + 1, width)
+def _by_full_scores(negated: Floats, cells: np.ndarray[Any, Any], code_bits: int) -> Codes:
+    """Return codes by ascending number, NaN for a blank, then payload: slower, and with all bits."""
+    blank = (1 << code_bits) - 1
+    order = np.lexsort((cells, negated), axis=1)
+    codes = np.where(np.isnan(negated), blank, cells & blank)
+    return np.take_along_axis(codes, order, axis=1).astype(np.min_scalar_type(blank))
 
 
-def _of_different_codes(packed: Keys, payload: Payload, runs: TieRuns) -> TieRuns:
-    """Return the runs, ordered by code, that have more than one."""
-    differ = (packed[runs.starts] ^ packed[runs.starts + runs.lengths - 1]) >> np.uint64(payload.place_bits) != 0
-    return runs if differ.all() else runs.chosen(differ)
-
-
-def _verified(packed: Keys, keys: Keys, payload: Payload, runs: TieRuns) -> TieRuns:
-    """Return the runs of truly equal keys; put in order, in `packed`, the documents whose difference was cut off."""
-    found = packed[runs.positions]
-    full = keys[runs.spread(runs.starts - runs.before) + payload.places(found)]
-    differ = full[1:] != full[:-1]
-    differ[runs.offsets[1:] - 1] = False
-    if not differ.any():
-        return runs
-    differ = full != runs.spread(full[runs.offsets])
-    hidden = np.logical_or.reduceat(differ, runs.offsets)
-    among = runs.spread(hidden)
-    mixed = runs.chosen(hidden)
-    found, full, number = found[among], full[among], mixed.spread(np.arange(len(mixed)))
-    order = np.lexsort((found, full, number))
-    packed[mixed.positions] = found[order]
-    full = full[order]
-    equal = (full[1:] == full[:-1]) & (number[1:] == number[:-1])
-    parts = _runs(mixed.positions[:-1][equal], runs.width)
-    if not payload.by_place:
-        parts = _of_different_codes(packed, payload, parts)
-    return runs.chosen(~hidden).merged(parts)
+def _runs(ranked: Floats, codes: Codes, depth: int) -> TieRuns:
+    """Return the runs of equal numbers in ascending rows, not all of one code, that begin among the first `depth`."""
+    rows, width = ranked.shape
+    equal = np.zeros((rows, width), dtype=bool)  # to the next; NaN to nothing
+    np.equal(ranked[:, 1:], ranked[:, :-1], out=equal[:, :-1])
+    columns = min(depth, width - 1) + 1
+    after = equal[:, :columns].copy()
+    after[:, -1] = False  # a run that goes on is closed here, and its end looked for below
+    before = np.zeros_like(after)
+    before[:, 1:] = after[:, :-1]
+    row, start = np.divmod(np.flatnonzero(after & ~before), columns)
+    last = np.flatnonzero(before & ~after) % columns
+    crossing = np.flatnonzero(last == columns - 1)
+    last[crossing] += np.argmin(equal[row[crossing], columns - 1 :], axis=1)
+    first = row * width + start
+    flat = codes.ravel()
+    differ = flat[first] != flat[first + last - start]  # a run is ordered by code
+    return TieRuns(first[differ], (last - start + 1)[differ], width)

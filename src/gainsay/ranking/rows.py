@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .order import NOT_RETRIEVED, descending_keys, rank_rows
+from .order import rank_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -78,9 +78,15 @@ def table_of(values: Floats) -> Floats:
 
 
 def rank_block(
-    block: Block, scores: np.ndarray[Any, Any], ties: Ties, levels: int, *, all_retrieved: bool
-) -> RankedRows:
-    """Rank the queries of a block.
+    block: Block,
+    scores: np.ndarray[Any, Any],
+    ties: Ties,
+    levels: int,
+    depth: int | None = None,
+    *,
+    all_retrieved: bool,
+) -> list[RankedRows]:
+    """Rank the queries of a block; where ties leave some of their orders open, these come by themselves, with runs.
 
     Parameters
     ----------
@@ -92,19 +98,26 @@ def rank_block(
         What to do with documents of equal score; "average" gives their runs.
     levels : int
         Number of distinct labels.
+    depth : int, optional
+        How many ranks are wanted, all by default. Queries with runs always have all: a run may reach far down.
     all_retrieved : bool
         Promise that no score is -inf.
     """
-    keys = descending_keys(block.gather(scores))
-    codes, runs = rank_rows(keys, block.payload(levels, ties))
-    blank = blank_code(levels)
+    payload = block.payload(levels, ties)
+    average = ties == "average"
+    found = rank_rows(block.gather(scores), payload, depth, all_retrieved=all_retrieved, find_ties=average)
+    codes = found.codes
     if ties == "best":
+        blank = blank_code(levels)
         codes = np.where(codes == blank, codes, codes.dtype.type(levels - 1) - codes)
-    if not all_retrieved:
-        retrieved = np.count_nonzero((keys < NOT_RETRIEVED) & (block.codes >= 0), axis=1)
-        codes[np.arange(block.width) >= retrieved[:, None]] = blank
-        runs = runs.chosen(runs.before < retrieved[runs.starts // block.width])
-    return RankedRows(block.queries, codes, block.sizes, runs if ties == "average" and len(runs) else None)
+    if not len(found.runs):
+        return [RankedRows(block.queries, codes, block.sizes)]
+    tied = RankedRows(block.queries[found.tied], found.tied_codes, block.sizes[found.tied], found.runs)
+    if len(found.tied) == len(codes):
+        return [tied]
+    settled = np.ones(len(codes), dtype=bool)
+    settled[found.tied] = False
+    return [RankedRows(block.queries[settled], codes[settled], block.sizes[settled]), tied]
 
 
 def ideal_rows(block: Block, levels: int, by: Integers | None = None) -> RankedRows:
