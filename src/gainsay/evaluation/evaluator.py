@@ -158,10 +158,8 @@ class Evaluation:
     @cached_property
     def mean(self) -> dict[str, float]:
         """The weighted mean over queries, sum(w * v) / sum(w), by metric name; NaN where every query is skipped."""
-        return {
-            str(metric): _mean(metric, self.judgments, self.per_query[:, column])
-            for column, metric in enumerate(self.metrics)
-        }
+        names = map(str, self.metrics)
+        return dict(zip(names, _means(self.metrics, self.judgments, self.per_query), strict=True))
 
     def frame(self) -> pd.DataFrame:
         """Return the values by query as a DataFrame: one row per query, one column per metric."""
@@ -277,11 +275,46 @@ def _query_weights(metric: Metric, judgments: Judgments) -> Floats | None:
     return judgments.float32_weights(mean=metric.weights == "float32_mean")
 
 
-def _mean(metric: Metric, judgments: Judgments, values: Floats) -> float:
-    products, weights = weighted(metric, judgments, values)
+def _means(metrics: Sequence[Metric], judgments: Judgments, values: Floats) -> list[float]:
+    """Return sum(w * v) / sum(w) of each column of values, NaN where no query counts."""
+    means = np.full(len(metrics), np.nan)
+    together: dict[str, list[int]] = {}
+    for column, metric in enumerate(metrics):
+        together.setdefault(metric.weights, []).append(column)
+    for columns in together.values():
+        weights = _query_weights(metrics[columns[0]], judgments)
+        some = values if len(columns) == len(metrics) else values[:, columns]
+        skipping = any(metrics[column].empty == "skip" for column in columns)
+        means[columns] = _weighted_means(some, weights, skipping=skipping)
+    return means.tolist()
+
+
+def _weighted_means(values: Floats, weights: Floats | None, *, skipping: bool) -> Floats:
+    """Return the weighted mean of each column; with `skipping`, of its numbers that are not NaN."""
+    if weights is None and not skipping:
+        return sums(values) / len(values)
+    counting = np.ones((len(values), 1)) if weights is None else weights[:, None]
+    if skipping:
+        counted = ~np.isnan(values)
+        counting, values = counting * counted, np.where(counted, values, 0.0)
     with np.errstate(over="ignore"):
-        total = weights.sum()
-    if np.isinf(total):  # only the ratios of weights matter
-        products, weights = products / weights.max(), weights / weights.max()
-        total = weights.sum()
-    return float(products.sum() / total) if total > 0 else float("nan")
+        totals = sums(counting)
+    if np.isinf(totals).any():  # only the ratios of weights matter
+        counting = counting / counting.max()
+        totals = sums(counting)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(totals > 0, sums(counting * values) / totals, np.nan)
+
+
+def sums(values: Floats) -> Floats:
+    """Return the sum of each column, in an order that depends on their number alone: the two halves are added, again.
+
+    The error grows with the logarithm of the number of rows; no column is walked through by itself.
+    """
+    while len(values) > 1:
+        half = len(values) // 2
+        folded = values[:half] + values[half : 2 * half]
+        if len(values) % 2:
+            folded[0] += values[-1]
+        values = folded
+    return values[0]

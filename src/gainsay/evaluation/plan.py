@@ -15,7 +15,7 @@ from ..ranking.rows import RankedRows, first_ranks, rank_block
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from .._common.typing import Floats
+    from .._common.typing import Floats, Integers
     from ..judgments import Judgments
     from ..metrics.base import Metric, Scores
     from ..ranking.layout import Block, Ties
@@ -43,9 +43,10 @@ class Family:
     place: slice
 
     @cached_property
-    def has_empty(self) -> bool:
-        """Whether any query is without relevant documents."""
-        return bool(self.facts.empty.any())
+    def _empty(self) -> tuple[Integers, Integers]:
+        """Where among the values of the family queries are without relevant documents."""
+        queries, column = np.nonzero(np.broadcast_to(self.facts.empty, (len(self.facts.empty), len(self.cutoffs))))
+        return queries, column
 
     @cached_property
     def depth(self) -> int | None:
@@ -59,10 +60,12 @@ class Family:
 
     def write(self, rows: RankedRows, found: Floats) -> None:
         """Write the values of the rows' queries to `found`, shape (queries, values of the group)."""
-        values = self.metric.score(rows, self.facts, self.cutoffs)
-        if self.has_empty:
-            values = np.where(self.facts.empty[rows.queries], value_if_empty(self.metric), values)
-        found[rows.queries, self.place] = values
+        found[:, self.place][rows.queries] = self.metric.score(rows, self.facts, self.cutoffs)
+
+    def settle(self, found: Floats) -> None:
+        """Write the values of queries without relevant documents, those without documents among them."""
+        queries, column = self._empty
+        found[queries, self.place.start + column] = value_if_empty(self.metric)
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,12 +86,12 @@ class Group:
             with np.errstate(over="ignore"):
                 scores, lowest = scores.astype(np.float32), float(np.float32(lowest))
         found = np.empty((judgments.queries, len(self.columns)))
-        for family in self.families:
-            found[:, family.place] = value_if_empty(family.metric)  # stays where a query has no documents
         blocks = judgments.layout.blocks
         threads = min(threads, len(blocks), judgments.documents // DOCUMENTS_PER_THREAD)
         work = partial(self._evaluate_blocks, judgments, scores, lowest != -np.inf, found)
         _shared_out(work, blocks, threads)
+        for family in self.families:
+            family.settle(found)
         return found
 
     @cached_property

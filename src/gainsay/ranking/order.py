@@ -18,7 +18,7 @@ import numpy.typing as npt
 from .runs import TieRuns
 
 if TYPE_CHECKING:
-    from .._common.typing import Codes, Floats, Integers
+    from .._common.typing import Bools, Codes, Floats, Integers
 
 Keys = npt.NDArray[np.uint64]
 
@@ -31,6 +31,9 @@ NOT_RETRIEVED = np.array([np.inf]).view(np.uint64)[0] | np.uint64(2**63)
 
 LARGEST_PAYLOAD = 51
 """Bits that a payload may have: with one more, the key of a document that was not retrieved would run into blanks."""
+
+MOST = 0.75
+"""Share of the rows of a block from which on all of them are looked at again: choosing some costs copies."""
 
 NARROW = 256
 """Documents of a row from which on its first ranks are parted from the rest before they are sorted."""
@@ -146,7 +149,7 @@ def rank_rows(
     find_ties : bool
         Whether ties leave anything open; else no row counts as tied.
     """
-    width = scores.shape[1]
+    rows, width = scores.shape
     depth = width if depth is None else min(depth, width)
     packed = descending_keys(scores)
     payload.put(packed)
@@ -158,72 +161,85 @@ def rank_rows(
         packed[:, :depth].sort(axis=1)
     else:
         packed.sort(axis=1)
-    codes = payload.codes(packed[:, :depth])
-    doubtful = _doubtful(packed[:, : depth + 1], payload.low, depth)
+    head = np.ascontiguousarray(packed[:, : depth + 1])
+    codes = payload.codes(head)
+    doubtful = _doubtful(head, codes, payload.low, depth)
+    codes = codes[:, :depth]
+    nowhere = np.zeros(0, dtype=np.int64)
     if not len(doubtful):
-        return Ranking(codes, doubtful, codes[:0], TieRuns(doubtful, doubtful, width))
-    exact = np.subtract(0.0, scores[doubtful], dtype=np.float64)
-    cells = payload.cells[doubtful]
-    exact[(cells < 0) | (exact == np.inf)] = np.nan
-    ranked = np.sort(exact, axis=1)
-    hidden = _hidden(ranked, payload.low)
-    mended = _by_full_scores(exact[hidden], cells[hidden], payload.code_bits)
+        return Ranking(codes, nowhere, codes[:0], TieRuns(nowhere, nowhere, width))
+    if len(doubtful) > MOST * rows:
+        doubtful = np.arange(rows)
+    ascending, cells = scores[doubtful], payload.cells[doubtful]
+    ascending[cells < 0] = -np.inf
+    given = ascending.copy()
+    ascending.sort(axis=1)
+    equal = ascending[:, 1:] == ascending[:, :-1]
+    hidden = np.flatnonzero(_hidden(ascending, equal, payload.low))
+    mended = _by_full_scores(given[hidden], cells[hidden], payload.code_bits)
     codes[doubtful[hidden]] = mended[:, :depth]
     if not find_ties:
-        return Ranking(codes, doubtful[:0], codes[:0], TieRuns(doubtful[:0], doubtful[:0], width))
+        return Ranking(codes, nowhere, codes[:0], TieRuns(nowhere, nowhere, width))
     packed = packed[doubtful]
     if parted:
         packed.sort(axis=1)
     tied_codes = payload.codes(packed)
     tied_codes[hidden] = mended
-    runs = _runs(ranked, tied_codes, depth)
-    return Ranking(codes, doubtful if len(runs) else doubtful[:0], tied_codes, runs)
+    runs = _runs(equal[:, ::-1], tied_codes, depth)
+    return Ranking(codes, doubtful if len(runs) else nowhere, tied_codes, runs)
 
 
-def _doubtful(head: Keys, low: np.uint64, depth: int) -> Integers:
+def _doubtful(head: Keys, codes: Codes, low: np.uint64, depth: int) -> Integers:
     """Return the rows in which keys agree but for the payload, so that scores may be equal or wrongly ordered.
 
-    Where both key and payload agree it makes no difference which is first, unless there is more behind the last rank.
+    Where the codes agree too it makes no difference which is first, unless there is more behind the last rank.
     """
-    step = head[:, 1:] ^ head[:, :-1]
-    step -= np.uint64(1)  # agree: 1 .. low; 0 becomes the largest
-    agree = step < low
-    if head.shape[1] > depth:
-        agree[:, -1] |= (head[:, -1] == head[:, -2]) & (head[:, -1] != BLANK)
-    return np.flatnonzero(agree.any(axis=1)) if agree.any() else np.zeros(0, dtype=np.int64)
+    rows, columns = head.shape
+    flat, among = head.ravel(), codes.ravel()
+    agree = np.zeros(rows * columns, dtype=bool)  # with the next
+    np.less_equal(flat[1:] ^ flat[:-1], low, out=agree[:-1])
+    differ = among[1:] != among[:-1]
+    if columns > depth:
+        differ[depth - 1 :: columns] = flat[depth::columns] != BLANK
+    agree[:-1] &= differ
+    agree[columns - 1 :: columns] = False
+    return np.flatnonzero(agree.reshape(rows, columns).any(axis=1)) if agree.any() else np.zeros(0, dtype=np.int64)
 
 
-def _hidden(ranked: Floats, low: np.uint64) -> Integers:
-    """Return the rows of ascending numbers in which two differ in bits only that gave way to the payload."""
-    bits = ranked.view(np.uint64)
-    step = bits[:, 1:] ^ bits[:, :-1]
-    step -= np.uint64(1)
-    return np.flatnonzero((step < low).any(axis=1))
+def _hidden(ascending: Floats, equal: Bools, low: np.uint64) -> Bools:
+    """Return in which rows two numbers differ in bits only that gave way to the payload."""
+    bits = np.asarray(ascending, dtype=np.float64).view(np.uint64)
+    alike = (bits[:, 1:] ^ bits[:, :-1]) <= low
+    alike &= ~equal
+    return alike.any(axis=1) if alike.any() else np.zeros(len(alike), dtype=bool)
 
 
-def _by_full_scores(negated: Floats, cells: np.ndarray[Any, Any], code_bits: int) -> Codes:
-    """Return codes by ascending number, NaN for a blank, then payload: slower, and with all bits."""
+def _by_full_scores(scores: Floats, cells: np.ndarray[Any, Any], code_bits: int) -> Codes:
+    """Return codes by descending score, then payload, -inf being a blank: slower, and with all bits."""
     blank = (1 << code_bits) - 1
-    order = np.lexsort((cells, negated), axis=1)
-    codes = np.where(np.isnan(negated), blank, cells & blank)
+    order = np.lexsort((cells, -scores), axis=1)
+    codes = np.where(scores == -np.inf, blank, cells & blank)
     return np.take_along_axis(codes, order, axis=1).astype(np.min_scalar_type(blank))
 
 
-def _runs(ranked: Floats, codes: Codes, depth: int) -> TieRuns:
-    """Return the runs of equal numbers in ascending rows, not all of one code, that begin among the first `depth`."""
-    rows, width = ranked.shape
-    equal = np.zeros((rows, width), dtype=bool)  # to the next; NaN to nothing
-    np.equal(ranked[:, 1:], ranked[:, :-1], out=equal[:, :-1])
-    columns = min(depth, width - 1) + 1
-    after = equal[:, :columns].copy()
-    after[:, -1] = False  # a run that goes on is closed here, and its end looked for below
-    before = np.zeros_like(after)
-    before[:, 1:] = after[:, :-1]
-    row, start = np.divmod(np.flatnonzero(after & ~before), columns)
-    last = np.flatnonzero(before & ~after) % columns
-    crossing = np.flatnonzero(last == columns - 1)
-    last[crossing] += np.argmin(equal[row[crossing], columns - 1 :], axis=1)
-    first = row * width + start
+def _runs(equal: Bools, codes: Codes, depth: int) -> TieRuns:
+    """Return the runs, not all of one code, that begin among the first `depth` ranks.
+
+    `equal`, of shape (rows, width - 1), tells which documents have the score of the next one.
+    """
+    rows, width = codes.shape
+    columns = min(depth + 1, width)
+    padded = np.zeros(rows * columns + 1, dtype=bool)
+    padded[1:].reshape(rows, columns)[:, :-1] = equal[:, : columns - 1]
+    edges = np.flatnonzero(padded[1:] != padded[:-1])  # where runs begin and end, in turns
+    first, last = edges[::2], edges[1::2]
+    if columns < width:
+        row = first // columns
+        first, last = first + row * (width - columns), last + row * (width - columns)
+        crossing = np.flatnonzero(last - row * width == depth)
+        goes_on = np.zeros((len(crossing), width - depth), dtype=bool)
+        goes_on[:, :-1] = equal[row[crossing], depth:]
+        last[crossing] += np.argmin(goes_on, axis=1)
     flat = codes.ravel()
-    differ = flat[first] != flat[first + last - start]  # a run is ordered by code
-    return TieRuns(first[differ], (last - start + 1)[differ], width)
+    differ = flat[first] != flat[last]  # a run is ordered by code; blanks have one
+    return TieRuns(first[differ], (last - first + 1)[differ], width)

@@ -180,7 +180,7 @@ def row_sums(values: Floats) -> Floats:
     """
     while values.shape[1] > 1:
         starts = range(0, values.shape[1], 128)
-        sums = np.empty((len(values), len(starts)))
+        sums = np.zeros((len(values), 1 if len(starts) == 1 else -(-len(starts) // 8) * 8))
         for place, start in enumerate(starts):
             np.add.reduce(_to_eights(values[:, start : start + 128]), axis=1, out=sums[:, place])
         values = sums
@@ -189,5 +189,9 @@ def row_sums(values: Floats) -> Floats:
 
 def _to_eights(values: Floats) -> Floats:
     """Return the rows with zeros appended up to a multiple of eight."""
-    missing = -values.shape[1] % 8
-    return np.pad(values, ((0, 0), (0, missing))) if missing else values
+    rows, width = values.shape
+    if width % 8 == 0:
+        return values
+    padded = np.zeros((rows, -(-width // 8) * 8))
+    padded[:, :width] = values
+    return padded
