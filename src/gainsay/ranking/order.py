@@ -2,8 +2,8 @@
 
 NumPy sorts 64-bit integers by value with SIMD instructions, many times faster than it argsorts. So each score becomes
 an integer whose order is the scores' order; its lowest bits make room for what is wanted at each rank: the code of the
-label, and where the input settles ties the document's place. The rows are sorted by value. The cut bits may have held a
-difference between two scores, so rows in which the bits that are left agree are looked at again, in full.
+label, and the document's place in its row. The rows are sorted by value. The cut bits may have held a difference between
+two scores, so wherever the bits that are left agree, the scores themselves are compared.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ NOT_RETRIEVED = np.array([np.inf]).view(np.uint64)[0] | np.uint64(2**63)
 LARGEST_PAYLOAD = 51
 """Bits that a payload may have: with one more, the key of a document that was not retrieved would run into blanks."""
 
-MOST = 0.75
-"""Share of the rows of a block from which on all of them are looked at again: choosing some costs copies."""
+FEW = 0.25
+"""Share of documents that tie with the next one up to which these are looked at one by one."""
 
 NARROW = 256
 """Documents of a row from which on its first ranks are parted from the rest before they are sorted."""
@@ -51,53 +51,76 @@ def descending_keys(scores: np.ndarray[Any, Any]) -> Keys:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Payload:
-    """What takes the lowest bits of each document's key: the code of its label, with `by_place` above it its place.
+    """What takes the lowest bits of each document's key: the code of its label, and its place in the row.
 
-    Documents of equal score come in the order of their payload: by code, or by place. `blanks` are the cells without a
-    document, by their position in the flattened rows; their payload is -1.
+    Documents of equal score come in the order of their payload: by code, or with `by_place` by place. `blanks` are the
+    cells without a document, by their position in the flattened rows; their payload is -1.
     """
 
     cells: npt.NDArray[np.signedinteger[Any]]
     blanks: Integers
     code_bits: int
-    bits: int
+    place_bits: int
+    by_place: bool
 
     @classmethod
     def of(cls, codes: Codes, code_bits: int, *, by_place: bool = False) -> Payload:
         """Return the payload of codes, shape (rows, width), each below 2**code_bits - 1, or -1 for a blank."""
         width = codes.shape[1]
-        bits = code_bits + (width.bit_length() if by_place else 0)
+        place_bits = width.bit_length()
+        bits = code_bits + place_bits
         if bits > LARGEST_PAYLOAD:
             raise ValueError(f"too many documents and labels to rank: {width} documents, codes of {code_bits} bits")
-        kind = np.min_scalar_type(-(1 << bits))
-        cells = codes.astype(kind, copy=False)
-        if by_place:
-            cells = np.where(codes < 0, kind.type(-1), np.arange(width, dtype=kind) << kind.type(code_bits) | cells)
-        return cls(cells, np.flatnonzero(codes < 0), code_bits, 8 * cells.itemsize if cells.itemsize <= 2 else bits)
+        places: Integers = np.arange(width, dtype=np.int64)
+        wide: Integers = codes.astype(np.int64)
+        cells = places << code_bits | wide if by_place else wide << place_bits | places
+        cells = np.where(codes < 0, -1, cells).astype(np.min_scalar_type(-(1 << bits)))
+        return cls(cells, np.flatnonzero(codes < 0), code_bits, place_bits, by_place)
 
     @property
     def low(self) -> np.uint64:
-        """All bits of the payload set."""
-        return np.uint64((1 << self.bits) - 1)
+        """The bits of a key that give way to the payload."""
+        short = self.cells.itemsize <= 2
+        return np.uint64((1 << (8 * self.cells.itemsize if short else self.code_bits + self.place_bits)) - 1)
 
     def put(self, keys: Keys) -> None:
         """Write the payload into the lowest bits of keys, which come from `descending_keys`; blanks become `BLANK`."""
         if self.cells.itemsize <= 2:
-            lowest_bits(keys, self.cells.dtype)[...] = self.cells  # one pass instead of two
+            _lowest_bits(keys, self.cells.dtype)[...] = self.cells  # one pass instead of two
         else:
             keys &= ~self.low
             np.bitwise_or(keys, self.cells, out=keys, dtype=np.uint64, casting="unsafe")
         keys.ravel()[self.blanks] = BLANK
 
+    @property
+    def blank(self) -> int:
+        """What stands in place of the code of a blank: all ones."""
+        return (1 << self.code_bits) - 1
+
     def codes(self, packed: Keys) -> Codes:
         """Return the codes in packed keys, contiguous; all ones for blanks."""
-        blank = (1 << self.code_bits) - 1
-        kind = np.min_scalar_type(blank)
-        codes: Codes = lowest_bits(packed, kind) & kind.type(blank)
+        shifted = self._cells(packed)
+        if not self.by_place:
+            shifted = shifted >> shifted.dtype.type(self.place_bits)
+        kind = np.min_scalar_type(self.blank)
+        codes: Codes = shifted.astype(kind)
+        codes &= kind.type(self.blank)
         return codes
 
+    def places(self, packed: Keys) -> Integers:
+        """Return the places in packed keys."""
+        shifted = self._cells(packed)
+        if self.by_place:
+            shifted = shifted >> shifted.dtype.type(self.code_bits)
+        places: Integers = shifted.astype(np.int64)
+        places &= (1 << self.place_bits) - 1
+        return places
 
-def lowest_bits(keys: Keys, kind: np.dtype[Any]) -> np.ndarray[Any, Any]:
+    def _cells(self, packed: Keys) -> np.ndarray[Any, Any]:
+        return _lowest_bits(packed, np.dtype(f"u{self.cells.itemsize}"))
+
+
+def _lowest_bits(keys: Keys, kind: np.dtype[Any]) -> np.ndarray[Any, Any]:
     """Return a view of the lowest bits of keys, as many as a number of this kind has."""
     step = keys.itemsize // kind.itemsize
     return keys.view(kind)[..., (0 if sys.byteorder == "little" else step - 1) :: step]
@@ -166,80 +189,98 @@ def rank_rows(
     doubtful = _doubtful(head, codes, payload.low, depth)
     codes = codes[:, :depth]
     nowhere = np.zeros(0, dtype=np.int64)
+    open_ties = TieRuns(nowhere, nowhere, width)
     if not len(doubtful):
-        return Ranking(codes, nowhere, codes[:0], TieRuns(nowhere, nowhere, width))
-    if len(doubtful) > MOST * rows:
-        doubtful = np.arange(rows)
-    ascending, cells = scores[doubtful], payload.cells[doubtful]
-    ascending[cells < 0] = -np.inf
-    given = ascending.copy()
-    ascending.sort(axis=1)
-    equal = ascending[:, 1:] == ascending[:, :-1]
-    hidden = np.flatnonzero(_hidden(ascending, equal, payload.low))
-    mended = _by_full_scores(given[hidden], cells[hidden], payload.code_bits)
-    codes[doubtful[hidden]] = mended[:, :depth]
-    if not find_ties:
-        return Ranking(codes, nowhere, codes[:0], TieRuns(nowhere, nowhere, width))
-    packed = packed[doubtful]
-    if parted:
-        packed.sort(axis=1)
-    tied_codes = payload.codes(packed)
-    tied_codes[hidden] = mended
-    runs = _runs(equal[:, ::-1], tied_codes, depth)
-    return Ranking(codes, doubtful if len(runs) else nowhere, tied_codes, runs)
+        return Ranking(codes, nowhere, codes, open_ties)
+    cells = payload.cells
+    if depth < width:
+        packed, scores, cells = packed[doubtful], scores[doubtful], cells[doubtful]
+        if parted:
+            packed.sort(axis=1)
+    all_codes = payload.codes(packed) if depth < width else codes
+    equal = np.zeros(packed.shape, dtype=bool)  # to the next, as far as the keys tell
+    np.less_equal(packed[:, 1:] ^ packed[:, :-1], payload.low, out=equal[:, :-1])
+    equal[:, :-1] &= all_codes[:, 1:] != payload.blank
+    hidden = _hidden(packed, scores, cells, payload, equal)
+    if len(hidden):
+        all_codes[hidden], equal[hidden] = _by_full_scores(scores[hidden], cells[hidden], payload)
+        codes[doubtful[hidden]] = all_codes[hidden, :depth]
+    if find_ties:
+        open_ties = _runs(equal, all_codes, depth)
+    return Ranking(codes, doubtful if len(open_ties) else nowhere, all_codes, open_ties)
 
 
 def _doubtful(head: Keys, codes: Codes, low: np.uint64, depth: int) -> Integers:
     """Return the rows in which keys agree but for the payload, so that scores may be equal or wrongly ordered.
 
-    Where the codes agree too it makes no difference which is first, unless there is more behind the last rank.
+    Where the codes agree too it makes no difference which is first, unless there is more behind the last rank. Where
+    all ranks are wanted all rows are returned, or none.
     """
     rows, columns = head.shape
-    flat, among = head.ravel(), codes.ravel()
-    agree = np.zeros(rows * columns, dtype=bool)  # with the next
-    np.less_equal(flat[1:] ^ flat[:-1], low, out=agree[:-1])
+    keys, among = head.ravel(), codes.ravel()
     differ = among[1:] != among[:-1]
     if columns > depth:
-        differ[depth - 1 :: columns] = flat[depth::columns] != BLANK
+        differ[depth - 1 :: columns] = keys[depth::columns] != BLANK
+    agree = np.zeros(rows * columns, dtype=bool)  # with the next
+    np.less_equal(keys[1:] ^ keys[:-1], low, out=agree[:-1])
     agree[:-1] &= differ
     agree[columns - 1 :: columns] = False
-    return np.flatnonzero(agree.reshape(rows, columns).any(axis=1)) if agree.any() else np.zeros(0, dtype=np.int64)
+    if not agree.any():
+        return np.zeros(0, dtype=np.int64)
+    return np.arange(rows) if columns == depth else np.flatnonzero(agree.reshape(rows, columns).any(axis=1))
 
 
-def _hidden(ascending: Floats, equal: Bools, low: np.uint64) -> Bools:
-    """Return in which rows two numbers differ in bits only that gave way to the payload."""
-    bits = np.asarray(ascending, dtype=np.float64).view(np.uint64)
-    alike = (bits[:, 1:] ^ bits[:, :-1]) <= low
-    alike &= ~equal
-    return alike.any(axis=1) if alike.any() else np.zeros(len(alike), dtype=bool)
+def _hidden(
+    packed: Keys, scores: np.ndarray[Any, Any], cells: np.ndarray[Any, Any], payload: Payload, equal: Bools
+) -> Integers:
+    """Return the rows in which scores differ though their keys agree but for the payload, as `equal` says."""
+    width = packed.shape[1]
+    pairs = np.flatnonzero(equal)
+    if len(pairs) < FEW * equal.size:
+        keys, values, row = packed.ravel(), scores.ravel(), pairs // width * width
+        differ = values[row + payload.places(keys[pairs])] != values[row + payload.places(keys[pairs + 1])]
+        return np.unique(pairs[differ] // width)
+    ascending = scores.copy()
+    ascending[cells < 0] = -np.inf
+    ascending.sort(axis=1)
+    truly = ascending[:, 1:] == ascending[:, :-1]
+    truly &= ascending[:, 1:] > -np.inf
+    if np.count_nonzero(truly) == len(pairs):
+        return pairs[:0]
+    return np.flatnonzero(np.count_nonzero(truly, axis=1) < np.count_nonzero(equal, axis=1))
 
 
-def _by_full_scores(scores: Floats, cells: np.ndarray[Any, Any], code_bits: int) -> Codes:
-    """Return codes by descending score, then payload, -inf being a blank: slower, and with all bits."""
-    blank = (1 << code_bits) - 1
-    order = np.lexsort((cells, -scores), axis=1)
-    codes = np.where(scores == -np.inf, blank, cells & blank)
-    return np.take_along_axis(codes, order, axis=1).astype(np.min_scalar_type(blank))
+def _by_full_scores(scores: Floats, cells: np.ndarray[Any, Any], payload: Payload) -> tuple[Codes, Bools]:
+    """Return what rows with hidden differences hold: codes in ranked order, and which scores equal the next.
+
+    All bits of the scores count; that is slower.
+    """
+    negated = np.where(cells < 0, np.inf, np.subtract(0.0, scores, dtype=np.float64))
+    order = np.lexsort((cells, negated), axis=1)
+    ranked = np.take_along_axis(negated, order, axis=1)
+    equal = np.zeros(scores.shape, dtype=bool)
+    equal[:, :-1] = (ranked[:, 1:] == ranked[:, :-1]) & (ranked[:, 1:] < np.inf)
+    codes = payload.codes(np.take_along_axis(cells, order, axis=1).astype(np.uint64))
+    codes[ranked == np.inf] = payload.blank
+    return codes, equal
 
 
 def _runs(equal: Bools, codes: Codes, depth: int) -> TieRuns:
     """Return the runs, not all of one code, that begin among the first `depth` ranks.
 
-    `equal`, of shape (rows, width - 1), tells which documents have the score of the next one.
+    `equal`, of shape (rows, width), tells which documents have the score of the next one.
     """
     rows, width = codes.shape
     columns = min(depth + 1, width)
-    padded = np.zeros(rows * columns + 1, dtype=bool)
-    padded[1:].reshape(rows, columns)[:, :-1] = equal[:, : columns - 1]
-    edges = np.flatnonzero(padded[1:] != padded[:-1])  # where runs begin and end, in turns
+    marks = np.zeros(rows * columns + 1, dtype=bool)
+    marks[1:].reshape(rows, columns)[:, :-1] = equal[:, : columns - 1]
+    edges = np.flatnonzero(marks[1:] != marks[:-1])  # where runs begin and end, in turns
     first, last = edges[::2], edges[1::2]
     if columns < width:
         row = first // columns
         first, last = first + row * (width - columns), last + row * (width - columns)
         crossing = np.flatnonzero(last - row * width == depth)
-        goes_on = np.zeros((len(crossing), width - depth), dtype=bool)
-        goes_on[:, :-1] = equal[row[crossing], depth:]
-        last[crossing] += np.argmin(goes_on, axis=1)
+        last[crossing] += np.argmin(equal[row[crossing], depth:], axis=1)
     flat = codes.ravel()
-    differ = flat[first] != flat[last]  # a run is ordered by code; blanks have one
+    differ = flat[first] != flat[last]  # a run is ordered by code
     return TieRuns(first[differ], (last - first + 1)[differ], width)
