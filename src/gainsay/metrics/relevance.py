@@ -105,12 +105,12 @@ def first_relevant(relevant: Bools, rows: RankedRows) -> FirstRelevant:
     others = rank[uncertain] - before  # documents of a run stand by ascending label, so the relevant ones at its end
     chances = [
         Chances(number[uncertain][some], before[some], _chances(length[some, None], others[some, None]))
-        for some in _by_magnitude(others)
+        for some in by_magnitude(others)
     ]
     return FirstRelevant(rank, found, chances)
 
 
-def _by_magnitude(counts: Integers) -> list[Integers]:
+def by_magnitude(counts: Integers) -> list[Integers]:
     """Return where counts stand that are 0, 1, 2 to 3, 4 to 7, …: side by side they leave little room empty."""
     magnitude = np.frexp(counts)[1]
     return [np.flatnonzero(magnitude == some) for some in np.flatnonzero(np.bincount(magnitude))]
