@@ -73,6 +73,9 @@ class Judgments:
     array([3, 2])
     """
 
+    bound: tuple[tuple[Any, Any], ...] = ()
+    """What evaluations on these judgments worked out of them before; not pickled."""
+
     def __init__(
         self,
         labels: Any,
@@ -178,6 +181,9 @@ class Judgments:
 
     def __len__(self) -> int:
         return self.queries
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "bound"}
 
     def __repr__(self) -> str:
         weighted = ", weighted" if self.weights is not None else ""

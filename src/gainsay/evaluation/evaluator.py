@@ -14,7 +14,7 @@ from .._common.checks import check_whole
 from .._common.cpus import cpus
 from ..judgments import Judgments
 from ..metrics.names import MetricLike, parse_metrics
-from .plan import groups_of
+from .plan import bound_groups
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -95,7 +95,7 @@ class Evaluator:
         self.metrics = parse_metrics(metrics, convention=convention)
         self.names = tuple(str(metric) for metric in self.metrics)
         self._threads = n_jobs if n_jobs is not None else cpus()
-        self._groups = groups_of(self.metrics, judgments)
+        self._groups = bound_groups(self.metrics, judgments)
 
     def __call__(self, scores: Any) -> Evaluation:
         """Evaluate one score per document, in the order of the labels.

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import partial
+from statistics import median
 from threading import Lock
+from time import perf_counter
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -28,6 +30,15 @@ DOCUMENTS_PER_THREAD = 150_000
 
 SHALLOW = 50
 """Metrics that look at no more ranks than these are read off many queries at once, when all blocks have been ranked."""
+
+TRIES = 2
+"""How often each number of threads is tried before the quickest is taken."""
+
+ANEW = 32
+"""Evaluations after which a number of threads is tried anew: times change with the scores, and with what else runs."""
+
+KEPT = 4
+"""Lists of metrics whose groups are kept for judgments."""
 
 QUERIES_TOGETHER = 16_384
 """How many queries at once: fewer would cost more calls; of more the ten first ranks leave a second-level cache."""
@@ -68,6 +79,33 @@ class Family:
         found[queries, self.place.start + column] = value_if_empty(self.metric)
 
 
+class Pace:
+    """How long an evaluation took with so many threads, and so how many it is to take.
+
+    A second thread may gain much, or nothing: right after LightGBM's own work its threads go on waiting busily for some
+    milliseconds, and other processes want processors too. So now and then each number is tried again.
+    """
+
+    def __init__(self) -> None:
+        self._seconds: dict[int, tuple[float, ...]] = {}
+        self._calls = 0
+
+    def threads(self, most: int) -> int:
+        """Return how many threads to take: at first `most`, then a half of it, and so on; later what was quickest."""
+        self._calls += 1
+        options = [most >> halvings for halvings in range(most.bit_length())]
+        untried = min(options, key=lambda n: len(self._seconds.get(n, ())))
+        if len(self._seconds.get(untried, ())) < TRIES:
+            return untried
+        if self._calls % ANEW == 0:
+            return options[self._calls // ANEW % len(options)]
+        return min(options, key=lambda n: median(self._seconds[n]))
+
+    def took(self, threads: int, seconds: float) -> None:
+        """Remember how long it took; the last few times count."""
+        self._seconds[threads] = (*self._seconds.get(threads, ())[-2:], seconds)
+
+
 @dataclass(frozen=True, eq=False)
 class Group:
     """Metrics for which documents are ranked alike, and the columns of the result that their values go to."""
@@ -76,6 +114,7 @@ class Group:
     scores: Scores
     families: list[Family] = field(default_factory=list)
     columns: list[int] = field(default_factory=list)
+    pace: Pace = field(default_factory=Pace)
 
     def evaluate(self, judgments: Judgments, scores: np.ndarray[Any, Any], lowest: float, threads: int) -> Floats:
         """Return the value of each query under each metric of the group, shape (queries, values).
@@ -87,9 +126,11 @@ class Group:
                 scores, lowest = scores.astype(np.float32), float(np.float32(lowest))
         found = np.empty((judgments.queries, len(self.columns)))
         blocks = judgments.layout.blocks
-        threads = min(threads, len(blocks), judgments.documents // DOCUMENTS_PER_THREAD)
+        threads = self.pace.threads(max(1, min(threads, len(blocks), judgments.documents // DOCUMENTS_PER_THREAD)))
         work = partial(self._evaluate_blocks, judgments, scores, lowest != -np.inf, found)
+        start = perf_counter()
         _shared_out(work, blocks, threads)
+        self.pace.took(threads, perf_counter() - start)
         for family in self.families:
             family.settle(found)
         return found
@@ -160,6 +201,20 @@ def _shared_out(work: Callable[[Iterable[T]], None], items: Sequence[T], threads
         work(share())
         for other in others:
             other.result()
+
+
+def bound_groups(metrics: tuple[Metric, ...], judgments: Judgments) -> list[Group]:
+    """Return metrics bound to judgments, from before where they were among the last bound to these.
+
+    Judgments do not change, so whoever evaluates on the same ones again need not bind again. What is kept goes with the
+    judgments, and no more than `KEPT` lists of metrics are. Whole tuples take each other's place, so that threads at
+    most bind twice.
+    """
+    others = [pair for pair in judgments.bound if pair[0] != metrics]
+    found = next((groups for known, groups in judgments.bound if known == metrics), None)
+    groups = groups_of(metrics, judgments) if found is None else found
+    judgments.bound = ((metrics, groups), *others[: KEPT - 1])
+    return groups
 
 
 def groups_of(metrics: Sequence[Metric], judgments: Judgments) -> list[Group]:
