@@ -175,6 +175,28 @@ class TestMean:
         judgments = gs.Judgments([0, 1, 1, 0], group=[2, 2])
         assert gs.evaluate("mrr", judgments, [2, 1, 2, 1]).mean["mrr"] == (0.5 + 1) / 2
 
+    @pytest.mark.parametrize("queries", [1, 2, 3, 7, 1000, 99_991])
+    @pytest.mark.parametrize("weighted", [False, True])
+    @pytest.mark.parametrize("empty", [0, 1, "skip"])
+    def test_against_exact_sums(self, queries, weighted, empty):
+        rng = np.random.default_rng(queries)
+        weight = rng.lognormal(0, 2, queries) if weighted else None
+        judgments = gs.Judgments(rng.integers(0, 3, 4 * queries), group=[4] * queries, weight=weight)
+        found = gs.evaluate([gs.AP(empty=empty), gs.RR(k=2)], judgments, rng.random(4 * queries))
+        for metric, values in zip(found.metrics, found.per_query.T, strict=True):
+            counted = ~np.isnan(values)
+            weights = np.ones(queries) if weight is None else weight
+            expected = math.fsum((weights * values)[counted]) / math.fsum(weights[counted])
+            assert found.mean[str(metric)] == pytest.approx(expected, rel=1e-15, abs=0)
+
+    def test_does_not_depend_on_the_other_metrics(self):
+        rng = np.random.default_rng(1)
+        judgments = gs.Judgments(rng.integers(0, 3, 1001 * 5), group=[5] * 1001)
+        names = ["map", "ndcg_exp(empty=skip)@3", "mrr(weights=ignore)"]
+        scores = rng.random(1001 * 5)
+        alone = {name: value for one in names for name, value in gs.evaluate(one, judgments, scores).mean.items()}
+        assert gs.evaluate(names, judgments, scores).mean == alone
+
     def test_skipped_query_is_nan(self):
         found = gs.evaluate("mrr(empty=skip)", self.judgments, self.scores).per_query[:, 0]
         np.testing.assert_array_equal(found, [0.5, 1, np.nan])
