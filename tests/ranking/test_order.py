@@ -64,7 +64,10 @@ def assert_ranked(scores, codes, bits, by_place=False, depth=None):
         assert len(found.tied) == len(found.runs) == 0
         return
     tied = found.tied.tolist()
-    assert found.tied_codes[: len(tied)].tolist() == [expected[row][0] for row in tied]
+    for row, codes_of_row in zip(tied, found.tied_codes.tolist(), strict=False):
+        ranked, own = expected[row]
+        reach = max([limit, *(start + length for start, length in own if start < limit)])
+        assert codes_of_row[:reach] == ranked[:reach]
     runs = [(row, start, length) for row, (_, own) in enumerate(expected) for start, length in own if start < limit]
     starts = found.runs.starts.tolist()
     places = [(tied[start // width], start % width) for start in starts]

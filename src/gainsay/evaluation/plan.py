@@ -71,7 +71,7 @@ class Family:
 
     def write(self, rows: RankedRows, found: Floats) -> None:
         """Write the values of the rows' queries to `found`, shape (queries, values of the group)."""
-        found[:, self.place][rows.queries] = self.metric.score(rows, self.facts, self.cutoffs)
+        _put(found[:, self.place], rows.queries, self.metric.score(rows, self.facts, self.cutoffs))
 
     def settle(self, found: Floats) -> None:
         """Write the values of queries without relevant documents, those without documents among them."""
@@ -170,11 +170,31 @@ class Group:
 
     def _evaluate_together(self, parts: list[RankedRows], levels: int, found: Floats) -> None:
         """Evaluate the shallow families on the first ranks of several blocks."""
-        if parts:
-            together = first_ranks(parts, self._shallow_depth, levels)
-            for family in self.families:
-                if family.is_shallow:
-                    family.write(together, found)
+        if not parts:
+            return
+        together = first_ranks(parts, self._shallow_depth, levels)
+        if all(family.is_shallow for family in self.families):
+            _put(found, together.queries, self._values(together))
+            return
+        for family in self.families:
+            if family.is_shallow:
+                family.write(together, found)
+
+    def _values(self, rows: RankedRows) -> Floats:
+        """Return the values of all families for some queries."""
+        values = np.empty((len(rows.queries), len(self.columns)))
+        for family in self.families:
+            values[:, family.place] = family.metric.score(rows, family.facts, family.cutoffs)
+        return values
+
+
+def _put(found: Floats, queries: Integers, values: Floats) -> None:
+    """Write the values of some queries, one row each."""
+    first, count = int(queries[0]), len(queries)
+    if queries[-1] == first + count - 1 and (np.diff(queries) == 1).all():
+        found[first : first + count] = values  # all in one go
+    else:
+        found[queries] = values
 
 
 def _shared_out(work: Callable[[Iterable[T]], None], items: Sequence[T], threads: int) -> None:

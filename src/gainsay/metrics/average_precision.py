@@ -139,7 +139,7 @@ class AP(BinaryMetric):
         relevant = facts.at_ranks(rows)
         ranks = np.arange(1, depth_of(cutoffs, rows.width) + 1)
         among = relevant if rows.runs is not None else relevant[:, : len(ranks)]  # a run may go on behind the cutoff
-        hits = np.add.accumulate(among, axis=1, dtype=np.int32)
+        hits = _counted(among)
         certain, tied = relevant, None
         if rows.runs is not None:
             tied = TiedPrecisions.of(relevant, hits, rows.runs.reaching(len(ranks)), facts.harmonic)
@@ -158,6 +158,14 @@ class AP(BinaryMetric):
         if self.denominator == "R":
             return relevant
         return np.minimum(relevant, [np.inf if k is None else k for k in cutoffs])
+
+
+def _counted(relevant: Bools) -> Integers:
+    """Return how many documents up to each rank are relevant, for each row."""
+    counts = np.add.accumulate(relevant.ravel(), dtype=np.int32).reshape(relevant.shape)  # far quicker than by row
+    before = np.append(np.int32(0), counts[:-1, -1])
+    counts -= before[:, None]
+    return counts
 
 
 def _per_hit(

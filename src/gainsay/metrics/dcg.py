@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from ..ranking.rows import ideal_rows, sums_at, table_of
+from ..ranking.rows import discounted_sums, ideal_rows, sums_at, table_of
 from .base import Facts, Metric, choice, depth_of, real_number
 from .discounts import NAMED, WITH_BASE, Discount, discounts
 from .gains import LARGEST_EXPONENT, canonical_gain, exponential, gain_text, gains_of
@@ -36,6 +36,9 @@ class DiscountedGains:
     def sums(self, rows: RankedRows, cutoffs: Sequence[int | None]) -> Floats:
         """Return DCG of each row at each cutoff (divided by 2^top where gains are scaled)."""
         depth = depth_of(cutoffs, rows.width)
+        ranks = [k for k in cutoffs if k is not None]
+        if self.top is None and rows.runs is None and len(ranks) == len(cutoffs) and depth * 8 < len(rows.codes):
+            return discounted_sums(rows, self.table, self.discount, ranks)
         if self.top is None:
             gains = rows.look_up(self.table, depth)
         else:

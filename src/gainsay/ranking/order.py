@@ -29,6 +29,8 @@ BLANK = np.uint64(2**64 - 1)
 NOT_RETRIEVED = np.array([np.inf]).view(np.uint64)[0] | np.uint64(2**63)
 """The key of a document whose score is -inf: behind every retrieved document, before blanks."""
 
+BYTE = 8
+
 LARGEST_PAYLOAD = 51
 """Bits that a payload may have: with one more, the key of a document that was not retrieved would run into blanks."""
 
@@ -68,6 +70,8 @@ class Payload:
         """Return the payload of codes, shape (rows, width), each below 2**code_bits - 1, or -1 for a blank."""
         width = codes.shape[1]
         place_bits = width.bit_length()
+        if place_bits < BYTE and code_bits + BYTE < 2 * BYTE:
+            place_bits = BYTE  # so that the code has a byte of its own
         bits = code_bits + place_bits
         if bits > LARGEST_PAYLOAD:
             raise ValueError(f"too many documents and labels to rank: {width} documents, codes of {code_bits} bits")
@@ -86,7 +90,7 @@ class Payload:
     def put(self, keys: Keys) -> None:
         """Write the payload into the lowest bits of keys, which come from `descending_keys`; blanks become `BLANK`."""
         if self.cells.itemsize <= 2:
-            _lowest_bits(keys, self.cells.dtype)[...] = self.cells  # one pass instead of two
+            _bits(keys, self.cells.dtype)[...] = self.cells  # one pass instead of two
         else:
             keys &= ~self.low
             np.bitwise_or(keys, self.cells, out=keys, dtype=np.uint64, casting="unsafe")
@@ -99,11 +103,14 @@ class Payload:
 
     def codes(self, packed: Keys) -> Codes:
         """Return the codes in packed keys, contiguous; all ones for blanks."""
-        shifted = self._cells(packed)
-        if not self.by_place:
-            shifted = shifted >> shifted.dtype.type(self.place_bits)
         kind = np.min_scalar_type(self.blank)
-        codes: Codes = shifted.astype(kind)
+        if self.by_place:
+            codes: Codes = _bits(packed, kind).astype(kind)
+        elif self.place_bits == BYTE and kind.itemsize == 1:
+            codes = _bits(packed, kind, skip=1).astype(kind)  # no shift needed
+        else:
+            cells = self._cells(packed)
+            codes = (cells >> cells.dtype.type(self.place_bits)).astype(kind)
         codes &= kind.type(self.blank)
         return codes
 
@@ -117,13 +124,13 @@ class Payload:
         return places
 
     def _cells(self, packed: Keys) -> np.ndarray[Any, Any]:
-        return _lowest_bits(packed, np.dtype(f"u{self.cells.itemsize}"))
+        return _bits(packed, np.dtype(f"u{self.cells.itemsize}"))
 
 
-def _lowest_bits(keys: Keys, kind: np.dtype[Any]) -> np.ndarray[Any, Any]:
-    """Return a view of the lowest bits of keys, as many as a number of this kind has."""
+def _bits(keys: Keys, kind: np.dtype[Any], skip: int = 0) -> np.ndarray[Any, Any]:
+    """Return a view of the lowest bits of keys, as many as a number of this kind has; or of the next ones."""
     step = keys.itemsize // kind.itemsize
-    return keys.view(kind)[..., (0 if sys.byteorder == "little" else step - 1) :: step]
+    return keys.view(kind)[..., (skip if sys.byteorder == "little" else step - 1 - skip) :: step]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -138,7 +145,7 @@ class Ranking:
         Rows with documents, some of them among the first ranks, that have equal scores but not all the same code; and
         perhaps others.
     tied_codes : ndarray of unsigned int, shape (tied rows, width)
-        The codes of these rows at all ranks.
+        The codes of these rows at all ranks, in ranked order as far as `runs` reach.
     runs : TieRuns
         The runs of such documents in `tied_codes`.
     """
@@ -194,20 +201,23 @@ def rank_rows(
         return Ranking(codes, nowhere, codes, open_ties)
     cells = payload.cells
     if depth < width:
-        packed, scores, cells = packed[doubtful], scores[doubtful], cells[doubtful]
+        if len(doubtful) < rows:
+            packed, scores, cells = packed[doubtful], scores[doubtful], cells[doubtful]
         if parted:
             packed.sort(axis=1)
-    all_codes = payload.codes(packed) if depth < width else codes
+        codes_of_tied = payload.codes(packed)
+    else:
+        codes_of_tied = codes
     equal = np.zeros(packed.shape, dtype=bool)  # to the next, as far as the keys tell
     np.less_equal(packed[:, 1:] ^ packed[:, :-1], payload.low, out=equal[:, :-1])
-    equal[:, :-1] &= all_codes[:, 1:] != payload.blank
-    hidden = _hidden(packed, scores, cells, payload, equal)
+    equal[:, :-1] &= codes_of_tied[:, 1:] != payload.blank
+    hidden = _hidden(packed, scores, cells, payload, equal, depth)
     if len(hidden):
-        all_codes[hidden], equal[hidden] = _by_full_scores(scores[hidden], cells[hidden], payload)
-        codes[doubtful[hidden]] = all_codes[hidden, :depth]
+        codes_of_tied[hidden], equal[hidden] = _by_full_scores(scores[hidden], cells[hidden], payload)
+        codes[doubtful[hidden]] = codes_of_tied[hidden, :depth]
     if find_ties:
-        open_ties = _runs(equal, all_codes, depth)
-    return Ranking(codes, doubtful if len(open_ties) else nowhere, all_codes, open_ties)
+        open_ties = _runs(equal, codes_of_tied, depth)
+    return Ranking(codes, doubtful if len(open_ties) else nowhere, codes_of_tied, open_ties)
 
 
 def _doubtful(head: Keys, codes: Codes, low: np.uint64, depth: int) -> Integers:
@@ -231,23 +241,60 @@ def _doubtful(head: Keys, codes: Codes, low: np.uint64, depth: int) -> Integers:
 
 
 def _hidden(
-    packed: Keys, scores: np.ndarray[Any, Any], cells: np.ndarray[Any, Any], payload: Payload, equal: Bools
+    packed: Keys,
+    scores: np.ndarray[Any, Any],
+    cells: np.ndarray[Any, Any],
+    payload: Payload,
+    equal: Bools,
+    depth: int,
 ) -> Integers:
-    """Return the rows in which scores differ though their keys agree but for the payload, as `equal` says."""
-    width = packed.shape[1]
-    pairs = np.flatnonzero(equal)
+    """Return the rows in which scores differ though their keys agree but for the payload, as `equal` says.
+
+    Only runs that begin among the first `depth` ranks are looked at.
+    """
+    rows, width = packed.shape
+    pairs = np.flatnonzero(equal[:, :depth])
+    row = pairs // depth
     if len(pairs) < FEW * equal.size:
-        keys, values, row = packed.ravel(), scores.ravel(), pairs // width * width
-        differ = values[row + payload.places(keys[pairs])] != values[row + payload.places(keys[pairs + 1])]
-        return np.unique(pairs[differ] // width)
+        keys, values, start = packed.ravel(), scores.ravel(), row * width
+        at = pairs + row * (width - depth)
+        differ = values[start + payload.places(keys[at])] != values[start + payload.places(keys[at + 1])]
+        hidden = row[differ]
+        if depth < width:
+            hidden = np.append(hidden, _hidden_behind(packed, scores, cells, payload, equal, depth))
+        return np.unique(hidden)
     ascending = scores.copy()
     ascending[cells < 0] = -np.inf
     ascending.sort(axis=1)
     truly = ascending[:, 1:] == ascending[:, :-1]
     truly &= ascending[:, 1:] > -np.inf
-    if np.count_nonzero(truly) == len(pairs):
-        return pairs[:0]
+    if np.count_nonzero(truly) == np.count_nonzero(equal):
+        return row[:0]
     return np.flatnonzero(np.count_nonzero(truly, axis=1) < np.count_nonzero(equal, axis=1))
+
+
+def _hidden_behind(
+    packed: Keys,
+    scores: np.ndarray[Any, Any],
+    cells: np.ndarray[Any, Any],
+    payload: Payload,
+    equal: Bools,
+    depth: int,
+) -> Integers:
+    """Return the rows in which a run goes on behind the first `depth` ranks with other scores than it begins with.
+
+    A run has one score if as many documents of the row have this score as the run has documents.
+    """
+    crossing = np.flatnonzero(equal[:, depth - 1])
+    own = scores[crossing]
+    score = np.take_along_axis(own, payload.places(packed[crossing, depth])[:, None], axis=1)
+    has_it = (own == score) & (cells[crossing] >= 0)
+    last = depth + np.argmin(equal[crossing, depth:], axis=1)
+    first = depth - np.argmin(np.pad(equal[crossing, depth - 1 :: -1], ((0, 0), (0, 1))), axis=1)
+    lengths = last - first + 1
+    if np.count_nonzero(has_it) == lengths.sum():
+        return crossing[:0]
+    return crossing[np.count_nonzero(has_it, axis=1) < lengths]
 
 
 def _by_full_scores(scores: Floats, cells: np.ndarray[Any, Any], payload: Payload) -> tuple[Codes, Bools]:

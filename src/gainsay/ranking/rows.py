@@ -65,6 +65,22 @@ class RankedRows:
         return found
 
 
+def discounted_sums(rows: RankedRows, table: Floats, discount: Floats, cutoffs: Sequence[int]) -> Floats:
+    """Return the sums of `table[code] * discount[rank]` over the first k ranks, shape (rows, cutoffs).
+
+    For rows without runs; the same sums as those of `sums_at`, added up rank by rank for all rows.
+    """
+    sums = np.empty((len(rows.codes), len(cutoffs)))
+    running = np.zeros(len(rows.codes))
+    depth = min(rows.width, max(cutoffs))
+    for rank in range(depth):
+        running += np.take(table * discount[rank], rows.codes[:, rank])
+        for column, k in enumerate(cutoffs):
+            if min(k, depth) == rank + 1:
+                sums[:, column] = running
+    return sums
+
+
 def blank_code(levels: int) -> int:
     """Return the code that stands where no document was retrieved: all ones, just above the codes of `levels`."""
     return (1 << levels.bit_length()) - 1
