@@ -69,9 +69,9 @@ class Family:
         """Whether the family looks at the first few ranks only."""
         return self.depth is not None and self.depth <= SHALLOW
 
-    def write(self, rows: RankedRows, found: Floats) -> None:
-        """Write the values of the rows' queries to `found`, shape (queries, values of the group)."""
-        _put(found[:, self.place], rows.queries, self.metric.score(rows, self.facts, self.cutoffs))
+    def values(self, rows: RankedRows) -> Floats:
+        """Return the values of the rows' queries, shape (rows, cutoffs)."""
+        return self.metric.score(rows, self.facts, self.cutoffs)
 
     def settle(self, found: Floats) -> None:
         """Write the values of queries without relevant documents, those without documents among them."""
@@ -142,8 +142,16 @@ class Group:
         return None if None in depths else max(depth for depth in depths if depth is not None)
 
     @cached_property
+    def _shallow(self) -> list[Family]:
+        return [family for family in self.families if family.is_shallow]
+
+    @cached_property
+    def _deep(self) -> list[Family]:
+        return [family for family in self.families if not family.is_shallow]
+
+    @cached_property
     def _shallow_depth(self) -> int:
-        return max((family.depth or 0 for family in self.families if family.is_shallow), default=0)
+        return max((family.depth or 0 for family in self._shallow), default=0)
 
     def _evaluate_blocks(
         self, judgments: Judgments, scores: np.ndarray[Any, Any], all_retrieved: bool, found: Floats,
@@ -157,35 +165,29 @@ class Group:
         waiting: list[RankedRows] = []
         for block in blocks:
             for rows in rank_block(block, scores, self.ties, levels, self._depth, all_retrieved=all_retrieved):
-                for family in self.families:
-                    if rows.runs is not None or not family.is_shallow:
-                        family.write(rows, found)
-                if rows.runs is None and self._shallow_depth:
+                if rows.runs is not None:
+                    self._write(self.families, rows, found)
+                    continue
+                self._write(self._deep, rows, found)
+                if self._shallow:
                     codes = rows.codes[:, : self._shallow_depth].copy()
                     waiting.append(RankedRows(rows.queries, codes, rows.sizes))
             if sum(len(rows.queries) for rows in waiting) > QUERIES_TOGETHER:
-                self._evaluate_together(waiting, levels, found)
+                self._write(self._shallow, first_ranks(waiting, self._shallow_depth, levels), found)
                 waiting = []
-        self._evaluate_together(waiting, levels, found)
+        if waiting:
+            self._write(self._shallow, first_ranks(waiting, self._shallow_depth, levels), found)
 
-    def _evaluate_together(self, parts: list[RankedRows], levels: int, found: Floats) -> None:
-        """Evaluate the shallow families on the first ranks of several blocks."""
-        if not parts:
+    def _write(self, families: list[Family], rows: RankedRows, found: Floats) -> None:
+        """Write the values of some families for some queries to `found`, shape (queries, values of the group)."""
+        if len(families) == len(self.families):
+            values = np.empty((len(rows.queries), len(self.columns)))
+            for family in families:
+                values[:, family.place] = family.values(rows)
+            _put(found, rows.queries, values)
             return
-        together = first_ranks(parts, self._shallow_depth, levels)
-        if all(family.is_shallow for family in self.families):
-            _put(found, together.queries, self._values(together))
-            return
-        for family in self.families:
-            if family.is_shallow:
-                family.write(together, found)
-
-    def _values(self, rows: RankedRows) -> Floats:
-        """Return the values of all families for some queries."""
-        values = np.empty((len(rows.queries), len(self.columns)))
-        for family in self.families:
-            values[:, family.place] = family.metric.score(rows, family.facts, family.cutoffs)
-        return values
+        for family in families:
+            _put(found[:, family.place], rows.queries, family.values(rows))
 
 
 def _put(found: Floats, queries: Integers, values: Floats) -> None:

@@ -193,7 +193,8 @@ def rank_rows(
         packed.sort(axis=1)
     head = np.ascontiguousarray(packed[:, : depth + 1])
     codes = payload.codes(head)
-    doubtful = _doubtful(head, codes, payload.low, depth)
+    equal = _agreeing(head, payload.low)
+    doubtful = _doubtful(equal, head, codes, depth)
     codes = codes[:, :depth]
     nowhere = np.zeros(0, dtype=np.int64)
     open_ties = TieRuns(nowhere, nowhere, width)
@@ -206,10 +207,9 @@ def rank_rows(
         if parted:
             packed.sort(axis=1)
         codes_of_tied = payload.codes(packed)
+        equal = _agreeing(packed, payload.low)
     else:
         codes_of_tied = codes
-    equal = np.zeros(packed.shape, dtype=bool)  # to the next, as far as the keys tell
-    np.less_equal(packed[:, 1:] ^ packed[:, :-1], payload.low, out=equal[:, :-1])
     equal[:, :-1] &= codes_of_tied[:, 1:] != payload.blank
     hidden = _hidden(packed, scores, cells, payload, equal, depth)
     if len(hidden):
@@ -220,24 +220,33 @@ def rank_rows(
     return Ranking(codes, doubtful if len(open_ties) else nowhere, codes_of_tied, open_ties)
 
 
-def _doubtful(head: Keys, codes: Codes, low: np.uint64, depth: int) -> Integers:
-    """Return the rows in which keys agree but for the payload, so that scores may be equal or wrongly ordered.
+def _agreeing(packed: Keys, low: np.uint64) -> Bools:
+    """Return which keys agree with the next one of their row but for the payload."""
+    keys = packed.ravel()
+    agree = np.zeros(len(keys), dtype=bool)
+    np.less_equal(keys[1:] ^ keys[:-1], low, out=agree[:-1])
+    agree = agree.reshape(packed.shape)
+    agree[:, -1] = False
+    return agree
+
+
+def _doubtful(agree: Bools, head: Keys, codes: Codes, depth: int) -> Integers:
+    """Return the rows in which scores may be equal or wrongly ordered, their keys agreeing but for the payload.
 
     Where the codes agree too it makes no difference which is first, unless there is more behind the last rank. Where
     all ranks are wanted all rows are returned, or none.
     """
     rows, columns = head.shape
-    keys, among = head.ravel(), codes.ravel()
-    differ = among[1:] != among[:-1]
+    among = codes.ravel()
+    doubt = np.zeros(rows * columns, dtype=bool)
+    np.not_equal(among[1:], among[:-1], out=doubt[:-1])
+    doubt = doubt.reshape(rows, columns)
     if columns > depth:
-        differ[depth - 1 :: columns] = keys[depth::columns] != BLANK
-    agree = np.zeros(rows * columns, dtype=bool)  # with the next
-    np.less_equal(keys[1:] ^ keys[:-1], low, out=agree[:-1])
-    agree[:-1] &= differ
-    agree[columns - 1 :: columns] = False
-    if not agree.any():
+        doubt[:, depth - 1] = head[:, depth] != BLANK
+    doubt &= agree
+    if not doubt.any():
         return np.zeros(0, dtype=np.int64)
-    return np.arange(rows) if columns == depth else np.flatnonzero(agree.reshape(rows, columns).any(axis=1))
+    return np.arange(rows) if columns == depth else np.flatnonzero(doubt.any(axis=1))
 
 
 def _hidden(
@@ -262,7 +271,7 @@ def _hidden(
         hidden = row[differ]
         if depth < width:
             hidden = np.append(hidden, _hidden_behind(packed, scores, cells, payload, equal, depth))
-        return np.unique(hidden)
+        return np.unique(hidden) if len(hidden) else hidden
     ascending = scores.copy()
     ascending[cells < 0] = -np.inf
     ascending.sort(axis=1)
@@ -290,7 +299,9 @@ def _hidden_behind(
     score = np.take_along_axis(own, payload.places(packed[crossing, depth])[:, None], axis=1)
     has_it = (own == score) & (cells[crossing] >= 0)
     last = depth + np.argmin(equal[crossing, depth:], axis=1)
-    first = depth - np.argmin(np.pad(equal[crossing, depth - 1 :: -1], ((0, 0), (0, 1))), axis=1)
+    back = np.zeros((len(crossing), depth + 1), dtype=bool)
+    back[:, :-1] = equal[crossing, depth - 1 :: -1]
+    first = depth - np.argmin(back, axis=1)
     lengths = last - first + 1
     if np.count_nonzero(has_it) == lengths.sum():
         return crossing[:0]
