@@ -81,7 +81,7 @@ class TiedPrecisions:
         runs, r, earlier = runs.chosen(mixed), r[mixed], earlier[mixed]
         slope = (r - 1) / (runs.lengths - 1)
         start = earlier + 1 - slope * (runs.before + 1)
-        return cls(runs, runs.starts // runs.width, r / runs.lengths, slope, start, harmonic)
+        return cls(runs, runs.row, r / runs.lengths, slope, start, harmonic)
 
     def sums(self, ranks: Integers) -> Floats:
         """Return the sum over the first ranks of each row."""

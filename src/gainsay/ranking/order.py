@@ -37,6 +37,9 @@ LARGEST_PAYLOAD = 51
 FEW = 0.25
 """Share of documents that tie with the next one up to which these are looked at one by one."""
 
+MOST = 0.75
+"""Share of rows from which on all of them are looked at again: choosing some costs copies."""
+
 NARROW = 256
 """Documents of a row from which on its first ranks are parted from the rest before they are sorted."""
 
@@ -202,7 +205,9 @@ def rank_rows(
         return Ranking(codes, nowhere, codes, open_ties)
     cells = payload.cells
     if depth < width:
-        if len(doubtful) < rows:
+        if len(doubtful) > MOST * rows:
+            doubtful = np.arange(rows)
+        else:
             packed, scores, cells = packed[doubtful], scores[doubtful], cells[doubtful]
         if parted:
             packed.sort(axis=1)
@@ -210,7 +215,6 @@ def rank_rows(
         equal = _agreeing(packed, payload.low)
     else:
         codes_of_tied = codes
-    equal[:, :-1] &= codes_of_tied[:, 1:] != payload.blank
     hidden = _hidden(packed, scores, cells, payload, equal, depth)
     if len(hidden):
         codes_of_tied[hidden], equal[hidden] = _by_full_scores(scores[hidden], cells[hidden], payload)
@@ -263,10 +267,12 @@ def _hidden(
     """
     rows, width = packed.shape
     pairs = np.flatnonzero(equal[:, :depth])
-    row = pairs // depth
     if len(pairs) < FEW * equal.size:
-        keys, values, start = packed.ravel(), scores.ravel(), row * width
+        keys, values = packed.ravel(), scores.ravel()
+        row = pairs // depth
         at = pairs + row * (width - depth)
+        row, at = (some[keys[at] != BLANK] for some in (row, at))
+        start = row * width
         differ = values[start + payload.places(keys[at])] != values[start + payload.places(keys[at + 1])]
         hidden = row[differ]
         if depth < width:
@@ -276,9 +282,8 @@ def _hidden(
     ascending[cells < 0] = -np.inf
     ascending.sort(axis=1)
     truly = ascending[:, 1:] == ascending[:, :-1]
-    truly &= ascending[:, 1:] > -np.inf
     if np.count_nonzero(truly) == np.count_nonzero(equal):
-        return row[:0]
+        return pairs[:0]
     return np.flatnonzero(np.count_nonzero(truly, axis=1) < np.count_nonzero(equal, axis=1))
 
 
@@ -294,7 +299,7 @@ def _hidden_behind(
 
     A run has one score if as many documents of the row have this score as the run has documents.
     """
-    crossing = np.flatnonzero(equal[:, depth - 1])
+    crossing = np.flatnonzero(equal[:, depth - 1] & (packed[:, depth] != BLANK))
     own = scores[crossing]
     score = np.take_along_axis(own, payload.places(packed[crossing, depth])[:, None], axis=1)
     has_it = (own == score) & (cells[crossing] >= 0)
@@ -317,7 +322,7 @@ def _by_full_scores(scores: Floats, cells: np.ndarray[Any, Any], payload: Payloa
     order = np.lexsort((cells, negated), axis=1)
     ranked = np.take_along_axis(negated, order, axis=1)
     equal = np.zeros(scores.shape, dtype=bool)
-    equal[:, :-1] = (ranked[:, 1:] == ranked[:, :-1]) & (ranked[:, 1:] < np.inf)
+    np.equal(ranked[:, 1:], ranked[:, :-1], out=equal[:, :-1])
     codes = payload.codes(np.take_along_axis(cells, order, axis=1).astype(np.uint64))
     codes[ranked == np.inf] = payload.blank
     return codes, equal
@@ -326,7 +331,7 @@ def _by_full_scores(scores: Floats, cells: np.ndarray[Any, Any], payload: Payloa
 def _runs(equal: Bools, codes: Codes, depth: int) -> TieRuns:
     """Return the runs, not all of one code, that begin among the first `depth` ranks.
 
-    `equal`, of shape (rows, width), tells which documents have the score of the next one.
+    `equal`, of shape (rows, width), tells which documents have the score of the next one, or are blank as it is.
     """
     rows, width = codes.shape
     columns = min(depth + 1, width)
@@ -340,5 +345,6 @@ def _runs(equal: Bools, codes: Codes, depth: int) -> TieRuns:
         crossing = np.flatnonzero(last - row * width == depth)
         last[crossing] += np.argmin(equal[row[crossing], depth:], axis=1)
     flat = codes.ravel()
-    differ = flat[first] != flat[last]  # a run is ordered by code
-    return TieRuns(first[differ], (last - first + 1)[differ], width)
+    some = np.flatnonzero(flat[first] != flat[last])  # a run is ordered by code
+    first = first[some]
+    return TieRuns(first, last[some] - first + 1, width)

@@ -36,9 +36,14 @@ class TieRuns:
         return len(self.starts)
 
     @cached_property
+    def row(self) -> Integers:
+        """The row of each run."""
+        return self.starts // self.width
+
+    @cached_property
     def before(self) -> Integers:
         """Documents ranked before each run."""
-        return self.starts % self.width
+        return self.starts - self.row * self.width  # division is quick, its remainder is not
 
     @cached_property
     def offsets(self) -> Integers:
@@ -67,11 +72,11 @@ class TieRuns:
         if depth >= self.width:
             return self
         if depth not in self._reaching:
-            self._reaching[depth] = self.chosen(self.before < depth)
+            self._reaching[depth] = self.chosen(np.flatnonzero(self.before < depth))
         return self._reaching[depth]
 
-    def chosen(self, which: Bools | Integers) -> TieRuns:
-        """Return some of the runs, by a mask or by number."""
+    def chosen(self, which: Integers) -> TieRuns:
+        """Return some of the runs, by number."""
         return TieRuns(self.starts[which], self.lengths[which], self.width)
 
     def over(self, row: Integers, column: Integers) -> tuple[Integers, Bools]:
@@ -96,7 +101,7 @@ class TieRuns:
         if depth == self.width:
             return self
         if depth not in self._within:
-            starts = self.starts // self.width * depth + self.before
+            starts = self.row * depth + self.before
             self._within[depth] = TieRuns(starts, np.minimum(self.lengths, depth - self.before), depth)
         return self._within[depth]
 
