@@ -174,6 +174,10 @@ class TestRuns:
         runs = TieRuns(np.array([0, 2, 5]), np.array([2, 3, 2]), width=5)
         assert runs.members(2).ravel().tolist() == [True] * 7 + [False] * 3
 
+    def test_members_of_few_runs(self):
+        runs = TieRuns(np.array([3, 47]), np.array([2, 3]), width=10)
+        assert np.flatnonzero(runs.members(5)).tolist() == [3, 4, 47, 48, 49]
+
     def test_over(self):
         row, column = np.array([0, 0, 0, 1, 1]), np.array([1, 2, 4, 0, 4])
         run, inside = self.runs.over(row, column)

@@ -215,12 +215,14 @@ def rank_rows(
         equal = _agreeing(packed, payload.low)
     else:
         codes_of_tied = codes
-    hidden = _hidden(packed, scores, cells, payload, equal, depth)
+    pairs = _pairs(equal, depth)
+    hidden = _hidden(packed, scores, cells, payload, equal, pairs, depth)
     if len(hidden):
         codes_of_tied[hidden], equal[hidden] = _by_full_scores(scores[hidden], cells[hidden], payload)
         codes[doubtful[hidden]] = codes_of_tied[hidden, :depth]
+        pairs = _pairs(equal, depth)
     if find_ties:
-        open_ties = _runs(equal, codes_of_tied, depth)
+        open_ties = _runs(pairs, equal, codes_of_tied, depth)
     return Ranking(codes, doubtful if len(open_ties) else nowhere, codes_of_tied, open_ties)
 
 
@@ -253,27 +255,34 @@ def _doubtful(agree: Bools, head: Keys, codes: Codes, depth: int) -> Integers:
     return np.arange(rows) if columns == depth else np.flatnonzero(doubt.any(axis=1))
 
 
+def _pairs(equal: Bools, depth: int) -> Integers:
+    """Return the positions in the flattened rows of documents among the first `depth` that equal the next."""
+    pairs = np.flatnonzero(equal[:, :depth])
+    if depth < equal.shape[1]:
+        pairs += pairs // depth * (equal.shape[1] - depth)
+    return pairs
+
+
 def _hidden(
     packed: Keys,
     scores: np.ndarray[Any, Any],
     cells: np.ndarray[Any, Any],
     payload: Payload,
     equal: Bools,
+    pairs: Integers,
     depth: int,
 ) -> Integers:
     """Return the rows in which scores differ though their keys agree but for the payload, as `equal` says.
 
     Only runs that begin among the first `depth` ranks are looked at.
     """
-    rows, width = packed.shape
-    pairs = np.flatnonzero(equal[:, :depth])
+    width = packed.shape[1]
     if len(pairs) < FEW * equal.size:
         keys, values = packed.ravel(), scores.ravel()
-        row = pairs // depth
-        at = pairs + row * (width - depth)
-        row, at = (some[keys[at] != BLANK] for some in (row, at))
+        pairs = pairs[keys[pairs] != BLANK]
+        row = pairs // width
         start = row * width
-        differ = values[start + payload.places(keys[at])] != values[start + payload.places(keys[at + 1])]
+        differ = values[start + payload.places(keys[pairs])] != values[start + payload.places(keys[pairs + 1])]
         hidden = row[differ]
         if depth < width:
             hidden = np.append(hidden, _hidden_behind(packed, scores, cells, payload, equal, depth))
@@ -328,20 +337,20 @@ def _by_full_scores(scores: Floats, cells: np.ndarray[Any, Any], payload: Payloa
     return codes, equal
 
 
-def _runs(equal: Bools, codes: Codes, depth: int) -> TieRuns:
+def _runs(pairs: Integers, equal: Bools, codes: Codes, depth: int) -> TieRuns:
     """Return the runs, not all of one code, that begin among the first `depth` ranks.
 
-    `equal`, of shape (rows, width), tells which documents have the score of the next one, or are blank as it is.
+    `pairs` are the documents among these that have the score of the next one, or are blank as it is; `equal`, of shape
+    (rows, width), says so of all.
     """
-    rows, width = codes.shape
-    columns = min(depth + 1, width)
-    marks = np.zeros(rows * columns + 1, dtype=bool)
-    marks[1:].reshape(rows, columns)[:, :-1] = equal[:, : columns - 1]
-    edges = np.flatnonzero(marks[1:] != marks[:-1])  # where runs begin and end, in turns
-    first, last = edges[::2], edges[1::2]
-    if columns < width:
-        row = first // columns
-        first, last = first + row * (width - columns), last + row * (width - columns)
+    width = codes.shape[1]
+    begins = np.ones(len(pairs), dtype=bool)
+    np.not_equal(pairs[1:], pairs[:-1] + 1, out=begins[1:])
+    place = np.flatnonzero(begins)
+    first = pairs[place]
+    last = first + np.diff(place, append=len(pairs))
+    if depth < width:
+        row = first // width
         crossing = np.flatnonzero(last - row * width == depth)
         last[crossing] += np.argmin(equal[row[crossing], depth:], axis=1)
     flat = codes.ravel()

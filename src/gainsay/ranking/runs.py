@@ -107,10 +107,16 @@ class TieRuns:
 
     def members(self, rows: int) -> Bools:
         """Return which documents belong to a run, shape (rows, width)."""
-        edges = np.zeros(rows * self.width + 1, dtype=np.int8)
-        edges[self.starts] = 1
-        edges[self.starts + self.lengths] -= 1  # where the next run follows at once, the two cancel
-        return np.add.accumulate(edges[:-1], dtype=np.int8).view(bool).reshape(rows, self.width)
+        size = rows * self.width
+        if self.lengths.sum() < size // 8:
+            members = np.zeros(size, dtype=bool)
+            members[self.positions] = True
+        else:
+            edges = np.zeros(size + 1, dtype=np.int8)
+            edges[self.starts] = 1
+            edges[self.starts + self.lengths] -= 1  # where the next run follows at once, the two cancel
+            members = np.add.accumulate(edges[:-1], dtype=np.int8).view(bool)
+        return members.reshape(rows, self.width)
 
     def mean(self, values: Floats) -> Floats:
         """Return `values`, of shape (rows, width), with the mean over its run at every rank of a run."""
