@@ -377,7 +377,8 @@ class TestAgain:
         judgments = gs.Judgments(rng.integers(0, 5, 3000), group=[30] * 100)
         scores = rng.random(3000)
         lists = [[f"ndcg_exp@{k}", "mrr"] for k in range(1, 9)]
-        expected = [gs.evaluate(names, gs.Judgments(judgments.labels, group=[30] * 100), scores).mean for names in lists]
+        others = gs.Judgments(judgments.labels, group=[30] * 100)
+        expected = [gs.Evaluator(names, others)(scores).mean for names in lists]
         with ThreadPoolExecutor(8) as pool:
             found = list(pool.map(lambda names: gs.evaluate(names, judgments, scores).mean, lists * 20))
         assert found == expected * 20

@@ -317,4 +317,5 @@ def sums(values: Floats) -> Floats:
         if len(values) % 2:
             folded[0] += values[-1]
         values = folded
-    return values[0]
+    total: Floats = values[0]
+    return total

@@ -154,7 +154,11 @@ class Group:
         return max((family.depth or 0 for family in self._shallow), default=0)
 
     def _evaluate_blocks(
-        self, judgments: Judgments, scores: np.ndarray[Any, Any], all_retrieved: bool, found: Floats,
+        self,
+        judgments: Judgments,
+        scores: np.ndarray[Any, Any],
+        all_retrieved: bool,
+        found: Floats,
         blocks: Iterable[Block],
     ) -> None:
         """Rank the queries of some blocks and evaluate them; shallow families on several blocks at once.

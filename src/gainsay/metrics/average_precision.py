@@ -88,7 +88,8 @@ class TiedPrecisions:
         before = self.runs.before
         places = np.clip(ranks[self.row] - before, 0, self.runs.lengths)
         sums = self.share * (self.slope * places + self.start * self.harmonic.between(before, before + places))
-        return np.bincount(self.row, sums, len(ranks))
+        by_row: Floats = np.bincount(self.row, weights=sums, minlength=len(ranks)).astype(np.float64)
+        return by_row
 
 
 @dataclass(frozen=True, kw_only=True)

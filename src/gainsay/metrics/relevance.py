@@ -122,4 +122,5 @@ def _chances(length: Integers, others: Integers) -> Floats:
     none_before = np.ones(left.shape)
     relevant = length - others
     np.multiply.accumulate(np.maximum(left - relevant, 0)[:, :-1] / left[:, :-1], axis=1, out=none_before[:, 1:])
-    return none_before * (relevant / left)
+    chances: Floats = none_before * (relevant / left)
+    return chances

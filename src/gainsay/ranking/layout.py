@@ -51,7 +51,7 @@ class Block:
         """Return what travels with the documents' keys; kept, since it depends on the data set alone."""
         ties = "worst" if ties == "average" else ties  # averaged ties stand by ascending code
         if ties not in self._payloads:
-            codes = np.where(self.codes < 0, -1, self.codes.dtype.type(levels - 1) - self.codes) if ties == "best" else self.codes
+            codes = np.where(self.codes < 0, -1, levels - 1 - self.codes) if ties == "best" else self.codes
             self._payloads[ties] = Payload.of(codes, levels.bit_length(), by_place=ties == "order")
         return self._payloads[ties]
 

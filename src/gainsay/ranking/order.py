@@ -2,8 +2,8 @@
 
 NumPy sorts 64-bit integers by value with SIMD instructions, many times faster than it argsorts. So each score becomes
 an integer whose order is the scores' order; its lowest bits make room for what is wanted at each rank: the code of the
-label, and the document's place in its row. The rows are sorted by value. The cut bits may have held a difference between
-two scores, so wherever the bits that are left agree, the scores themselves are compared.
+label, and the document's place in its row. The rows are sorted by value. The cut bits may have held a difference
+between two scores, so wherever the bits that are left agree, the scores themselves are compared.
 """
 
 from __future__ import annotations
@@ -229,9 +229,8 @@ def rank_rows(
 def _agreeing(packed: Keys, low: np.uint64) -> Bools:
     """Return which keys agree with the next one of their row but for the payload."""
     keys = packed.ravel()
-    agree = np.zeros(len(keys), dtype=bool)
-    np.less_equal(keys[1:] ^ keys[:-1], low, out=agree[:-1])
-    agree = agree.reshape(packed.shape)
+    agree: Bools = np.zeros(packed.shape, dtype=bool)
+    np.less_equal(keys[1:] ^ keys[:-1], low, out=agree.reshape(-1)[:-1])
     agree[:, -1] = False
     return agree
 
@@ -244,9 +243,8 @@ def _doubtful(agree: Bools, head: Keys, codes: Codes, depth: int) -> Integers:
     """
     rows, columns = head.shape
     among = codes.ravel()
-    doubt = np.zeros(rows * columns, dtype=bool)
-    np.not_equal(among[1:], among[:-1], out=doubt[:-1])
-    doubt = doubt.reshape(rows, columns)
+    doubt = np.zeros((rows, columns), dtype=bool)
+    np.not_equal(among[1:], among[:-1], out=doubt.reshape(-1)[:-1])
     if columns > depth:
         doubt[:, depth - 1] = head[:, depth] != BLANK
     doubt &= agree
@@ -319,7 +317,8 @@ def _hidden_behind(
     lengths = last - first + 1
     if np.count_nonzero(has_it) == lengths.sum():
         return crossing[:0]
-    return crossing[np.count_nonzero(has_it, axis=1) < lengths]
+    hidden: Integers = crossing[np.count_nonzero(has_it, axis=1) < lengths]
+    return hidden
 
 
 def _by_full_scores(scores: Floats, cells: np.ndarray[Any, Any], payload: Payload) -> tuple[Codes, Bools]:
