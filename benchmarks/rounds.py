@@ -93,7 +93,7 @@ def scaling(data: Data, values: NDArray[Any], repeats: int) -> list[str]:
     judgments = gs.Judgments(data.labels, group=data.sizes)
     cpus = len(os.sched_getaffinity(0))
     threads = [n for n in (1, 2, 4, 8, 16, 32, 64) if n <= cpus]
-    always = plan.Pace.threads
+    always, plan.DOCUMENTS_PER_THREAD = plan.Pace.threads, 1
     plan.Pace.threads = lambda self, most: most  # type: ignore[method-assign]  # not what is quickest
     found = {}
     for n in threads:
@@ -127,8 +127,8 @@ def main() -> None:
     policy = os.environ.get("OMP_WAIT_POLICY", "not set")
     print(f"{machine()}; OMP_WAIT_POLICY {policy}\n")
     print(f"{len(data.labels):,} documents in {len(data.sizes):,} queries, up to {arguments.threads} threads; medians "
-          f"of {arguments.repeats} interleaved runs; ratios to LightGBM's `ndcg` at 1, 3, 5, 10 on the same scores. Pair: "
-          "both NDCGs at these cutoffs; panel: and map, mrr.\n")  # fmt: skip
+          f"of {arguments.repeats} interleaved runs; ratios to LightGBM's `ndcg` at 1, 3, 5, 10 on the same scores. "
+          "Pair: both NDCGs at these cutoffs; panel: and map, mrr.\n")  # fmt: skip
     print("\n".join(table(data, scores, arguments.repeats, arguments.threads)))
     print()
     print("\n".join(scaling(data, scores["round 100"], arguments.repeats)))
