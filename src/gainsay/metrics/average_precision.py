@@ -83,12 +83,13 @@ class TiedPrecisions:
         start = earlier + 1 - slope * (runs.before + 1)
         return cls(runs, runs.row, r / runs.lengths, slope, start, harmonic)
 
-    def sums(self, ranks: Integers) -> Floats:
-        """Return the sum over the first ranks of each row."""
-        before = self.runs.before
-        places = np.clip(ranks[self.row] - before, 0, self.runs.lengths)
+    def sums(self, rows: int, ranks: Integers | None = None) -> Floats:
+        """Return the sum over the first ranks of each of the rows; over all ranks by default."""
+        before, places = self.runs.before, self.runs.lengths
+        if ranks is not None:
+            places = np.clip(ranks[self.row] - before, 0, places)
         sums = self.share * (self.slope * places + self.start * self.harmonic.between(before, before + places))
-        by_row: Floats = np.bincount(self.row, weights=sums, minlength=len(ranks)).astype(np.float64)
+        by_row: Floats = np.bincount(self.row, weights=sums, minlength=rows).astype(np.float64)
         return by_row
 
 
@@ -151,7 +152,7 @@ class AP(BinaryMetric):
         sums = sums_at(terms, cutoffs)
         if tied is not None:
             for column, k in enumerate(cutoffs):
-                sums[:, column] += tied.sums(np.full(len(terms), rows.width if k is None else k))
+                sums[:, column] += tied.sums(len(terms), None if k is None else np.full(len(terms), k))
         return sums / self._divisor(rows, facts, cutoffs)
 
     def _divisor(self, rows: RankedRows, facts: RelevanceFacts, cutoffs: Sequence[int | None]) -> Floats:
@@ -194,7 +195,7 @@ def _per_hit(
 def _sums_up_to(terms: Floats, tied: TiedPrecisions | None, ranks: Integers) -> Floats:
     """Return the (expected) sum of precisions at relevant documents over the first ranks of each row."""
     sums = row_sums(np.where(np.arange(terms.shape[1]) < ranks[:, None], terms, 0.0))
-    return sums if tied is None else sums + tied.sums(ranks)
+    return sums if tied is None else sums + tied.sums(len(terms), ranks)
 
 
 def _per_uncertain_hit(
