@@ -62,7 +62,7 @@ class Evaluator:
     judgments : Judgments
         The labels of the documents by query.
     n_jobs : int, optional
-        Threads; by default the CPUs that the process may use.
+        Threads at most, by default the CPUs that the process may use; fewer where that turns out to be quicker.
     convention : str, optional
         Read metric names as this library does; see `parse_metrics`.
 
@@ -209,7 +209,7 @@ def evaluate(
     convention : str, optional
         Read metric names as this library does, ``"lightgbm"`` for example: see `parse_metrics`.
     n_jobs : int, optional
-        Threads; by default the CPUs that the process may use.
+        Threads at most, by default the CPUs that the process may use; fewer where that turns out to be quicker.
 
     Returns
     -------

@@ -68,7 +68,7 @@ def evaluate_run(
     negative_labels : {"zero", "refuse", "allow"}
         See `Judgments`; TREC marks spam by negative grades, which count as 0.
     n_jobs : int, optional
-        Threads; by default the CPUs that the process may use.
+        Threads at most, by default the CPUs that the process may use; fewer where that turns out to be quicker.
 
     Returns
     -------
