@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from gainsay.ranking.order import LARGEST_PAYLOAD, NARROW, NOT_RETRIEVED, Payload, descending_keys, rank_rows
+from gainsay.ranking.order import NARROW, rank_rows
+from gainsay.ranking.packing import LARGEST_PAYLOAD, NOT_RETRIEVED, Payload, descending_keys
 
 TINY = 5e-324
 INF = np.inf

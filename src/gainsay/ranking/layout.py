@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from .order import Payload
+from .packing import Payload
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
