@@ -169,13 +169,12 @@ class Group:
         waiting: list[RankedRows] = []
         for block in blocks:
             for rows in rank_block(block, scores, self.ties, levels, self._depth, all_retrieved=all_retrieved):
-                if rows.runs is not None:
-                    self._write(self.families, rows, found)
-                    continue
                 self._write(self._deep, rows, found)
-                if self._shallow:
-                    codes = rows.codes[:, : self._shallow_depth].copy()
-                    waiting.append(RankedRows(rows.queries, codes, rows.sizes))
+                first, tied = rows.parted(self._shallow_depth) if self._shallow else (None, None)
+                if first is not None:
+                    waiting.append(first)
+                if tied is not None:
+                    self._write(self._shallow, tied, found)
             if sum(len(rows.queries) for rows in waiting) > QUERIES_TOGETHER:
                 self._write(self._shallow, first_ranks(waiting, self._shallow_depth, levels), found)
                 waiting = []

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .order import rank_rows
+from .runs import TieRuns
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from .._common.typing import Bools, Codes, Floats, Integers
     from .layout import Block, Ties
-    from .runs import TieRuns
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -47,6 +47,23 @@ class RankedRows:
     def width(self) -> int:
         """Number of ranks."""
         return int(self.codes.shape[1])
+
+    def parted(self, depth: int) -> tuple[RankedRows | None, RankedRows | None]:
+        """Return the first ranks of the rows in which no run reaches them, and the other rows with their runs."""
+        if self.runs is None:
+            return RankedRows(self.queries, self.codes[:, :depth].copy(), self.sizes), None
+        runs = self.runs.reaching(depth)
+        there = np.zeros(len(self.codes), dtype=bool)
+        there[runs.row] = True
+        tied, settled = np.flatnonzero(there), np.flatnonzero(~there)
+        if len(tied) > len(settled):
+            return None, self  # choosing costs more than it saves
+        first = RankedRows(self.queries[settled], self.codes[settled, :depth], self.sizes[settled])
+        if not len(tied):
+            return first, None
+        starts = np.searchsorted(tied, runs.row) * self.width + runs.before
+        runs = TieRuns(starts, runs.lengths, self.width)
+        return first, RankedRows(self.queries[tied], self.codes[tied], self.sizes[tied], runs)
 
     def look_up(self, table: Floats, depth: int) -> Floats:
         """Return the expected value of `table[code]` at each of the first `depth` ranks, shape (rows, depth)."""
