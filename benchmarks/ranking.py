@@ -17,7 +17,7 @@ from shapes import SHAPES, make_shape
 from timing import interleaved, machine, milliseconds, ratio
 
 import gainsay as gs
-from gainsay.ranking.order import descending_keys
+from gainsay.ranking.packing import descending_keys
 from gainsay.ranking.rows import rank_block
 
 if TYPE_CHECKING:

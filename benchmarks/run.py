@@ -18,6 +18,7 @@ HERE = Path(__file__).parent
 
 REPORTS = {
     "evaluation": "One evaluation against the built-in metrics",
+    "rounds": "During training",
     "training": "Whole trainings",
     "peers": "Against other packages",
     "files": "From files to numbers",

@@ -96,6 +96,9 @@ class Judgments:
     Judgments(queries=1, documents=3, 1 of them unjudged, labels 0 to 3)
     """
 
+    bound: tuple[tuple[Any, Any], ...] = ()
+    """What evaluations on these judgments worked out of them before; not pickled."""
+
     def __init__(
         self,
         labels: Numbers,
@@ -255,6 +258,9 @@ class Judgments:
 
     def __len__(self) -> int:
         return self.queries
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "bound"}
 
     def __repr__(self) -> str:
         weighted = ", weighted" if self.weights is not None else ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import pickle
+import weakref
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
@@ -174,6 +175,28 @@ class TestMean:
         judgments = gs.Judgments([0, 1, 1, 0], group=[2, 2])
         assert gs.evaluate("mrr", judgments, [2, 1, 2, 1]).mean["mrr"] == (0.5 + 1) / 2
 
+    @pytest.mark.parametrize("queries", [1, 2, 3, 7, 1000, 99_991])
+    @pytest.mark.parametrize("weighted", [False, True])
+    @pytest.mark.parametrize("empty", [0, 1, "skip"])
+    def test_against_exact_sums(self, queries, weighted, empty):
+        rng = np.random.default_rng(queries)
+        weight = rng.lognormal(0, 2, queries) if weighted else None
+        judgments = gs.Judgments(rng.integers(0, 3, 4 * queries), group=[4] * queries, weight=weight)
+        found = gs.evaluate([gs.AP(empty=empty), gs.RR(k=2)], judgments, rng.random(4 * queries))
+        for metric, values in zip(found.metrics, found.per_query.T, strict=True):
+            counted = ~np.isnan(values)
+            weights = np.ones(queries) if weight is None else weight
+            expected = math.fsum((weights * values)[counted]) / math.fsum(weights[counted])
+            assert found.mean[str(metric)] == pytest.approx(expected, rel=1e-15, abs=0)
+
+    def test_does_not_depend_on_the_other_metrics(self):
+        rng = np.random.default_rng(1)
+        judgments = gs.Judgments(rng.integers(0, 3, 1001 * 5), group=[5] * 1001)
+        names = ["map", "ndcg_exp(empty=skip)@3", "mrr(weights=ignore)"]
+        scores = rng.random(1001 * 5)
+        alone = {name: value for one in names for name, value in gs.evaluate(one, judgments, scores).mean.items()}
+        assert gs.evaluate(names, judgments, scores).mean == alone
+
     def test_skipped_query_is_nan(self):
         found = gs.evaluate("mrr(empty=skip)", self.judgments, self.scores).per_query[:, 0]
         np.testing.assert_array_equal(found, [0.5, 1, np.nan])
@@ -286,6 +309,111 @@ class TestNothingBesideMatters:
         metrics = ["ndcg_exp", "ndcg_exp@3", "ndcg_exp(ties=order)@10"]
         alone = gs.evaluate(metrics, gs.Judgments(labels, group=[40]), scores).per_query[0]
         assert np.array_equal(alone, gs.evaluate(metrics, beside, [*scores, 1]).per_query[0])
+
+
+class TestAgain:
+    """Evaluating on the same judgments again binds nothing again, and keeps nothing else."""
+
+    names = ("ndcg_exp@10", "map")
+    scores = (3.0, 1.0, 2.0)
+
+    @pytest.fixture
+    def judgments(self):
+        return gs.Judgments([2, 0, 1], group=[3])
+
+    @pytest.fixture
+    def bindings(self, monkeypatch):
+        """The lists of metrics that are bound, as they are."""
+        bound = []
+        groups_of = plan.groups_of
+        monkeypatch.setattr(plan, "groups_of", lambda *given: bound.append(given[0]) or groups_of(*given))
+        return bound
+
+    def test_binds_once(self, judgments, bindings):
+        values = [gs.evaluate(self.names, judgments, self.scores).mean for _ in range(3)]
+        gs.Evaluator(self.names, judgments, n_jobs=1)
+        assert len(bindings) == 1
+        assert values == [values[0]] * 3
+
+    def test_binds_for_other_metrics_and_judgments(self, judgments, bindings):
+        gs.evaluate(self.names, judgments, self.scores)
+        gs.evaluate(self.names[::-1], judgments, self.scores)
+        gs.evaluate(self.names, gs.Judgments([2, 0, 1], group=[3]), self.scores)
+        assert len(bindings) == 3
+
+    def test_other_metrics_do_not_take_their_place(self, judgments):
+        gs.evaluate("ndcg_exp@1", judgments, self.scores)
+        found = gs.evaluate("ndcg_exp@2", judgments, [1, 2, 3]).mean
+        assert found == gs.evaluate("ndcg_exp@2", gs.Judgments([2, 0, 1], group=[3]), [1, 2, 3]).mean
+
+    def test_only_the_last_few_lists_of_metrics_are_kept(self, judgments, bindings):
+        for k in range(1, 10):
+            gs.evaluate([f"map@{k}"], judgments, self.scores)
+            gs.evaluate("mrr", judgments, self.scores)
+        assert len(judgments.bound) == plan.KEPT
+        assert len(bindings) == 10  # what is used again stays
+
+    def test_judgments_are_not_kept_alive(self, judgments):
+        gs.evaluate(self.names, judgments, self.scores)
+        gone = weakref.ref(gs.Judgments([2, 0, 1], group=[3]))
+        assert gone() is None
+        there = gs.Judgments([2, 0, 1], group=[3])
+        gs.evaluate(self.names, there, self.scores)
+        gone = weakref.ref(there)
+        del there
+        assert gone() is None
+
+    def test_pickles_do_not_carry_it(self, judgments):
+        _ = judgments.layout
+        before = pickle.dumps(judgments)
+        gs.evaluate(self.names, judgments, self.scores)
+        copied = pickle.loads(pickle.dumps(judgments))
+        assert copied.bound == ()
+        assert len(pickle.dumps(judgments)) < len(before) + 2_000  # the layout keeps payloads of its own
+        assert gs.evaluate(self.names, copied, self.scores).mean == gs.evaluate(self.names, judgments, self.scores).mean
+
+    def test_threads_that_bind_at_once(self, bindings):
+        rng = np.random.default_rng(0)
+        judgments = gs.Judgments(rng.integers(0, 5, 3000), group=[30] * 100)
+        scores = rng.random(3000)
+        lists = [[f"ndcg_exp@{k}", "mrr"] for k in range(1, 9)]
+        others = gs.Judgments(judgments.labels, group=[30] * 100)
+        expected = [gs.Evaluator(names, others)(scores).mean for names in lists]
+        with ThreadPoolExecutor(8) as pool:
+            found = list(pool.map(lambda names: gs.evaluate(names, judgments, scores).mean, lists * 20))
+        assert found == expected * 20
+        assert len(judgments.bound) <= plan.KEPT
+
+
+class TestPace:
+    def used(self, seconds, calls, most=4):
+        """How many threads are taken where evaluations take so long."""
+        pace, taken = plan.Pace(), []
+        for _ in range(calls):
+            threads = pace.threads(most)
+            taken.append(threads)
+            pace.took(threads, seconds[threads])
+        return taken
+
+    @pytest.mark.parametrize("best", [1, 2, 4])
+    def test_settles_on_the_quickest(self, best):
+        taken = self.used({n: 1.0 + (n != best) for n in (1, 2, 4)}, 31)
+        assert taken[0] == 4
+        assert taken[6:] == [best] * 25
+
+    def test_notices_that_times_have_changed(self):
+        seconds = {1: 1.0, 2: 2.0}
+        pace, taken = plan.Pace(), []
+        for call in range(40 * plan.ANEW):
+            if call == plan.ANEW:
+                seconds = {1: 1.0, 2: 0.5}
+            taken.append(pace.threads(2))
+            pace.took(taken[-1], seconds[taken[-1]])
+        assert taken[plan.ANEW // 2] == 1
+        assert taken[-5:] == [2] * 5
+
+    def test_one_thread_where_no_more_are_allowed(self):
+        assert self.used({1: 1.0}, 5, most=1) == [1] * 5
 
 
 class TestInvariances:

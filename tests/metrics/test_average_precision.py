@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from math import comb
 
+import numpy as np
 import pytest
 
 import gainsay as gs
+from gainsay.metrics.average_precision import HarmonicNumbers
 
 
 def value(metric, labels, scores=None):
@@ -119,3 +122,45 @@ def test_lowest_label_must_be_a_number(min_label):
 def test_lowest_label_must_not_be_nan():
     with pytest.raises(ValueError, match="min_label must not be NaN, got nan"):
         gs.AP(min_label=float("nan"))
+
+
+def by_place(labels, scores, k):
+    """AP of one query, the expectation of every place of every run worked out and added up exactly."""
+    terms, before, hits = [], 0, 0
+    for score in np.unique(scores)[::-1]:
+        tied = labels[scores == score]
+        t, r = len(tied), int((tied >= 1).sum())
+        for i in range(1, t + 1):
+            if before + i <= k and r:
+                slope = Fraction(r - 1, t - 1) if t > 1 else Fraction(0)
+                terms.append(Fraction(r, t) * (hits + 1 + (i - 1) * slope) / (before + i))
+        before, hits = before + t, hits + r
+    return math.fsum(map(float, terms)) / min(hits, k)
+
+
+@pytest.mark.parametrize("k", [1, 10, 100, 3000])
+@pytest.mark.parametrize("levels", [1, 3, 40, 1000])
+@pytest.mark.parametrize("share", [0.001, 0.3, 0.9])
+def test_long_runs_place_by_place(levels, share, k):
+    rng = np.random.default_rng(levels)
+    labels, scores = (rng.random(3000) < share).astype(int), rng.integers(0, levels, 3000)
+    labels[0] = 1
+    found = gs.evaluate([gs.AP(k=k)], gs.Judgments(labels, group=[3000]), scores).per_query[0, 0]
+    assert found == pytest.approx(by_place(labels, scores, k), rel=1e-13, abs=1e-15)
+
+
+def test_relevant_documents_in_a_run_at_the_very_end():
+    labels, scores = np.zeros(100_000, dtype=int), np.arange(100_000)[::-1].copy()
+    labels[[-1, -3]] = 1
+    scores[-4:] = -1
+    found = gs.evaluate("map", gs.Judgments(labels, group=[100_000]), scores).per_query[0, 0]
+    expected = sum(Fraction(1, 2) * (1 + Fraction(i - 1, 3)) / (99_996 + i) for i in range(1, 5)) / 2
+    assert found == pytest.approx(float(expected), rel=0, abs=1e-16)
+
+
+def test_harmonic_numbers_keep_their_digits():
+    harmonic = HarmonicNumbers.up_to(20_000)
+    for s, e in [(0, 1), (0, 20_000), (1, 2), (19_998, 20_000), (10_000, 10_003), (7, 19_999), (5, 5)]:
+        expected = sum((Fraction(1, n) for n in range(s + 1, e + 1)), Fraction(0))
+        found = harmonic.between(np.array([s]), np.array([e]))[0]
+        assert found == pytest.approx(float(expected), rel=4e-16, abs=0)

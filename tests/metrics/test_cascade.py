@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from fractions import Fraction
 
@@ -137,9 +138,41 @@ class TestERR:
             value(gs.ERR(max_label=1), labels, [0] * 10_000)
 
     def test_run_too_long_to_average_beyond_the_cutoff(self, monkeypatch):
-        monkeypatch.setattr(cascade, "MOST_STEPS", 4)
+        monkeypatch.setattr(cascade, "MOST_PLACES", 2)
         found = value(gs.ERR(max_label=1, k=2), [1, 1, 1, 0, 1, 0, 1], [4, 3, 2, 2, 1, 1, 1])
         assert found == 1 / 2 + 1 / 2 * 1 / 2 / 2
+
+    @pytest.mark.parametrize("k", [1, 3, 10])
+    @pytest.mark.parametrize("lengths", [[1, 1], [3, 1, 2], [500, 300, 150, 40, 10], [1, 999_999], [520_000, 480_000]])
+    def test_ties_of_any_length_against_a_recursion_over_places_in_exact_arithmetic(self, lengths, k):
+        """The state is how many documents of each grade are left; every reachable one is visited."""
+
+        @functools.cache
+        def expected(left, rank):
+            total = sum(left)
+            if rank > k or not total:
+                return Fraction(0)
+            found = Fraction(0)
+            for grade, count in enumerate(left):
+                if count:
+                    stop = Fraction(2**grade - 1, 2**4)
+                    rest = (*left[:grade], count - 1, *left[grade + 1 :])
+                    found += Fraction(count, total) * (stop / rank + (1 - stop) * expected(rest, rank + 1))
+            return found
+
+        labels = np.repeat(np.arange(len(lengths)), lengths)
+        found = value(gs.ERR(max_label=4, k=k), labels, np.zeros(len(labels)))
+        assert found == pytest.approx(float(expected(tuple(lengths), 1)), rel=4e-15, abs=0)
+
+    @pytest.mark.parametrize("grades", [2, 5, 1000])
+    @pytest.mark.parametrize("most", [1, 7, 64, 200])
+    def test_groups_give_what_documents_one_by_one_give(self, grades, most):
+        rng = np.random.default_rng(grades)
+        run = np.repeat(np.arange(6), [200, 2, 37, 1, 150, 64])
+        grade = rng.integers(0, grades, len(run))[np.lexsort((rng.random(len(run)), run))]
+        stop = (2.0 ** (4 * np.sort(grade + run * grades) % (4 * grades) / grades) - 1) / 16
+        expected = cascade.one_by_one(stop, run, most)
+        np.testing.assert_allclose(cascade.by_groups(stop, run, most), expected, rtol=1e-13, atol=0)
 
     def test_run_too_long_to_average_has_a_value_in_the_worst_case(self):
         labels = [0, 1] * 5000

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from gainsay.ranking.order import LARGEST_PAYLOAD, NOT_RETRIEVED, Payload, descending_keys, rank_rows
+from gainsay.ranking.order import NARROW, rank_rows
+from gainsay.ranking.packing import LARGEST_PAYLOAD, NOT_RETRIEVED, Payload, descending_keys
 
 TINY = 5e-324
 INF = np.inf
@@ -37,24 +38,41 @@ ADVERSARIAL = [
 CODE_BITS = [2, 8, 16, 33, 45]
 
 
-def assert_ranked(scores, codes, bits, by_place=False):
+def expected_row(scores, codes, bits, by_place):
+    """Codes in ranked order and the runs, as (start, length), of one row by np.lexsort; -inf stands for no document."""
+    present = np.flatnonzero((codes >= 0) & (scores > -INF))
+    order = present[np.lexsort((present if by_place else codes[present], -scores[present]))]
+    runs, start = [], 0
+    for _, equals in itertools.groupby(order, key=lambda at: scores[at] + 0.0):
+        tied = [codes[at] for at in equals]
+        if len(set(tied)) > 1:
+            runs.append((start, len(tied)))
+        start += len(tied)
+    return codes[order].tolist() + [(1 << bits) - 1] * (len(codes) - len(order)), runs
+
+
+def assert_ranked(scores, codes, bits, by_place=False, depth=None):
     """Compare `rank_rows` with np.lexsort; a code is -1 where a row has no document."""
-    found, runs = rank_rows(descending_keys(scores), Payload.of(codes, bits, by_place=by_place))
-    blank = (1 << bits) - 1
-    expected_runs = []
-    for row in range(len(scores)):
-        present = np.flatnonzero(codes[row] >= 0)
-        order = present[np.lexsort((present if by_place else codes[row, present], -scores[row, present]))]
-        expected = codes[row, order].tolist() + [blank] * (codes.shape[1] - len(order))
-        assert found[row].tolist() == expected
-        start = 0
-        for _, equals in itertools.groupby(order, key=lambda at, row=row: scores[row, at] + 0.0):
-            tied = [codes[row, at] for at in equals]
-            if len(set(tied)) > 1:
-                expected_runs.append((row * codes.shape[1] + start, len(tied)))
-            start += len(tied)
-    if not by_place:
-        assert list(zip(runs.starts.tolist(), runs.lengths.tolist(), strict=True)) == expected_runs
+    kept = scores.copy()
+    found = rank_rows(scores, Payload.of(codes, bits, by_place=by_place), depth, find_ties=not by_place)
+    assert np.array_equal(scores, kept)
+    rows, width = codes.shape
+    limit = width if depth is None else min(depth, width)
+    assert found.codes.shape == (rows, limit)
+    expected = [expected_row(scores[row], codes[row], bits, by_place) for row in range(rows)]
+    assert found.codes.tolist() == [ranked[:limit] for ranked, _ in expected]
+    if by_place:
+        assert len(found.tied) == len(found.runs) == 0
+        return
+    tied = found.tied.tolist()
+    for row, codes_of_row in zip(tied, found.tied_codes.tolist(), strict=False):
+        ranked, own = expected[row]
+        reach = max([limit, *(start + length for start, length in own if start < limit)])
+        assert codes_of_row[:reach] == ranked[:reach]
+    runs = [(row, start, length) for row, (_, own) in enumerate(expected) for start, length in own if start < limit]
+    starts = found.runs.starts.tolist()
+    places = [(tied[start // width], start % width) for start in starts]
+    assert [(*place, length) for place, length in zip(places, found.runs.lengths.tolist(), strict=True)] == runs
 
 
 @st.composite
@@ -73,9 +91,53 @@ def rows_of_scores(draw, pool=ADVERSARIAL):
 
 
 @settings(max_examples=400)
-@given(rows_of_scores(), st.booleans())
-def test_any_floats_and_codes(data, by_place):
-    assert_ranked(*data, by_place)
+@given(rows_of_scores(), st.booleans(), st.none() | st.integers(1, 14))
+def test_any_floats_and_codes(data, by_place, depth):
+    assert_ranked(*data, by_place, depth)
+
+
+@st.composite
+def rows_of_ties(draw):
+    """Rows with few distinct scores: whole numbers, neighbours, or -inf, in widths that are sorted in either way."""
+    width = draw(st.sampled_from([2, 5, 30, NARROW, NARROW + 1, 2 * NARROW + 3]))
+    rows = draw(st.integers(1, 5))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    distinct = draw(st.integers(1, 2 * width))
+    pool = rng.permutation(np.concatenate([neighbours(1.0, distinct // 2), np.arange(distinct - distinct // 2)]))
+    if draw(st.booleans()):
+        pool[0] = -INF
+    if draw(st.booleans()):
+        pool = pool.astype(np.float32)
+    share = draw(st.sampled_from([0.0, 0.5, 0.98]))
+    scores = np.where(rng.random((rows, width)) < share, pool[-1], rng.choice(pool, (rows, width)))
+    codes = rng.integers(0, draw(st.integers(1, 5)), (rows, width))
+    codes[np.arange(width) >= rng.integers(1, width + 1, rows)[:, None]] = -1
+    return scores.astype(pool.dtype), codes, draw(st.sampled_from([3, 9, 20]))
+
+
+@settings(max_examples=400)
+@given(rows_of_ties(), st.booleans(), st.sampled_from([None, 1, 2, 10, 29, NARROW, NARROW + 1]))
+def test_runs_that_cross_the_last_rank(data, by_place, depth):
+    assert_ranked(*data, by_place, depth)
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3, 4])
+@pytest.mark.parametrize("width", [5, NARROW + 5])
+def test_a_run_of_one_code_that_holds_another_further_down(width, depth):
+    scores, codes = np.ones((2, width)), np.zeros((2, width), dtype=np.int64)
+    codes[0, 0] = 1
+    assert_ranked(scores, codes, 2, depth=depth)
+
+
+@pytest.mark.parametrize("by_place", [False, True])
+@pytest.mark.parametrize("width", [6, NARROW + 6])
+def test_a_hidden_difference_behind_the_last_rank(width, by_place):
+    """The better documents have the higher codes, and agree with the others but for the bits that are cut."""
+    scores = np.full((1, width), 1.0)
+    scores[0, -2:] = np.nextafter(1.0, 2)
+    codes = np.zeros((1, width), dtype=np.int64)
+    codes[0, -2:] = [1, 2]
+    assert_ranked(scores, codes, 2, by_place, depth=2)
 
 
 @pytest.mark.parametrize("by_place", [False, True])
@@ -126,14 +188,8 @@ def test_key_of_a_document_that_was_not_retrieved_is_the_last():
 
 
 def test_no_run_where_equal_scores_have_equal_codes():
-    _, runs = rank_rows(descending_keys(np.array([[1.0, 1.0, 0.0]])), Payload.of(np.array([[2, 2, 1]]), 2))
-    assert len(runs) == 0
-
-
-def test_scores_are_left_as_they_are():
-    scores = np.array([[1.0, 3.0, 2.0]])
-    rank_rows(descending_keys(scores), Payload.of(np.array([[0, 1, 2]]), 2))
-    assert scores.tolist() == [[1.0, 3.0, 2.0]]
+    found = rank_rows(np.array([[1.0, 1.0, 0.0]]), Payload.of(np.array([[2, 2, 1]]), 2))
+    assert len(found.runs) == len(found.tied) == 0
 
 
 @pytest.mark.parametrize("by_place", [False, True])

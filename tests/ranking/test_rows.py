@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gainsay.ranking.layout import Layout
-from gainsay.ranking.rows import blank_code, ideal_rows, rank_block, sums_at, table_of
+from gainsay.ranking.rows import RankedRows, blank_code, ideal_rows, rank_block, sums_at, table_of
 from gainsay.ranking.runs import TieRuns
 
 
@@ -17,10 +17,16 @@ def block_of(codes, levels=4):
     return block
 
 
-def rank(codes, scores, ties="average", levels=4):
+def parts(codes, scores, ties="average", levels=4, depth=None):
+    """Ranked rows, those with open ties by themselves."""
     scores = np.concatenate(scores).astype(np.float64)
     retrieved = bool((scores != -np.inf).all())
-    return rank_block(block_of(codes, levels), scores, ties, levels, all_retrieved=retrieved)
+    return rank_block(block_of(codes, levels), scores, ties, levels, depth, all_retrieved=retrieved)
+
+
+def rank(*arguments):
+    (rows,) = parts(*arguments)
+    return rows
 
 
 @pytest.mark.parametrize(
@@ -32,10 +38,50 @@ def test_ties_by_rank(ties, expected):
 
 
 def test_runs_hold_ties_of_different_labels_only():
-    rows = rank([[0, 1], [1, 0], [2, 2]], [[1, 1], [1, 0], [1, 1]])
+    rows = parts([[0, 1], [1, 0], [2, 2]], [[1, 1], [1, 0], [1, 1]])[-1]
     assert rows.runs is not None
     tied = [int(rows.queries[start // rows.width]) for start in rows.runs.starts]
     assert tied == [0]
+
+
+@pytest.mark.parametrize(("depth", "tied"), [(1, [2]), (2, [1, 2]), (3, [0, 1, 2]), (None, [0, 1, 2])])
+def test_only_ties_that_reach_the_first_ranks_stay_open(depth, tied):
+    codes = [[0, 1, 2, 3]] * 4
+    scores = [[4, 3, 2, 2], [3, 2, 2, 1], [2, 2, 1, 0], [4, 3, 2, 1]]
+    found = parts(codes, scores, "average", 4, depth)
+    open_, settled = [rows for rows in found if rows.runs], [rows for rows in found if not rows.runs]
+    assert sorted(query for rows in found for query in rows.queries.tolist()) == [0, 1, 2, 3]
+    assert all(rows.width == 4 for rows in open_)
+    assert all(rows.width == (depth or 4) for rows in settled)
+    reached = {int(rows.queries[start // rows.width]) for rows in open_ for start in rows.runs.starts}
+    assert sorted(reached) == tied
+
+
+class TestParted:
+    """Five queries of four documents, all ranked: the second is tied at ranks 2 and 3, the third at 3 and 4."""
+
+    def rows(self):
+        codes = np.array([[0, 1, 2, 3], [3, 0, 1, 2], [3, 2, 0, 1], [3, 2, 1, 0], [1, 1, 0, 2]], dtype=np.uint8)
+        return RankedRows(np.arange(10, 15), codes, np.full(5, 4), TieRuns(np.array([5, 10]), np.array([2, 2]), 4))
+
+    @pytest.mark.parametrize(("depth", "tied"), [(1, []), (2, [11]), (3, [11, 12])])
+    def test_only_rows_with_a_run_among_the_first_ranks_keep_their_runs(self, depth, tied):
+        settled, others = self.rows().parted(depth)
+        assert settled.queries.tolist() == [query for query in range(10, 15) if query not in tied]
+        assert settled.runs is None
+        assert settled.codes.tolist() == self.rows().codes[settled.queries - 10, :depth].tolist()
+        assert ([] if others is None else others.queries.tolist()) == tied
+
+    def test_runs_stand_where_they_stood(self):
+        _, others = self.rows().parted(3)
+        assert others.runs.starts.tolist() == [1, 4 + 2]
+        assert others.look_up(table_of(np.arange(4.0)), 3).tolist() == [[3, 0.5, 0.5], [3, 2, 0.5]]
+
+    def test_without_runs(self):
+        rows = self.rows()
+        settled, others = RankedRows(rows.queries, rows.codes, rows.sizes).parted(2)
+        assert settled.codes.tolist() == rows.codes[:, :2].tolist()
+        assert others is None
 
 
 def test_no_runs_where_all_scores_differ():
@@ -68,7 +114,7 @@ def test_blank_code_lies_above_all_codes(levels):
 def test_highest_code_survives_ranking(levels, ties):
     codes = [np.array([0, levels - 1])]
     (block,) = Layout(np.array([2]), codes[0].astype(np.int64), levels).blocks
-    rows = rank_block(block, np.array([2.0, 1.0]), ties, levels, all_retrieved=True)
+    (rows,) = rank_block(block, np.array([2.0, 1.0]), ties, levels, all_retrieved=True)
     assert rows.codes.tolist() == [[0, levels - 1]]
 
 
@@ -77,7 +123,7 @@ def test_at_least_finds_neither_lower_codes_nor_blanks(levels):
     all_codes = np.arange(levels)
     sizes = np.array([levels, 1])
     (block,) = Layout(sizes, np.append(all_codes, 0).astype(np.int64), levels).blocks[-1:]
-    rows = rank_block(block, np.append(-all_codes, 0).astype(float), "order", levels, all_retrieved=True)
+    (rows,) = rank_block(block, np.append(-all_codes, 0).astype(float), "order", levels, all_retrieved=True)
     row = rows.queries.tolist().index(0)
     for code in range(levels + 1):
         expected = [own >= code for own in all_codes] + [False] * (rows.width - levels)
@@ -143,6 +189,21 @@ class TestRuns:
         runs = self.runs.reaching(4)
         runs.average(out, np.arange(10.0)[runs.positions])
         assert out.tolist() == [[0.5, 0.5, 0, 3.5], [0, 7.5, 7.5, 7.5]]
+
+    def test_within_fewer_ranks(self):
+        within = self.runs.within(4)
+        assert within.positions.tolist() == [0, 1, 3, 5, 6, 7]
+
+    def test_members(self):
+        assert self.runs.members(2).tolist() == [[True, True, False, True, True], [False, True, True, True, True]]
+
+    def test_members_of_runs_side_by_side(self):
+        runs = TieRuns(np.array([0, 2, 5]), np.array([2, 3, 2]), width=5)
+        assert runs.members(2).ravel().tolist() == [True] * 7 + [False] * 3
+
+    def test_members_of_few_runs(self):
+        runs = TieRuns(np.array([3, 47]), np.array([2, 3]), width=10)
+        assert np.flatnonzero(runs.members(5)).tolist() == [3, 4, 47, 48, 49]
 
     def test_over(self):
         row, column = np.array([0, 0, 0, 1, 1]), np.array([1, 2, 4, 0, 4])

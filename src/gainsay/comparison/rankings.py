@@ -67,7 +67,7 @@ class Rankings:
     def ranked(
         self, model: str, by: Metric, *, ties: Ties | None = None, among: Integers | None = None
     ) -> Iterator[RankedRows]:
-        """Yield the ranked rows of a model, ordered as a metric orders documents.
+        """Yield the ranked rows of a model, ordered as a metric orders documents; those with ties by themselves.
 
         Parameters
         ----------
@@ -88,4 +88,4 @@ class Rankings:
         levels = len(self.judgments.levels)
         for block in self.judgments.layout.blocks:
             if among is None or np.isin(block.queries, among).any():
-                yield rank_block(block, scores, ties or by.ties, levels, all_retrieved=all_retrieved)
+                yield from rank_block(block, scores, ties or by.ties, levels, all_retrieved=all_retrieved)

@@ -16,7 +16,7 @@ from ..judgments import Judgments, Unjudged, scaled_weights
 from ..metrics.base import choice
 from ..metrics.names import MetricLike, parse_metrics
 from .coverage import BECAME, Coverage
-from .plan import groups_of
+from .plan import bound_groups
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -64,7 +64,7 @@ class Evaluator:
     judgments : Judgments
         The labels of the documents by query.
     n_jobs : int, optional
-        Threads; by default the CPUs that the process may use.
+        Threads at most, by default the CPUs that the process may use; fewer where that turns out to be quicker.
     convention : str, optional
         Read metric names as this library does; see `parse_metrics`.
     unjudged : {"irrelevant", "drop"}
@@ -103,7 +103,7 @@ class Evaluator:
         self.metrics = parse_metrics(metrics, convention=convention)
         self.names = tuple(str(metric) for metric in self.metrics)
         self._threads = n_jobs if n_jobs is not None else cpus()
-        self._groups = groups_of(self.metrics, judgments, unjudged)
+        self._groups = bound_groups(self.metrics, judgments, unjudged)
 
     def __call__(self, scores: Numbers) -> Evaluation:
         """Evaluate one score per document, in the order of the labels.
@@ -117,7 +117,7 @@ class Evaluator:
             in which row and of which query.
         """
         values, lowest = self._checked(scores)
-        found = [group.evaluate(values, lowest, self._threads) for group in self._groups]
+        found = [group.evaluate(self.judgments, values, lowest, self._threads) for group in self._groups]
         if self._groups[0].columns == list(range(len(self.metrics))):
             per_query = found[0]  # a copy is slow where queries are short and many
         else:
@@ -173,10 +173,8 @@ class Evaluation:
     @cached_property
     def mean(self) -> dict[str, float]:
         """The weighted mean over queries, sum(w * v) / sum(w), by metric name; NaN where every query is skipped."""
-        return {
-            str(metric): _mean(metric, self.judgments, self.per_query[:, column])
-            for column, metric in enumerate(self.metrics)
-        }
+        names = map(str, self.metrics)
+        return dict(zip(names, _means(self.metrics, self.judgments, self.per_query), strict=True))
 
     @property
     def notes(self) -> list[str]:
@@ -235,7 +233,7 @@ def evaluate(
     convention : str, optional
         Read metric names as this library does, ``"lightgbm"`` for example: see `parse_metrics`.
     n_jobs : int, optional
-        Threads; by default the CPUs that the process may use.
+        Threads at most, by default the CPUs that the process may use; fewer where that turns out to be quicker.
     unjudged : {"irrelevant", "drop"}
         What becomes of documents that nobody judged; see `Evaluator`.
 
@@ -310,7 +308,40 @@ def _query_weights(metric: Metric, judgments: Judgments) -> Floats | None:
     return judgments.float32_weights(mean=metric.weights == "float32_mean")
 
 
-def _mean(metric: Metric, judgments: Judgments, values: Floats) -> float:
-    products, weights = weighted(metric, judgments, values)
-    total = weights.sum()
-    return float(products.sum() / total) if total > 0 else float("nan")
+def _means(metrics: Sequence[Metric], judgments: Judgments, values: Floats) -> list[float]:
+    """Return sum(w * v) / sum(w) of each column of values, NaN where no query counts."""
+    means = np.full(len(metrics), np.nan)
+    together: dict[str, list[int]] = {}
+    for column, metric in enumerate(metrics):
+        if metric.empty == "skip":  # which queries count, and so how their weights are scaled, is its own affair
+            products, counting = weighted(metric, judgments, values[:, column])
+            total = sums(counting[:, None])[0] if len(counting) else 0.0
+            means[column] = sums(products[:, None])[0] / total if total > 0 else np.nan
+        else:
+            together.setdefault(metric.weights, []).append(column)
+    for columns in together.values():
+        some = values if len(columns) == len(metrics) else values[:, columns]
+        weights = _query_weights(metrics[columns[0]], judgments)
+        if weights is None:
+            means[columns] = sums(some) / len(some)
+            continue
+        scaled = scaled_weights(weights)[0][:, None]
+        total = sums(scaled)[0]
+        if total > 0:
+            means[columns] = sums(scaled * some) / total
+    return means.tolist()
+
+
+def sums(values: Floats) -> Floats:
+    """Return the sum of each column, in an order that depends on their number alone: the two halves are added, again.
+
+    The error grows with the logarithm of the number of rows; no column is walked through by itself.
+    """
+    while len(values) > 1:
+        half = len(values) // 2
+        folded = values[:half] + values[half : 2 * half]
+        if len(values) % 2:
+            folded[0] += values[-1]
+        values = folded
+    total: Floats = values[0]
+    return total

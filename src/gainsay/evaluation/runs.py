@@ -58,7 +58,7 @@ def evaluate_run(
     negative_labels : {"zero", "refuse", "allow"}
         See `Judgments`; TREC marks spam by negative grades, which count as 0.
     n_jobs : int, optional
-        Threads; by default the CPUs that the process may use.
+        Threads at most, by default the CPUs that the process may use; fewer where that turns out to be quicker.
     unjudged : {"irrelevant", "drop"}
         Retrieved documents that are not in the qrels: they have label 0, or are dropped before documents are ranked,
         which leaves condensed lists (Sakai 2007; trec_eval -J, which drops documents of negative grade as well).

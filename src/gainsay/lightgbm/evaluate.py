@@ -47,7 +47,7 @@ def feval(
     negative_labels : {"refuse", "allow", "zero"}
         See `gainsay.Judgments`.
     n_jobs : int, optional
-        Threads; by default the CPUs that the process may use.
+        Threads at most, by default the CPUs that the process may use; fewer where that turns out to be quicker.
 
     Raises
     ------

@@ -16,10 +16,81 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from .._common.typing import Bools, Floats, Integers
+    from ..judgments import Judgments
     from ..ranking.rows import RankedRows
     from ..ranking.runs import TieRuns
 
 Denominator = Literal["min_R_k", "R", "hits"]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class HarmonicNumbers:
+    """H(n) = 1/1 + 1/2 + … + 1/n, each as the sum of two floats: differences keep all their digits."""
+
+    high: Floats
+    low: Floats
+
+    @classmethod
+    def up_to(cls, n: int) -> HarmonicNumbers:
+        """Return H(0) to H(n)."""
+        number = np.arange(1, n + 1, dtype=np.float64)
+        reciprocal = 1.0 / number
+        front = reciprocal.astype(np.float32).astype(np.float64)  # few digits, so that products with n are exact
+        cut = ((1.0 - front * number) - (reciprocal - front) * number) / number
+        high = np.add.accumulate(np.append(0.0, reciprocal))
+        grown = high[1:] - high[:-1]
+        lost = (high[:-1] - (high[1:] - grown)) + (reciprocal - grown)  # to rounding, exactly (Knuth's two-sum)
+        return cls(high, np.add.accumulate(np.append(0.0, lost + cut)))
+
+    def between(self, s: Integers, e: Integers) -> Floats:
+        """Return 1/(s + 1) + … + 1/e."""
+        found: Floats = (self.high[e] - self.high[s]) + (self.low[e] - self.low[s])
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class PrecisionFacts(RelevanceFacts):
+    """Also the harmonic numbers, up to the longest query."""
+
+    harmonic: HarmonicNumbers
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class TiedPrecisions:
+    """Expected precisions at relevant documents within runs of ties.
+
+    Place i of a run of t documents, r of them relevant, with s documents before the run and R_s of them relevant, has
+    (r/t) (R_s + 1 + (i - 1) b) / (s + i), where b = (r - 1)/(t - 1). Over the first m places that is
+    (r/t) (b m + (R_s + 1 - b (s + 1)) (H(s + m) - H(s))).
+    """
+
+    runs: TieRuns
+    row: Integers
+    share: Floats
+    slope: Floats
+    start: Floats
+    harmonic: HarmonicNumbers
+
+    @classmethod
+    def of(cls, relevant: Bools, hits: Integers, runs: TieRuns, harmonic: HarmonicNumbers) -> TiedPrecisions:
+        """Return those of the runs that hold both kinds of documents; `hits` counts relevant ones up to each rank."""
+        hits, relevant = hits.ravel(), relevant.ravel()
+        earlier = hits[runs.starts] - relevant[runs.starts]
+        r = hits[runs.starts + runs.lengths - 1] - earlier
+        mixed = np.flatnonzero((r > 0) & (r < runs.lengths))  # elsewhere every order gives the same
+        runs, r, earlier = runs.chosen(mixed), r[mixed], earlier[mixed]
+        slope = (r - 1) / (runs.lengths - 1)
+        start = earlier + 1 - slope * (runs.before + 1)
+        return cls(runs, runs.row, r / runs.lengths, slope, start, harmonic)
+
+    def sums(self, rows: int, ranks: Integers | None = None) -> Floats:
+        """Return the sum over the first ranks of each of the rows; over all ranks by default."""
+        before, places = self.runs.before, self.runs.lengths
+        if ranks is not None:
+            places = np.clip(ranks[self.row] - before, 0, places)
+        sums = self.share * (self.slope * places + self.start * self.harmonic.between(before, before + places))
+        by_row: Floats = np.bincount(self.row, weights=sums, minlength=rows).astype(np.float64)
+        return by_row
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,18 +130,30 @@ class AP(BinaryMetric):
         super().__post_init__()
         choice("denominator", self.denominator, get_args(Denominator))
 
-    def score(self, rows: RankedRows, facts: RelevanceFacts, cutoffs: Sequence[int | None]) -> Floats:
+    def bind(self, judgments: Judgments, cutoffs: Sequence[int | None]) -> PrecisionFacts:
+        """Count the relevant documents of each query, and add up 1/r as far as ranks go."""
+        facts = super().bind(judgments, cutoffs)
+        longest = int(judgments.sizes.max(initial=0))
+        return PrecisionFacts(**vars(facts), harmonic=HarmonicNumbers.up_to(longest))
+
+    def score(self, rows: RankedRows, facts: PrecisionFacts, cutoffs: Sequence[int | None]) -> Floats:
         """Return AP at each cutoff."""
         relevant = facts.at_ranks(rows)
         ranks = np.arange(1, depth_of(cutoffs, rows.width) + 1)
         among = relevant if rows.runs is not None else relevant[:, : len(ranks)]  # a run may go on behind the cutoff
-        hits = np.add.accumulate(among, axis=1, dtype=np.int32)
-        terms = (hits[:, : len(ranks)] * relevant[:, : len(ranks)]) * (1.0 / ranks)
+        hits = _counted(among)
+        certain, tied = relevant, None
         if rows.runs is not None:
-            _expect(terms, relevant, hits, rows.runs.reaching(len(ranks)))
+            tied = TiedPrecisions.of(relevant, hits, rows.runs.reaching(len(ranks)), facts.harmonic)
+            certain = relevant & ~tied.runs.members(len(relevant))
+        terms = (hits[:, : len(ranks)] * certain[:, : len(ranks)]) * (1.0 / ranks)
         if self.denominator == "hits":
-            return np.stack([_per_hit(relevant, hits, rows, terms, k) for k in cutoffs], axis=1)
-        return sums_at(terms, cutoffs) / self._divisor(rows, facts, cutoffs)
+            return np.stack([_per_hit(relevant, hits, rows, terms, tied, k) for k in cutoffs], axis=1)
+        sums = sums_at(terms, cutoffs)
+        if tied is not None:
+            for column, k in enumerate(cutoffs):
+                sums[:, column] += tied.sums(len(terms), None if k is None else np.full(len(terms), k))
+        return sums / self._divisor(rows, facts, cutoffs)
 
     def _divisor(self, rows: RankedRows, facts: RelevanceFacts, cutoffs: Sequence[int | None]) -> Floats:
         relevant = np.maximum(facts.relevant[rows.queries], 1)[:, None].astype(np.float64)
@@ -79,45 +162,46 @@ class AP(BinaryMetric):
         return np.minimum(relevant, [np.inf if k is None else k for k in cutoffs])
 
 
-def _expect(terms: Floats, relevant: Bools, hits: Integers, runs: TieRuns) -> None:
-    """Replace the terms of tied documents by their expectations; `hits` counts relevant documents up to each rank."""
-    hits, relevant = hits.ravel(), relevant.ravel()
-    earlier = hits[runs.starts] - relevant[runs.starts]
-    r = hits[runs.starts + runs.lengths - 1] - earlier
-    mixed = (r > 0) & (r < runs.lengths)  # elsewhere every order gives the same
-    runs, r, earlier = runs.chosen(mixed), r[mixed], earlier[mixed]
-    if not len(runs):
-        return
-    share = r / runs.lengths
-    at_first, per_place = share * (earlier + 1), share * (r - 1) / (runs.lengths - 1)
-    expected: Floats = runs.spread(per_place) * runs.places
-    expected += runs.spread(at_first)
-    expected /= runs.spread(runs.before + 1) + runs.places
-    runs.put(terms, expected)
+def _counted(relevant: Bools) -> Integers:
+    """Return how many documents up to each rank are relevant, for each row."""
+    counts = np.add.accumulate(relevant.ravel(), dtype=np.int32).reshape(relevant.shape)  # far quicker than by row
+    before = np.append(np.int32(0), counts[:-1, -1])
+    counts -= before[:, None]
+    return counts
 
 
-def _per_hit(relevant: Bools, hits: Integers, rows: RankedRows, terms: Floats, k: int | None) -> Floats:
+def _per_hit(
+    relevant: Bools, hits: Integers, rows: RankedRows, terms: Floats, tied: TiedPrecisions | None, k: int | None
+) -> Floats:
     """Return the expectation of (sum of precisions) / (hits among the first k ranks).
 
     Only a run of ties that the cutoff divides makes the number of hits uncertain.
     """
     number = np.arange(len(hits))
     last = (rows.sizes if k is None else np.minimum(rows.sizes, k)) - 1
-    within = np.arange(terms.shape[1]) <= last[:, None]
-    values: Floats = row_sums(terms * within) / np.maximum(hits[number, last], 1)
+    values: Floats = _sums_up_to(terms, tied, last + 1) / np.maximum(hits[number, last], 1)
     if rows.runs is None:
         return values
     run, divided = rows.runs.over(number, last)
     run, row = run[divided], number[divided]
     if len(run):
-        values[row] = _per_uncertain_hit(relevant, hits, terms, rows.runs, run, row, last[row])
+        before = last + 1
+        before[row] = rows.runs.before[run]
+        certain = _sums_up_to(terms, tied, before)[row]
+        values[row] = _per_uncertain_hit(relevant, hits, certain, rows.runs, run, row, last[row])
     return values
 
 
+def _sums_up_to(terms: Floats, tied: TiedPrecisions | None, ranks: Integers) -> Floats:
+    """Return the (expected) sum of precisions at relevant documents over the first ranks of each row."""
+    sums = row_sums(np.where(np.arange(terms.shape[1]) < ranks[:, None], terms, 0.0))
+    return sums if tied is None else sums + tied.sums(len(terms), ranks)
+
+
 def _per_uncertain_hit(
-    relevant: Bools, hits: Integers, terms: Floats, runs: TieRuns, run: Integers, row: Integers, last: Integers
+    relevant: Bools, hits: Integers, certain: Floats, runs: TieRuns, run: Integers, row: Integers, last: Integers
 ) -> Floats:
-    """Return the same for rows whose rank `last` lies in a run of ties.
+    """Return the same for rows whose rank `last` lies in a run of ties; `certain` are their sums before it.
 
     The run has s documents before it with R_s relevant, t documents, r relevant, and m of its places count. The number
     h of relevant documents on these places is hypergeometric, and given h they are spread evenly over the m places.
@@ -126,9 +210,8 @@ def _per_uncertain_hit(
     r = runs.totals(relevant.ravel()[runs.positions])[run]
     m = last - s + 1
     earlier = hits[row, s] - relevant[row, s]
-    ranks = np.arange(1, terms.shape[1] + 1)
+    ranks = np.arange(1, int(last.max()) + 2)
     inside = (ranks > s[:, None]) & (ranks <= last[:, None] + 1)
-    sure = row_sums(terms[row] * (ranks <= s[:, None]))
     reciprocal = row_sums(inside / ranks)
     weighted = row_sums(inside * (ranks - s[:, None] - 1) / ranks)
     h = np.arange(int(np.minimum(m, r).max(initial=0)) + 1)
@@ -136,7 +219,7 @@ def _per_uncertain_hit(
     sums = per_place * (
         ((earlier + 1) * reciprocal)[:, None] + np.maximum(h - 1, 0) / np.maximum(m - 1, 1)[:, None] * weighted[:, None]
     )
-    return row_sums(_hypergeometric(t, r, m, h) * (sure[:, None] + sums) / np.maximum(earlier[:, None] + h, 1))
+    return row_sums(_hypergeometric(t, r, m, h) * (certain[:, None] + sums) / np.maximum(earlier[:, None] + h, 1))
 
 
 def _hypergeometric(t: Integers, r: Floats, m: Integers, h: Integers) -> Floats:

@@ -10,10 +10,10 @@ import numpy as np
 
 from .._common.checks import check_real
 from .._common.words import number_text
-from ..ranking.rows import ideal_rows, sums_at, table_of
+from ..ranking.rows import ideal_rows, row_sums, sums_at, table_of
 from .base import Facts, Metric, choice, depth_of
 from .gains import LARGEST_EXPONENT, exponential
-from .relevance import BinaryMetric, RelevanceFacts
+from .relevance import BinaryMetric, RelevanceFacts, by_magnitude
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,8 +22,12 @@ if TYPE_CHECKING:
     from ..judgments import Judgments
     from ..ranking.rows import RankedRows
 
-MOST_STEPS = 20_000_000
-"""Longest run of ties times cutoff for which the expectation of ERR is worked out: a few seconds a query."""
+MOST_PLACES = 4_000
+"""Places of a run of ties over which the expectation of ERR is worked out: they cost their square, seconds a query."""
+
+
+LONG = 8
+"""Documents of a run to each place that is wanted from which on equal documents are taken together."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,42 +182,129 @@ class ERR(Metric):
         """Replace, in runs of different labels, the probabilities that the reader stops at each rank by their means."""
         assert rows.runs is not None
         runs = rows.runs.reaching(depth)
-        longest_first = np.argsort(-runs.lengths, kind="stable")
-        starts, lengths = runs.starts[longest_first], runs.lengths[longest_first]
-        means = self._mean_stops(stop.ravel(), starts, lengths, depth) * reaches.ravel()[starts, None]
-        place = np.arange(means.shape[1])
-        within = place < lengths[:, None]
-        np.put(stops, (starts[:, None] + place)[within], means[within])
-
-    def _mean_stops(self, stop: Floats, starts: Integers, lengths: Integers, depth: int) -> Floats:
-        """Return for each run (longest first) the mean probability to reach and stop at its places 1 to `depth`.
-
-        Let on(j) be the probability to get past j documents of the run in random order (the mean over all subsets of j
-        documents of the product of their 1 - stop) and off(j) = on(j - 1) - on(j), which is wanted. When the run grows
-        to m documents, the last of which stops the reader with probability q,
-
-            on_m(j) = (1 - j/m) on(j) + j/m (1 - q) on(j - 1)
-            off_m(j) = (1 - j/m) off(j) + (j - 1)/m (1 - q) off(j - 1) + 1/m q on(j - 1):
-
-        sums of positive numbers, so no digits are lost.
-        """
-        longest = int(lengths.max(initial=1))
-        most = min(longest, depth)
-        if longest * most > MOST_STEPS:
+        most = min(int(runs.lengths.max(initial=1)), depth)
+        if most > MOST_PLACES:
             raise ValueError(
-                f"{self}: {longest} documents of one query have the same score; averaging ERR over all their orders "
+                f"{self}: {most} documents of one query have the same score; averaging ERR over all their orders "
                 "would take too long. Give a cutoff (k=10), or ties='order', 'worst' or 'best'"
             )
-        on, off = np.zeros((2, len(starts), most + 1))
-        on[:, 0] = 1.0
-        place = np.arange(1, most + 1)
-        for taken in range(1, longest + 1):
-            runs = slice(0, int(np.searchsorted(-lengths, -taken, side="right")))
-            q = stop[starts[runs] + taken - 1, None]
-            share = np.minimum(place / taken, 1.0)
-            reached = on[runs, :-1]
-            off[runs, 1:] = (
-                (1.0 - share) * off[runs, 1:] + (place - 1) / taken * (1.0 - q) * off[runs, :-1] + q / taken * reached
-            )
-            on[runs, 1:] = (1.0 - share) * on[runs, 1:] + share * (1.0 - q) * reached
-        return off[:, 1:]
+        flat, column = stop.ravel(), np.arange(depth)
+        for some in map(runs.chosen, by_magnitude(runs.lengths)):
+            longest = int(some.lengths.max())
+            most = min(longest, depth)
+            mean_stops = one_by_one if longest <= LONG * most else by_groups
+            means = mean_stops(flat[some.positions], some.number, most) * reaches.ravel()[some.starts, None]
+            place = column[:most]
+            within = place < np.minimum(some.lengths, depth - some.before)[:, None]
+            np.put(stops, (some.starts[:, None] + place)[within], means[within])
+
+
+def one_by_one(stop: Floats, run: Integers, most: int) -> Floats:
+    """Return for each run the mean probability to reach and stop at its places 1 to `most`, shape (runs, most).
+
+    Let on(j) be the probability to get past j documents of the run in random order (the mean over all subsets of j
+    documents of the product of their 1 - stop) and off(j) = on(j - 1) - on(j), which is wanted. When the run grows to m
+    documents, the last of which stops the reader with probability q,
+
+        on_m(j) = (1 - j/m) on(j) + j/m (1 - q) on(j - 1)
+        off_m(j) = (1 - j/m) off(j) + (j - 1)/m (1 - q) off(j - 1) + 1/m q on(j - 1):
+
+    sums of positive numbers, so no digits are lost.
+
+    Parameters
+    ----------
+    stop : ndarray, shape (documents,)
+        Probability to stop at each document, equal ones of a run side by side.
+    run : ndarray of int, shape (documents,)
+        The run of each document, from 0, ascending.
+    most : int
+        Number of places.
+    """
+    lengths = np.bincount(run)
+    longest_first = np.argsort(-lengths, kind="stable")
+    starts, lengths = (np.cumsum(lengths) - lengths)[longest_first], lengths[longest_first]
+    on, off = np.zeros((2, len(starts), most + 1))
+    on[:, 0] = 1.0
+    place = np.arange(1, most + 1)
+    for taken in range(1, int(lengths[0]) + 1):
+        runs = slice(0, int(np.searchsorted(-lengths, -taken, side="right")))
+        q = stop[starts[runs] + taken - 1, None]
+        share = np.minimum(place / taken, 1.0)
+        reached = on[runs, :-1]
+        off[runs, 1:] = (
+            (1.0 - share) * off[runs, 1:] + (place - 1) / taken * (1.0 - q) * off[runs, :-1] + q / taken * reached
+        )
+        on[runs, 1:] = (1.0 - share) * on[runs, 1:] + share * (1.0 - q) * reached
+    found = np.empty((len(starts), most))
+    found[longest_first] = off[:, 1:]
+    return found
+
+
+def by_groups(stop: Floats, run: Integers, most: int) -> Floats:
+    """Return the same as `one_by_one`: quicker for runs that are far longer than the places that are wanted.
+
+    Documents of a run that stop the reader with the same probability q form a group, of which j are passed with
+    probability on(j) = (1 - q)^j, and the j-th stops the reader with off(j) = q (1 - q)^(j - 1). Two groups of a and b
+    documents become one: k of its first j places are of the second group with the hypergeometric probability P(k), so
+
+        on(j) = sum over k of P(k) on_a(j - k) on_b(k)
+        off(j) = sum over k of P(k) ((j - k)/j off_a(j - k) on_b(k) + k/j on_a(j - k) off_b(k)),
+
+    until one is left for each run: sums of positive numbers again.
+    """
+    first = np.flatnonzero(np.append(True, (run[1:] != run[:-1]) | (stop[1:] != stop[:-1])))
+    q, run, size = stop[first, None], run[first], np.diff(first, append=len(run))
+    place = np.arange(min(most, int(size.max())) + 1)
+    there = place <= size[:, None]
+    on = np.where(there, (1.0 - q) ** place, 0.0)
+    off = np.where(there & (place > 0), q * (1.0 - q) ** np.maximum(place - 1, 0), 0.0)
+    while (same := run[1:] == run[:-1]).any():
+        start = np.flatnonzero(np.append(True, ~same))
+        number = np.arange(len(run)) - np.repeat(start, np.diff(start, append=len(run)))
+        left = np.flatnonzero((number % 2 == 0) & np.append(same, False))
+        smaller = left + (size[left + 1] < size[left])
+        larger = 2 * left + 1 - smaller
+        together = _merged(size[larger], size[smaller], on[larger], on[smaller], off[larger], off[smaller], most)
+        size[left] += size[left + 1]
+        kept = np.ones(len(run), dtype=bool)
+        kept[left + 1] = False
+        columns = max(on.shape[1], together[0].shape[1])
+        on, off = (_widened(part, 0, columns) for part in (on, off))
+        on[left, : together[0].shape[1]], off[left, : together[1].shape[1]] = together
+        run, size, on, off = run[kept], size[kept], on[kept], off[kept]
+    return off[:, 1:]
+
+
+def _widened(values: Floats, before: int, columns: int) -> Floats:
+    """Return the first columns of rows, zeros where there are none, behind so many further zeros."""
+    wide = np.zeros((len(values), before + columns))
+    values = values[:, :columns]
+    wide[:, before : before + values.shape[1]] = values
+    return wide
+
+
+def _merged(
+    a: Integers, b: Integers, on_a: Floats, on_b: Floats, off_a: Floats, off_b: Floats, most: int
+) -> tuple[Floats, Floats]:
+    """Return on and off of pairs of groups of a and of b documents, b <= a, taken together, up to `most` places."""
+    most = min(most, int((a + b).max()))
+    ways = -(-(min(most, int(b.max())) + 1) // 8) * 8  # in multiples of eight sums are quick
+    on_a, off_a = (_widened(part, ways - 1, most + 1) for part in (on_a, off_a))
+    on_b, off_b = (_widened(part, 0, ways) for part in (on_b, off_b))
+    on, off = np.zeros((2, len(a), most + 1))
+    on[:, 0] = 1.0
+    a, b = a[:, None].astype(np.float64), b[:, None].astype(np.float64)
+    k = np.arange(ways)
+    chance = np.zeros((len(a), ways))  # that k of the first j places belong to the smaller group
+    chance[:, 0] = 1.0
+    for j in range(1, most + 1):
+        left = np.maximum(a + b - (j - 1), 1.0)
+        grown = chance * (np.maximum(a + k - (j - 1), 0.0) / left)
+        grown[:, 1:] += chance[:, :-1] * (np.maximum(b - k[:-1], 0.0) / left)
+        chance = grown
+        rest = slice(j, j + ways)  # j - k, behind the zeros in front
+        on_rest, off_rest = on_a[:, rest][:, ::-1], off_a[:, rest][:, ::-1]
+        passed = chance * on_b
+        on[:, j] = row_sums(passed * on_rest)
+        off[:, j] = row_sums(passed * off_rest * ((j - k) / j) + chance * off_b * on_rest * (k / j))
+    return on, off

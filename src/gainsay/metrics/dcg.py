@@ -12,7 +12,7 @@ import numpy as np
 from .._common.checks import check_real
 from ..metrics import discounts as of_ranks
 from ..metrics import gains as of_labels
-from ..ranking.rows import ideal_rows, sums_at, table_of
+from ..ranking.rows import discounted_sums, ideal_rows, sums_at, table_of
 from .base import Facts, Metric, depth_of, made
 from .discounts import WITH_BASE, Discount, canonical_discount, discount_text, discounts
 from .gains import LARGEST_EXPONENT, canonical_gain, exponential, gain_text, gains_of
@@ -45,6 +45,9 @@ class DiscountedGains:
     def sums(self, rows: RankedRows, cutoffs: Sequence[int | None]) -> Floats:
         """Return DCG of each row at each cutoff (divided by 2^top where gains are scaled)."""
         depth = depth_of(cutoffs, rows.width)
+        ranks = [k for k in cutoffs if k is not None]
+        if self.top is None and rows.runs is None and len(ranks) == len(cutoffs) and depth * 8 < len(rows.codes):
+            return discounted_sums(rows, self.table, self.discount, ranks)
         if self.top is None:
             gains = rows.look_up(self.table, depth)
         else:

@@ -107,7 +107,10 @@ class GAP(Metric):
                 more += of_run * r * (r - 1)
         if runs is not None:
             per_place = more / (runs.lengths * (runs.lengths - 1))
-            runs.put(shared, runs.spread(first / runs.lengths) + runs.spread(per_place) * runs.places)
+            row, rank = np.divmod(runs.positions, rows.width)
+            inside = rank < depth
+            expected = runs.spread(first / runs.lengths) + runs.spread(per_place) * runs.places
+            shared[row[inside], rank[inside]] = expected[inside]
         shared /= np.arange(1, depth + 1)
         return sums_at(shared, cutoffs) / np.where(facts.empty, 1.0, facts.ideal)[rows.queries]
 

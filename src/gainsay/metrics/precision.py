@@ -119,7 +119,9 @@ class Hit(BinaryMetric):
         within = [first.found & (first.rank < (np.inf if k is None else k)) for k in cutoffs]
         hit = np.stack(within, axis=1).astype(np.float64)
         for column, k in enumerate(cutoffs):
-            if k is not None and len(first.rows):
-                place = np.arange(first.chance.shape[1])
-                hit[first.rows, column] = row_sums(np.where(place < k - first.before[:, None], first.chance, 0.0))
+            if k is None:
+                continue
+            for some in first.chances:
+                place = np.arange(some.at.shape[1])
+                hit[some.rows, column] = row_sums(np.where(place < k - some.before[:, None], some.at, 0.0))
         return hit

@@ -50,9 +50,9 @@ class RR(BinaryMetric):
         reciprocal = np.where(first.found, 1.0 / (first.rank + 1), 0.0)
         within = [first.rank < (np.inf if k is None else k) for k in cutoffs]
         values: Floats = np.where(np.stack(within, axis=1), reciprocal[:, None], 0.0)
-        if len(first.rows):
-            rank = first.before[:, None] + np.arange(1, first.chance.shape[1] + 1)
-            terms = first.chance / rank
+        for some in first.chances:
+            rank = some.before[:, None] + np.arange(1, some.at.shape[1] + 1)
+            terms = some.at / rank
             for column, k in enumerate(cutoffs):
-                values[first.rows, column] = row_sums(terms if k is None else np.where(rank <= k, terms, 0.0))
+                values[some.rows, column] = row_sums(terms if k is None else np.where(rank <= k, terms, 0.0))
         return values

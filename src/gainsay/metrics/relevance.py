@@ -81,17 +81,23 @@ class BinaryMetric(Metric, abstract=True):
 
 @dataclass(frozen=True, eq=False)
 class FirstRelevant:
-    """Rank of the first relevant document of each row (from 0), and where a run of ties makes it uncertain.
-
-    Row `rows[i]` is uncertain: its first relevant document stands on place j (from 0) of a run with `before[i]`
-    documents before it, with probability `chance[i, j]`.
-    """
+    """Rank of the first relevant document of each row (from 0), and where runs of ties make it uncertain."""
 
     rank: Integers
     found: Bools
+    chances: list[Chances]
+
+
+@dataclass(frozen=True, eq=False)
+class Chances:
+    """The first relevant document of row `rows[i]` stands on place j (from 0) of a run with probability `at[i, j]`.
+
+    `before[i]` documents stand before the run.
+    """
+
     rows: Integers
     before: Integers
-    chance: Floats
+    at: Floats
 
 
 def first_relevant(relevant: Bools, rows: RankedRows) -> FirstRelevant:
@@ -104,13 +110,30 @@ def first_relevant(relevant: Bools, rows: RankedRows) -> FirstRelevant:
     rank = relevant.argmax(axis=1)
     found = relevant[number, rank]
     if rows.runs is None:
-        return FirstRelevant(rank, found, number[:0], rank[:0], np.zeros((0, 1)))
+        return FirstRelevant(rank, found, [])
     run, uncertain = rows.runs.over(number, rank)
     uncertain &= found
-    runs = rows.runs.chosen(run[uncertain])
-    hits = runs.totals(relevant.ravel()[runs.positions])[:, None]
-    places = np.arange(int((runs.lengths[:, None] - hits).max(initial=0)) + 1)
-    left = np.maximum(runs.lengths[:, None] - places, 1)
-    none_before = np.ones((len(runs), len(places)))
-    np.multiply.accumulate(np.maximum(left - hits, 0.0)[:, :-1] / left[:, :-1], axis=1, out=none_before[:, 1:])
-    return FirstRelevant(rank, found, number[uncertain], runs.before, none_before * (hits / left))
+    run = run[uncertain]
+    before, length = rows.runs.before[run], rows.runs.lengths[run]
+    others = rank[uncertain] - before  # documents of a run stand by ascending label, so the relevant ones at its end
+    chances = [
+        Chances(number[uncertain][some], before[some], _chances(length[some, None], others[some, None]))
+        for some in by_magnitude(others)
+    ]
+    return FirstRelevant(rank, found, chances)
+
+
+def by_magnitude(counts: Integers) -> list[Integers]:
+    """Return where counts stand that are 0, 1, 2 to 3, 4 to 7, …: side by side they leave little room empty."""
+    magnitude = np.frexp(counts)[1]
+    return [np.flatnonzero(magnitude == some) for some in np.flatnonzero(np.bincount(magnitude))]
+
+
+def _chances(length: Integers, others: Integers) -> Floats:
+    """Return the probability that the first relevant document stands at each place of runs, columns of one width."""
+    left = np.maximum(length - np.arange(int(others.max()) + 1), 1)
+    none_before = np.ones(left.shape)
+    relevant = length - others
+    np.multiply.accumulate(np.maximum(left - relevant, 0)[:, :-1] / left[:, :-1], axis=1, out=none_before[:, 1:])
+    chances: Floats = none_before * (relevant / left)
+    return chances

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from .order import Payload
+from .packing import Payload
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 Ties = Literal["average", "order", "worst", "best"]
 
-BLOCK_CELLS = 262_144
-"""Cells of a block: 2 MiB of 64-bit keys, about a second-level cache. Smaller blocks cost more calls, and threads wait
+BLOCK_CELLS = 131_072
+"""Cells of a block: 1 MiB of 64-bit keys, about a second-level cache. Smaller blocks cost more calls, and threads wait
 longer for the interpreter between them; larger ones leave the cache."""
 
 SPARE_CELLS = BLOCK_CELLS // 8

@@ -3,7 +3,7 @@
 NumPy sorts 64-bit integers by value with SIMD instructions, many times faster than it argsorts. So each score becomes
 an integer whose order is the scores' order; its lowest bits make room for what is wanted at each rank: the code of the
 label, and the document's place in its row. The rows are sorted by value. The cut bits may have held a difference
-between two scores, so wherever the bits that are left agree, the places tell whose full keys to compare.
+between two scores, so wherever the bits that are left agree, the scores themselves are compared.
 """
 
 from __future__ import annotations
@@ -12,151 +12,241 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
+from .packing import BLANK, NOT_RETRIEVED, descending_keys
 from .runs import TieRuns
 
 if TYPE_CHECKING:
-    from .._common.typing import Codes, Integers
+    from .._common.typing import Bools, Codes, Floats, Integers
+    from .packing import Keys, Payload
 
-Keys = npt.NDArray[np.uint64]
+FEW = 0.25
+"""Share of documents that tie with the next one up to which these are looked at one by one."""
 
-_SIGN = np.int64(-(2**63))
-NOT_RETRIEVED = np.array([np.inf]).view(np.uint64)[0] | np.uint64(2**63)
-"""The key of a document whose score is -inf: behind every retrieved document, before padding."""
+MOST = 0.75
+"""Share of rows from which on all of them are looked at again: choosing some costs copies."""
 
-
-def descending_keys(scores: np.ndarray[Any, Any]) -> Keys:
-    """Return unsigned integers that ascend where the scores (float64 or float32, no NaN) descend; -0.0 equals 0.0."""
-    bits = np.subtract(0.0, scores, dtype=np.float64).view(np.int64)
-    flip = bits >> 63  # all ones for a negative number: its bits ascend with its magnitude, so turn them all
-    flip |= _SIGN
-    bits ^= flip
-    keys: Keys = bits.view(np.uint64)
-    return keys
-
-
-LARGEST_PAYLOAD = 51
-"""Bits that a payload may have: with one more, the key of a document that was not retrieved would run into padding."""
+NARROW = 256
+"""Documents of a row from which on its first ranks are parted from the rest before they are sorted."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Payload:
-    """What travels with each document's key: the code of its label, and its place in the row.
+class Ranking:
+    """Codes in ranked order, all ones for blanks, and what ties leave open.
 
-    Documents of equal score come in the order of their payload: by code, or with `by_place` by place.
+    Attributes
+    ----------
+    codes : ndarray of unsigned int, shape (rows, depth)
+        Codes at the first ranks.
+    tied : ndarray of int64, shape (tied rows,)
+        Rows with documents, some of them among the first ranks, that have equal scores but not all the same code; and
+        perhaps others.
+    tied_codes : ndarray of unsigned int, shape (tied rows, width)
+        The codes of these rows at all ranks, in ranked order as far as `runs` reach.
+    runs : TieRuns
+        The runs of such documents in `tied_codes`.
     """
 
-    cells: npt.NDArray[np.signedinteger[Any]]
-    code_bits: int
-    place_bits: int
-    by_place: bool
-
-    @classmethod
-    def of(cls, codes: Codes, code_bits: int, *, by_place: bool = False) -> Payload:
-        """Return the payload of codes, shape (rows, width), each below 2**code_bits - 1, or -1 for padding."""
-        width = codes.shape[1]
-        place_bits = width.bit_length()
-        bits = code_bits + place_bits
-        if bits > LARGEST_PAYLOAD:
-            raise ValueError(f"too many documents and labels to rank: {width} documents, codes of {code_bits} bits")
-        places: Integers = np.arange(width, dtype=np.int64)
-        wide: Integers = codes.astype(np.int64)
-        cells = places << code_bits | wide if by_place else wide << place_bits | places
-        kind = np.int32 if bits < 32 else np.int64
-        return cls(np.where(codes < 0, -1, cells).astype(kind), code_bits, place_bits, by_place)
-
-    @property
-    def low(self) -> np.uint64:
-        """All bits of the payload set."""
-        return np.uint64((1 << (self.code_bits + self.place_bits)) - 1)
-
-    def codes(self, packed: Keys) -> Codes:
-        """Return the codes in packed keys; all ones for padding."""
-        blank = (1 << self.code_bits) - 1
-        kind = np.min_scalar_type(blank)
-        shifted = packed if self.by_place else packed >> np.uint64(self.place_bits)
-        codes: Codes = shifted.astype(kind)
-        codes &= kind.type(blank)
-        return codes
-
-    def places(self, packed: Keys) -> Integers:
-        """Return the places in packed keys."""
-        shifted = packed >> np.uint64(self.code_bits) if self.by_place else packed
-        places: Integers = (shifted & np.uint64((1 << self.place_bits) - 1)).view(np.int64)
-        return places
+    codes: Codes
+    tied: Integers
+    tied_codes: Codes
+    runs: TieRuns
 
 
-def rank_rows(keys: Keys, payload: Payload) -> tuple[Codes, TieRuns]:
-    """Sort each row by key, then payload.
+def rank_rows(
+    scores: np.ndarray[Any, Any],
+    payload: Payload,
+    depth: int | None = None,
+    *,
+    all_retrieved: bool = False,
+    find_ties: bool = True,
+) -> Ranking:
+    """Rank each row by descending score, then ascending payload.
 
     Parameters
     ----------
-    keys : ndarray of uint64, shape (rows, width)
-        From `descending_keys`; arbitrary in padding.
+    scores : ndarray of float64 or float32, shape (rows, width)
+        No NaN; a document of score -inf becomes a blank. Arbitrary in blanks.
     payload : Payload
         What to bring into ranked order.
-
-    Returns
-    -------
-    codes : ndarray of unsigned int, shape (rows, width)
-        Codes in ranked order, all ones for padding.
-    runs : TieRuns
-        The runs of documents that have equal scores but not all the same code.
+    depth : int, optional
+        How many ranks are wanted; all by default.
+    all_retrieved : bool
+        Promise that no score is -inf.
+    find_ties : bool
+        Whether ties leave anything open; else no row counts as tied.
     """
-    packed = keys & ~payload.low
-    np.bitwise_or(packed, payload.cells, out=packed, dtype=np.uint64, casting="unsafe")  # -1 becomes all ones
-    packed.sort(axis=1)
-    flat = packed.ravel()
-    runs = _candidates(flat, payload, keys.shape[1])
-    if len(runs):
-        runs = _verified(flat, keys.ravel(), payload, runs)
-    return payload.codes(packed), runs
+    rows, width = scores.shape
+    depth = width if depth is None else min(depth, width)
+    packed = descending_keys(scores)
+    payload.put(packed)
+    if not all_retrieved:
+        packed[packed >= NOT_RETRIEVED] = BLANK
+    parted = depth < width and width > NARROW
+    if parted:
+        packed.partition(depth, axis=1)
+        packed[:, :depth].sort(axis=1)
+    else:
+        packed.sort(axis=1)
+    head = np.ascontiguousarray(packed[:, : depth + 1])
+    codes = payload.codes(head)
+    equal = _agreeing(head, payload.low)
+    doubtful = _doubtful(equal, head, codes, depth)
+    codes = codes[:, :depth]
+    nowhere = np.zeros(0, dtype=np.int64)
+    open_ties = TieRuns(nowhere, nowhere, width)
+    if not len(doubtful):
+        return Ranking(codes, nowhere, codes, open_ties)
+    cells = payload.cells
+    if depth < width:
+        if len(doubtful) > MOST * rows:
+            doubtful = np.arange(rows)
+        else:
+            packed, scores, cells = packed[doubtful], scores[doubtful], cells[doubtful]
+        if parted:
+            packed.sort(axis=1)
+        codes_of_tied = payload.codes(packed)
+        equal = _agreeing(packed, payload.low)
+    else:
+        codes_of_tied = codes
+    pairs = _pairs(equal, depth)
+    hidden = _hidden(packed, scores, cells, payload, equal, pairs, depth)
+    if len(hidden):
+        codes_of_tied[hidden], equal[hidden] = _by_full_scores(scores[hidden], cells[hidden], payload)
+        codes[doubtful[hidden]] = codes_of_tied[hidden, :depth]
+        pairs = _pairs(equal, depth)
+    if find_ties:
+        open_ties = _runs(pairs, equal, codes_of_tied, depth)
+    return Ranking(codes, doubtful if len(open_ties) else nowhere, codes_of_tied, open_ties)
 
 
-def _candidates(packed: Keys, payload: Payload, width: int) -> TieRuns:
-    """Return the runs whose keys agree but for the payload, in which the order makes a difference."""
-    step = packed[1:] ^ packed[:-1]
-    # agree: 1 .. low, since no two places are the same; from 0 between two cells of padding, 1 is taken round the clock
-    step -= np.uint64(1)
-    agree = step < payload.low
-    agree[width - 1 :: width] = False  # the last cell of a row and the first of the next
-    runs = _runs(np.flatnonzero(agree), width)
-    return runs if payload.by_place else _of_different_codes(packed, payload, runs)
+def _agreeing(packed: Keys, low: np.uint64) -> Bools:
+    """Return which keys agree with the next one of their row but for the payload."""
+    keys = packed.ravel()
+    agree: Bools = np.zeros(packed.shape, dtype=bool)
+    np.less_equal(keys[1:] ^ keys[:-1], low, out=agree.reshape(-1)[:-1])
+    agree[:, -1] = False
+    return agree
 
 
-def _runs(ties: Integers, width: int) -> TieRuns:
-    """Return the runs of documents, given the ascending positions of those that tie with the next one."""
-    if not len(ties):
-        return TieRuns(ties, ties, width)
-    first = np.flatnonzero(np.concatenate(([True], ties[1:] != ties[:-1] + 1)))
-    return TieRuns(ties[first], np.diff(first, append=len(ties)) + 1, width)
+def _doubtful(agree: Bools, head: Keys, codes: Codes, depth: int) -> Integers:
+    """Return the rows in which scores may be equal or wrongly ordered, their keys agreeing but for the payload.
+
+    Where the codes agree too it makes no difference which is first, unless there is more behind the last rank. Where
+    all ranks are wanted all rows are returned, or none.
+    """
+    rows, columns = head.shape
+    among = codes.ravel()
+    doubt = np.zeros((rows, columns), dtype=bool)
+    np.not_equal(among[1:], among[:-1], out=doubt.reshape(-1)[:-1])
+    if columns > depth:
+        doubt[:, depth - 1] = head[:, depth] != BLANK
+    doubt &= agree
+    if not doubt.any():
+        return np.zeros(0, dtype=np.int64)
+    return np.arange(rows) if columns == depth else np.flatnonzero(doubt.any(axis=1))
 
 
-def _of_different_codes(packed: Keys, payload: Payload, runs: TieRuns) -> TieRuns:
-    """Return the runs, ordered by code, that have more than one."""
-    differ = (packed[runs.starts] ^ packed[runs.starts + runs.lengths - 1]) >> np.uint64(payload.place_bits) != 0
-    return runs if differ.all() else runs.chosen(differ)
+def _pairs(equal: Bools, depth: int) -> Integers:
+    """Return the positions in the flattened rows of documents among the first `depth` that equal the next."""
+    pairs = np.flatnonzero(equal[:, :depth])
+    if depth < equal.shape[1]:
+        pairs += pairs // depth * (equal.shape[1] - depth)
+    return pairs
 
 
-def _verified(packed: Keys, keys: Keys, payload: Payload, runs: TieRuns) -> TieRuns:
-    """Return the runs of truly equal keys; put in order, in `packed`, the documents whose difference was cut off."""
-    found = packed[runs.positions]
-    full = keys[runs.spread(runs.starts - runs.before) + payload.places(found)]
-    differ = full[1:] != full[:-1]
-    differ[runs.offsets[1:] - 1] = False
-    if not differ.any():
-        return runs
-    differ = full != runs.spread(full[runs.offsets])
-    hidden = np.logical_or.reduceat(differ, runs.offsets)
-    among = runs.spread(hidden)
-    mixed = runs.chosen(hidden)
-    found, full, number = found[among], full[among], mixed.spread(np.arange(len(mixed)))
-    order = np.lexsort((found, full, number))
-    packed[mixed.positions] = found[order]
-    full = full[order]
-    equal = (full[1:] == full[:-1]) & (number[1:] == number[:-1])
-    parts = _runs(mixed.positions[:-1][equal], runs.width)
-    if not payload.by_place:
-        parts = _of_different_codes(packed, payload, parts)
-    return runs.chosen(~hidden).merged(parts)
+def _hidden(
+    packed: Keys,
+    scores: np.ndarray[Any, Any],
+    cells: np.ndarray[Any, Any],
+    payload: Payload,
+    equal: Bools,
+    pairs: Integers,
+    depth: int,
+) -> Integers:
+    """Return the rows in which scores differ though their keys agree but for the payload, as `equal` says.
+
+    Only runs that begin among the first `depth` ranks are looked at.
+    """
+    width = packed.shape[1]
+    if len(pairs) < FEW * equal.size:
+        keys, values = packed.ravel(), scores.ravel()
+        pairs = pairs[keys[pairs] != BLANK]
+        row = pairs // width
+        start = row * width
+        differ = values[start + payload.places(keys[pairs])] != values[start + payload.places(keys[pairs + 1])]
+        hidden = row[differ]
+        if depth < width:
+            hidden = np.append(hidden, _hidden_behind(packed, scores, cells, payload, equal, depth))
+        return np.unique(hidden) if len(hidden) else hidden
+    ascending = scores.copy()
+    ascending[cells < 0] = -np.inf
+    ascending.sort(axis=1)
+    truly = ascending[:, 1:] == ascending[:, :-1]
+    if np.count_nonzero(truly) == np.count_nonzero(equal):
+        return pairs[:0]
+    return np.flatnonzero(np.count_nonzero(truly, axis=1) < np.count_nonzero(equal, axis=1))
+
+
+def _hidden_behind(
+    packed: Keys,
+    scores: np.ndarray[Any, Any],
+    cells: np.ndarray[Any, Any],
+    payload: Payload,
+    equal: Bools,
+    depth: int,
+) -> Integers:
+    """Return the rows in which a run goes on behind the first `depth` ranks with other scores than it begins with.
+
+    A run has one score if as many documents of the row have this score as the run has documents.
+    """
+    crossing = np.flatnonzero(equal[:, depth - 1] & (packed[:, depth] != BLANK))
+    own = scores[crossing]
+    score = np.take_along_axis(own, payload.places(packed[crossing, depth])[:, None], axis=1)
+    has_it = (own == score) & (cells[crossing] >= 0)
+    last = depth + np.argmin(equal[crossing, depth:], axis=1)
+    back = np.zeros((len(crossing), depth + 1), dtype=bool)
+    back[:, :-1] = equal[crossing, depth - 1 :: -1]
+    first = depth - np.argmin(back, axis=1)
+    lengths = last - first + 1
+    if np.count_nonzero(has_it) == lengths.sum():
+        return crossing[:0]
+    hidden: Integers = crossing[np.count_nonzero(has_it, axis=1) < lengths]
+    return hidden
+
+
+def _by_full_scores(scores: Floats, cells: np.ndarray[Any, Any], payload: Payload) -> tuple[Codes, Bools]:
+    """Return what rows with hidden differences hold: codes in ranked order, and which scores equal the next.
+
+    All bits of the scores count; that is slower.
+    """
+    negated = np.where(cells < 0, np.inf, np.subtract(0.0, scores, dtype=np.float64))
+    order = np.lexsort((cells, negated), axis=1)
+    ranked = np.take_along_axis(negated, order, axis=1)
+    equal = np.zeros(scores.shape, dtype=bool)
+    np.equal(ranked[:, 1:], ranked[:, :-1], out=equal[:, :-1])
+    codes = payload.codes(np.take_along_axis(cells, order, axis=1).astype(np.uint64))
+    codes[ranked == np.inf] = payload.blank
+    return codes, equal
+
+
+def _runs(pairs: Integers, equal: Bools, codes: Codes, depth: int) -> TieRuns:
+    """Return the runs, not all of one code, that begin among the first `depth` ranks.
+
+    `pairs` are the documents among these that have the score of the next one, or are blank as it is; `equal`, of shape
+    (rows, width), says so of all.
+    """
+    width = codes.shape[1]
+    begins = np.ones(len(pairs), dtype=bool)
+    np.not_equal(pairs[1:], pairs[:-1] + 1, out=begins[1:])
+    place = np.flatnonzero(begins)
+    first = pairs[place]
+    last = first + np.diff(place, append=len(pairs))
+    if depth < width:
+        row = first // width
+        crossing = np.flatnonzero(last - row * width == depth)
+        last[crossing] += np.argmin(equal[row[crossing], depth:], axis=1)
+    flat = codes.ravel()
+    some = np.flatnonzero(flat[first] != flat[last])  # a run is ordered by code
+    first = first[some]
+    return TieRuns(first, last[some] - first + 1, width)

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .order import NOT_RETRIEVED, descending_keys, rank_rows
+from .order import rank_rows
+from .runs import TieRuns
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from .._common.typing import Bools, Codes, Floats, Integers
     from .layout import Block, Ties
-    from .runs import TieRuns
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -48,6 +48,23 @@ class RankedRows:
         """Number of ranks."""
         return int(self.codes.shape[1])
 
+    def parted(self, depth: int) -> tuple[RankedRows | None, RankedRows | None]:
+        """Return the first ranks of the rows in which no run reaches them, and the other rows with their runs."""
+        if self.runs is None:
+            return RankedRows(self.queries, self.codes[:, :depth].copy(), self.sizes), None
+        runs = self.runs.reaching(depth)
+        there = np.zeros(len(self.codes), dtype=bool)
+        there[runs.row] = True
+        tied, settled = np.flatnonzero(there), np.flatnonzero(~there)
+        if len(tied) > len(settled):
+            return None, self  # choosing costs more than it saves
+        first = RankedRows(self.queries[settled], self.codes[settled, :depth], self.sizes[settled])
+        if not len(tied):
+            return first, None
+        starts = np.searchsorted(tied, runs.row) * self.width + runs.before
+        runs = TieRuns(starts, runs.lengths, self.width)
+        return first, RankedRows(self.queries[tied], self.codes[tied], self.sizes[tied], runs)
+
     def look_up(self, table: Floats, depth: int) -> Floats:
         """Return the expected value of `table[code]` at each of the first `depth` ranks, shape (rows, depth)."""
         values: Floats = np.take(table, self.codes[:, :depth])
@@ -65,6 +82,22 @@ class RankedRows:
         return found
 
 
+def discounted_sums(rows: RankedRows, table: Floats, discount: Floats, cutoffs: Sequence[int]) -> Floats:
+    """Return the sums of `table[code] * discount[rank]` over the first k ranks, shape (rows, cutoffs).
+
+    For rows without runs; the same sums as those of `sums_at`, added up rank by rank for all rows.
+    """
+    sums = np.empty((len(rows.codes), len(cutoffs)))
+    running = np.zeros(len(rows.codes))
+    depth = min(rows.width, max(cutoffs))
+    for rank in range(depth):
+        running += np.take(table * discount[rank], rows.codes[:, rank])
+        for column, k in enumerate(cutoffs):
+            if min(k, depth) == rank + 1:
+                sums[:, column] = running
+    return sums
+
+
 def blank_code(levels: int) -> int:
     """Return the code that stands where no document was retrieved: all ones, just above the codes of `levels`."""
     return (1 << levels.bit_length()) - 1
@@ -78,9 +111,15 @@ def table_of(values: Floats) -> Floats:
 
 
 def rank_block(
-    block: Block, scores: np.ndarray[Any, Any], ties: Ties, levels: int, *, all_retrieved: bool
-) -> RankedRows:
-    """Rank the queries of a block.
+    block: Block,
+    scores: np.ndarray[Any, Any],
+    ties: Ties,
+    levels: int,
+    depth: int | None = None,
+    *,
+    all_retrieved: bool,
+) -> list[RankedRows]:
+    """Rank the queries of a block; where ties leave some of their orders open, these come by themselves, with runs.
 
     Parameters
     ----------
@@ -92,19 +131,26 @@ def rank_block(
         What to do with documents of equal score; "average" gives their runs.
     levels : int
         Number of distinct labels.
+    depth : int, optional
+        How many ranks are wanted, all by default. Queries with runs always have all: a run may reach far down.
     all_retrieved : bool
         Promise that no score is -inf.
     """
-    keys = descending_keys(block.gather(scores))
-    codes, runs = rank_rows(keys, block.payload(levels, ties))
-    blank = blank_code(levels)
+    payload = block.payload(levels, ties)
+    average = ties == "average"
+    found = rank_rows(block.gather(scores), payload, depth, all_retrieved=all_retrieved, find_ties=average)
+    codes = found.codes
     if ties == "best":
+        blank = blank_code(levels)
         codes = np.where(codes == blank, codes, codes.dtype.type(levels - 1) - codes)
-    if not all_retrieved:
-        retrieved = np.count_nonzero((keys < NOT_RETRIEVED) & (block.codes >= 0), axis=1)
-        codes[np.arange(block.width) >= retrieved[:, None]] = blank
-        runs = runs.chosen(runs.before < retrieved[runs.starts // block.width])
-    return RankedRows(block.queries, codes, block.sizes, runs if ties == "average" and len(runs) else None)
+    if not len(found.runs):
+        return [RankedRows(block.queries, codes, block.sizes)]
+    tied = RankedRows(block.queries[found.tied], found.tied_codes, block.sizes[found.tied], found.runs)
+    if len(found.tied) == len(codes):
+        return [tied]
+    settled = np.ones(len(codes), dtype=bool)
+    settled[found.tied] = False
+    return [RankedRows(block.queries[settled], codes[settled], block.sizes[settled]), tied]
 
 
 def ideal_rows(block: Block, levels: int, by: Integers | None = None) -> RankedRows:
@@ -167,7 +213,7 @@ def row_sums(values: Floats) -> Floats:
     """
     while values.shape[1] > 1:
         starts = range(0, values.shape[1], 128)
-        sums = np.empty((len(values), len(starts)))
+        sums = np.zeros((len(values), 1 if len(starts) == 1 else -(-len(starts) // 8) * 8))
         for place, start in enumerate(starts):
             np.add.reduce(_to_eights(values[:, start : start + 128]), axis=1, out=sums[:, place])
         values = sums
@@ -176,5 +222,9 @@ def row_sums(values: Floats) -> Floats:
 
 def _to_eights(values: Floats) -> Floats:
     """Return the rows with zeros appended up to a multiple of eight."""
-    missing = -values.shape[1] % 8
-    return np.pad(values, ((0, 0), (0, missing))) if missing else values
+    rows, width = values.shape
+    if width % 8 == 0:
+        return values
+    padded = np.zeros((rows, -(-width // 8) * 8))
+    padded[:, :width] = values
+    return padded

@@ -30,14 +30,20 @@ class TieRuns:
         self.lengths = lengths
         self.width = width
         self._reaching: dict[int, TieRuns] = {}
+        self._within: dict[int, TieRuns] = {}
 
     def __len__(self) -> int:
         return len(self.starts)
 
     @cached_property
+    def row(self) -> Integers:
+        """The row of each run."""
+        return self.starts // self.width
+
+    @cached_property
     def before(self) -> Integers:
         """Documents ranked before each run."""
-        return self.starts % self.width
+        return self.starts - self.row * self.width  # division is quick, its remainder is not
 
     @cached_property
     def offsets(self) -> Integers:
@@ -66,18 +72,12 @@ class TieRuns:
         if depth >= self.width:
             return self
         if depth not in self._reaching:
-            self._reaching[depth] = self.chosen(self.before < depth)
+            self._reaching[depth] = self.chosen(np.flatnonzero(self.before < depth))
         return self._reaching[depth]
 
-    def chosen(self, which: Bools | Integers) -> TieRuns:
-        """Return some of the runs, by a mask or by number."""
+    def chosen(self, which: Integers) -> TieRuns:
+        """Return some of the runs, by number."""
         return TieRuns(self.starts[which], self.lengths[which], self.width)
-
-    def merged(self, others: TieRuns) -> TieRuns:
-        """Return these runs and others, none of which overlap."""
-        starts = np.concatenate((self.starts, others.starts))
-        order = np.argsort(starts)
-        return TieRuns(starts[order], np.concatenate((self.lengths, others.lengths))[order], self.width)
 
     def over(self, row: Integers, column: Integers) -> tuple[Integers, Bools]:
         """Return the run that holds each given document (of a row and a rank), and whether there is one."""
@@ -96,16 +96,27 @@ class TieRuns:
         # converted beforehand: a sum that converts keeps other threads waiting
         return np.add.reduceat(values.astype(np.float64, copy=False), self.offsets)
 
-    def put(self, out: Floats, values: Floats) -> None:
-        """Write one value for every document of every run to its rank in `out`, contiguous, shape (rows, depth)."""
-        depth = out.shape[1]
+    def within(self, depth: int) -> TieRuns:
+        """Return the runs, all of which reach the first `depth` ranks, as they stand in rows of that many."""
         if depth == self.width:
-            out.ravel()[self.positions] = values
-            return
-        column = self.spread(self.before) + self.places
-        inside = np.flatnonzero(column < depth)
-        row = self.positions[inside] // self.width
-        out.ravel()[row * depth + column[inside]] = values[inside]
+            return self
+        if depth not in self._within:
+            starts = self.row * depth + self.before
+            self._within[depth] = TieRuns(starts, np.minimum(self.lengths, depth - self.before), depth)
+        return self._within[depth]
+
+    def members(self, rows: int) -> Bools:
+        """Return which documents belong to a run, shape (rows, width)."""
+        size = rows * self.width
+        if self.lengths.sum() < size // 8:
+            members = np.zeros(size, dtype=bool)
+            members[self.positions] = True
+        else:
+            edges = np.zeros(size + 1, dtype=np.int8)
+            edges[self.starts] = 1
+            edges[self.starts + self.lengths] -= 1  # where the next run follows at once, the two cancel
+            members = np.add.accumulate(edges[:-1], dtype=np.int8).view(bool)
+        return members.reshape(rows, self.width)
 
     def mean(self, values: Floats) -> Floats:
         """Return `values`, of shape (rows, width), with the mean over its run at every rank of a run."""
@@ -114,5 +125,9 @@ class TieRuns:
         return mean
 
     def average(self, out: Floats, values: np.ndarray[Any, Any]) -> None:
-        """Put the mean over its run, of values that stand at the runs' positions, at every rank of a run in `out`."""
-        self.put(out, self.spread(self.totals(values) / self.lengths))
+        """Put the mean over its run, of values that stand at the runs' positions, at every rank of a run in `out`.
+
+        `out` is contiguous, of shape (rows, depth); all runs must reach these ranks.
+        """
+        inside = self.within(out.shape[1])
+        out.ravel()[inside.positions] = inside.spread(self.totals(values) / self.lengths)

@@ -44,7 +44,7 @@ def custom_metric(
     negative_labels : {"refuse", "allow", "zero"}
         See `gainsay.Judgments`.
     n_jobs : int, optional
-        Threads; by default the CPUs that the process may use.
+        Threads at most, by default the CPUs that the process may use; fewer where that turns out to be quicker.
 
     Raises
     ------
