@@ -160,6 +160,7 @@ def _strips(table: pd.DataFrame, comparison: Findings, levels: list[float]) -> l
     metrics = comparison.verdict.metrics
     models = [str(name).removeprefix("labels ") for name in table.columns if str(name).startswith("labels ")]
     short = comparison.short_names
+    full = dict(zip(models, map(printable, models), strict=True))
     place = {level: number for number, level in enumerate(levels)}
     found = []
     for row in table.to_dict("records"):
@@ -167,8 +168,8 @@ def _strips(table: pd.DataFrame, comparison: Findings, levels: list[float]) -> l
         for model in models:
             labels = row[f"labels {model}"]
             cells = [(f"{grade:g}", place[float(grade)]) for grade in labels[:MOST_CELLS]]
-            full = "" if short[model] == printable(model) else printable(model)
-            strips.append(Strip(short[model], cells, max(0, len(labels) - MOST_CELLS), full))
+            whole = "" if short[model] == full[model] else full[model]
+            strips.append(Strip(short[model], cells, max(0, len(labels) - MOST_CELLS), whole))
         preferred = models if row["pull"] > 0 else models[::-1]
         preferences = [
             f"{metric} prefers {short[model]} by {amount(abs(row[f'difference {metric}']))}"

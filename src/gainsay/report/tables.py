@@ -71,13 +71,14 @@ def leaderboard(comparison: Findings) -> Table:
     columns = [Column("model", numeric=False), *(_metric_column(comparison, metric) for metric in primary)]
     columns += [best, Column("worst regret", low=True), Column("regret at most", low=True)] if verdict else []
     columns += [*(_metric_column(comparison, metric) for metric in witnesses), *map(Column, comparison.shown_shares)]
+    cells_of = {metric: _means(comparison.leaderboard, metric) for metric in comparison.metrics}
     rows = []
-    for name, row in comparison.leaderboard.iterrows():
+    for place, name in enumerate(comparison.leaderboard.index):
         model = str(name)
         roles = _roles(comparison, model) if verdict else []
         about = [*roles, *_about(comparison, model)]
         cells = [Cell(printable(model), "\n".join(about), name=True, strong=bool(roles))]
-        means = {metric: _mean(row, metric) for metric in comparison.metrics}
+        means = {metric: found[place] for metric, found in cells_of.items()}
         cells += [means[metric] for metric in primary]
         if verdict:
             worst = max(verdict.regrets[metric][model] for metric in verdict.metrics)
@@ -119,10 +120,14 @@ def _names(comparison: Findings) -> dict[str, Cell]:
     }
 
 
-def _mean(row: Any, metric: str) -> Cell:
-    rank = int(row[f"{metric} rank"])
-    interval = f"{mean(row[f'{metric} lower'])} to {mean(row[f'{metric} upper'])}"
-    return Cell(mean(row[metric]), f"rank {rank}\n{interval}", strong=rank == 1)
+def _means(board: pd.DataFrame, metric: str) -> list[Cell]:
+    """Return a cell for every row: the mean, its rank and its interval."""
+    written = [list(map(mean, board[column])) for column in (metric, f"{metric} lower", f"{metric} upper")]
+    ranks = board[f"{metric} rank"].astype(int)
+    return [
+        Cell(text, f"rank {rank}\n{lower} to {upper}", strong=rank == 1)
+        for text, lower, upper, rank in zip(*written, ranks, strict=True)
+    ]
 
 
 def pairs(comparison: Findings, table: pd.DataFrame, caption: str) -> Table:
@@ -137,24 +142,32 @@ def pairs(comparison: Findings, table: pd.DataFrame, caption: str) -> Table:
         Column("p (Holm)", low=True),
         *(Column(f"wins {metric}") for metric in metrics),
     ]
+    differences = {metric: _differences(comparison, table, metric) for metric in metrics}
+    p_values = list(map(bare_p, table["p_holm"]))
     rows = []
-    for row in table.to_dict("records"):
+    for place, row in enumerate(table.to_dict("records")):
         sure = row["conflict"] and row["p_holm"] <= comparison.alpha
         word = "significantly" if sure else "maybe by chance" if row["conflict"] else ""
         cells = [named[row["model_x"]], named[row["model_y"]]]
-        for metric in metrics:
-            ends = f"{difference(row[f'lower {metric}'])} to {difference(row[f'upper {metric}'])}"
-            joint = row[common_column(table, f"difference {metric}")]
-            if comparison.verdict.left_out[metric]:
-                ends += f"\n{difference(joint)} on the queries of both"
-            cells.append(Cell(difference(row[f"difference {metric}"]), ends))
+        cells += [differences[metric][place] for metric in metrics]
         cells.append(Cell("yes" if row["conflict"] else "no", word, strong=bool(sure)))
-        cells.append(Cell(bare_p(row["p_holm"]), _flag(row["flag"], row["differing"])))
+        cells.append(Cell(p_values[place], _flag(row["flag"], row["differing"])))
         for metric in metrics:
             rest = f"{count(row[f'ties {metric}'], 'tie')}\n{count(row[f'losses {metric}'], 'loss')}"
             cells.append(Cell(f"{row[f'wins {metric}']:,}", rest))
         rows.append(cells)
     return Table(caption, columns, rows)
+
+
+def _differences(comparison: Findings, table: pd.DataFrame, metric: str) -> list[Cell]:
+    """Return a cell for every pair: the difference, its interval, and that on the queries of both where it differs."""
+    columns = [f"{what} {metric}" for what in ("difference", "lower", "upper")]
+    written = [list(map(difference, table[column])) for column in columns]
+    joint = [""] * len(table)
+    if comparison.verdict.left_out[metric]:
+        common = map(difference, table[common_column(table, columns[0])])
+        joint = [f"\n{text} on the queries of both" for text in common]
+    return [Cell(text, f"{lower} to {upper}{more}") for text, lower, upper, more in zip(*written, joint, strict=True)]
 
 
 def _flag(flag: str, differing: float) -> str:
@@ -169,10 +182,10 @@ def grades_by_ranks(attribution: Attribution, metric: str) -> Table:
     columns = [Column("grade"), *(Column(f"rank {band}") for band in part.columns), Column("all ranks")]
     rows = []
     for grade, cells in zip(part.index[::-1], part.to_numpy(float)[::-1], strict=True):
-        rows.append([Cell(str(grade)), *(Cell(difference(value)) for value in [*cells, cells.sum()])])
+        rows.append([Cell(str(grade)), *map(Cell, map(difference, [*cells, cells.sum()]))])
     sums = part.to_numpy(float).sum(axis=0)
     total = Cell(difference(attribution.difference[metric]), strong=True)
-    rows.append([Cell("all"), *(Cell(difference(value)) for value in sums), total])
+    rows.append([Cell("all"), *map(Cell, map(difference, sums)), total])
     return Table(f"{metric}: {difference(attribution.difference[metric])} in all", columns, rows)
 
 
@@ -238,4 +251,4 @@ def _change(comparison: Findings, metric: str, worse: float) -> Cell:
 
 
 def _numbers(row: Any, names: Sequence[str]) -> list[Cell]:
-    return [Cell(difference(float(row[name]))) for name in names]
+    return list(map(Cell, map(difference, [float(row[name]) for name in names])))

@@ -225,18 +225,11 @@ def _cells(ax: Axes, table: Any, colours: Theme) -> Any:
 
 def _numbers(ax: Axes, table: Any, proven: Any, colours: Theme) -> None:
     """Write the numbers into their cells, the proven ones bold."""
-    for (row, column), value in np.ndenumerate(table):
-        if np.isfinite(value):
-            ax.text(
-                column + 0.5,
-                row + 0.5,
-                difference(value),
-                ha="center",
-                va="center",
-                fontsize=8,
-                weight="bold" if proven[row, column] else "normal",
-                color=colours.ink,
-            )
+    cells = np.argwhere(np.isfinite(table))
+    texts = map(difference, table[tuple(cells.T)].tolist())
+    for (row, column), text in zip(cells.tolist(), texts, strict=True):
+        weight = "bold" if proven[row, column] else "normal"
+        ax.text(column + 0.5, row + 0.5, text, ha="center", va="center", fontsize=8, weight=weight, color=colours.ink)
 
 
 def _signs(ax: Axes, table: Any, proven: Any, colours: Theme) -> None:
