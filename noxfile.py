@@ -23,7 +23,7 @@ DEVELOPERS = nox.project.dependency_groups(PROJECT, "dev")
 TESTS = nox.project.dependency_groups(PROJECT, "test")
 """What the tests themselves need; the rest of `dev` checks and documents. These come in new versions."""
 OLDEST = (
-    *("tests", "-n", "2"),
+    *("tests", "-n", "2", "-m", "not slow and not repeated"),
     *("-W", "ignore::DeprecationWarning"),  # what old libraries use and newer ones beside them have deprecated
     *("--ignore=tests/report", "--ignore=tests/comparison/test_calibration.py"),  # slow, and hardly touched by versions
     *("--ignore=tests/test_docs.py", "--ignore=tests/test_examples.py", "--ignore=tests/test_readme.py"),
