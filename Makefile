@@ -1,6 +1,6 @@
 # make demo   the main job on embedded data
 # make test   the whole test suite; make quick leaves out the tests that take seconds
-# make oldest the suite with the lowest versions of everything that it needs; more such sessions in noxfile.py
+# make oldest all but the slow tests with the lowest versions of everything that it needs; more such sessions in noxfile.py
 # make lint   ruff, mypy, the order of imports, and bandit
 # make audit  known vulnerabilities in the packages that are installed
 # make fuzz   every reader of files, ten minutes each, or FUZZ_SECONDS=60
