@@ -44,7 +44,12 @@ class TestQueries:
 
     @pytest.mark.parametrize("kind", [object, "str", "string", "category"])
     def test_stay_apart_in_pandas(self, kind):
-        assert ids_of(pd.Series(["a", "a\0", "a"], dtype=object).astype(kind)) == ["a", "a\0"]
+        texts = pd.Series(["a", "a\0", "a"], dtype=object)
+        if kind == "category":  # made of codes: old versions of pandas merge the two where they make categories of texts
+            found = pd.Series(pd.Categorical.from_codes([0, 1, 0], ["a", "a\0"]))
+        else:
+            found = texts.astype(kind)
+        assert ids_of(found) == ["a", "a\0"]
 
     def test_stay_apart_in_arrow(self):
         arrow = pytest.importorskip("pyarrow")

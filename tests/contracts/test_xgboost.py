@@ -213,6 +213,7 @@ class TestContinued:
             booster.predict(matrix(), iteration_range=(0, 5)), start.predict(matrix(), iteration_range=(0, 5))
         )
 
+    @pytest.mark.skipif(XGBOOST_2, reason="XGBoost 2 keeps callbacks in a set and calls them in any order")
     def test_its_own_stopping_does_not_know_the_model_before(self):
         start, _ = train(5)
         stop = xgb.callback.EarlyStopping(rounds=1, metric_name="mine", data_name="written", maximize=True)

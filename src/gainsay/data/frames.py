@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._common.arrays import refuse_huge, refuse_unready
+from .._common.arrays import numbers, refuse_unready
+from .._common.distinct import factorize
 from .ranking_data import RankingData
 
 if TYPE_CHECKING:
@@ -100,14 +101,14 @@ def from_frame(
     if roles & set(features):
         raise ValueError(f"column {(roles & set(features)).pop()!r} is named as a feature and in another role")
     labels = _numbers(frame, "label", label)
-    codes, ids = pd.factorize(_column(frame, "query", query), use_na_sentinel=True)
+    codes, ids = factorize(_column(frame, "query", query))
     if (codes < 0).any():
         raise ValueError(f"query column {query!r} has no id in {_place(frame, codes < 0)}")
     matrix, categories = _matrix(frame, features)
     data = RankingData(
         features=matrix,
         labels=labels,
-        qid=codes.astype(np.int64),
+        qid=codes,
         query_ids=_distinct(query, list(ids)),
         document_ids=None if document is None else _documents(frame, document),
         weight=None if weight is None else _numbers(frame, "weight", weight),
@@ -179,7 +180,7 @@ def _numbers(frame: pd.DataFrame, role: str, name: Hashable) -> NDArray[np.float
     """Return a numeric column in which every value must be finite."""
     values = _as_floats(frame, role, name)
     column = _column(frame, role, name).dropna()
-    refuse_huge(f"{role} column {name!r}", np.asarray(column))
+    numbers(f"{role} column {name!r}", np.asarray(column))  # refuses integers that no float holds
     wrong = ~np.isfinite(values)
     if wrong.any():
         value = values[np.argmax(wrong)]

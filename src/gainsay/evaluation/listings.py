@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from .._common.arrays import numbers
+from .._common.distinct import factorize
 from .._common.names import check_ids
 
 if TYPE_CHECKING:
@@ -77,8 +78,8 @@ def listing(name: str, data: Any, value: Value, empty: bool = False) -> Listing:
     frame = _table(name, data, value, empty)
     if value == "score":
         _refuse_unretrieved(name, frame)
-    query, ids = frame["query"].factorize()
-    return Listing(list(map(str, ids)), query.astype(np.int64), frame["document"], frame[value].to_numpy())
+    query, ids = factorize(frame["query"])
+    return Listing(list(map(str, ids)), query, frame["document"], frame[value].to_numpy())
 
 
 def _refuse_unretrieved(name: str, frame: pd.DataFrame) -> None:
