@@ -45,7 +45,7 @@ class TestQueries:
     @pytest.mark.parametrize("kind", [object, "str", "string", "category"])
     def test_stay_apart_in_pandas(self, kind):
         texts = pd.Series(["a", "a\0", "a"], dtype=object)
-        if kind == "category":  # made of codes: old versions of pandas merge the two where they make categories of texts
+        if kind == "category":  # of codes: old versions of pandas merge the two as they make categories of texts
             found = pd.Series(pd.Categorical.from_codes([0, 1, 0], ["a", "a\0"]))
         else:
             found = texts.astype(kind)

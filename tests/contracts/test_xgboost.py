@@ -158,6 +158,7 @@ class TestCallbacks:
 
 
 class TestSecondStopping:
+    @pytest.mark.skipif(XGBOOST_2, reason="XGBoost 2 keeps callbacks in a set and calls them in any order")
     def test_two_of_its_own_write_into_one_pair_of_attributes(self):
         """So that the one with save_best cuts the model at the other's best round."""
         logged = [Writes([1.0, 2.0, 3.0, 2.0]), Writes([3.0, 2.0, 1.0, 4.0])]

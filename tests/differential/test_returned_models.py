@@ -80,8 +80,8 @@ class TestLightGBM:
         if pick(True, False):
             ranker = lgb.LGBMRanker(n_estimators=rounds, **{k: v for k, v in params.items() if k != "objective"})
             ranker.fit(
-                TRAIN.features, TRAIN.labels, group=TRAIN.group, **held_out(VALID), eval_group=[VALID.group], eval_metric=eval_metric(PANEL, every=every),
-                callbacks=callbacks, init_model=start,
+                TRAIN.features, TRAIN.labels, group=TRAIN.group, **held_out(VALID), eval_group=[VALID.group],
+                eval_metric=eval_metric(PANEL, every=every), callbacks=callbacks, init_model=start,
             )  # fmt: skip
             booster, scores, best = ranker.booster_, ranker.predict(VALID.features), ranker.best_score_["valid_0"]
         else:

@@ -127,7 +127,8 @@ def test_models_are_compared_on_ranking_data(categorical, trained):
 
 def by_bare_codes(frame):
     codes = frame.assign(shop=frame["shop"].cat.codes)[["bm25", "shop"]]
-    train = xgb.DMatrix(codes, frame["grade"], qid=frame["query"], feature_types=["float", "c"], enable_categorical=True)
+    kinds = {"feature_types": ["float", "c"], "enable_categorical": True}
+    train = xgb.DMatrix(codes, frame["grade"], qid=frame["query"], **kinds)
     return xgb.train({"objective": "rank:ndcg"}, train, ROUNDS)
 
 

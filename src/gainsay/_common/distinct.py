@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 
 
 def factorize(values: Any) -> tuple[Integers, Any]:
-    """Return the number of each value, -1 where it is missing, and the distinct values as pandas holds them.
+    r"""Return the number of each value, -1 where it is missing, and the distinct values as pandas holds them.
 
-    Both in order of first appearance, as `pandas.factorize` does. Old versions of pandas take a text to end at its first NUL character, so
-    that "a" and "a\\0" are one to them; where a text has one, and pandas does so, they are told apart here.
+    Both in order of first appearance, as `pandas.factorize` does. Old versions of pandas take a text to end at its
+    first NUL character, so that "a" and "a\0" are one to them; where a text has one, they are told apart here.
 
     Parameters
     ----------
@@ -24,9 +24,9 @@ def factorize(values: Any) -> tuple[Integers, Any]:
 
     Examples
     --------
-    >>> codes, ids = factorize(np.array(["a", "a\\0", "a", None], dtype=object))
+    >>> codes, ids = factorize(np.array(["a", "a\0", "a", None], dtype=object))
     >>> codes.tolist(), ids.tolist()
-    ([0, 1, 0, -1], ['a', 'a\\x00'])
+    ([0, 1, 0, -1], ['a', 'a\x00'])
     """
     import pandas as pd
 
@@ -50,7 +50,8 @@ def _by_equality(values: np.ndarray[Any, Any]) -> tuple[Integers, np.ndarray[Any
 
     numbers: dict[Any, int] = {}
     missing = np.asarray(pd.isna(values))
-    codes = [-1 if gone else numbers.setdefault(value, len(numbers)) for value, gone in zip(values, missing, strict=True)]
+    pairs = zip(values, missing, strict=True)
+    codes = [-1 if gone else numbers.setdefault(value, len(numbers)) for value, gone in pairs]
     ids = np.empty(len(numbers), dtype=object)
     ids[:] = list(numbers)
     return np.array(codes, dtype=np.int64), ids
