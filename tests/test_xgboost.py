@@ -277,9 +277,9 @@ class TestSecondStopping:
                 curve = evals_log["valid"]["mrr"]
                 return epoch > 0 and curve[-1] > max(curve[:-1])
 
-        evaluate = EvaluateRanking({"valid": dvalid}, PANEL)
+        logs, options = logged_first(dvalid, PANEL)
         stop = early_stopping("mrr", rounds=50, save_best=True, verbose=False)
-        booster, curves = train(dtrain, 40, [evaluate, Ends(), stop])
+        booster, curves = train(dtrain, 40, [*logs, Ends(), stop], **options)
         assert len(curves["valid"]["mrr"]) == booster.num_boosted_rounds() == booster.best_iteration + 1 > 1
         assert booster.best_score == max(curves["valid"]["mrr"])
 

@@ -27,8 +27,8 @@ def refuse_unknown_categories(booster: Any, features: Any) -> None:
     if not ((trees or {}).get("cats") or {}).get("enc"):
         raise ValueError(
             "it splits by category, but does not know which categories its codes stand for, as models of XGBoost "
-            "before 3.1 and models trained on bare codes do not: pass features as an array with the codes of its "
-            "training, or scores, or train it on a DataFrame with XGBoost 3.1 or newer"
+            "before 3.1 and models trained on bare codes do not: pass its scores, or features as an array with the "
+            "codes of its training, or train it on a DataFrame with XGBoost 3.1 or newer"
         )
 
 
