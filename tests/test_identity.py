@@ -152,6 +152,11 @@ def test_scores_that_floats_hold(scores):
 
 
 class TestRuns:
+    @pytest.mark.parametrize("listed", [{"q": {"a": 1, "a\0": 0}}, {"q": {"a": 1}, "q\0": {"a": 1}}])
+    def test_ids_that_end_with_nul(self, listed):
+        scores = {query: {document: float(label) for document, label in of.items()} for query, of in listed.items()}
+        assert gs.evaluate_run("mrr", listed, scores).per_query.tolist() == [[1.0]] * len(listed)
+
     def test_integers_beyond_floats(self):
         with pytest.raises(ValueError, match="run's score must lie between"):
             gs.evaluate_run("mrr", {"q": {"a": BEYOND, "b": 0.5}}, {"q": {"a": 1, "b": 0}})

@@ -124,7 +124,10 @@ def _table(name: str, data: Any, value: str, empty: bool = False) -> pd.DataFram
         raise ValueError(
             f"{name} has {int(bad.sum())} NaN, the first for document {at['document']!r} of query {at['query']!r}"
         )
-    twice = frame.duplicated(["query", "document"])
+    twice = frame.duplicated(["query", "document"]).to_numpy()
+    if twice.any():  # or so it seems to a pandas that takes ids to end at NUL
+        codes = {column: factorize(frame[column])[0] for column in ("query", "document")}
+        twice = pd.DataFrame(codes).duplicated().to_numpy()
     if twice.any():
         at = frame[twice].iloc[0]
         raise ValueError(f"{name} has document {at['document']!r} of query {at['query']!r} more than once")
