@@ -34,6 +34,7 @@ OLDEST = (
     "--deselect=tests/training/test_diverging.py::TestLightGBM::test_ranker",
     # LightGBM 4.3 and XGBoost 2.1 themselves do not train with a Dask as new as ours
     *("--ignore=tests/contracts/test_dask.py", "--deselect=tests/dask/test_dask.py::TestClusters"),
+    "--deselect=tests/dask/test_dask.py::TestDaskRanker",
     "--deselect=tests/dask/test_dask.py::test_lightgbm_over_a_cluster",
 )
 """What the oldest versions can run: no documentation, which shows the newest interfaces."""

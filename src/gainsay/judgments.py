@@ -11,6 +11,7 @@ import numpy as np
 from ._common.alignment import in_order_of, index_of, weights_in_order
 from ._common.arrays import identifiers, integers, nearest, numbers, refuse_unready, vector
 from ._common.cached import cached_property
+from ._common.distinct import factorize
 from ._common.names import check_text
 from .ranking.layout import Layout
 
@@ -490,10 +491,8 @@ def _missing(keys: np.ndarray[Any, Any]) -> Bools:
 def _factorize(keys: np.ndarray[Any, Any]) -> tuple[Integers, np.ndarray[Any, Any]]:
     """Return the number of each key and the distinct keys, in order of first appearance."""
     if keys.dtype.kind == "O":
-        import pandas as pd
-
-        codes, ids = pd.factorize(keys)
-        return codes.astype(np.int64), np.asarray(ids)
+        codes, objects = factorize(keys)
+        return codes, np.asarray(objects)
     distinct, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
     order = np.argsort(first)
     number = np.empty(len(order), dtype=np.int64)

@@ -44,7 +44,12 @@ class TestQueries:
 
     @pytest.mark.parametrize("kind", [object, "str", "string", "category"])
     def test_stay_apart_in_pandas(self, kind):
-        assert ids_of(pd.Series(["a", "a\0", "a"], dtype=object).astype(kind)) == ["a", "a\0"]
+        texts = pd.Series(["a", "a\0", "a"], dtype=object)
+        if kind == "category":  # of codes: old versions of pandas merge the two as they make categories of texts
+            found = pd.Series(pd.Categorical.from_codes([0, 1, 0], ["a", "a\0"]))
+        else:
+            found = texts.astype(kind)
+        assert ids_of(found) == ["a", "a\0"]
 
     def test_stay_apart_in_arrow(self):
         arrow = pytest.importorskip("pyarrow")
@@ -147,6 +152,11 @@ def test_scores_that_floats_hold(scores):
 
 
 class TestRuns:
+    @pytest.mark.parametrize("listed", [{"q": {"a": 1, "a\0": 0}}, {"q": {"a": 1}, "q\0": {"a": 1}}])
+    def test_ids_that_end_with_nul(self, listed):
+        scores = {query: {document: float(label) for document, label in of.items()} for query, of in listed.items()}
+        assert gs.evaluate_run("mrr", listed, scores).per_query.tolist() == [[1.0]] * len(listed)
+
     def test_integers_beyond_floats(self):
         with pytest.raises(ValueError, match="run's score must lie between"):
             gs.evaluate_run("mrr", {"q": {"a": BEYOND, "b": 0.5}}, {"q": {"a": 1, "b": 0}})

@@ -158,6 +158,7 @@ class TestCallbacks:
 
 
 class TestSecondStopping:
+    @pytest.mark.skipif(XGBOOST_2, reason="XGBoost 2 keeps callbacks in a set and calls them in any order")
     def test_two_of_its_own_write_into_one_pair_of_attributes(self):
         """So that the one with save_best cuts the model at the other's best round."""
         logged = [Writes([1.0, 2.0, 3.0, 2.0]), Writes([3.0, 2.0, 1.0, 4.0])]
@@ -213,6 +214,7 @@ class TestContinued:
             booster.predict(matrix(), iteration_range=(0, 5)), start.predict(matrix(), iteration_range=(0, 5))
         )
 
+    @pytest.mark.skipif(XGBOOST_2, reason="XGBoost 2 keeps callbacks in a set and calls them in any order")
     def test_its_own_stopping_does_not_know_the_model_before(self):
         start, _ = train(5)
         stop = xgb.callback.EarlyStopping(rounds=1, metric_name="mine", data_name="written", maximize=True)

@@ -5,13 +5,18 @@ from __future__ import annotations
 import re
 import warnings
 
+import lightgbm as lgb
 import numpy as np
 import pytest
+import xgboost as xgb
 
 import gainsay as gs
 from gainsay.data import RankingData
 from gainsay.experiment import Candidate, Experiment, grid
 from gainsay.experiment.training import Watch, library_of
+
+XGBOOST_2 = xgb.__version__ < "3"
+LIGHTGBM_4_3 = lgb.__version__.startswith("4.3.")
 
 
 def said(make, **changes):
@@ -123,6 +128,10 @@ class TestSeeds:
     )
     def test_as_the_library_itself_shows(self, parts, make, library, params):
         """Two trainings tell whether the seed changes the trees."""
+        if library == "xgboost" and XGBOOST_2 and any(name.startswith("colsample") for name in params):
+            pytest.skip("XGBoost 2 samples features alike under every seed")
+        if library == "lightgbm" and LIGHTGBM_4_3 and "use_quantized_grad" in params:
+            pytest.skip("LightGBM 4.3 fails a check of its own when it trains on these data with quantized gradients")
         seeds = [Candidate("a", library, params, seed=seed) for seed in (1, 2)]
         one, two = (
             trees(c.resolved(num_boost_round=15, early_stopping_rounds=0, seed=0, threads=1), parts) for c in seeds

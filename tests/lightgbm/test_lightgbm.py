@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import inspect
 import pickle
 import weakref
 from concurrent.futures import ThreadPoolExecutor
@@ -27,6 +28,13 @@ def parts():
 
 def dataset(data, reference=None, **options):
     return lgb.Dataset(data.features, data.labels, group=data.group, reference=reference, **options)
+
+
+def held_out(data):
+    """The set to evaluate on, as LGBMRanker takes it: versions before eval_X know eval_set alone."""
+    if "eval_X" in inspect.signature(lgb.LGBMRanker.fit).parameters:
+        return {"eval_X": data.features, "eval_y": data.labels}
+    return {"eval_set": [(data.features, data.labels)]}
 
 
 @pytest.fixture
@@ -274,7 +282,7 @@ class TestEarlyStopping:
         first, second = parts
         ranker = lgb.LGBMRanker(n_estimators=40, metric="None", verbose=-1, min_child_samples=5, n_jobs=1)
         ranker.fit(
-            first.features, first.labels, group=first.group, eval_X=second.features, eval_y=second.labels,
+            first.features, first.labels, group=first.group, **held_out(second),
             eval_group=[second.group], eval_metric=eval_metric(PANEL),
             callbacks=[early_stopping("ndcg_linear@10", rounds=5)],
         )  # fmt: skip
@@ -341,7 +349,7 @@ class TestContinued:
     def test_in_the_ranker(self, parts, start):
         first, second = parts
         ranker = lgb.LGBMRanker(n_estimators=5, learning_rate=30.0, metric="None", verbose=-1, n_jobs=1).fit(
-            first.features, first.labels, group=first.group, eval_X=second.features, eval_y=second.labels,
+            first.features, first.labels, group=first.group, **held_out(second),
             eval_group=[second.group], eval_metric=eval_metric(PANEL), init_model=start,
             callbacks=[early_stopping("ndcg_exp@10", rounds=2)],
         )  # fmt: skip
@@ -523,7 +531,7 @@ class TestEvery:
     def test_in_the_ranker(self, parts):
         first, second = parts
         ranker = lgb.LGBMRanker(n_estimators=9, metric="None", verbose=-1, n_jobs=1).fit(
-            first.features, first.labels, group=first.group, eval_X=second.features, eval_y=second.labels,
+            first.features, first.labels, group=first.group, **held_out(second),
             eval_group=[second.group], eval_metric=eval_metric(["mrr"], every=3),
             callbacks=[early_stopping("mrr", rounds=50)],
         )  # fmt: skip
@@ -564,7 +572,7 @@ class TestBadInput:
     def test_no_group_in_an_estimator(self, parts):
         with pytest.raises(ValueError, match="the data set has no groups"):
             lgb.LGBMRegressor(n_estimators=1, verbose=-1).fit(
-                parts[0].features, parts[0].labels, eval_X=parts[1].features, eval_y=parts[1].labels,
+                parts[0].features, parts[0].labels, **held_out(parts[1]),
                 eval_metric=eval_metric(PANEL),
             )  # fmt: skip
 

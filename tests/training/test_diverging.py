@@ -7,6 +7,7 @@ recorded by the library.
 from __future__ import annotations
 
 import gc
+import inspect
 import weakref
 
 import lightgbm as lgb
@@ -34,6 +35,13 @@ def parts():
 def lgb_sets(parts):
     train = lgb.Dataset(parts[0].features, parts[0].labels, group=parts[0].group, free_raw_data=False)
     return train, lgb.Dataset(parts[1].features, parts[1].labels, group=parts[1].group, reference=train)
+
+
+def held_out(data):
+    """The set to evaluate on, as LGBMRanker takes it: versions before eval_X know eval_set alone."""
+    if "eval_X" in inspect.signature(lgb.LGBMRanker.fit).parameters:
+        return {"eval_X": data.features, "eval_y": data.labels}
+    return {"eval_set": [(data.features, data.labels)]}
 
 
 def matrix(part):
@@ -116,7 +124,7 @@ class TestLightGBM:
                 objective="regression_l1", learning_rate=1e100, n_estimators=rounds, metric="None", verbose=-1, n_jobs=1
             )
             return ranker.fit(
-                train.features, train.labels, group=train.group, eval_X=valid.features, eval_y=valid.labels,
+                train.features, train.labels, group=train.group, **held_out(valid),
                 eval_group=[valid.group], eval_metric=ours_in_lightgbm.eval_metric(PANEL), callbacks=list(callbacks),
             )  # fmt: skip
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import pickle
 
 import lightgbm as lgb
@@ -65,6 +66,13 @@ def train_lightgbm(parts, metrics, *callbacks, rounds=ROUNDS):
     callbacks = [lgb.record_evaluation(curves), *callbacks]
     booster = lgb.train(LGB, train, rounds, valid_sets=[valid], feval=feval(metrics), callbacks=callbacks)
     return booster, curves["valid_0"]
+
+
+def held_out(data):
+    """The set to evaluate on, as LGBMRanker takes it: versions before eval_X know eval_set alone."""
+    if "eval_X" in inspect.signature(lgb.LGBMRanker.fit).parameters:
+        return {"eval_X": data.features, "eval_y": data.labels}
+    return {"eval_set": [(data.features, data.labels)]}
 
 
 def matrices(parts):
@@ -136,7 +144,7 @@ class TestLightGBM:
     def test_estimators(self, parts):
         train, valid = parts
         ranker = lgb.LGBMRanker(n_estimators=ROUNDS, **{**LGB, "objective": "lambdarank"}).fit(
-            train.features, train.labels, group=train.group, eval_X=valid.features, eval_y=valid.labels,
+            train.features, train.labels, group=train.group, **held_out(valid),
             eval_group=[valid.group], eval_metric=eval_metric(OWN),
             callbacks=[stop_lightgbm("lost_exp@3", 6, verbose=False)],
         )  # fmt: skip

@@ -11,6 +11,7 @@ from gainsay.xgboost import EvaluateRanking, early_stopping
 from gainsay.xgboost.cutting import first_rounds
 
 LETTERS = "abcdefgh"
+BEFORE_3_1 = tuple(map(int, xgb.__version__.split(".")[:2])) < (3, 1)
 
 
 def shops(order: str, queries: int = 40) -> tuple[pd.DataFrame, np.ndarray, np.ndarray]:
@@ -38,6 +39,7 @@ def test_categories_in_any_order(booster, order):
     assert np.array_equal(saved.predict(matrix), expected)
 
 
+@pytest.mark.skipif(BEFORE_3_1, reason="XGBoost before 3.1 does not know which categories its codes stand for")
 def test_what_is_saved_by_early_stopping_knows_its_categories():
     features, labels, qid = shops(LETTERS)
     train = xgb.DMatrix(features, label=labels, qid=qid, enable_categorical=True)

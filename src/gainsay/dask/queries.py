@@ -13,6 +13,7 @@ from dask.base import compute
 from dask.delayed import delayed
 
 from .._common.arrays import identifiers
+from .._common.distinct import factorize
 from .partitions import partitions, tree
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ def require_whole_queries(qid: Any) -> None:
 
 
 def _seen(qid: Any) -> Seen:
-    return Seen.of(pd.unique(identifiers("qid", qid)))
+    return Seen.of(factorize(identifiers("qid", qid))[1])
 
 
 def raise_if_split(repeated: Hashes, qid_parts: Sequence[Any]) -> None:
@@ -101,7 +102,7 @@ def raise_if_split(repeated: Hashes, qid_parts: Sequence[Any]) -> None:
 
 
 def _with_hashes(qid: Any, hashes: Hashes) -> list[Any]:
-    ids = pd.unique(identifiers("qid", qid))
+    ids = factorize(identifiers("qid", qid))[1]
     found: list[Any] = ids[np.isin(hashed(ids), hashes)].tolist()
     return found
 

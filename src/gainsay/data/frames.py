@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from .._common.arrays import refuse_huge, refuse_unready
+from .._common.arrays import numbers, refuse_unready
+from .._common.distinct import factorize
 from ._columns import as_pandas, column_of, floats_of, is_categorical, is_numeric, matrix_of
 from ._reading import distinct_texts
 from .ranking_data import RankingData
@@ -76,8 +77,6 @@ def from_frame(
     >>> data.feature_names
     ('bm25',)
     """
-    import pandas as pd
-
     refuse_unready("frame", frame)
     frame = as_pandas(frame, "frame")
     if len(frame) == 0:
@@ -100,14 +99,14 @@ def from_frame(
     if roles & set(features):
         raise ValueError(f"column {(roles & set(features)).pop()!r} is named as a feature and in another role")
     labels = _numbers(frame, "label", label)
-    codes, ids = pd.factorize(column_of(frame, "query", query), use_na_sentinel=True)
+    codes, ids = factorize(column_of(frame, "query", query))
     if (codes < 0).any():
         raise ValueError(f"query column {query!r} has no id in {_place(frame, codes < 0)}")
     matrix, categories = matrix_of(frame, features)
     data = RankingData(
         features=matrix,
         labels=labels,
-        qid=codes.astype(np.int64),
+        qid=codes,
         query_ids=distinct_texts(f"query column {query!r}", list(ids)),
         document_ids=None if document is None else _documents(frame, document),
         weight=None if weight is None else _numbers(frame, "weight", weight),
@@ -128,7 +127,7 @@ def _numbers(frame: pd.DataFrame, role: str, name: Hashable) -> NDArray[np.float
     """Return a numeric column in which every value must be finite."""
     values = floats_of(frame, role, name)
     column = column_of(frame, role, name).dropna()
-    refuse_huge(f"{role} column {name!r}", np.asarray(column))
+    numbers(f"{role} column {name!r}", np.asarray(column))  # refuses integers that no float holds
     wrong = ~np.isfinite(values)
     if wrong.any():
         value = values[np.argmax(wrong)]

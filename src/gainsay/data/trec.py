@@ -309,7 +309,7 @@ def _as_frame(run: pd.DataFrame | Mapping[str, Mapping[str, float]]) -> pd.DataF
         if frame[name].isna().any():
             raise ValueError(f"run has no {name} in row {int(np.argmax(frame[name].isna()))}")
         frame[name] = frame[name].astype(str)
-        wrong = [text for text in frame[name].unique() if not _is_word(text)]
+        wrong = [text for text in dict.fromkeys(frame[name]) if not _is_word(text)]
         if wrong:
             raise ValueError(f"{name} ids must be words without blanks, got {wrong[0]!r}")
     frame["score"] = frame["score"].astype(np.float64)

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from .._common.distinct import factorize
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
@@ -50,9 +52,7 @@ def _by_arrow(columns: Sequence[Any]) -> Encoded:
 
 
 def _by_pandas(columns: Sequence[Any]) -> Encoded:
-    import pandas as pd
-
-    codes, ids = pd.factorize(np.concatenate([np.asarray(column, dtype=object) for column in columns]))
+    codes, ids = factorize(np.concatenate([np.asarray(column, dtype=object) for column in columns]))
 
     def descending(numbers: Integers) -> Integers:
         return np.argsort(np.asarray(ids[numbers], dtype=object))[::-1]

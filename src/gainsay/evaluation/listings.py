@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from .._common.arrays import numbers
+from .._common.distinct import factorize
 from .._common.names import check_ids
 
 if TYPE_CHECKING:
@@ -77,8 +78,8 @@ def listing(name: str, data: Any, value: Value, empty: bool = False) -> Listing:
     frame = _table(name, data, value, empty)
     if value == "score":
         _refuse_unretrieved(name, frame)
-    query, ids = frame["query"].factorize()
-    return Listing(list(map(str, ids)), query.astype(np.int64), frame["document"], frame[value].to_numpy())
+    query, ids = factorize(frame["query"])
+    return Listing(list(map(str, ids)), query, frame["document"], frame[value].to_numpy())
 
 
 def _refuse_unretrieved(name: str, frame: pd.DataFrame) -> None:
@@ -123,7 +124,10 @@ def _table(name: str, data: Any, value: str, empty: bool = False) -> pd.DataFram
         raise ValueError(
             f"{name} has {int(bad.sum())} NaN, the first for document {at['document']!r} of query {at['query']!r}"
         )
-    twice = frame.duplicated(["query", "document"])
+    twice = frame.duplicated(["query", "document"]).to_numpy()
+    if twice.any():  # or so it seems to a pandas that takes ids to end at NUL
+        codes = {column: factorize(frame[column])[0] for column in ("query", "document")}
+        twice = pd.DataFrame(codes).duplicated().to_numpy()
     if twice.any():
         at = frame[twice].iloc[0]
         raise ValueError(f"{name} has document {at['document']!r} of query {at['query']!r} more than once")

@@ -12,6 +12,7 @@ from typing import Any, Literal, NamedTuple
 
 from ..data import RankingData
 from ..data._features import as_matrix, is_sparse
+from .categories import refuse_unknown_categories
 
 __all__ = ["Iteration", "predict"]
 
@@ -122,7 +123,10 @@ def _as_input(model: Any, features: Any) -> Any:
         if not hasattr(features, "columns"):  # an array has no names that could differ from the model's
             known = {"feature_names": names or model.feature_names, "feature_types": model.feature_types}
             return xgboost.DMatrix(features, **known, enable_categorical=True)
+        refuse_unknown_categories(model, features)
         return xgboost.DMatrix(features, enable_categorical=True)
+    if hasattr(type(model), "get_booster"):
+        refuse_unknown_categories(model.get_booster(), features)
     return features
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 import xgboost as xgb
+
+from ..training.categories import trees_of
 
 
 def first_rounds(booster: xgb.Booster, rounds: int) -> xgb.Booster:
@@ -18,15 +19,9 @@ def first_rounds(booster: xgb.Booster, rounds: int) -> xgb.Booster:
     if "c" not in (booster.feature_types or ()):
         return cut
     content, whole = (json.loads(bytes(model.save_raw("json"))) for model in (cut, booster))
-    trees, all_trees = (_trees(model) for model in (content, whole))
+    trees, all_trees = (trees_of(model) for model in (content, whole))
     if trees is None or all_trees is None or trees.get("cats") == all_trees.get("cats"):
         return cut
     trees["cats"] = all_trees["cats"]
     handed_on: xgb.Booster = xgb.Booster(model_file=bytearray(json.dumps(content).encode()))
     return handed_on
-
-
-def _trees(model: Any) -> Any:
-    """Return what holds the trees, where XGBoost's JSON is as we know it (versions before 3.1 keep no categories)."""
-    held = model["learner"]["gradient_booster"]
-    return held.get("model", held.get("gbtree", {}).get("model"))

@@ -39,6 +39,10 @@ class EvaluateRanking(Logger):
     own, take `custom_metric`. Workers that each make their own, with the data that they hold, log the means over the
     queries of all.
 
+    Before version 3.2 XGBoost calls callbacks in any order: `early_stopping` has this one log first, but a stopping of
+    XGBoost's own (`early_stopping_rounds`) may look before it has, and then ends the training with an error. Beside
+    that, log with `custom_metric` there.
+
     Given as `(X, y, qid)` it can be copied, cloned and pickled, and evaluates the same data afterwards: in searches of
     scikit-learn with several processes, or on the workers of a cluster. The pickle of a ranker that has it among its
     callbacks holds these data then (`ranker.set_params(callbacks=None)` leaves them out, `save_model` writes the model
