@@ -30,11 +30,6 @@ OLDEST = (
     *("-W", "ignore:divide by zero encountered:RuntimeWarning"),
     *("--ignore=tests/report", "--ignore=tests/comparison/test_calibration.py"),  # slow, and hardly touched by versions
     *("--ignore=tests/test_docs.py", "--ignore=tests/test_examples.py", "--ignore=tests/test_readme.py"),
-    # LightGBM 4.3 has no eval_X
-    "--deselect=tests/lightgbm/test_lightgbm.py::TestEarlyStopping::test_ranker",
-    "--deselect=tests/lightgbm/test_lightgbm.py::TestEvery::test_in_the_ranker",
-    "--deselect=tests/lightgbm/test_lightgbm.py::TestBadInput::test_no_group_in_an_estimator",
-    "--deselect=tests/training/test_diverging.py::TestLightGBM::test_ranker",
     # LightGBM 4.3 and XGBoost 2.1 themselves do not train with a Dask as new as ours
     *("--ignore=tests/contracts/test_dask.py", "--deselect=tests/dask/test_dask.py::TestClusters"),
     "--deselect=tests/dask/test_dask.py::TestDaskRanker",
