@@ -140,7 +140,8 @@ def _parse(text: str, library: Convention | None) -> Metric:
     if needed:
         raise _incomplete(text, match, needed[0])
     try:
-        return metric(**options)
+        made: Metric = metric(**options)
+        return made
     except (ValueError, TypeError) as error:
         raise type(error)(f"{text!r}: {error}") from None
 

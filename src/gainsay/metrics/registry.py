@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from .base import Metric
 
 T = TypeVar("T")
 
@@ -56,8 +55,8 @@ class Registry(Mapping[str, T], Generic[T]):
         self._found[name] = value, origin
 
 
-METRICS: Registry[tuple[type[Metric], Mapping[str, Any]]] = Registry("metric")
-"""Each name of a metric, with the class and the options that it stands for."""
+METRICS: Registry[tuple[type[Any], Mapping[str, Any]]] = Registry("metric")
+"""Each name of a metric, with the class (a `Metric`) and the options that it stands for."""
 
 
 def origin_of(thing: Any) -> Origin:
@@ -76,7 +75,7 @@ class UnpicklableError(TypeError):
     """A metric is to be sent to another process, or written to a file, that is made with what cannot be."""
 
 
-def require_picklable(metric: Metric, part: str, function: Any) -> None:
+def require_picklable(metric: object, part: str, function: Any) -> None:
     """Raise `UnpicklableError` with the remedy for a lambda, or a function within a function.
 
     What a notebook or script defines at its top level is left to the pickler: those of clusters send it as it is.

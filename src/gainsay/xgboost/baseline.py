@@ -4,16 +4,26 @@ from __future__ import annotations
 
 import threading
 import weakref
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from .binding import loggers
 
 if TYPE_CHECKING:
     import xgboost as xgb
 
-    from .metric import CustomMetric
+    from ..training.bound import Panel
 
-_calls: dict[int, list[tuple[CustomMetric, weakref.ref[xgb.DMatrix]]]] = {}
+
+class Log(Protocol):
+    """A custom metric of ours."""
+
+    panel: Panel
+
+    def value_after(self, model: Any, rounds: int, dmatrix: Any, name: str) -> float:
+        """Return the value of one metric for the model cut after some rounds."""
+
+
+_calls: dict[int, list[tuple[Log, weakref.ref[xgb.DMatrix]]]] = {}
 """By thread, which of our custom metrics were called on what in the first round of a training that continues a model.
 
 Nobody tells a callback what data sets a training has.
@@ -25,7 +35,7 @@ def listen() -> None:
     _calls[threading.get_ident()] = []
 
 
-def note_call(log: CustomMetric, dmatrix: xgb.DMatrix) -> None:
+def note_call(log: Log, dmatrix: xgb.DMatrix) -> None:
     """Note that a custom metric was called, where somebody listens."""
     calls = _calls.get(threading.get_ident())
     if calls is not None:
