@@ -8,6 +8,7 @@
 # make package    the wheel and the sdist, and the tests of the sdist in a folder of its own
 # make mutants    which small changes of the code no test notices: a tenth of all mutants, or MUTANTS=1.0
 # make notebooks, make docs   run the notebooks; build the documentation
+# make calibration   how often the verdict is right where the truth is known, into benchmarks/CALIBRATION.md; two hours
 # make bench  ratios against the libraries' own metrics and other packages, into benchmarks/RESULTS.md
 
 PYTHON ?= python3
@@ -20,7 +21,7 @@ RUN := OMP_NUM_THREADS=1 $(BIN)/python
 INSTALL := $(BIN)/python -m pip install --quiet
 INSTALL_GROUP := $(INSTALL) --upgrade 'pip>=25.1' && $(INSTALL) --editable '.[all,dask]' --group
 
-.PHONY: demo test quick repeated oldest package lint audit fuzz coverage mutants notebooks docs bench clean
+.PHONY: demo test quick repeated oldest package lint audit fuzz coverage mutants notebooks docs bench calibration clean
 
 demo: .venv/user
 	$(BIN)/gainsay demo
@@ -72,6 +73,11 @@ notebooks: .venv/developer
 
 docs: .venv/docs
 	OMP_NUM_THREADS=1 $(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html
+
+calibration: .venv/developer
+	$(RUN) benchmarks/calibration.py --output benchmarks/CALIBRATION.md
+	$(RUN) benchmarks/calibration_decisions.py --output benchmarks/CALIBRATION.md
+	$(RUN) benchmarks/calibration_gains.py --output benchmarks/CALIBRATION.md
 
 bench: .venv/developer
 	$(BIN)/python benchmarks/run.py

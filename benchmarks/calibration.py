@@ -1,6 +1,6 @@
 """How often is the verdict right? Simulated populations with known truth, and what `Verdict` makes of samples of them.
 
-    python benchmarks/calibration.py --repetitions 2000 --output benchmarks/CALIBRATION.md
+    python benchmarks/calibration.py --output benchmarks/CALIBRATION.md
 
 Each population holds the per-query NDCG@10 of eight models under both definitions. The models look for grades 0 to 4
 with different tastes: the first for anything fair, the last for what is excellent, the others in between. They share
@@ -11,7 +11,10 @@ these weights. So the truth is known, while values keep the ties, skews and corr
 Beside the verdict stand two naive rules that call metrics in disagreement: two t-tests between the two winners, and a
 large probability that the winners differ. Both miss that a third model may be best under both metrics.
 
-Two processes, one BLAS thread each; a few minutes for the default settings.
+Recipes of several runs and queries in clusters have populations of their own: see `calibration_cells.py`.
+
+Two processes, one BLAS thread each; two hours for the default settings. The rates of every cell are kept in a JSON file
+beside the page, and an interrupted calibration goes on from there.
 """
 
 from __future__ import annotations
@@ -21,13 +24,14 @@ import os
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from calibration_cells import CLUSTERS, ClusterCell, RecipeCell, Store, found, recipe_cells, seeds_of
 from numpy.typing import NDArray
 from scipy.optimize import root
 from scipy.special import logsumexp
@@ -89,6 +93,7 @@ NULL = {1000: ALPHA, 3000: ALPHA}
 SCENARIOS = (
     Scenario("all equal", means(0), means(0), NULL),
     Scenario("same best, ahead by .012", means(0, m1=0.012), means(0, m1=0.012), NULL),
+    Scenario("two tie at the top", means(0, m1=0.012, m2=0.012), means(0, m1=0.012, m2=0.012), NULL),
     Scenario("linear's best ahead by .012, all tied on exponential", means(0, m1=0.012), means(0), NULL),
     Scenario(
         "a third ties both winners",
@@ -262,6 +267,21 @@ def outcomes(values: Array, chance: Array, truth: Array, queries: int, seeds: Se
     return np.array(lines, dtype=float)
 
 
+@dataclass(frozen=True)
+class FixedCell:
+    """Fixed models under one scenario, judged on so many independent queries."""
+
+    scenario: str
+    queries: int
+
+    @property
+    def key(self) -> str:
+        """A name that no other cell has."""
+        return f"fixed | {self.scenario} | {self.queries}"
+
+
+Cell = FixedCell | ClusterCell | RecipeCell
+RATES = tuple(Row.__dataclass_fields__)[3:]
 _population: Array
 
 
@@ -270,48 +290,64 @@ def _start(population: int, seed: int) -> None:
     _population = simulate(population, seed)
 
 
-def _judge(task: tuple[int, int, tuple[int, ...]]) -> Array:
-    place, queries, seeds = task
-    truth = SCENARIOS[place].truth
-    return outcomes(_population, tilt(_population, truth), truth, queries, seeds)
+def _judge(cell: Cell, seeds: Sequence[int]) -> dict[str, float]:
+    if isinstance(cell, RecipeCell):
+        return cell.judge(seeds)
+    truth = next(scenario.truth for scenario in SCENARIOS if scenario.name == cell.scenario)
+    chance = tilt(_population, truth)
+    if isinstance(cell, ClusterCell):
+        return cell.judge(seeds, _population, chance, truth)
+    lines = outcomes(_population, chance, truth, cell.queries, seeds)
+    return dict(zip(RATES, lines.mean(axis=0).tolist(), strict=True))
 
 
-def calibrate(
-    repetitions: int, queries: Sequence[int], seed: int, population: int = 60_000, workers: int = 2
-) -> list[Row]:
-    """Judge `repetitions` samples of every scenario at every number of queries.
+def judge_all(
+    cells: Sequence[Cell], store: Store, repetitions: int, population: int = 60_000, workers: int = 2
+) -> None:
+    """Judge the cells that the store does not have, and put them there.
 
-    Results depend on the seed, not on the number of workers.
+    Results depend on the store's seed and the number of repetitions, not on the number of workers.
     """
-    cells = [(place, n) for place in range(len(SCENARIOS)) for n in queries]
-    sources = np.random.SeedSequence(seed).spawn(len(cells))
-    tasks = [
-        (place, n, tuple(int(word) for word in source.generate_state(repetitions)))
-        for (place, n), source in zip(cells, sources, strict=True)
-    ]
-    rows = []
-    for (place, n), lines in zip(cells, _map(tasks, population, seed, workers), strict=True):
-        rows.append(Row(SCENARIOS[place], n, repetitions, *lines.mean(axis=0).tolist()))
-    return rows
+    tasks = {}
+    for cell in cells:
+        if not store.has(cell.key, repetitions):
+            tasks[cell] = seeds_of(cell.key, store.seed, repetitions)
+    for cell, rates in _map(tasks, population, store.seed, workers):
+        store.put(cell.key, repetitions, rates)
 
 
-def _map(tasks: list[tuple[int, int, tuple[int, ...]]], population: int, seed: int, workers: int) -> Iterator[Array]:
+def _map(
+    tasks: dict[Cell, list[int]], population: int, seed: int, workers: int
+) -> Iterator[tuple[Cell, dict[str, float]]]:
     if workers == 1:
         _start(population, seed)
-        yield from map(_judge, tasks)
+        yield from ((cell, _judge(cell, seeds)) for cell, seeds in tasks.items())
         return
     # Fresh processes read this before they load BLAS; two threads each would only get in each other's way.
     os.environ["OMP_NUM_THREADS"] = "1"
     with ProcessPoolExecutor(workers, get_context("spawn"), initializer=_start, initargs=(population, seed)) as pool:
-        yield from pool.map(_judge, tasks)
+        waiting = {pool.submit(_judge, cell, seeds): cell for cell, seeds in tasks.items()}
+        for done in as_completed(waiting):
+            yield waiting[done], done.result()
+
+
+def fixed_cells(queries: Sequence[int]) -> list[FixedCell]:
+    """Return all scenarios of fixed models."""
+    return [FixedCell(scenario.name, n) for scenario in SCENARIOS for n in queries]
+
+
+def rows_of(store: Store, queries: Sequence[int]) -> list[Row]:
+    """Return the scenarios of fixed models that are done."""
+    by_name = {scenario.name: scenario for scenario in SCENARIOS}
+    return [Row(by_name[cell.scenario], cell.queries, **rates) for cell, rates in found(store, fixed_cells(queries))]
 
 
 def table(rows: Sequence[Row]) -> str:
     """Write the rows as a Markdown table."""
     head = (
-        "scenario", "a common best exists", "queries", "rate of `genuine`", "s.e.", "target", "kept", "rate of `agree`",
-        "naive: two t-tests", "naive: P(winners differ) ≥ .95", "price bound covers", "safe bound covers",
-        "regret: linear winner", "exponential winner", "safe choice",
+        "scenario", "a common best exists", "queries", "samples", "rate of `genuine`", "s.e.", "target", "kept",
+        "rate of `agree`", "naive: two t-tests", "naive: P(winners differ) ≥ .95", "price bound covers",
+        "safe bound covers", "regret: linear winner", "exponential winner", "safe choice",
     )  # fmt: skip
     lines = [head, ("---",) * len(head)]
     for row in rows:
@@ -320,6 +356,7 @@ def table(rows: Sequence[Row]) -> str:
             row.scenario.name,
             "yes" if row.scenario.has_common_best else "no",
             f"{row.queries}",
+            f"{row.repetitions}",
             f"{row.genuine:.3f}",
             f"{row.error:.3f}",
             "–" if row.target is None else f"{sign} {row.target:.2f}",
@@ -336,8 +373,76 @@ def table(rows: Sequence[Row]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def report(rows: Sequence[Row], seed: int) -> str:
-    """Write the whole page: what was done, the table, the worst of each column."""
+def cluster_table(store: Store) -> str:
+    """Write the cells of clusters as a Markdown table."""
+    lines = [
+        "| scenario | copies | samples | rate of `genuine` | `agree` | `genuine` untold of clusters | `agree` untold | "
+        "price covers | safe covers | upper regrets cover | lower regrets cover, the worst | p ≤ .05 of a pair |",
+        f"|{' --- |' * 12}",
+    ]
+    for cell, rates in found(store, CLUSTERS):
+        shown = [_rate(rates, name) for name in ("genuine", "agree", "untold genuine", "untold agree")]
+        covers = [f"{rates[name]:.3f}" for name in ("price", "safe", "upper", "lower", "pair")]
+        lines.append(f"| {cell.scenario} | {cell.copies:.0%} | {rates['repetitions']} | {' | '.join(shown + covers)} |")
+    return "\n".join(lines)
+
+
+def recipe_table(store: Store) -> str:
+    """Write the cells of recipes as a Markdown table."""
+    lines = [
+        "| scenario | recipes | queries | runs | what varies | samples | rate of `genuine` | `agree` | "
+        "`genuine` of one run each | `agree` of one run | `genuine` of averaged runs | `agree` of averaged runs | "
+        "price covers | safe covers | upper regrets cover | lower regrets cover, the worst | p ≤ .05 of a pair |",
+        f"|{' --- |' * 17}",
+    ]
+    names = ("genuine", "agree", "one genuine", "one agree", "averaged genuine", "averaged agree")
+    cells = sorted(recipe_cells(), key=lambda it: (it.kind, it.scenario, it.parts, it.models, it.queries, it.runs))
+    for cell, rates in found(store, cells):
+        size = [cell.models, cell.queries, cell.runs or "3, 5, 10", ", ".join(filter(None, [cell.parts, cell.kind]))]
+        shown = [_rate(rates, name) for name in names]
+        covers = [f"{rates[name]:.3f}" for name in ("price", "safe", "upper", "lower", "pair")]
+        columns = [cell.scenario, *size, rates["repetitions"], *shown, *covers]
+        lines.append(f"| {' | '.join(map(str, columns))} |")
+    return "\n".join(lines)
+
+
+def _rate(rates: dict[str, float], name: str) -> str:
+    """Write a rate with its standard error."""
+    rate, n = rates[name], rates["repetitions"]
+    return f"{rate:.3f} ± {np.sqrt(rate * (1 - rate) / n):.3f}"
+
+
+OTHERS = (("one", "of one run each"), ("averaged", "of averaged runs"), ("untold", "untold of clusters"))
+BOUNDS = (
+    ("price", "price"),
+    ("safe", "safe choice"),
+    ("upper", "upper bounds of all regrets"),
+    ("lower", "lower bound of a regret"),
+)
+
+
+def recipe_summary(store: Store) -> list[str]:
+    """Write the worst of each column."""
+    cells = list(found(store, [*recipe_cells(), *CLUSTERS]))
+    nulls = [it for it in cells if not it[0].scenario.startswith("different bests")]
+    no_best = [it for it in cells if not it[0].scenario.startswith("same best")]
+    lines = []
+    for name, among, what in (("genuine", nulls, "false `genuine`"), ("agree", no_best, "false `agree`")):
+        cell, rates = max(among, key=lambda it: it[1][name])
+        lines.append(f"- Highest rate of {what} of recipes and clusters: {_rate(rates, name)} (`{cell.key}`).")
+        for other, how in OTHERS:
+            own = [it for it in among if f"{other} {name}" in it[1]]
+            if own:
+                cell, rates = max(own, key=lambda it: it[1][f"{other} {name}"])
+                lines.append(f"  The verdict on fixed models {how}: {_rate(rates, f'{other} {name}')} (`{cell.key}`).")
+    for name, what in BOUNDS:
+        cell, rates = min(cells, key=lambda it: it[1][name])
+        lines.append(f"- Lowest coverage of the {what}: {rates[name]:.3f} of {rates['repetitions']} (`{cell.key}`).")
+    return lines
+
+
+def report(rows: Sequence[Row], store: Store) -> str:
+    """Write the whole page: what was done, the tables, the worst of each column."""
     nulls = [row for row in rows if row.scenario.has_common_best]
     worst = max(nulls, key=lambda row: row.genuine)
     unclear = max(rows, key=lambda row: 0.0 if row.scenario.has_clear_best else row.agree)
@@ -354,8 +459,8 @@ def report(rows: Sequence[Row], seed: int) -> str:
     return "\n".join([
         "# Calibration of the verdict",
         "",
-        f"Written by `benchmarks/calibration.py`: {rows[0].repetitions} samples a row, {MODELS} models, α = {ALPHA}, "
-        f"{DRAWS} draws a verdict (a tenth of the default), seed {seed}.",
+        f"Written by `benchmarks/calibration.py`: {MODELS} models, α = {ALPHA}, "
+        f"{DRAWS} draws a verdict (a tenth of the default), seed {store.seed}.",
         "The rate of `genuine` is an error rate where a common best model exists (target: at most α, plus two standard "
         "errors of the simulation) and power where none does (target: at most .05 below, same allowance).",
         "The *naive* columns are the rates at which two other rules say that the metrics disagree: two paired t-tests "
@@ -369,7 +474,41 @@ def report(rows: Sequence[Row], seed: int) -> str:
         "",
         *summary,
         "",
+        *further(store),
     ])  # fmt: skip
+
+
+def further(store: Store) -> list[str]:
+    """Write what was found of clusters and recipes; nothing where no cell is done."""
+    page = []
+    if any(found(store, CLUSTERS)):
+        page += [
+            "## Queries in clusters",
+            "",
+            "The same population in clusters of 3 to 7 queries, 3,000 queries in all; of each cluster every query but "
+            "the first copies that one with the chance named. The verdict is told of the clusters; beside it the one "
+            "that is not. Rates with their standard errors. Last: how often the paired test of the last two models on "
+            "the exponential definition gives p ≤ .05, an error where they tie there.",
+            "",
+            cluster_table(store),
+            "",
+        ]
+    if any(found(store, recipe_cells())):
+        page += [
+            "## Recipes of several runs",
+            "",
+            "Each recipe is trained so many times; its truth is its mean over queries and runs. Effects of queries and "
+            "of queries and runs have heavy tails (t, 5 degrees of freedom), those of runs are normal, or skewed as an "
+            "exponential: now and then a run goes badly (skewed runs), or of every second recipe goes well (opposite "
+            "skews). The sizes are those of another seed "
+            "(standard deviations .025 of queries, .0015 of runs, .075 of both) or of another sample of the training "
+            "queries (.010, .0035, .095). Beside the verdict on recipes stand those that take models for fixed, on the "
+            "first run of each and on the mean of its runs: what a single training claims, and what averaging claims.",
+            "",
+            recipe_table(store),
+            "",
+        ]
+    return [*page, *recipe_summary(store), ""] if page else []
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -378,10 +517,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--queries", type=int, nargs="+", default=[1000, 3000], help="queries per sample")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--output", type=Path, help="also write the page to this file")
+    parser.add_argument("--workers", type=int, default=2, help="processes")
+    parser.add_argument("--only", choices=["fixed", "clusters", "recipes"], help="leave all else as it was found")
     options = parser.parse_args(arguments)
     started = time.perf_counter()
-    rows = calibrate(options.repetitions, options.queries, options.seed)
-    page = report(rows, options.seed)
+    store = Store(options.output and options.output.with_suffix(".json"), options.seed)
+    cells = {"fixed": fixed_cells(options.queries), "clusters": CLUSTERS, "recipes": recipe_cells()}
+    for kind, some in cells.items():
+        if options.only in (None, kind):
+            judge_all(some, store, options.repetitions, workers=options.workers)
+    rows = rows_of(store, options.queries)
+    page = report(rows, store)
     print(page)
     print(f"{time.perf_counter() - started:.0f} s")
     if options.output:

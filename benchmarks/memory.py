@@ -36,9 +36,9 @@ def stage(name: str, shape: str, documents: int, ties: str, threads: int) -> Non
             evaluator(data.scores[ties])
 
 
-def peak(*arguments: str) -> int:
+def peak(*arguments: str, script: str = __file__) -> int:
     """Return the peak memory, in bytes, of a process that does the work up to a stage."""
-    command = [sys.executable, __file__, "--stage", *arguments]
+    command = [sys.executable, script, "--stage", *arguments]
     timer = shutil.which("time", path="/usr/bin:/bin")
     if timer is not None:
         done = subprocess.run([timer, "-v", *command], capture_output=True, text=True, check=True)

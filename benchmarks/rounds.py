@@ -13,57 +13,23 @@ from __future__ import annotations
 
 import argparse
 import os
-import time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from builtin import lightgbm_builtin
 from panel import NDCGS, PANEL, ours
-from shapes import Data, make_data
-from timing import interleaved, machine, milliseconds, ratio
+from shapes import Data, make_data, make_short, with_rounds
+from timing import interleaved, machine, milliseconds, ratio, right_after
 
 import gainsay as gs
 from gainsay.evaluation import plan
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from numpy.typing import NDArray
 
-ROUNDS = (1, 5, 20, 100)
-FEATURES = 10
-LEAVES = 63
 MINE = {"pair": NDCGS, "panel": PANEL}
-
-
-def trained_scores(data: Data, threads: int) -> dict[str, NDArray[np.float64]]:
-    """Return the scores of one LambdaRank training after some rounds; half of its features tell of the labels."""
-    import lightgbm as lgb
-
-    rng = np.random.default_rng(5)
-    features = rng.normal(size=(len(data.labels), FEATURES)).astype(np.float32)
-    features[:, : FEATURES // 2] += np.linspace(0.5, 0.2, FEATURES // 2) * data.labels[:, None]
-    params = {"objective": "lambdarank", "num_leaves": LEAVES, "verbose": -1, "num_threads": threads}
-    booster = lgb.train(params, lgb.Dataset(features, data.labels, group=data.sizes), max(ROUNDS))
-    return {
-        f"round {rounds}": np.asarray(booster.predict(features, num_iteration=rounds, raw_score=True))
-        for rounds in ROUNDS
-    }
-
-
-def right_after(
-    before: Callable[[], object], contestants: Mapping[str, Callable[[], object]], repeats: int
-) -> dict[str, list[float]]:
-    """Return the seconds of each contestant in each round, each run right after some other work."""
-    seconds: dict[str, list[float]] = {name: [] for name in contestants}
-    for turn in range(repeats + 1):
-        for name, work in contestants.items():
-            before()
-            start = time.perf_counter()
-            work()
-            if turn:
-                seconds[name].append(time.perf_counter() - start)
-    return seconds
 
 
 def contestants(
@@ -74,11 +40,11 @@ def contestants(
     return {"LightGBM": builtin, **{name: ours(metrics, judgments, values, threads) for name, metrics in MINE.items()}}
 
 
-def table(data: Data, scores: Mapping[str, NDArray[Any]], repeats: int, threads: int) -> list[str]:
+def table(data: Data, repeats: int, threads: int) -> list[str]:
     """Return the lines of the table of evaluations against LightGBM's own."""
     lines = ["| scores | distinct | LightGBM ndcg, ms | pair | panel | pair, right after | panel, right after |",
              "|---|---:|---:|---:|---:|---:|---:|"]  # fmt: skip
-    for kind, values in scores.items():
+    for kind, values in data.scores.items():
         builtin = lightgbm_builtin(data, values, "ndcg", threads)
         rested = interleaved(contestants(data, values, builtin, threads), repeats)
         at_once = right_after(builtin, contestants(data, values, builtin, threads), repeats)
@@ -122,16 +88,17 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=15)
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     arguments = parser.parse_args()
-    data = make_data(arguments.documents)
-    scores = {"untied": data.scores["untied"], **trained_scores(data, arguments.threads)}
     policy = os.environ.get("OMP_WAIT_POLICY", "not set")
     print(f"{machine()}; OMP_WAIT_POLICY {policy}\n")
-    print(f"{len(data.labels):,} documents in {len(data.sizes):,} queries, up to {arguments.threads} threads; medians "
-          f"of {arguments.repeats} interleaved runs; ratios to LightGBM's `ndcg` at 1, 3, 5, 10 on the same scores. "
-          "Pair: both NDCGs at these cutoffs; panel: and map, mrr.\n")  # fmt: skip
-    print("\n".join(table(data, scores, arguments.repeats, arguments.threads)))
-    print()
-    print("\n".join(scaling(data, scores["round 100"], arguments.repeats)))
+    print(f"Up to {arguments.threads} threads; medians of {arguments.repeats} interleaved runs; ratios to LightGBM's "
+          "`ndcg` at 1, 3, 5, 10 on the same scores, after a rest and right after LightGBM's own evaluation. Pair: "
+          "both NDCGs at these cutoffs; panel: and map, mrr.")  # fmt: skip
+    for make in (make_data, make_short):
+        data = with_rounds(make(arguments.documents), arguments.threads)
+        print(f"\n### {len(data.labels):,} documents in {len(data.sizes):,} queries\n")
+        print("\n".join(table(data, arguments.repeats, arguments.threads)))
+        print()
+        print("\n".join(scaling(data, data.scores["round 100"], arguments.repeats)), flush=True)
 
 
 if __name__ == "__main__":

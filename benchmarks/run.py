@@ -28,6 +28,8 @@ REPORTS = {
     "memory": "Memory",
     "report": "HTML report",
     "importing": "Import",
+    "curves": "Curves while training",
+    "experiments": "Whole experiments",
 }
 """Title by script."""
 

@@ -13,6 +13,11 @@ CHUNK = 4_000_000
 GRADES = np.array([0.52, 0.32, 0.13, 0.02, 0.01])
 """Chance of each label, as in MSLR-WEB30K."""
 
+ROUNDS = (1, 5, 20, 100)
+"""Of a real training, whose first rounds know few distinct scores."""
+FEATURES = 10
+LEAVES = 63
+
 SHAPES = {
     "short": "5 to 10 documents a query",
     "MSLR-like": "about 120 documents a query, log-normal",
@@ -37,6 +42,29 @@ def make_data(documents: int, seed: int = 0) -> Data:
     untied = rng.normal(size=n)
     scores = {"untied": untied, "tied": np.round(untied, 1), "constant": np.zeros(n)}
     return Data(rng.choice(5, n, p=GRADES), sizes, scores)
+
+
+def make_short(documents: int, length: int = 10, seed: int = 0) -> Data:
+    """Draw queries of `length` documents each, with the grades of a web-search set."""
+    rng = np.random.default_rng(seed)
+    sizes = np.full(documents // length, length)
+    return Data(rng.choice(5, int(sizes.sum()), p=GRADES), sizes, {"untied": rng.normal(size=int(sizes.sum()))})
+
+
+def with_rounds(data: Data, threads: int) -> Data:
+    """Add the scores of one LambdaRank training after some rounds; half of its features tell of the labels."""
+    import lightgbm as lgb
+
+    rng = np.random.default_rng(5)
+    features = rng.normal(size=(len(data.labels), FEATURES)).astype(np.float32)
+    features[:, : FEATURES // 2] += np.linspace(0.5, 0.2, FEATURES // 2) * data.labels[:, None]
+    params = {"objective": "lambdarank", "num_leaves": LEAVES, "verbose": -1, "num_threads": threads}
+    booster = lgb.train(params, lgb.Dataset(features, data.labels, group=data.sizes), max(ROUNDS))
+    after = {
+        f"round {rounds}": np.asarray(booster.predict(features, num_iteration=rounds, raw_score=True))
+        for rounds in ROUNDS
+    }
+    return data._replace(scores={**data.scores, **after})
 
 
 def make_shape(shape: str, documents: int, ties: str = "untied", seed: int = 0) -> Data:

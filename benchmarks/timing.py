@@ -48,6 +48,24 @@ def interleaved(
     return seconds
 
 
+def right_after(
+    before: Callable[[], object], contestants: Mapping[str, Callable[[], object]], repeats: int
+) -> dict[str, list[float]]:
+    """Return the seconds of each contestant in each round, each run right after some other work.
+
+    So it is in a training: the threads of the other work still spin on the other processors.
+    """
+    seconds: dict[str, list[float]] = {name: [] for name in contestants}
+    for turn in range(repeats + 1):
+        for name, work in contestants.items():
+            before()
+            start = time.perf_counter()
+            work()
+            if turn:
+                seconds[name].append(time.perf_counter() - start)
+    return seconds
+
+
 def ratio(of: list[float], to: list[float]) -> float:
     """Return the median of the ratios, round by round."""
     return median(a / b for a, b in zip(of, to, strict=True))

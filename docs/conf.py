@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import runpy
 import shutil
 from importlib.util import find_spec
 from pathlib import Path
@@ -32,14 +33,17 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "sphinx.ext.viewcode",
+    "sphinx_copybutton",
+    "sphinx_design",
 ]
 templates_path = ["_templates"]
 exclude_patterns = ["_build", "**.ipynb_checkpoints"]
 default_role = "py:obj"
+smartquotes_action = "qe"  # --options keep their dashes
 suppress_warnings = ["config.cache"]
 
 # Pages about libraries that may be missing are built all the same: a note says so, and their cells are not executed.
-OPTIONAL = {"catboost": "howto/catboost.md", "mlflow": "howto/mlflow.md", "optuna": "howto/optuna.md"}
+OPTIONAL = {"catboost": "howto/catboost.md", "mlflow": "howto/mlflow.md", "optuna_integration": "howto/optuna.md"}
 missing = [library for library in OPTIONAL if find_spec(library) is None]
 for library in missing:
     tags.add(f"without_{library}")  # type: ignore[name-defined]  # noqa: F821
@@ -58,6 +62,7 @@ nb_execution_show_tb = True
 nb_execution_excludepatterns = ["notebooks/*", *(OPTIONAL[library] for library in missing)]  # notebooks: as stored
 nb_merge_streams = True
 nb_output_stderr = "remove"
+copybutton_exclude = ".linenos, .gp, .go"
 nb_ipywidgets_js: dict[str, Any] = {}
 myst_enable_extensions = ["amsmath", "colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
@@ -78,7 +83,8 @@ html_css_files = ["extra.css"]
 html_math_renderer = "mathml"
 html_show_sourcelink = False
 html_copy_source = False
-html_sidebars = {"index": [], "tutorial": [], "scale": [], "benchmarks": []}
+pages = ("index", "tutorial", "scale", "benchmarks", "gallery", "metric_names", "coming_from", "cli", "glossary")
+html_sidebars: dict[str, list[str]] = {page: [] for page in pages}
 html_theme_options = {
     "logo": {"text": "gainsay"},
     "navigation_with_keys": False,
@@ -114,6 +120,32 @@ class ApiRole(PyXRefRole):
         if self.text.startswith("."):
             return [nodes.literal(self.rawtext, self.text, classes=["xref", "py"])], []
         return super().run()
+
+
+def show_commands(app: Sphinx, docname: str, source: list[str]) -> None:
+    """Describe every command of the command line, as it describes itself, in place of the mark for it."""
+    if "<!-- commands -->" not in source[0]:
+        return
+    import typer
+
+    from gainsay.cli.app import app as cli
+
+    described = []
+    for name, command in sorted(typer.main.get_command(cli).commands.items()):  # type: ignore[attr-defined]
+        rows = []
+        for parameter in command.params:
+            called = ", ".join(f"`{option}`" for option in (parameter.opts + parameter.secondary_opts))
+            if parameter.param_type_name == "argument":
+                called = f"`{parameter.metavar or parameter.name}`"
+            default = parameter.default
+            told = default is None or default is False or default is ... or callable(default)
+            usual = "" if told else f" (default `{default}`)"
+            rows.append(f"| {called} | {(parameter.help or '').replace('|', chr(92) + '|')}{usual} |")
+        words = "\n\n".join(part.replace("\n", " ") for part in (command.help or "").split("\n\n"))
+        described.append(
+            "\n".join([f"### gainsay {name}", "", words, "", "| option | what it does |", "|---|---|", *rows])
+        )
+    source[0] = source[0].replace("<!-- commands -->", "\n\n".join(described))
 
 
 SHOWN = re.compile(r"<!-- shown in the built page -->\n.*/benchmarks/(\w+\.md)\).*\n<!-- end -->")
@@ -154,10 +186,19 @@ def copy_notebooks(app: Sphinx) -> None:
             shutil.copyfile(notebook, copy)
 
 
+def write_sample(app: Sphinx, error: Exception | None) -> None:
+    """Write the sample report that the first page links to, made by this version."""
+    if error is None and app.builder.name == "html" and "api/report" in app.env.found_docs:
+        compared = runpy.run_path(str(HERE / "verdict_picture.py"))["compared"]
+        compared().to_html(Path(app.outdir) / "sample_report.html")
+
+
 def setup(app: Sphinx) -> None:
     """Register what is above."""
     app.add_html_math_renderer("mathml", (visit_math, None), (visit_displaymath, None))
     app.add_role_to_domain("py", "obj", ApiRole(), override=True)
     app.connect("builder-inited", copy_notebooks)
     app.connect("source-read", show_results)
+    app.connect("source-read", show_commands)
+    app.connect("build-finished", write_sample)
     app.connect("source-read", link_to_pages, priority=600)  # what is shown first is no link any more

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from types import ModuleType
 
-hypothesis.settings.register_profile("gainsay", deadline=None)
+# What decides whether a change may land is decided by the same examples each time; other runs look for new ones.
+hypothesis.settings.register_profile("gainsay", deadline=None, derandomize="GAINSAY_SAME_EXAMPLES" in os.environ)
 hypothesis.settings.register_profile("long", deadline=None, max_examples=2000)
 hypothesis.settings.load_profile("gainsay")
 
@@ -125,3 +126,9 @@ def grouped() -> Callable[..., Grouped]:
         return Grouped(labels, scores, sizes)
 
     return make
+
+
+@pytest.fixture
+def screen() -> Any:
+    """A small terminal to see what was written to it; see `drawing/screen.py`."""
+    return _load(Path(__file__).parent / "drawing" / "screen.py").Screen

@@ -11,7 +11,7 @@ import pytest
 
 import gainsay as gs
 
-SUBPACKAGES = ["catboost", "comparison", "dask", "data", "experiment", "lightgbm", "report", "xgboost"]
+SUBPACKAGES = ["catboost", "comparison", "dask", "data", "experiment", "lightgbm", "report", "sklearn", "xgboost"]
 INSTALLED = [name for name in SUBPACKAGES if name != "catboost" or find_spec("catboost")]
 """What can be loaded here: CatBoost is not installed with the others."""
 
@@ -54,6 +54,8 @@ def test_parts_hold_what_they_should():
     assert callable(gs.lightgbm.feval)
     assert callable(gs.xgboost.custom_metric)
     assert callable(gs.dask.evaluate_rounds)
+    assert callable(gs.sklearn.scorer)
+    assert issubclass(gs.sklearn.GroupedLGBMRanker, gs.lightgbm.lightgbm.LGBMRanker)
 
 
 def test_the_part_for_catboost_holds_what_it_should():
@@ -78,6 +80,7 @@ def test_all_names_can_be_had():
         ("xgboost", "xgboost", "gainsay.xgboost needs XGBoost: pip install 'gainsay[xgboost]'"),
         ("catboost", "catboost", "gainsay.catboost needs CatBoost: pip install 'gainsay[catboost]'"),
         ("dask", "dask", "gainsay.dask needs Dask: pip install 'gainsay[dask]'"),
+        ("sklearn", "sklearn", "gainsay.sklearn needs scikit-learn: pip install 'gainsay[sklearn]'"),
     ],
 )
 def test_a_missing_library_is_named_each_time(part, library, message):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 from decimal import Decimal
 
 import hypothesis.strategies as st
@@ -369,7 +370,21 @@ class TestFacts:
         assert repr(gs.Judgments([0.5, 0], group=[2])) == "Judgments(queries=1, documents=2, labels 0 to 0.5)"
 
     def test_html(self):
-        assert self.judgments._repr_html_() == f"<code>{self.judgments!r}</code>"
+        markup = self.judgments._repr_html_()
+        assert "Judgments: 2 queries, 5 documents" in markup
+        assert "queries have weights" in markup
+        assert re.findall(r"label (\d)</td>.*?>(\d)</td><td class=\"v m\">([\d.]+) %", markup) == [
+            ("3", "1", "20.0"),
+            ("2", "1", "20.0"),
+            ("1", "1", "20.0"),
+            ("0", "2", "40.0"),
+        ]
+
+    def test_html_of_many_labels_and_of_holes(self):
+        many = gs.Judgments(np.arange(20) / 4, group=[20])._repr_html_()
+        assert "labels 0 to 4.75" in many
+        assert "<table" not in many
+        assert "1 document unjudged" in gs.Judgments([1, 0], group=[2], judged=[True, False])._repr_html_()
 
     def test_length_is_the_number_of_queries(self):
         assert len(self.judgments) == self.judgments.queries == 2

@@ -5,16 +5,18 @@ from __future__ import annotations
 import re
 import runpy
 from pathlib import Path
+from xml.etree import ElementTree
 
 import lightgbm as lgb
 import numpy as np
 import pytest
+import sklearn
 import xgboost as xgb
 from markdown_it import MarkdownIt
-from matplotlib.image import imread
 
 import gainsay as gs
 from gainsay.data import simulate
+from gainsay.drawing.palette import DARK, LIGHT
 
 ROOT = Path(__file__).parents[1]
 TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -60,6 +62,23 @@ def test_xgboost(parts, capfd):
     assert gs.evaluate("mrr", valid.judgments(), scores).mean["mrr"] == pytest.approx(booster.best_score)
 
 
+def side_by_side():
+    """Rankings of six documents, and which of two was preferred."""
+    rng = np.random.default_rng(0)
+    first = rng.integers(0, 4, (100, 6))
+    second = rng.permuted(first, axis=1)
+    ahead = (first - second) @ (1 / np.log2(np.arange(2, 8))) + rng.logistic(size=100)
+    return {"a": first, "b": second, "preferred": np.where(ahead > 0, "a", "b")}
+
+
+def test_scikit_learn(parts):
+    train, _, _ = parts
+    given = {"grid": {"n_estimators": [2], "verbose": [-1]}, "X": train.features, "y": train.labels, "qid": train.qid}
+    with sklearn.config_context(enable_metadata_routing=True):
+        exec(example("from gainsay.sklearn"), given)
+    assert 0 < given["search"].best_score_ < 1
+
+
 def test_evaluate_and_compare(parts, tmp_path, monkeypatch):
     test = parts[2]
     monkeypatch.chdir(tmp_path)
@@ -74,6 +93,7 @@ def test_evaluate_and_compare(parts, tmp_path, monkeypatch):
         "sizes": test.group,
         "scores": noise[0],
         "scores_a": test.labels + noise[0],
+        "preferences": side_by_side(),
     }
     exec(example("import gainsay"), given)
     assert given["comparison"].models == ("A", "B")
@@ -89,7 +109,7 @@ def test_experiment(parts, tmp_path, monkeypatch):
 
 
 def test_all_code_is_tested():
-    assert len(CODE) == 4
+    assert len(CODE) == 5
 
 
 def test_links_lead_somewhere():
@@ -121,7 +141,7 @@ class TestForAnIndex:
         before, after = self.links(TEXT), self.links(absolute(TEXT, self.SOURCE, "v1"))
         assert len(before) > 20
         for old, new in zip(before, after, strict=True):
-            kind = "raw" if old.endswith(".png") else "blob"
+            kind = "raw" if old.endswith((".png", ".svg")) else "blob"
             assert new == (old if old.startswith(("https:", "#")) else f"{self.SOURCE}/{kind}/v1/{old}")
             assert new.startswith(("https:", "#"))
 
@@ -144,15 +164,48 @@ class TestForAnIndex:
         assert absolute(expected.replace("S/", "https://s/"), "S", "v2") == expected.replace("S/", "https://s/")
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_pictures_are_small_and_of_their_theme(theme):
-    path = ROOT / "docs" / "_static" / f"verdict-{theme}.png"
-    assert path.stat().st_size < 150_000
-    corner = imread(path)[0, 0, :3].mean()
-    assert corner > 0.9 if theme == "light" else corner < 0.2
-
-
-def test_the_verdict_is_the_one_that_the_script_finds():
+@pytest.fixture(scope="module")
+def picture():
+    """The script that draws the picture, and what it finds."""
     script = runpy.run_path(str(ROOT / "docs" / "verdict_picture.py"))
-    shown = re.search(r"The verdict that belongs to this picture, in full: \*(.*?)\*", TEXT, flags=re.DOTALL)
-    assert " ".join(shown.group(1).split()) == script["compared"]().verdict.text
+    comparison = script["compared"]()
+    return script, comparison, script["content"](comparison)
+
+
+@pytest.mark.parametrize("theme", [LIGHT, DARK], ids=lambda theme: theme.name)
+def test_the_picture_is_what_its_script_draws(picture, theme):
+    script, _, found = picture
+    path = ROOT / "docs" / "_static" / f"hero-{theme.name}.svg"
+    assert path.read_text(encoding="utf-8") == script["draw"](found, theme)
+    assert found["alt"] in TEXT
+
+
+def test_the_picture_shows_the_numbers_of_the_verdict(picture):
+    script, comparison, found = picture
+    text = script["draw"](found, LIGHT)
+    verdict = comparison.verdict
+    drawn = ElementTree.fromstring(text)
+    lines = [node for node in drawn.iter("{http://www.w3.org/2000/svg}line") if node.get("stroke-opacity")]
+    best, per_unit = 378, 9308
+    expected = [
+        (verdict.regrets_lower[metric][model], verdict.regrets_upper[metric][model])
+        for model in ("fair", "blend", "excellent")
+        for metric in verdict.metrics
+    ]
+    shown = [tuple((float(line.get(end)) - best) / per_unit for end in ("x1", "x2")) for line in lines]
+    assert np.array(shown) == pytest.approx(np.array(expected), abs=1e-5)
+    assert f"p = {verdict.p_value:.2g}" in text
+    assert (verdict.kind, verdict.safe_choice) == ("genuine", "blend")
+    assert "at most 0.025 behind" in text
+    assert 0.024 < verdict.safe_regret_upper <= 0.025
+
+
+def test_the_query_in_the_picture_is_ranked_so(picture):
+    _, comparison, found = picture
+    query = picture[0]["shown_query"](comparison)
+    judgments = comparison.rankings.judgments
+    (place,) = np.flatnonzero(judgments.query_ids == query)
+    rows = slice(*np.cumsum([0, *judgments.sizes])[place : place + 2])
+    for row in found["rows"]:
+        order = np.argsort(-comparison.rankings.scores[row["name"]][rows])[:10]
+        assert row["grades"] == judgments.labels[rows][order].tolist()

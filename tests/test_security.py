@@ -248,7 +248,7 @@ class TestAnExperimentStaysInItsDirectory:
                 experiment.run(progress=False)
         assert outside.read_text() == "precious" if place in (".lock", ".owner") else not list(outside.iterdir())
 
-    @pytest.mark.parametrize("name", ["report.html", "report.queries.csv"])
+    @pytest.mark.parametrize("name", ["report.html", "report.json", "report.queries.csv"])
     def test_the_report_is_not_written_through_a_link(self, copy, tmp_path, name):
         testing = pytest.importorskip("typer.testing")
         from gainsay.cli import app

@@ -1,7 +1,8 @@
 """Both NDCG definitions, MAP, MRR and their kin while LightGBM and XGBoost train.
 
 `gainsay.lightgbm`, `gainsay.xgboost` and `gainsay.catboost` hold the training adapters, `gainsay.data` readers and a
-generator, `gainsay.dask` evaluates over a cluster. They are loaded when they are first used.
+generator, `gainsay.dask` evaluates over a cluster, `gainsay.sklearn` scores in searches of scikit-learn. They are
+loaded when they are first used.
 """
 
 from __future__ import annotations
@@ -41,7 +42,10 @@ if TYPE_CHECKING:
     from . import experiment as experiment
     from . import lightgbm as lightgbm
     from . import report as report
+    from . import sklearn as sklearn
     from . import xgboost as xgboost
+    from .comparison.gain_fit import fit_gain
+    from .comparison.planning import plan
     from .comparison.verdict import Verdict
     from .data import RankingData
     from .experiment import Candidate, Experiment, ExperimentResult, grid, k_folds
@@ -76,21 +80,25 @@ __all__ = [
     "evaluate",
     "evaluate_run",
     "explain",
+    "fit_gain",
     "grid",
     "k_folds",
     "metric",
     "parse_metrics",
+    "plan",
 ]
 
 _LOADED_ON_FIRST_USE = {
     **dict.fromkeys(("Comparison", "compare", "compare_runs"), ".harness"),
     "RankingData": ".data",
     "Verdict": ".comparison",
+    "plan": ".comparison.planning",
+    "fit_gain": ".comparison.gain_fit",
     **dict.fromkeys(("Candidate", "Experiment", "ExperimentResult", "grid", "k_folds"), ".experiment"),
 }
 """Names whose modules need more than NumPy, or read files."""
 
-_SUBPACKAGES = ("catboost", "comparison", "dask", "data", "experiment", "lightgbm", "report", "xgboost")
+_SUBPACKAGES = ("catboost", "comparison", "dask", "data", "experiment", "lightgbm", "report", "sklearn", "xgboost")
 """Not in `__all__`, so that a star import needs no library that may be missing."""
 
 

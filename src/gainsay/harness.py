@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ._common.cached import cached_property
+from ._common.words import listed
+from .comparison.clusters import clusters_of
 from .comparison.findings import Findings
+from .comparison.gains import Gains
 from .comparison.holes import find_holes
+from .comparison.labelling import read_labels
 from .comparison.rankings import Rankings
+from .comparison.runs import one_by_one
 from .evaluation.evaluator import Evaluator, check_judgments, shared_weights
 from .evaluation.runs import align_runs
 from .metrics.names import MetricLike, parse_metrics
@@ -16,12 +24,18 @@ from .training.predictions import read_predictions
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
-    from ._common.typing import Bools
+    from matplotlib.axes import Axes
+
+    from ._common.typing import Bools, Floats
+    from .comparison.gain_fit import GainFit
+    from .comparison.runs import Vary
     from .judgments import Judgments, Unjudged
-    from .report.plots import Plots
+    from .report.content import Content
+    from .report.plots import Picture, Plots
+    from .training.iterations import Iteration
 
 DEFAULT_METRICS = ("ndcg_linear@10", "ndcg_exp@10", "ndcg_jk@10", "map", "mrr")
 """The two definitions of NDCG, and three witnesses."""
@@ -42,6 +56,9 @@ def compare(
     draws: int = 10_000,
     seed: int = 0,
     unjudged: Unjudged = "irrelevant",
+    segments: Any = None,
+    clusters: Any = None,
+    vary: Vary | None = None,
 ) -> Comparison:
     """Compare models on the same judgments.
 
@@ -51,7 +68,9 @@ def compare(
         One score per document, in the order of the labels. A value may be a path to a score file
         (`gainsay.data.read_scores`), or a model with a `predict` method, which is given `features`. Models of LightGBM,
         XGBoost and CatBoost predict at their best iteration where they have one, else with all rounds; `iterations` of
-        the result and every report say which.
+        the result and every report say which. A list of several of these is a *recipe*, trained as often, three times
+        or more: all that is said is then about its mean over queries and runs, and covers another run. Anything alone
+        is a fixed model, of which no other training is covered; the two may stand side by side.
     judgments : Judgments
         The labels of the documents by query.
     metrics : str, Metric, or an iterable of them, optional
@@ -75,6 +94,17 @@ def compare(
     unjudged : {"irrelevant", "drop"}
         Where the judgments know documents that nobody judged: they have label 0, or condensed lists are compared, from
         which they are dropped (Sakai 2007). Either way `Comparison.holes` says how many each model has.
+    segments : array-like, mapping of query id to label, mapping of name to either, or DataFrame, optional
+        What kind each query is of, such as head or tail: one column of labels, or several with names, 50 distinct
+        labels at most. Labels are matched by query id where they are a mapping or their index holds the ids, else stand
+        in the order of the queries; one for each document will do where those of a query agree. `segments` of the
+        result judges each of them, with the error held over all.
+    clusters : array-like, mapping of query id to label, or Series, optional
+        To which cluster each query belongs: near duplicates, queries of one session or of one user are not independent,
+        and have the same label. They are matched as `segments` are. Clusters, not queries, then count as evidence.
+    vary : {"seed", "queries"}, optional
+        What differs between the runs of a recipe, for the words of the verdict: the training seed, or the training
+        queries as well (resampled for every run). Without, any difference between runs counts as chance.
 
     Returns
     -------
@@ -85,7 +115,7 @@ def compare(
     ValueError
         For a wrong number of scores, NaN scores, or an `iteration` of what is no booster or has fewer rounds (the
         message names the model), unknown metrics, metrics of which some ignore the weights of the queries, or a metric
-        that skips every query.
+        that skips every query; for a recipe of one run or two, or a query without a cluster.
     TypeError
         Where `judgments` are none; arguments that changed places are recognised.
 
@@ -107,7 +137,9 @@ def compare(
     weights = shared_weights(chosen, judgments)
     features = judgments.in_row_order("features", features)
     matched = judgments.in_row_order
-    scores, iterations = read_predictions(models, judgments.documents, features, iteration, matched)
+    separate, recipes = one_by_one(models)
+    rounds = _by_run(iteration, recipes)
+    scores, iterations = read_predictions(separate, judgments.documents, features, rounds, matched)
     values = np.empty((len(chosen), judgments.queries, len(scores)))
     for column, (name, predicted) in enumerate(scores.items()):
         try:
@@ -120,24 +152,72 @@ def compare(
             raise ValueError(f"{metric} has a value on no query: it skips all, for want of relevant documents")
     counted: Bools = np.logical_not(skipped.all(axis=0))
     ranges = {str(metric): metric.value_range(judgments) for metric in chosen}
-    holes = find_holes(judgments, scores, leading, unjudged)
+    labels = None if segments is None else read_labels(segments, judgments)
+    together = None if clusters is None else clusters_of(clusters, judgments)
+    holes, documents = find_holes(judgments, scores, leading, unjudged), None
     if unjudged == "drop":
         judgments, kept = judgments.condensed
+        documents = evaluator.judgments.rows_by_query(slice(None))[kept]
         scores = {name: evaluator.judgments.by_query(predicted)[kept] for name, predicted in scores.items()}
+    models, runs, tables = _of_recipes(list(scores), recipes, list(map(str, chosen)), values[:, counted])
     return Comparison(
-        {str(metric): table[counted] for metric, table in zip(chosen, values, strict=True)},
-        list(scores),
+        tables,
+        models,
         metrics={str(metric): metric for metric in chosen},
         weights=None if weights is None else weights[counted],
         primary=None if primary is None else [str(metric) for metric in leading],
-        rankings=Rankings(judgments, scores, counted, weights),
-        holes=holes,
-        iterations=iterations,
+        rankings=Rankings(judgments, _joined(scores, recipes, models), counted, weights, documents),
+        holes=holes and holes.of_recipes(recipes, models),
+        iterations={name: used for name, used in iterations.items() if name in models},
         ranges=ranges,
         alpha=alpha,
         rope=rope,
         draws=draws,
         seed=seed,
+        segments=None if labels is None else {name: of[counted] for name, of in labels.items()},
+        notes=_rounds_of_runs(iterations, recipes),
+        runs=runs,
+        vary=vary,
+        clusters=None if together is None else together[counted],
+    )
+
+
+def _by_run(iteration: Any, recipes: Mapping[str, list[str]]) -> Any:
+    """Return with how many rounds models are to predict, each run of a recipe by its own name."""
+    if not isinstance(iteration, Mapping):
+        return iteration
+    return {run: rounds for name, rounds in iteration.items() for run in recipes.get(name, [name])}
+
+
+def _joined(found: Mapping[str, Any], recipes: Mapping[str, list[str]], models: Sequence[str]) -> dict[str, Any]:
+    """Return what each model has: of a recipe a list, one for each run."""
+    return {name: [found[run] for run in recipes[name]] if name in recipes else found[name] for name in models}
+
+
+def _of_recipes(
+    separate: list[str], recipes: Mapping[str, list[str]], metrics: list[str], values: Floats
+) -> tuple[list[str], dict[str, dict[str, Floats]], dict[str, Floats]]:
+    """Return models, the values of each run of those that are recipes, and by metric the means over runs.
+
+    `values` has shape (metrics, queries, runs of all models), its columns named by `separate`.
+    """
+    owner = {run: name for name, runs in recipes.items() for run in runs}
+    models = list(dict.fromkeys(owner.get(name, name) for name in separate))
+    place = {name: column for column, name in enumerate(separate)}
+    columns = {name: [place[run] for run in recipes.get(name, [name])] for name in models}
+    runs = {
+        name: {metric: values[row][:, columns[name]] for row, metric in enumerate(metrics)} for name in recipes
+    }  # fmt: skip
+    means = np.stack([values[:, :, columns[name]].mean(axis=2) for name in models], axis=2)
+    return models, runs, dict(zip(metrics, means, strict=True))
+
+
+def _rounds_of_runs(iterations: Mapping[str, Iteration], recipes: Mapping[str, list[str]]) -> tuple[str, ...]:
+    """Say with how many boosting rounds the runs of each recipe predict, where they are boosters."""
+    return tuple(
+        f"The runs of {name} predict with {listed([iterations[run].size for run in runs], most=10)}."
+        for name, runs in recipes.items()
+        if all(run in iterations for run in runs)
     )
 
 
@@ -158,7 +238,7 @@ def compare_runs(
     Parameters
     ----------
     runs : mapping of name to path, mapping {query: {document: score}}, or DataFrame
-        See `gainsay.evaluate_run`.
+        See `gainsay.evaluate_run`. A list of three or more of these is a recipe, as in `compare`.
     qrels : path, mapping {query: {document: label}}, or DataFrame
         See `gainsay.evaluate_run`. Negative grades count as 0.
     metrics, options
@@ -185,10 +265,35 @@ def compare_runs(
     >>> gs.compare_runs(runs, qrels, ["ndcg_linear@2", "mrr"]).winners
     {'ndcg_linear@2': 'first', 'mrr': 'first'}
     """
-    judgments, scores, coverage = align_runs(runs, qrels, unjudged=unjudged)
-    comparison = compare(scores, judgments, metrics, unjudged=unjudged, **options)
+    separate, recipes = one_by_one(runs)
+    judgments, scores, coverage, documents = align_runs(separate, qrels, unjudged=unjudged)
+    models = _joined(scores, recipes, list(runs))
+    comparison = compare(models, judgments, metrics, unjudged=unjudged, **options)
+    rankings = comparison.rankings
+    assert rankings is not None
+    names = documents if rankings.documents is None else documents[rankings.documents]
+    comparison.rankings = replace(rankings, documents=names)
     comparison.notes = tuple(f"{name}: {note}" for name, about in coverage.items() for note in about.queries)
     return comparison
+
+
+class GainPath(Gains):
+    """A path of gains that draws itself; made by `Comparison.gains`. `Gains` says what there is to read."""
+
+    def plot(
+        self, ax: Axes | None = None, theme: str = "light", *, path: str | os.PathLike[str] | None = None
+    ) -> Picture:
+        """Draw who is best at which gain: see `gainsay.report.plots.plot_gains`; `path` saves it to a file."""
+        from .report.plots.gains import plot_gains
+        from .report.plots.picture import drawn
+
+        return drawn(path, lambda: plot_gains(self, ax, theme))
+
+    def to_markdown(self) -> str:
+        """Return heading, text and tables as Markdown: see `gainsay.report.gains.gains_markdown`."""
+        from .report.gains import gains_markdown
+
+        return gains_markdown(self)
 
 
 class Comparison(Findings):
@@ -197,32 +302,60 @@ class Comparison(Findings):
     `Findings` says what it is made of and what there is to read.
     """
 
+    def gains(
+        self, bases: Iterable[float] | None = None, *, metric: MetricLike | None = None, fit: GainFit | None = None
+    ) -> GainPath:
+        """Follow all models along the gains from linear to exponential and beyond: see `Findings.gains`.
+
+        Examples
+        --------
+        >>> import gainsay as gs
+        >>> judgments = gs.Judgments([2, 1, 1, 0] * 40, group=[4] * 40)
+        >>> scores = {"top": [3, 1, 2, 4] * 40, "broad": [1, 4, 3, 2] * 40}
+        >>> gs.compare(scores, judgments, ["ndcg_linear@2", "ndcg_exp@2"]).gains().winners.round(2)
+           model  from    to
+        0  broad  1.00  1.58
+        1    top  1.58  4.00
+        """
+        found = super().gains(bases, metric=metric, fit=fit)
+        return GainPath(**{one.name: getattr(found, one.name) for one in fields(found)})
+
     @property
     def plot(self) -> Plots:
-        """The pictures: `conflict`, `regret`, `ranks`, `pairs`, `attribution`, `queries`; of experiments `curves`."""
+        """The pictures: `leaderboard` (the main one), `conflict`, `regret`, `ranks`, `pairs`, `attribution`, `queries`.
+
+        Of experiments also `curves`. Each shows itself in a notebook, has `.ax`, and saves with ``path=``.
+        """
         from .report.plots import Plots
 
         return Plots(self)
 
-    def to_html(self, path: str | os.PathLike[str], *, queries: int = 50) -> Path:
+    @cached_property
+    def content(self) -> Content:
+        """What reports of every kind show, worked out once: see `gainsay.report.content`."""
+        from .report.content import Content
+
+        return Content(self)
+
+    def to_html(self, path: str | os.PathLike[str], *, queries: int = 25) -> Path:
         """Write the report as one HTML file: see `gainsay.report.html.write_html`."""
         from .report.html import write_html
 
-        return write_html(self, path, queries=queries)
+        return write_html(self.content, path, queries=queries)
 
     def to_markdown(self, path: str | os.PathLike[str] | None = None, *, queries: int = 10) -> str:
         """Return the report as Markdown, and write it where a path is given."""
         from .report.markdown import to_markdown
 
-        return to_markdown(self, path, queries=queries)
+        return to_markdown(self.content, path, queries=queries)
 
     def to_json(self, path: str | os.PathLike[str] | None = None, *, queries: int = 50) -> str:
         """Return everything as JSON, and write it where a path is given: see `gainsay.report.document`."""
         from .report.document import to_json
 
-        return to_json(self, path, queries=queries)
+        return to_json(self.content, path, queries=queries)
 
     def _repr_html_(self) -> str:
         from .report.notebook import comparison_html
 
-        return comparison_html(self)
+        return comparison_html(self.content)

@@ -68,6 +68,11 @@ class Judgments:
         False where nobody judged the document, so that its label (0 or NaN) says nothing. Such a document has label 0
         for every metric but `Judged`, which tells how many there are, unless `unjudged="drop"` takes it out of the
         ranking. Without `judged` every document was judged.
+    texts : mapping of query id to str, optional
+        What was asked, for people to read: reports show it beside the id. Queries may be missing, and others are passed
+        over.
+    titles : array-like of str, shape (documents,), optional
+        What documents are called, for people to read.
 
     Attributes
     ----------
@@ -79,6 +84,10 @@ class Judgments:
         The value of `qid` for each query; 0, 1, 2, … where `group` was given.
     weights : ndarray of float64, shape (queries,), or None
         The weight of each query.
+    texts : mapping of query id to str
+        What was asked, as far as that was given.
+    titles : ndarray of str, shape (documents,), or None
+        In the order of the labels.
 
     Raises
     ------
@@ -109,6 +118,8 @@ class Judgments:
         weight: Weights | None = None,
         negative_labels: NegativeLabels = "refuse",
         judged: ArrayLike | None = None,
+        texts: Mapping[Any, str] | None = None,
+        titles: ArrayLike | None = None,
     ) -> None:
         check_negative_labels(negative_labels)
         self._index = next((index for index in map(index_of, (labels, qid)) if index is not None), None)
@@ -123,7 +134,17 @@ class Judgments:
         self.levels, codes = _levels_and_codes(values)
         self._flat_codes = codes if self._rows is None else codes[self._rows]
         self.weights, self._document_weights = self._checked_weights(weight, group)
-        for array in (self.sizes, self.query_ids, self.weights, self.levels, self._flat_codes, self.judged):
+        self.texts = self._checked_texts(texts)
+        self.titles = self._checked_titles(titles)
+        for array in (
+            self.sizes,
+            self.query_ids,
+            self.weights,
+            self.levels,
+            self._flat_codes,
+            self.judged,
+            self.titles,
+        ):
             if array is not None:
                 array.flags.writeable = False
 
@@ -137,6 +158,8 @@ class Judgments:
         weight: str | None = None,
         negative_labels: NegativeLabels = "refuse",
         judged: str | None = None,
+        text: str | None = None,
+        title: str | None = None,
     ) -> Judgments:
         """Return the judgments that stand in columns of a DataFrame (pandas, polars or pyarrow), one row per document.
 
@@ -146,9 +169,9 @@ class Judgments:
         ----------
         frame : DataFrame
             One row per document; the rows of a query need not be contiguous.
-        label, query, weight, judged : str
+        label, query, weight, judged, text, title : str
             Names of the columns. Without `weight` all queries count the same, without `judged` every document was
-            judged.
+            judged. `text` says what was asked (the first row of a query counts), `title` what a document is called.
         negative_labels : {"refuse", "allow", "zero"}
             See `Judgments`.
 
@@ -169,7 +192,8 @@ class Judgments:
         if isinstance(frame, Mapping) or not hasattr(frame, "columns"):
             raise TypeError(f"frame must be a DataFrame of pandas, polars or pyarrow, got {type(frame).__name__}")
         known = list(map(str, getattr(frame, "column_names", frame.columns)))
-        for role, name in (("label", label), ("query", query), ("weight", weight), ("judged", judged)):
+        asked = {"label": label, "query": query, "weight": weight, "judged": judged, "text": text, "title": title}
+        for role, name in asked.items():
             if name is not None and name not in known:
                 raise ValueError(
                     f"the frame has no column {name!r} for {role}={nearest(name, known)} (it has {', '.join(known)})"
@@ -180,6 +204,8 @@ class Judgments:
             weight=None if weight is None else frame[weight],
             negative_labels=negative_labels,
             judged=None if judged is None else frame[judged],
+            texts=None if text is None else _first_texts(frame[query], frame[text]),
+            titles=None if title is None else frame[title],
         )
 
     @property
@@ -250,6 +276,7 @@ class Judgments:
         for name in ("layout", "whether_judged", "condensed"):
             condensed.__dict__.pop(name, None)
         condensed.sizes = np.bincount(self._query_of_document()[kept], minlength=self.queries)
+        condensed.titles = None if self.titles is None else self.by_query(self.titles)[kept]
         condensed.judged = condensed._rows = condensed._document_weights = condensed._index = None
         left = self._flat_codes[kept]
         there = np.unique(left)
@@ -272,11 +299,25 @@ class Judgments:
         )
 
     def _repr_html_(self) -> str:
-        return f"<code>{self!r}</code>"
+        from ._common.words import count
+        from .drawing.notebook import shares_cell
+
+        several = len(self.levels) > 7
+        counts = [] if several else np.bincount(self._flat_codes, minlength=len(self.levels)).tolist()
+        rows = [(f"label {level:g}", number) for level, number in zip(self.levels.tolist(), counts, strict=False)]
+        notes = [f"labels {self.levels[0]:g} to {self.levels[-1]:g}" if several else ""]
+        notes += [f"{count(self.unjudged, 'document')} unjudged" if self.unjudged else ""]
+        notes += ["queries have weights" if self.weights is not None else ""]
+        size = f"{count(self.queries, 'query')}, {count(self.documents, 'document')}"
+        return shares_cell(f"Judgments: {size}", rows[::-1], ", ".join(filter(None, notes)))
 
     def by_query(self, values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         """Return one value per document so that the documents of each query stand together."""
         return values if self._rows is None else values[self._rows]
+
+    def rows_by_query(self, places: slice) -> Integers:
+        """Return in which rows of the caller's order documents stand that are at these places of `by_query`."""
+        return np.arange(self.documents)[places] if self._rows is None else self._rows[places]
 
     def _by_row(self, values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         """Return values of documents, those of a query together, in the caller's order: the way back of `by_query`."""
@@ -368,6 +409,35 @@ class Judgments:
             )
         return np.where(negative, 0, values) if negative_labels == "zero" else values
 
+    def _checked_texts(self, texts: Mapping[Any, str] | None) -> Mapping[Any, str]:
+        """Return the texts of the queries that there are."""
+        if texts is None:
+            return {}
+        if not isinstance(texts, Mapping):
+            raise TypeError(f"texts must map the ids of queries to what was asked, got {type(texts).__name__}")
+        found = {query: texts[query] for query in self.query_ids.tolist() if query in texts}
+        if texts and not found:
+            some = ", ".join(map(repr, self.query_ids[:3].tolist()))
+            raise ValueError(
+                f"texts has none of the queries: their ids are {some}, …, and it has {next(iter(texts))!r}"
+            )
+        for query, text in found.items():
+            if not isinstance(text, str):
+                raise TypeError(f"texts must be strings, got {text!r} for query {query!r}")
+            check_text(f"the text of query {query!r}", text)
+        return found
+
+    def _checked_titles(self, titles: ArrayLike | None) -> np.ndarray[Any, Any] | None:
+        """Return the titles of the documents as an array of text."""
+        if titles is None:
+            return None
+        given = np.array(list(self.in_row_order("titles", titles)), dtype=object)
+        if len(given) != self.documents:
+            raise ValueError(
+                f"titles has {len(given)} entries but there are {self.documents} labels; give one per document"
+            )
+        return given
+
     def _checked_judged(self, judged: Any, labels: np.ndarray[Any, Any]) -> Bools:
         """Return which documents were judged; raise where a label speaks of one that was not."""
         given = vector("judged", judged)
@@ -421,6 +491,15 @@ class Judgments:
             f"{int(bad.sum())} of {len(values)} are not, the first is {values[row]} at row {row} "
             f"(query {self.query_of_row(row)!s})"
         )
+
+
+def _first_texts(queries: Any, texts: Any) -> dict[Any, str]:
+    """Return the first text of each query, of two columns of any kind of frame."""
+    ids, found = (
+        column.to_pylist() if hasattr(column, "to_pylist") else column.to_list() for column in (queries, texts)
+    )
+    given = [(query, text) for query, text in zip(ids, found, strict=True) if isinstance(text, str)]
+    return dict(reversed(given))
 
 
 def _grouping(documents: int, group: Any, qid: Any) -> tuple[Integers, np.ndarray[Any, Any], Integers | None]:

@@ -133,7 +133,9 @@ class TestCommandLine:
     def test_a_markdown_report(self, judged, tmp_path):
         result = run(*judged, "--markdown", tmp_path / "r.md")
         assert result.exit_code == 0, result.stderr
-        assert (tmp_path / "r.md").read_text().startswith(r"# Do ndcg\_linear@10 and ndcg\_exp@10 disagree")
+        head, _, question = (tmp_path / "r.md").read_text().splitlines()[:3]
+        assert head.startswith("# ")
+        assert question.startswith(r"Do ndcg\_linear@10 and ndcg\_exp@10 disagree")
         assert "Report: " in result.stderr
 
     def test_the_report_of_an_experiment_before_it_is_loaded(self, tmp_path, monkeypatch):
@@ -183,7 +185,7 @@ class TestAbsentPackages:
         ("package", "call", "said"),
         [
             ("matplotlib", "c.plot.regret()", MATPLOTLIB),
-            ("matplotlib", "c.to_html('/tmp')", MATPLOTLIB),
+            ("matplotlib", "import tempfile; print(c.to_html(tempfile.mkdtemp() + '/r.html').name)", "r.html"),
             ("matplotlib", "import gainsay.report.plots.labels", MATPLOTLIB),
             ("matplotlib", "from gainsay.report.plots import plot_explain", MATPLOTLIB),
             ("jinja2", "c.to_html('/tmp')", JINJA),
@@ -195,7 +197,7 @@ class TestAbsentPackages:
         code, out, err = without(package, TINY.replace("DO", call))
         assert (code, out, err) == (0, f"{said}\n", "")
 
-    @pytest.mark.parametrize(("package", "said"), [("matplotlib", MATPLOTLIB), ("jinja2", JINJA)])
+    @pytest.mark.parametrize(("package", "said"), [("jinja2", JINJA)])
     def test_on_the_command_line_before_the_data_are_read(self, package, said, tmp_path):
         (tmp_path / "data.txt").write_text("this is no data")
         arguments = ["gainsay", "compare", "--data", str(tmp_path / "data.txt"), "a.npy", "--html", "r.html"]
@@ -204,8 +206,8 @@ class TestAbsentPackages:
 
     def test_an_experiment_says_so_before_it_trains_and_goes_on(self, tmp_path):
         arguments = ["gainsay", "demo", "--queries", "12", "--rounds", "1", "--directory", str(tmp_path / "kept")]
-        code, out, err = without("matplotlib", f"sys.argv = {arguments!r}\nfrom gainsay.cli import main; main()")
+        code, out, err = without("jinja2", f"sys.argv = {arguments!r}\nfrom gainsay.cli import main; main()")
         assert code == 0, err
-        assert err.startswith(f"no HTML report: {MATPLOTLIB}\n")
-        assert "Leaderboard" in out
+        assert err.startswith(f"no HTML report: {JINJA}\n")
+        assert "behind the best" in out
         assert not (tmp_path / "kept" / "report.html").exists()

@@ -257,3 +257,41 @@ class TestBadInput:
         metric = eval_metric("mrr(empty=skip)", catboost.Pool(np.zeros((2, 1)), [0, 0], group_id=[0, 0]))
         with pytest.raises(ValueError, match=r"train: every query is skipped, .* give empty=0 or empty=1"):
             metric.evaluate([np.zeros(2)], np.zeros(2, dtype=np.float32), None)
+
+
+class TestWhatThePageSays:
+    def test_its_own_metrics_beside_ours_and_none_of_ours_there(self):
+        train, valid = pool(TRAIN), pool(VALID)
+        ours = eval_metric("ndcg_exp@10", train, valid)
+        model = ranker(ours, custom_metric=["NDCG:top=10;type=Exp"]).fit(train, eval_set=valid)
+        assert {"ndcg_exp@10", "NDCG:top=10;type=Exp"} <= set(model.evals_result_["validation"])
+        with pytest.raises(catboost.CatBoostError, match="not found in enum ELossFunction"):
+            ranker("NDCG:top=10", custom_metric=[ours]).fit(train, eval_set=valid)
+
+    def test_the_other_detector_of_overfitting(self):
+        train, valid = pool(TRAIN), pool(VALID)
+        model = ranker(
+            eval_metric("mrr", train, valid), iterations=40, od_type="IncToDec", od_pval=1e-1, od_wait=5
+        ).fit(train, eval_set=valid)
+        curve = model.evals_result_["validation"]["mrr"]
+        assert model.best_iteration_ == curve.index(max(curve))
+
+    def test_a_snapshot_is_resumed(self):
+        train, valid = pool(TRAIN), pool(VALID)
+        metric = eval_metric("ndcg_exp@10", train, valid)
+        kept = {"allow_writing_files": True, "save_snapshot": True, "snapshot_file": "kept", "train_dir": "."}
+        ranker(metric, iterations=6, **kept).fit(train, eval_set=valid, use_best_model=False)
+        resumed = ranker(metric, iterations=12, **kept).fit(train, eval_set=valid, use_best_model=False)
+        whole = ranker(metric, iterations=12).fit(train, eval_set=valid, use_best_model=False)
+        assert resumed.evals_result_["validation"] == whole.evals_result_["validation"]
+
+    def test_a_continued_training_counts_from_0(self):
+        train, valid = pool(TRAIN), pool(VALID)
+        metric = eval_metric("ndcg_exp@10", train, valid)
+        first = ranker(metric, iterations=8).fit(train, eval_set=valid, use_best_model=False)
+        model = ranker(metric, iterations=6).fit(train, eval_set=valid, init_model=first)
+        curve = model.evals_result_["validation"]["ndcg_exp@10"]
+        assert (model.best_iteration_, len(curve)) == (curve.index(max(curve)), 6)
+        assert model.tree_count_ == 8 + model.best_iteration_ + 1
+        best = gs.evaluate("ndcg_exp@10", VALID.judgments(), model.predict(VALID.features)).mean["ndcg_exp@10"]
+        assert best == pytest.approx(max(curve), rel=1e-12)

@@ -112,7 +112,7 @@ class TestCompare:
         found = outcome(*arguments, *metrics, "--unjudged", "drop")
         assert (found["leaderboard"]["first"]["mrr"], found["holes"]["handling"]) == (1.0, "drop")
         said = run(*arguments, *metrics, "--unjudged", "drop").stdout
-        assert "Leaderboard: mean over 2 queries, rank in brackets; unjudged documents dropped" in said
+        assert "2 queries; unjudged documents dropped" in said
         assert "second: judged queries without results: 1 ('2'), counted, with nothing retrieved" in said
 
     def test_labels_cannot_be_condensed(self, letor, scores, tmp_path):
@@ -161,13 +161,20 @@ class TestCompare:
             "compare", "--data", letor, tmp_path / "a.npy", tmp_path / "b.npy", "-m", "ndcg_linear@5", "-m", "mrr"
         )
         assert result.exit_code == 0
-        assert "ndcg_linear@5  picks  a" in result.stdout
-        assert "The queries are the random sample and the models are fixed" in result.stdout
+        first, advice = result.stdout.splitlines()[:2]
+        assert first.startswith(("Yes", "No", "It "))
+        assert re.search(r"(Choose|Take|sample:) a\b", advice)
+        assert "behind the best" in result.stdout
+        assert "random sample" not in result.stdout
+        files = (tmp_path / "a.npy", tmp_path / "b.npy")
+        arguments = ("compare", "--data", letor, *files, "-m", "ndcg_linear@5", "-m", "mrr")
+        assert "The queries are the random sample and the models are fixed" in run(*arguments, "--text").stdout
+        assert "Means over" in run(*arguments, "--all").stdout
 
     @pytest.mark.parametrize(
         ("arguments", "message"),
         [
-            (["compare", "x"], "give the judgments as one of --data, --qrels and --table"),
+            (["compare", "x"], "give the judgments as one of --data, --qrels, --table and --labels"),
             (["compare", "--data", "LETOR"], "name at least one model"),
             (["compare", "--data", "LETOR", "no.npy"], "there is no file 'no.npy' (model 'no')"),
             (["compare", "--data", "LETOR", "a=LETOR", "a=LETOR"], "two models are named 'a'"),
@@ -274,20 +281,38 @@ class TestScore:
 
 
 class TestExplain:
+    RANKING = "5,0,0,0,0,3,3,3,3,3"
+
     def test_labels_in_ranked_order(self):
-        found = outcome("explain", "--labels", "5,0,0,0,0,3,3,3,3,3")
-        assert round(found["lightgbm"]["ndcg_exp@10"], 2) == 0.89
-        assert round(found["lightgbm"]["ndcg_jk@10"], 2) == 0.73
+        found = outcome("explain", "--labels", self.RANKING)
+        assert round(found["conventions"]["lightgbm"]["ndcg_exp@10"], 2) == 0.89
+        assert round(found["conventions"]["lightgbm"]["ndcg_jk@10"], 2) == 0.73
+        assert (found["k"], found["queries"]) == (10, 1)
+        called = [number for number in found["numbers"] if number["heading"] == "NDCG@10"]
+        assert called[0]["printed_by"][:2] == ["LightGBM", "XGBoost"]
+        assert len(called) == len({round(number["value"], 9) for number in called}) == 3
 
     def test_a_file(self, tmp_path):
         pd.DataFrame({"label": [1, 0], "score": [0.1, 0.2], "q": ["a", "a"]}).to_csv(tmp_path / "f.csv", index=False)
-        assert outcome("explain", tmp_path / "f.csv", "-k", "1")["gainsay"]["mrr@1"] == 0.0
-        assert outcome("explain", tmp_path / "f.csv", "--query", "q")["gainsay"]["mrr@10"] == 0.5
+        assert outcome("explain", tmp_path / "f.csv", "-k", "1")["conventions"]["gainsay"]["mrr@1"] == 0.0
+        found = outcome("explain", tmp_path / "f.csv", "--query", "q")["conventions"]["gainsay"]
+        assert found["mrr@10"] == 0.5
+
+    def test_begins_with_the_numbers_that_are_called_ndcg(self):
+        lines = run("explain", "--labels", self.RANKING).stdout.splitlines()
+        assert lines[0] == "One ranking, 3 numbers called NDCG@10"
+        assert [line.split()[:3] for line in lines[2:5] if line[0] != " "] == [
+            ["0.8946", "ndcg_exp@10", "LightGBM,"],
+            ["0.8213", "ndcg_linear@10", "CatBoost,"],
+        ]
 
     def test_fits_a_narrow_terminal(self):
-        lines = run("explain", "--labels", "5,0,0,3").stdout.splitlines()
-        values = lines[: next(at for at, line in enumerate(lines) if line.startswith("What the libraries mean"))]
-        assert max(map(len, values)) <= 80
+        assert max(map(len, run("explain", "--labels", self.RANKING).stdout.splitlines())) <= 80
+
+    def test_of_several_queries_numbers_are_means(self, tmp_path):
+        table = pd.DataFrame({"label": [3, 1, 0, 2], "score": [1, 2, 2, 1], "q": ["a", "a", "b", "b"]})
+        table.to_csv(tmp_path / "f.csv", index=False)
+        assert ", means over 2 queries" in run("explain", tmp_path / "f.csv", "--query", "q").stdout.splitlines()[0]
 
     def test_needs_one_source(self):
         assert "give either a file or --labels" in run("explain").stderr
@@ -305,10 +330,20 @@ def found():
     return outcome(*DEMO)
 
 
+@pytest.fixture(scope="module")
+def shown(tmp_path_factory):
+    """What a person sees of the demo, and where everything was kept."""
+    folder = tmp_path_factory.mktemp("demo")
+    result = run(*DEMO, "--directory", folder)
+    assert result.exit_code == 0, result.stderr
+    return result, folder
+
+
 @pytest.mark.slow
 class TestDemo:
     def test_own_data(self, letor):
         found = outcome("demo", "--train", letor, "--valid", letor, "--rounds", 3)
+        assert found["rankers"] is None
         assert found["queries"] == 40
         assert len(found["leaderboard"]) == 8
         assert set(found["best_rounds"]) == set(found["leaderboard"])
@@ -318,13 +353,34 @@ class TestDemo:
         assert len(found["leaderboard"]) == 8
         assert found["verdict"]["kind"] in ("genuine", "agree", "immaterial", "unresolved")
 
-    def test_for_people_a_second_run_tells_the_same(self, found):
-        result = run(*DEMO)
-        assert result.exit_code == 0
-        assert " ".join(found["verdict"]["text"].split()) in " ".join(result.stdout.split())
-        assert "Leaderboard" in result.stdout
+    def test_for_people_a_second_run_tells_the_same(self, found, shown):
+        result, _ = shown
+        for metric, winner in found["winners"].items():
+            if metric in found["verdict"]["metrics"]:
+                assert f"{found['verdict']['means'][metric][winner]:.4f}" in result.stdout
+        assert "behind the best" in result.stdout
         assert "Best round of each candidate under each metric" in result.stdout
-        assert "ndcg_linear@10  picks" in result.stdout
+
+    def test_three_rankers_come_first(self, found, shown):
+        assert found["rankers"]["verdict"]["kind"] == "genuine"
+        assert found["rankers"]["verdict"]["safe_choice"] == "blend"
+        said = " ".join(shown[0].stdout.split())
+        order = [
+            "Three simulated rankers on 10,000 simulated queries, seed 5",
+            "Yes: fair is best by linear gain, excellent by exponential.",
+        ]
+        order += ["Why: fair ranks", "Eight candidates, trained now. Data: simulated, 30 queries", "Now yours:"]
+        places = [said.index(text) for text in order]
+        assert places == sorted(places)
+
+    def test_curves_and_reports_of_both(self, shown):
+        result, folder = shown
+        lines = [line for line in result.stderr.splitlines() if line.startswith("[")]
+        assert len(lines) == 8
+        for number, line in enumerate(lines, start=1):
+            assert re.match(rf"\[{number}/8\] (lgb|xgb) .*  ● 0\.\d{{4}} @\d+  ◆ 0\.\d{{4}} @\d+", line)
+        for name, model in (("rankers.html", "excellent"), ("report.html", "xgb exp (small trees)")):
+            assert model in (folder / name).read_text()
 
     def test_train_needs_valid(self, letor):
         assert "give the data to choose rounds on as --valid" in run("demo", "--train", letor).stderr
@@ -369,11 +425,12 @@ class TestRun:
     def test_the_report_can_be_written_again(self, experiment, tmp_path):
         run("run", experiment, "--directory", tmp_path / "kept")
         first = (tmp_path / "kept" / "report.html").read_text()
-        assert "What documents of each grade at each rank add" in first
+        assert "What documents of each grade, at each rank, add" in first
         assert "Made from values alone" not in first
-        result = run("report", tmp_path / "kept", "--output", tmp_path / "again.html")
+        (tmp_path / "again").mkdir()
+        result = run("report", tmp_path / "kept", "--output", tmp_path / "again" / "report.html")
         assert result.exit_code == 0, result.stderr
-        assert (tmp_path / "again.html").read_text() == first
+        assert (tmp_path / "again" / "report.html").read_text() == first
         assert "lgb gain=linear" in first
 
     def test_folds(self, tmp_path):

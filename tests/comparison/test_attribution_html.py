@@ -80,6 +80,7 @@ def test_everything_is_in_the_dict(why):
         "parts",
         "parts_note",
         "lower_is_better",
+        "spread",
     ]
     assert (content["models"], content["queries"], content["top_grade"]) == (["a", "b"], 20, 3)
     by_class = [row["documents of top grade"] for row in content["by_query_class"]]

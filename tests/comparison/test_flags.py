@@ -66,14 +66,36 @@ def test_few_queries_are_less_than_thirty(queries, size):
     assert flag == (None if size is None else Flag("few queries", says))
 
 
+HEAVY = (
+    "The heaviest 1 % of the queries carry {} % of the weight, and all {} are worth about {}: of heavy queries that "
+    "the sample misses no number here knows. Better sample queries by their traffic and let each weigh 1."
+)
+
+
 def test_uneven_weights_are_worth_less_than_half_their_queries():
     """Of n weights, c of them 1 and the others near 0, (Σw)²/Σw² is c."""
     values = distinct(100, 2), distinct(100, 2, seed=1)
     for counting, expected in ((49, True), (51, False)):
         weights = np.where(np.arange(100) < counting, 1.0, 1e-9)
         flag = flags_of(*values, weights=weights).get("uneven weights")
-        says = f"The weights are so uneven that 100 queries are worth about {counting}."
-        assert flag == (Flag("uneven weights", says) if expected else None)
+        assert flag == (Flag("uneven weights", HEAVY.format(2, 100, counting)) if expected else None)
+
+
+@pytest.mark.parametrize(("share", "flagged"), [(0.099, False), (0.101, True)])
+def test_weights_are_heavy_where_a_hundredth_carries_a_tenth(share, flagged):
+    """Twelve of 1,200 queries carry that share of the weight; together they are worth far more than half of 1,200."""
+    values = distinct(1200, 2), distinct(1200, 2, seed=1)
+    weights = np.where(np.arange(1200) % 100 == 7, share / 12, (1 - share) / 1188)
+    worth = 1 / (share**2 / 12 + (1 - share) ** 2 / 1188)
+    assert worth > 600
+    flag = flags_of(*values, weights=weights).get("uneven weights")
+    assert flag == (Flag("uneven weights", HEAVY.format(10, "1,200", f"{worth:,.0f}")) if flagged else None)
+
+
+def test_the_heaviest_hundredth_of_few_queries_is_a_part_of_one():
+    """Half of the heaviest of 50, which has 15 % of the weight: with the whole of it this would be flagged."""
+    values = distinct(50, 2), distinct(50, 2, seed=1)
+    assert "uneven weights" not in flags_of(*values, weights=np.r_[0.15, np.full(49, 0.85 / 49)])
 
 
 def test_tied_winners_are_named_for_the_metric_they_tie_under():

@@ -186,7 +186,7 @@ class TestWhatIsSaid:
             for text in (found.to_markdown(), page):
                 assert "judged@10" in text
                 assert said in text
-        assert "confidence interval; unjudged documents dropped" in dropped.to_markdown()
+        assert "confidence intervals; unjudged documents dropped" in dropped.to_markdown()
 
     def test_of_a_single_metric(self, data, tmp_path):
         found = gs.compare_runs(*data, "mrr", unjudged="drop")

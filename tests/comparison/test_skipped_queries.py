@@ -12,9 +12,8 @@ from scipy.stats import t as students_t
 import gainsay as gs
 from gainsay import Comparison, Verdict
 from gainsay.comparison.pairs import leaderboard_table, pairs_table
-from gainsay.report import tables
-from gainsay.report.plots import alt_text
-from gainsay.report.text import scope_lines
+from gainsay.report import full
+from gainsay.report.text import notes_lines
 
 FULL, SKIPPING = "ndcg_linear@5", "map(empty=skip,min_label=3)"
 QUERIES, DOCUMENTS = 240, 8
@@ -231,11 +230,11 @@ class TestReports:
         assert turned.conflicts[["model_x", "model_y"]].to_numpy().tolist() == [["y", "z"]]
 
     def test_pictures_of_both_metrics_are_on_the_common_queries(self, turned):
-        assert turned.plot.pairs().get_title(loc="left").replace("\n", " ").startswith("1 pair of 3 turns negative")
-        told = alt_text(turned.plot.ranks())
+        assert turned.plot.pairs().ax.get_title(loc="left").replace("\n", " ").startswith("1 pair of 3 turns negative")
+        told = turned.plot.ranks().alt
         assert "x: 1 to 1." in told
         assert "y: 2 to 3." in told
-        (x, y) = turned.plot.conflict().collections[-2].get_offsets().T  # the two pairs on which both agree
+        (x, y) = turned.plot.conflict().ax.collections[-2].get_offsets().T  # the two pairs on which both agree
         assert (np.sign(x) == np.sign(y)).all()
 
     @pytest.mark.parametrize("form", ["html", "markdown", "terminal"])
@@ -245,25 +244,33 @@ class TestReports:
         elif form == "markdown":
             text = turned.to_markdown()
         else:
-            text = "\n".join(map(str, scope_lines(turned)))
+            text = "\n".join(map(str, notes_lines(turned.content)))
         assert "Each metric is compared on the queries that it has: a on 80, b on 40." in text
         assert "is on the 40 queries that both have." in text
 
     def test_each_table_says_on_which_queries(self, turned):
-        (row,) = tables.pairs(turned, turned.conflicts, "").rows
+        row = full.pairs(turned).rows[0]  # conflicts come first, and there is one
         own, common = (turned.conflicts[f"{kind}difference a"].iloc[0] for kind in ("", "common "))
         assert own < 0 < common
         assert row[2].text == f"\u2212{abs(own):.4f}"
         assert f"+{common:.4f} on the queries of both" in row[2].note
         assert "of both" not in row[3].note
-        notes = {row[0].text: row[0].note for row in tables.leaderboard(turned).rows}
-        assert "best by a" in notes["z"]
-        assert "the queries that each metric has" in tables.leaderboard(turned).caption
+        board = {row[0].text: row for row in full.leaderboard(turned).rows}
+        assert [name for name, cells in board.items() if cells[1].strong] == ["z"]
+        assert "the queries that each metric has" in full.leaderboard(turned).caption
+
+    def test_the_chart_is_on_the_queries_of_both(self, turned, tmp_path):
+        """Means on other queries than the distances beside them would not fit: no switch to them either."""
+        page = turned.to_html(tmp_path / "r.html").read_text("utf-8")
+        for metric, means in turned.verdict.means.items():
+            assert means["x"] != turned.leaderboard.loc["x", metric] or not turned.verdict.left_out[metric]
+            assert f"{means['x']:.4f}" in page
+        assert 'value="mea"' not in page
 
     def test_nothing_is_said_where_there_is_nothing_to_say(self, judged):
         judgments, scores = judged
         comparison = gs.compare(scores, judgments, [FULL, "mrr"], draws=400)
-        assert scope_lines(comparison) == []
+        assert not [line for line in notes_lines(comparison.content) if "queries that it has" in str(line)]
         assert "on the queries" not in comparison.verdict.text
         assert comparison.verdict.left_out == {FULL: 0, "mrr": 0}
 

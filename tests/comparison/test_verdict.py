@@ -37,7 +37,7 @@ def exact(leads, seed=0, queries=400, noise=0.2):
     return values - values.mean(axis=1, keepdims=True) + leads[:, None, :]
 
 
-def by_the_book(a, b, alpha, delta, draws, seed):
+def by_the_book(a, b, alpha, delta, draws, seed, metrics=(0, 1)):
     """Compute each model's p-value and critical value as the design writes them: one loop, no shortcuts, no guard."""
     n, m = a.shape
     x = np.hstack([a, b])
@@ -54,7 +54,7 @@ def by_the_book(a, b, alpha, delta, draws, seed):
     p_values, statistics, criticals = [], [], []
     for k in range(m):
         t, star, d, se = [], [], [], []
-        for metric in (0, m):
+        for metric in np.multiply(metrics, m):
             for j in range(m):
                 if j != k:
                     one, other = metric + j, metric + k
@@ -96,6 +96,44 @@ def test_price_bound_is_where_the_test_stops_rejecting(seed, share):
     assert verdict.price_lower > 0
     _, statistic, critical = by_the_book(a, b, 0.05, share * verdict.price_lower, 1000, seed)
     assert (statistic > critical).all() == (share < 1)
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("row", [0, 1])
+def test_lower_bounds_of_regret_are_where_the_test_of_that_metric_stops_rejecting(seed, row):
+    a, b = values_of(seed)
+    verdict = Verdict.from_values(a, b, draws=1000, seed=seed)
+    metric = verdict.metrics[row]
+
+    def ruled_out(margin):
+        _, statistic, critical = by_the_book(a, b, 0.05, margin, 1000, seed, [row])
+        return statistic > critical
+
+    for k, (model, lower) in enumerate(verdict.regrets_lower[metric].items()):
+        alone = ruled_out(0.0)[k] and model not in verdict.common_best
+        assert (lower > 0) == alone == (model not in verdict.best_sets[metric])
+        assert lower <= verdict.regrets[metric][model]
+        if lower > 0:
+            assert ruled_out(0.9999 * lower)[k]
+            assert not ruled_out(1.001 * lower)[k]
+
+
+def test_who_may_be_best_under_both_may_be_best_under_each():
+    """Two metrics at once are tested against more rivals, so one alone may rule out what both together do not."""
+    enlarged = 0
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        a, b = rng.normal(0, 0.2, (2, 300, 12)) + rng.normal(0, 0.012, (2, 1, 12))
+        verdict = Verdict.from_values(a, b, draws=400, seed=seed)
+        for row, metric in enumerate(verdict.metrics):
+            assert set(verdict.common_best) <= set(verdict.best_sets[metric])
+            _, statistic, critical = by_the_book(a, b, 0.05, 0.0, 400, seed, [row])
+            alone = {f"model {k + 1}" for k in np.flatnonzero(statistic <= critical)}
+            assert set(verdict.best_sets[metric]) == alone | set(verdict.common_best)
+            enlarged += not set(verdict.common_best) <= alone
+            at_zero = {model for model, lower in verdict.regrets_lower[metric].items() if lower == 0}
+            assert at_zero == set(verdict.best_sets[metric])
+    assert enlarged
 
 
 def test_the_examples_cover_both_outcomes():
@@ -163,6 +201,17 @@ def test_a_common_best_that_ties_under_one_metric_is_no_agreement():
     verdict = Verdict.from_values(*exact([[0.1, 0, 0], [0.1, 0.0999, 0]]))
     assert verdict.kind == "unresolved"
     assert verdict.best_sets[EXPONENTIAL] == ("model 1", "model 2")
+
+
+@pytest.mark.parametrize(("lead", "kind"), [(1.85, "unresolved"), (2.2, "agree")])
+def test_who_is_named_the_best_is_tested_at_half_the_level(lead, kind):
+    """In standard errors, against 1.70 and 2.00: the normal quantiles at 1 - .9 * .05 and at 1 - .9 * .025."""
+    values = np.random.default_rng(0).normal(0, 1, 1000)
+    values = (values - values.mean()) / values.std(ddof=1)
+    ahead = np.stack([values + lead / np.sqrt(1000), np.zeros(1000)], axis=1)
+    verdict = Verdict.from_values(ahead, ahead + np.array([1.0, 0.0]), draws=20_000)
+    assert verdict.best_sets == {LINEAR: ("model 1",), EXPONENTIAL: ("model 1",)}
+    assert verdict.kind == kind
 
 
 def test_a_compromise_near_both_winners_is_no_genuine_disagreement():

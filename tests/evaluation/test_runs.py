@@ -100,7 +100,7 @@ def test_bad_input_is_refused(run, qrels, message):
 
 
 def test_a_list_is_not_a_run():
-    with pytest.raises(TypeError, match="run must be the path of a TREC file, a mapping"):
+    with pytest.raises(TypeError, match="run must be the path of a file, a mapping"):
         gs.evaluate_run("mrr", [1, 2], QRELS)
 
 

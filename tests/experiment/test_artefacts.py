@@ -16,9 +16,9 @@ import gainsay as gs
 from gainsay.cli import app
 from gainsay.experiment import Candidate, Experiment, k_folds, work
 from gainsay.experiment.files import slug
+from gainsay.experiment.libraries import library_of
 from gainsay.experiment.plan import check_each
 from gainsay.experiment.rounds import balanced_round, best_rounds, check_stop_by, kept_rounds
-from gainsay.experiment.training import library_of
 from gainsay.report.rounds import best_rounds as best_rounds_of
 
 METRICS = ("ndcg_linear@10", "ndcg_exp@10", "mrr")
@@ -179,9 +179,9 @@ class TestReport:
     def test_says_which_numbers_are_of_which_round(self, run):
         text = run.comparison.to_markdown()
         assert "## When to stop" in text
-        assert "other number of this report is of the candidates as compared" in text
+        assert "Every other number here is of the candidates at the rounds at which they are compared" in text
         assert "| compared at round |" in text
-        ax = run.comparison.plot.curves("lgb")
+        ax = run.comparison.plot.curves("lgb").ax
         (number,) = run.compared.loc["lgb", "rounds"]
         assert "compared here" in [entry.get_text() for entry in ax.get_legend().get_texts()]
         assert any(set(line.get_xdata()) == {number} and line.get_label() == "compared here" for line in ax.lines)
@@ -437,4 +437,4 @@ class TestRounds:
             predict = library.predictor(whole, parts.test, 1)
             for rounds in (1, 2, 17, 40):
                 cut = library.load(library.cut(whole, rounds))
-                np.testing.assert_array_equal(predicted(cut, parts.test), predict(rounds))
+                np.testing.assert_array_equal(predicted(cut, parts.test), predict(slice(None), [rounds])[0])

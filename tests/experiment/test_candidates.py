@@ -27,6 +27,12 @@ class TestCandidate:
     def test_default_gain_is_that_of_the_library(self, library):
         assert Candidate("a", library).training_gain == "exponential"
 
+    @pytest.mark.parametrize(("base", "gain"), [(1, "linear"), (2.0, "exponential"), (np.float64(1.5), 1.5)])
+    def test_a_base_for_a_gain(self, base, gain):
+        made = Candidate("a", "xgboost", training_gain=base)
+        assert made == Candidate("a", "xgboost", training_gain=gain)
+        assert Candidate.from_dict(json.loads(json.dumps(made.to_dict()))) == made
+
     def test_no_gain_where_the_objective_has_none(self):
         assert Candidate("a", "xgboost", {"objective": "rank:map"}).training_gain is None
 
@@ -37,7 +43,10 @@ class TestCandidate:
             ({"name": 3}, TypeError, "name must be a string, got 3"),
             ({"name": "\ud800"}, ValueError, "name cannot be written as UTF-8"),
             ({"library": "lightgmb"}, ValueError, "library must be .*'lightgmb'; did you mean 'lightgbm'"),
-            ({"training_gain": "exp"}, ValueError, "training_gain must be 'linear' or 'exponential', got 'exp'"),
+            ({"training_gain": "exp"}, ValueError, "training_gain must be 'linear' or 'exponential' or a base"),
+            ({"training_gain": 0.5}, ValueError, "training_gain must be at least 1, got 0.5"),
+            ({"training_gain": float("inf")}, ValueError, "training_gain must be finite, got inf"),
+            ({"training_gain": True}, TypeError, "training_gain must be a number, got True"),
             ({"num_boost_round": 0}, ValueError, "num_boost_round must be a whole number of at least 1, got 0"),
             ({"num_boost_round": True}, TypeError, "num_boost_round must be a whole number of at least 1, got True"),
             ({"early_stopping_rounds": -1}, ValueError, "early_stopping_rounds must be a whole number of at least 0"),

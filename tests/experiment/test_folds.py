@@ -108,15 +108,50 @@ class TestJoined:
         scores = model.predict(xgb.DMatrix(data.features, nthread=1), iteration_range=(0, rounds))
         return gs.evaluate(metric, data.judgments(), scores).mean[metric]
 
-    def test_one_candidate_is_chosen_by_the_mean_over_all_valid_queries(self, crossed, metrics):
+    def test_a_candidate_is_chosen_in_each_fold_by_its_own_valid_queries(self, crossed, folds, metrics):
+        """As LETOR's protocol has it: the queries that are tested in a fold have no say in it."""
         result, _ = crossed
         curves = result.curves
+        several = 0
         for metric in metrics:
-            best = curves[curves["metric"] == metric].groupby(["candidate", "fold"])["value"].max()
-            means = best.groupby("candidate").mean()  # all folds have ten queries
-            assert result.chosen.loc[metric, "candidate"] == means.idxmax()
-            assert result.chosen.loc[metric, "valid"] == pytest.approx(means.max(), rel=1e-12)
-            assert len(result.chosen.loc[metric, "rounds"]) == 4
+            its = curves[curves["metric"] == metric]
+            table = its.pivot(index=["candidate", "round"], columns="fold", values="value")
+            best = table.groupby(level="candidate").max()
+            chosen = tuple(best.idxmax())
+            several += len(set(chosen)) > 1
+            row = result.chosen.loc[metric]
+            assert row["candidate"] == chosen
+            assert row["rounds"] == tuple(
+                table.loc[name, fold].idxmax() for name, fold in zip(chosen, table.columns, strict=True)
+            )
+            assert row["valid"] == pytest.approx(best.max().mean(), rel=1e-12)  # all folds have ten queries
+            values = []
+            for test, name, fold in zip(folds, chosen, table.columns, strict=True):
+                model = result.load_model(name, metric, fold=fold)
+                features = xgb.DMatrix(test.features) if name == "xgb" else test.features
+                values.append(gs.evaluate(metrics, test.judgments(), model.predict(features)).per_query)
+            expected = dict(zip(metrics, np.concatenate(values).mean(axis=0), strict=True))
+            assert {other: row[f"test {other}"] for other in metrics} == pytest.approx(expected, rel=1e-12)
+        assert several  # or the mean over all folds would have chosen the same
+
+    def test_losses_are_those_of_what_each_fold_chose(self, crossed, metrics):
+        result, _ = crossed
+        for row in result.choice_loss.to_dict("records"):
+            judge = row["metric"]
+            own, other = (result.chosen.loc[chooser, f"test {judge}"] for chooser in (judge, row["chosen_by"]))
+            assert row["loss"] == pytest.approx(own - other, abs=1e-12)
+
+    def test_words(self, crossed):
+        result, _ = crossed
+        text = result.summary()
+        assert (
+            "The 4 folds are pooled: what is said of a candidate is about the average of 4 models, trained on" in text
+        )
+        assert result.comparison.notes[-1].startswith("The 4 folds are pooled")
+        names = result.chosen.loc["ndcg_exp@10", "candidate"]
+        for name in set(names):
+            places = [str(place) for place, it in enumerate(names, 1) if it == name]
+            assert f"{name} in fold{'s' if len(places) > 1 else ''} {', '.join(places)}" in text or len(set(names)) == 1
 
     def test_folds_of_unequal_size_count_by_their_queries(self, make, data):
         unequal = [data.take_queries(range(a, b)) for a, b in ((0, 5), (5, 10), (10, 40))]

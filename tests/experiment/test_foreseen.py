@@ -13,7 +13,8 @@ import xgboost as xgb
 import gainsay as gs
 from gainsay.data import RankingData
 from gainsay.experiment import Candidate, Experiment, grid
-from gainsay.experiment.training import Watch, library_of
+from gainsay.experiment.libraries import library_of
+from gainsay.experiment.watch import Watch
 
 XGBOOST_2 = xgb.__version__ < "3"
 LIGHTGBM_4_3 = lgb.__version__.startswith("4.3.")
@@ -33,8 +34,8 @@ def asked(data, qid):
 
 def trees(candidate, parts):
     """What a training comes to, without what the file says of parameters."""
-    library = library_of(candidate.library)
-    booster = library.load(library.train(candidate, parts.train, parts.valid, Watch(gs.parse_metrics("mrr"), 0)))
+    library, watch = library_of(candidate.library), Watch(gs.Evaluator("mrr", parts.valid.judgments()), 0)
+    booster = library.load(library.train(candidate, library.binned(candidate, parts.train, parts.valid), watch))
     if candidate.library == "xgboost":
         return booster.get_dump(with_stats=True)
     return re.search(r"Tree=0.*end of trees", booster.model_to_string(), re.DOTALL)[0]

@@ -113,7 +113,7 @@ class TestInTheDirectory:
         with pytest.raises(ValueError, match=r"scores.parquet is a folder, where an experiment keeps a file"):
             make(copy).run(progress=False)
 
-    @pytest.mark.parametrize("name", ["report.html", "report.queries.csv"])
+    @pytest.mark.parametrize("name", ["report.html", "report.json", "report.queries.csv"])
     def test_in_the_place_of_the_report(self, tmp_path, name, monkeypatch):
         monkeypatch.setattr(work, "train_candidate", None)
         (tmp_path / "run" / name).mkdir(parents=True)

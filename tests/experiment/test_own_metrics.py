@@ -19,7 +19,7 @@ import gainsay as gs
 from gainsay.experiment import Candidate, Experiment
 from gainsay.experiment.files import sealed, unsealed
 from gainsay.experiment.rounds import balanced_round, best_rounds, rising
-from gainsay.experiment.training import Watch
+from gainsay.experiment.watch import Watch
 from gainsay.experiment.wording import _costs
 
 ROOT = Path(__file__).parents[2]
@@ -89,7 +89,7 @@ class TestLosses:
 
     def test_watch(self):
         """In test_training's terms: the loss improves last in round 4."""
-        watch = Watch(gs.parse_metrics("mrr", "first_gap"), patience=2)
+        watch = Watch(gs.Evaluator(["mrr", "first_gap"], gs.Judgments([1, 0], group=[2])), patience=2)
         for number, values in enumerate([(0.5, 0.9), (0.4, 0.8), (0.3, 0.8), (0.3, 0.7), (0.3, 0.7), (0.2, 0.9)], 1):
             assert not watch.exhausted, number
             watch.record(values)

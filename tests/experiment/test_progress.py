@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import io
+import re
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
+import pytest
+
+from gainsay.drawing import terminal
 from gainsay.experiment import Candidate
-from gainsay.experiment.progress import progress_of
 
 
 class Terminal(io.StringIO):
@@ -16,42 +20,114 @@ class Terminal(io.StringIO):
         return True
 
 
+def on_a_terminal(monkeypatch):
+    """Make stderr a terminal on which every round is drawn."""
+    monkeypatch.setattr(terminal, "OFTEN", 0.0)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("LINES", "24")
+    found = Terminal()
+    monkeypatch.setattr(sys, "stderr", found)
+    return found
+
+
+def ended(result, candidate):
+    """The marks that the last line of a training has, read off its curves."""
+    curves = result.curves[result.curves["candidate"] == candidate]
+    marks = []
+    for mark, metric in zip("●◆", result.metrics, strict=False):
+        line = curves[curves["metric"] == metric]
+        best = line.loc[line["value"].idxmax()]
+        marks.append(f"{mark} {best['value']:.4f} @{best['round']}")
+    return "  ".join(marks)
+
+
 class TestProgress:
-    def test_plain_lines_where_there_is_no_terminal(self, make, tmp_path, capsys):
-        make(tmp_path, candidates=[Candidate("a\x1b[31m", "lightgbm")]).run()
+    def test_a_line_a_training_where_there_is_no_terminal(self, make, tmp_path, capsys):
+        first = make(tmp_path, candidates=[Candidate("a\x1b[31m", "lightgbm")]).run()
         make(
             tmp_path, candidates=[Candidate("a\x1b[31m", "lightgbm"), Candidate("b", "xgboost", {"objective": "none"})]
         ).run()
         out, error = capsys.readouterr()
         lines = error.splitlines()
         assert out == ""
-        assert lines[0].startswith("[1/1] a?[31m: 12 rounds, ")
+        assert lines[0].startswith(f"[1/1] a\ufffd[31m  {ended(first, first.candidates[0])}  ")
         assert lines[1] == "1 of 2 are finished already"
         assert lines[2].startswith("[2/2] b: failed, ")
+        assert len(lines) == 3
 
-    def test_a_bar_on_a_terminal(self, make, monkeypatch):
-        terminal = Terminal()
-        monkeypatch.setattr(sys, "stderr", terminal)
-        make(candidates=[Candidate("[red]a[/red]", "lightgbm")]).run()
-        assert "[red]a[/red]: 12 rounds" in terminal.getvalue()
-        assert "1/1" in terminal.getvalue()
+    def test_curves_on_a_terminal(self, make, monkeypatch, screen):
+        tty = on_a_terminal(monkeypatch)
+        result = make(candidates=[Candidate("[red]a[/red]", "lightgbm")]).run()
+        frames = re.split(r"\x1b\[\d+A", tty.getvalue())
+        inside = screen().feed(frames[8]).text.splitlines()
+        assert re.fullmatch(r"\[1/1\] \[red\]a\[/red\]   round \d+/12  \d+ s", inside[0])
+        assert inside[1].startswith(" ● linear 0.")
+        assert inside[2].startswith(" ◆ exp    0.")
+        seen = screen().feed(tty.getvalue()).text.splitlines()
+        assert len(seen) == 1
+        assert seen[0].startswith(f"[1/1] [red]a[/red]  {ended(result, '[red]a[/red]')}  ")
+        assert sys.stderr is tty
 
-    def test_plain_lines_on_a_terminal_without_rich(self, make, monkeypatch):
-        terminal = Terminal()
-        monkeypatch.setattr(sys, "stderr", terminal)
-        for name in [name for name in sys.modules if name.partition(".")[0] == "rich"]:
-            monkeypatch.delitem(sys.modules, name)
-        monkeypatch.setitem(sys.modules, "rich", None)
-        make(candidates=[Candidate("a", "lightgbm")]).run()
-        assert terminal.getvalue().startswith("[1/1] a: 12 rounds")
+    @pytest.mark.parametrize("jobs", [2, 5])
+    def test_several_at_a_time(self, make, monkeypatch, screen, jobs):
+        tty = on_a_terminal(monkeypatch)
+        names = [f"model {number}" for number in range(5)]
+        with ThreadPoolExecutor(jobs) as executor:
+            result = make(
+                candidates=[Candidate(name, "lightgbm", {"num_leaves": 3 + at}) for at, name in enumerate(names)]
+            ).run(executor)
+        seen = sorted(screen().feed(tty.getvalue()).text.splitlines())
+        assert len(seen) == 5
+        for number, line in enumerate(seen, start=1):
+            assert line.startswith(f"[{number}/5] model ")
+            name = re.search(r"model \d", line)[0]
+            assert ended(result, name) in line
+
+    def test_processes_tell_no_rounds(self, monkeypatch):
+        from gainsay.experiment.progress import progress_of
+
+        tty = on_a_terminal(monkeypatch)
+        progress = progress_of(True)
+        progress.start(None, 3, 1)
+        progress.stop()
+        assert "1 of 3 are finished already\n" in tty.getvalue()
+        assert "1 of 3 trained, 0 s\n" in tty.getvalue()
 
     def test_silence(self, make, capsys):
         make(candidates=[Candidate("a", "lightgbm")]).run(progress=False)
         assert capsys.readouterr() == ("", "")
 
-    def test_names_that_the_console_cannot_show(self, monkeypatch):
+    def test_names_and_marks_that_the_console_cannot_show(self, make, monkeypatch):
         narrow = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
         monkeypatch.setattr(sys, "stderr", narrow)
-        progress_of(True)._say("模型: 12 rounds")
+        make(candidates=[Candidate("模型", "lightgbm")]).run()
         narrow.seek(0)
-        assert narrow.read() == "??: 12 rounds\n"
+        assert re.match(r"\[1/1\] \?\?  o 0\.\d{4} @\d+  x 0\.\d{4} @\d+  \d", narrow.read())
+
+
+NOTEBOOK = """
+import warnings
+warnings.simplefilter("ignore")
+from gainsay.data import simulate
+from gainsay.experiment import Candidate, Experiment
+train, valid, test = simulate(60, seed=1, mean_length=20).split_queries(0.5, 0.25, 0.25, seed=1)
+candidates = [Candidate(f"model <{number}>", "lightgbm", {"num_leaves": number + 3}) for number in range(3)]
+candidates.append(Candidate("broken", "xgboost", {"objective": "none"}))
+result = Experiment(candidates, train, valid, test, num_boost_round=10).run(jobs=2)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")  # of the client's own
+def test_one_output_in_a_notebook():
+    nbclient, nbformat = pytest.importorskip("nbclient"), pytest.importorskip("nbformat")
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(NOTEBOOK)])
+    nbclient.NotebookClient(notebook, timeout=60, kernel_name="python3").execute()
+    (output,) = notebook["cells"][0]["outputs"]
+    page = output["data"]["text/html"]
+    assert "4 of 4 trained" in page
+    assert all(f"model &lt;{number}&gt;</td><td><span" in page for number in range(3))
+    assert "broken: failed, " in page
+    assert "<svg" not in page  # nothing goes on any more
+    assert " style=" not in page

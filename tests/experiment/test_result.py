@@ -14,7 +14,7 @@ from scipy import stats
 import gainsay as gs
 from gainsay.data import RankingData
 from gainsay.experiment import Candidate
-from gainsay.experiment.choices import Choices, Loss, paired_loss
+from gainsay.experiment.choices import Choice, Choices, Loss, paired_loss
 from gainsay.experiment.measured import Measured, OnFold
 from gainsay.experiment.wording import _costs
 
@@ -54,7 +54,7 @@ class TestChosen:
         curves = np.array([[0.5], [0.4]])
         fold = OnFold("", curves, {1: np.zeros((3, 1))}, np.ones(3), np.ones(1))
         measured = {"m10": Measured([fold]), "m2": Measured([fold])}
-        assert Choices(make(metrics="mrr").plan, measured)._choices["mrr"] == ("m2", 0.5)
+        assert Choices(make(metrics="mrr").plan, measured)._choices["mrr"] == Choice(("m2",), 0.5)
 
 
 class TestLosses:

@@ -181,9 +181,9 @@ class TestKeeping:
         text = torn.comparison.to_markdown()
         assert "## Why" in text
         assert "Made from values alone" not in text
-        assert "at the round at which the candidate is compared" in text
+        assert "at the rounds at which they are compared" in text
         page = torn.comparison.to_html(tmp_path / "report.html").read_text()
-        assert "What documents of each grade at each rank add" in page
+        assert "What documents of each grade, at each rank, add" in page
 
 
 class TestDamaged:

@@ -16,7 +16,7 @@ import gainsay as gs
 from gainsay.experiment import Candidate
 from gainsay.experiment.plan import Unit
 from gainsay.experiment.store import Store
-from gainsay.experiment.training import Watch
+from gainsay.experiment.watch import Watch
 
 
 def reloaded(done, name):
@@ -109,6 +109,30 @@ class TestTranslation:
         direct = xgb.train(params, xgb.DMatrix(parts.train.features, parts.train.labels, qid=parts.train.qid), 12)
         assert booster.get_dump(with_stats=True) == direct.get_dump(with_stats=True)
 
+    def test_a_gain_between_the_two(self, make, parts, metrics, tmp_path):
+        """LightGBM by its own table; XGBoost by its own linear gain of labels that are the gains, judged by labels."""
+        made = [Candidate("a", "lightgbm", {"num_leaves": 7}, 1.5), Candidate("b", "xgboost", {"max_depth": 3}, 1.5)]
+        result = make(tmp_path, candidates=made, num_boost_round=4).run(progress=False)
+        table = [0, 1, 2.5, 4.75, 8.125]
+        common = {"seed": 3, "deterministic": True, "force_row_wise": True, "metric": "None", "verbosity": -1}
+        params = {"objective": "lambdarank", "num_leaves": 7, "num_threads": 1, "label_gain": table, **common}
+        first = lgb.train(params, lgb.Dataset(parts.train.features, parts.train.labels, group=parts.train.group), 4)
+        params = {"objective": "rank:ndcg", "ndcg_exp_gain": False, "max_depth": 3, "seed": 3, "nthread": 1}
+        worth = np.array(table)[parts.train.labels.astype(int)]
+        second = xgb.train(params, xgb.DMatrix(parts.train.features, worth, qid=parts.train.qid), 4)
+        kept = {name: result.load_model(name) for name in "ab"}
+        rounds = {name: int(result.compared.loc[name, "rounds"][0]) for name in "ab"}
+        features = xgb.DMatrix(parts.test.features)
+        expected = {
+            "a": first.predict(parts.test.features, num_iteration=rounds["a"]),
+            "b": second.predict(features, iteration_range=(0, rounds["b"])),
+        }
+        np.testing.assert_array_equal(kept["a"].predict(parts.test.features), expected["a"])
+        np.testing.assert_array_equal(kept["b"].predict(features), expected["b"])
+        for name, scores in expected.items():
+            means = gs.evaluate(list(metrics), parts.test.judgments(), scores).mean
+            assert result.comparison.leaderboard.loc[name, list(means)].to_dict() == pytest.approx(means, rel=1e-12)
+
     def test_table_is_as_long_as_the_labels_need(self, make, parts):
         high = {name: replace(part, labels=part.labels * 10) for name, part in parts._asdict().items()}
         result = make(candidates=[Candidate("a", "lightgbm", training_gain="linear")], num_boost_round=2, **high).run(
@@ -168,7 +192,7 @@ class TestThreads:
 
 class TestWatch:
     def test_stops_when_the_last_metric_has_stopped_improving(self):
-        watch = Watch(gs.parse_metrics("map", "mrr"), patience=2)
+        watch = Watch(gs.Evaluator(["map", "mrr"], gs.Judgments([1, 0], group=[2])), patience=2)
         curve = [(0.5, 0.1), (0.4, 0.2), (0.3, 0.2), (0.3, 0.3), (0.3, 0.3), (0.2, 0.1), (9.0, 9.0)]
         seen = 0
         for values in curve:
@@ -179,7 +203,7 @@ class TestWatch:
         assert seen == 6  # b improved last in round 4
 
     def test_never_without_patience(self):
-        watch = Watch(gs.parse_metrics("mrr"), patience=0)
+        watch = Watch(gs.Evaluator("mrr", gs.Judgments([1, 0], group=[2])), patience=0)
         for _ in range(50):
             watch.record([0.0])
         assert not watch.exhausted

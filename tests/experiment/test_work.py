@@ -140,7 +140,7 @@ class TestFailures:
     def test_on_one_fold_takes_the_candidate_out(self, make, parts, monkeypatch):
         monkeypatch.setattr("gainsay.experiment.lightgbm_training.train", fail_for("a", after=1))
         only = [Candidate("a", "lightgbm"), Candidate("b", "xgboost")]
-        result = make(candidates=only, train=None, valid=None, test=None, folds=list(parts)).run(progress=False)
+        result = make(candidates=only, train=None, valid=None, test=None, folds=list(parts)).run(progress=False, jobs=1)
         assert result.candidates == ("b",)
         assert result.failures["a"].startswith("a (fold 2): Traceback")
 
@@ -177,7 +177,7 @@ class TestInterrupt:
         with monkeypatch.context() as patch, ThreadPoolExecutor(1) as executor:
             patch.setattr(work, "train_candidate", interrupted)
             with pytest.raises(KeyboardInterrupt) as caught:
-                make(tmp_path / "run").run(executor if threads else None, progress=False)
+                make(tmp_path / "run").run(executor if threads else None, False, jobs=None if threads else 1)
         left = ["2 trainings are", *(["1 training is"] if threads else [])]  # a thread may have begun the last one
         directory = tmp_path / "run"
         assert caught.value.__notes__ in [
@@ -191,7 +191,7 @@ KILLED = """
 import os, signal, sys
 from gainsay.data import simulate
 from gainsay.experiment import Experiment, grid
-from gainsay.experiment import files, training
+from gainsay.experiment import files, watch
 
 where, count = sys.argv[2], int(sys.argv[3])
 calls = 0
@@ -210,7 +210,7 @@ if where == "before a file is whole":
 elif where == "before a file has its name":
     os.replace = counted(os.replace)
 elif where == "in a boosting round":
-    training.Watch.record = counted(training.Watch.record)
+    watch.Watch.record = counted(watch.Watch.record)
 
 train, valid, test = simulate(100, seed=5, mean_length=20).split_queries(0.5, 0.25, 0.25, seed=5)
 gains = ["linear", "exponential"]

@@ -71,7 +71,7 @@ def test_names_of_other_programs_lead_to_metrics_that_exist():
 
 @pytest.mark.parametrize("gain", [3, 1.5, None, object])
 def test_a_gain_that_is_no_gain(gain):
-    with pytest.raises(TypeError, match="gain must be 'linear', 'exponential', a table or a mapping of label to gain"):
+    with pytest.raises(TypeError, match="gain must be 'linear', 'exponential', 'power', a table"):
         gs.DCG(gain=gain)
 
 

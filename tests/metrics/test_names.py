@@ -36,6 +36,14 @@ with_base = st.tuples(st.sampled_from(["log2", "log", "jk"]), st.floats(1.001, 1
 without_base = st.tuples(st.sampled_from(["reciprocal", "none"]), st.just(2.0))
 
 
+powers = st.floats(1, 1e9)
+
+
+def with_power_gain(make):
+    """Metrics with a power gain; those of base 1 and 2 go by another name."""
+    return st.builds(make, gain=st.just("power"), gain_base=powers, **common)
+
+
 def discounted(make):
     """Metrics with gain and discount; only discounts with a logarithm take a base."""
     return st.builds(
@@ -50,6 +58,9 @@ any_metric = st.one_of(
     discounted(gs.NDCG),
     discounted(gs.DCG),
     st.builds(gs.CG, gain=gains, **common),
+    with_power_gain(gs.NDCG),
+    with_power_gain(gs.DCG),
+    with_power_gain(gs.CG),
     st.builds(gs.AP, denominator=st.sampled_from(["min_R_k", "R", "hits"]), **binary),
     st.builds(
         gs.GAP,
@@ -215,7 +226,9 @@ class TestReading:
 
     @pytest.mark.parametrize("name", BUILT_IN)
     def test_every_known_name_makes_its_kind_of_metric(self, name):
-        options = {"ndcg": "(gain=linear)", "dcg": "(gain=linear)", "err": "(max_label=4)"}.get(name, "")
+        power = "(gain_base=1.5)"
+        needed = {"ndcg": "(gain=linear)", "dcg": "(gain=linear)", "ndcg_power": power, "dcg_power": power}
+        options = {**needed, "err": "(max_label=4)"}.get(name, "")
         assert type(*gs.parse_metrics(name + options)) is BUILT_IN[name]
 
     def test_every_metric_has_a_name(self):

@@ -24,6 +24,10 @@ def exponential(label: float) -> float:
     return 2.0**label - 1.0
 
 
+def power(label: float, base: float) -> float:
+    return (base**label - 1.0) / (base - 1.0)
+
+
 def by_log2(rank: int) -> float:
     return 1.0 / math.log2(rank + 1)
 
@@ -157,11 +161,14 @@ METRICS: dict[str, Definition] = {
     "ndcg_exp(discount=jk)": partial(ndcg, gain=exponential, discount=by_jk),
     "ndcg(gain=0/1/3/7/20)": partial(ndcg, gain=lambda label: TABLE[int(label)]),
     "ndcg(gain=0>2/1>5/2>1/3>0/4>9)": partial(ndcg, gain=lambda label: ZIGZAG[int(label)]),
+    "ndcg_power(gain_base=1.5)": partial(ndcg, gain=partial(power, base=1.5)),
+    "ndcg_power(gain_base=1.75,discount=jk)": partial(ndcg, gain=partial(power, base=1.75), discount=by_jk),
     "ndcg_linear(discount=reciprocal)": partial(ndcg, discount=by_rank),
     "ndcg_exp(discount=none)": partial(ndcg, gain=exponential, discount=by_nothing),
     "dcg_linear": dcg,
     "dcg_exp": partial(dcg, gain=exponential),
     "dcg_jk": partial(dcg, discount=by_jk),
+    "dcg_power(gain_base=1.25)": partial(dcg, gain=partial(power, base=1.25)),
     "dcg_exp(discount=log,base=10)": partial(dcg, gain=exponential, discount=by_log10),
     "dcg(gain=0/1/3/7/20)": partial(dcg, gain=lambda label: TABLE[int(label)]),
     "cg": partial(dcg, discount=by_nothing),

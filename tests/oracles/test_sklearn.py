@@ -32,7 +32,14 @@ def ours(name, k, labels, scores, **options):
 
 @pytest.mark.parametrize("k", CUTOFFS)
 @pytest.mark.parametrize(
-    ("gain", "worth"), [("linear", lambda labels: labels), ("exp", lambda labels: 2**labels - 1)], ids=["linear", "exp"]
+    ("gain", "worth"),
+    [
+        ("linear", lambda labels: labels),
+        ("exp", lambda labels: 2**labels - 1),
+        ("power(gain_base=1.5)", lambda labels: 2 * (1.5**labels - 1)),
+        ("power(gain_base=1.000000000001)", lambda labels: labels),
+    ],
+    ids=["linear", "exp", "power", "near linear"],
 )
 @pytest.mark.parametrize("name", ["ndcg", "dcg"])
 def test_each_query(name, gain, worth, k):
@@ -40,7 +47,7 @@ def test_each_query(name, gain, worth, k):
     theirs = ranking.ndcg_score if name == "ndcg" else ranking.dcg_score
     expected = [theirs(worth(labels[i : i + 1]), scores[i : i + 1], k=k) for i in range(len(labels))]
     found = ours(f"{name}_{gain}", k, labels, scores).per_query[:, 0]
-    np.testing.assert_allclose(found, expected, rtol=1e-12)
+    np.testing.assert_allclose(found, expected, rtol=1e-11 if "000000001" in gain else 1e-12)
 
 
 @pytest.mark.parametrize("k", CUTOFFS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hypothesis.strategies as st
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 
 from gainsay.ranking.layout import BLOCK_CELLS, SPARE_CELLS, Layout
 
@@ -40,11 +40,14 @@ def test_a_row_holds_the_values_of_its_query_and_nothing_else(sizes):
 
 
 @given(st.lists(st.integers(1, 3 * BLOCK_CELLS), min_size=1, max_size=8))
+@example([1, 1, 1, 2401, 4697])
 def test_blocks_stay_small_unless_one_query_is_large(sizes):
     layout, _ = make(sizes)
     for block in layout.blocks:
-        padding = block.codes.size - block.sizes.sum()
-        assert len(block.queries) == 1 or (block.codes.size <= BLOCK_CELLS and padding <= SPARE_CELLS)
+        cells = len(block.queries) * int(block.sizes.max())
+        padding = cells - block.sizes.sum()
+        assert len(block.queries) == 1 or (cells <= BLOCK_CELLS and padding <= SPARE_CELLS)
+        assert block.codes.size - cells <= 7 * len(block.queries)  # rows are widened to a multiple of eight
 
 
 def test_queries_of_one_length_share_a_block():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+import pandas as pd
 import pytest
 
 LONG = tuple(
@@ -11,11 +13,44 @@ LONG = tuple(
     for size in ("large", "small")
 )
 
-OVERHANG = """Array.from(document.querySelectorAll('svg.picture text'), text => {
-    const inner = text.getBoundingClientRect(), outer = text.closest('svg').getBoundingClientRect();
-    const across = Math.max(outer.left - inner.left, inner.right - outer.right);
-    return Math.max(across, outer.top - inner.top, inner.bottom - outer.bottom);
+GRID = tuple(
+    f"lgb num_leaves={leaves} learning_rate={rate} min_data_in_leaf={data} gain={gain}"
+    for leaves in (7, 31)
+    for rate in (0.05, 0.1)
+    for data in (20, 100)
+    for gain in ("linear", "exponential")
+)
+
+OVERHANG = """Array.from(document.querySelectorAll('svg text'), text => {
+    const inner = text.getBoundingClientRect();
+    const whole = text.closest('.scroll') && text.closest('svg').getBoundingClientRect();  // what is scrolled is wider
+    if (whole) return Math.max(whole.left - inner.left, inner.right - whole.right);
+    return Math.max(-inner.left, inner.right - document.documentElement.clientWidth);
 })"""
+
+OVERLAPS = """Array.from(document.querySelectorAll('#why svg, #when svg, tfoot svg.reg'), svg => {
+    const boxes = Array.from(svg.querySelectorAll('text'), text => [text.textContent, text.getBoundingClientRect()]);
+    const hits = [];
+    boxes.forEach(([one, a], at) => boxes.slice(at + 1).forEach(([other, b]) => {
+        const across = Math.min(a.right, b.right) - Math.max(a.left, b.left);
+        const down = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
+        if (across > 1 && down > 4) hits.push(one + ' | ' + other);
+    }));
+    return hits;
+}).flat()"""
+
+
+def curved(make, first, second, rounds=30):
+    """A comparison whose candidates are best at these rounds of so many."""
+    comparison = make.__wrapped__(3)
+    number = np.arange(1, rounds + 1)
+    frames = [
+        pd.DataFrame({"candidate": name, "round": number, "metric": metric, "value": -((number - best) ** 2) / 1000})
+        for name in comparison.models
+        for metric, best in zip(comparison.primary, (first, second), strict=True)
+    ]
+    comparison.curves = pd.concat(frames, ignore_index=True)
+    return comparison
 
 
 @pytest.fixture(scope="module")
@@ -26,6 +61,10 @@ def files(make, hostile, tmp_path_factory):
         "hostile": hostile.to_html(folder / "hostile.html"),
         "long names": make(8, names=LONG).to_html(folder / "long.html"),
         "many": make(30).to_html(folder / "many.html"),
+        "near rounds": curved(make, 27, 29).to_html(folder / "near.html"),
+        "the same round": curved(make, 29, 29).to_html(folder / "same.html"),
+        "two": make(2).to_html(folder / "two.html"),
+        "sixteen": make(16, names=GRID).to_html(folder / "sixteen.html"),
     }
 
 
@@ -52,8 +91,16 @@ def open_report(browser, files):
     assert len(requests) <= 2 * len(pages)
 
 
+def shown(page, selector="#chart tbody tr"):
+    return page.locator(selector).evaluate_all("rows => rows.filter(row => row.offsetParent).map(row => row.innerText)")
+
+
 def column(page, table, number):
     return page.locator(f"{table} tbody tr > :nth-child({number})").all_inner_texts()
+
+
+def number(text):
+    return float(text.split()[0].replace("−", "-"))
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -61,121 +108,131 @@ def column(page, table, number):
 def test_it_loads_nothing_and_reports_no_error(open_report, which, scheme):
     page = open_report(which, color_scheme=scheme)
     assert page.locator("h1").count() == 1
-    assert page.locator("svg[role=img]").count() >= 6
-    assert page.locator(".answer").is_visible()
+    assert page.locator("svg[role=img]").count() == 5
+    assert page.locator(".do").is_visible()
 
 
-def test_the_page_is_no_wider_than_the_window(open_report):
-    for width in (360, 1200):
-        page = open_report(viewport={"width": width, "height": 800})
+@pytest.mark.parametrize("which", ["plain", "hostile", "long names", "many"])
+def test_the_page_is_no_wider_than_the_window(open_report, which):
+    for width in (360, 768, 1200):
+        page = open_report(which, viewport={"width": width, "height": 800})
         assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
-def test_pictures_stay_legible_on_a_narrow_screen_and_are_scrolled_by_keyboard(open_report):
-    page = open_report(viewport={"width": 400, "height": 800})
-    drawing = page.locator("#pairs .drawing").first
-    assert drawing.locator("svg").bounding_box()["width"] >= 30 * 16
-    assert drawing.get_attribute("tabindex") == "0"
-    drawing.focus()
-    page.keyboard.press("ArrowRight")
-    for _ in range(100):  # scrolling takes its time; the page forbids scripts that would wait for it
-        if drawing.evaluate("drawing => drawing.scrollLeft"):
-            break
-        page.wait_for_timeout(100)
-    assert drawing.evaluate("drawing => drawing.scrollLeft") > 0
+@pytest.mark.parametrize("which", ["plain", "two", "sixteen", "many", "hostile"])
+def test_question_answer_and_chart_end_above_the_fold(open_report, which):
+    page = open_report(which, viewport={"width": 1280, "height": 800})
+    assert page.locator("#chart").bounding_box()["y"] + page.locator("#chart").bounding_box()["height"] < 710
 
 
-def test_pictures_that_fit_are_no_stop_of_the_keyboard(open_report):
-    page = open_report(viewport={"width": 1200, "height": 800})
-    assert page.locator(".drawing").count() >= 6
-    assert page.locator(".drawing[tabindex]").count() == 0
-
-
-@pytest.mark.parametrize("which", ["plain", "long names", "many"])
-def test_no_text_is_cut_at_the_edge_of_its_picture(open_report, which):
-    overhang = open_report(which, viewport={"width": 1280, "height": 900}).evaluate(OVERHANG)
-    assert len(overhang) > 100
+@pytest.mark.parametrize("width", [400, 1280])
+@pytest.mark.parametrize("which", ["plain", "two", "sixteen", "long names", "many", "near rounds", "the same round"])
+def test_no_text_is_cut_off_or_lies_on_another(open_report, which, width):
+    page = open_report(which, viewport={"width": width, "height": 900})
+    overhang = page.evaluate(OVERHANG)
+    assert len(overhang) > 40
     assert max(overhang) <= 0
+    assert page.evaluate(OVERLAPS) == []
 
 
-def test_titles_of_pictures_are_read_without_scrolling_on_a_narrow_screen(open_report):
-    page = open_report("long names", viewport={"width": 400, "height": 800})
-    titles = page.locator("figure .finding")
-    assert titles.count() == page.locator("svg.picture").count() >= 5
-    assert titles.evaluate_all("all => Math.max(...all.map(one => one.getBoundingClientRect().right))") <= 400
-    assert titles.evaluate_all("all => Math.max(...all.map(one => one.scrollWidth - one.clientWidth))") == 0
-    assert page.locator("svg.picture > title").all_text_contents() == titles.all_text_contents()
+def test_many_models_stand_as_twelve_and_a_rug_that_leads_to_all(open_report):
+    page = open_report("many", viewport={"width": 1280, "height": 900})
+    rows = page.locator("#chart tbody tr").count()
+    assert 12 <= rows <= 15
+    page.get_by_role("link", name=f"{30 - rows} more").click()
+    assert page.locator("#models table").is_visible()
+    assert page.locator("#models tbody tr").count() == 30
 
 
-def test_a_short_leaderboard_stands_in_full_and_a_long_one_scrolls(open_report):
-    def hidden(which):
-        page = open_report(which, viewport={"width": 1280, "height": 900})
-        return page.locator("#leaderboard .scroll").evaluate("box => box.scrollHeight - box.clientHeight")
-
-    assert hidden("plain") == 0
-    assert hidden("many") > 500
-
-
-def test_names_stay_in_view_when_a_narrow_table_is_scrolled(open_report):
-    page = open_report(viewport={"width": 400, "height": 800})
-    page.evaluate("document.querySelector('#leaderboard .scroll').scrollLeft = 300")
-    box = page.locator("#leaderboard tbody th").first.bounding_box()
-    assert 0 <= box["x"] < 40
-    assert page.locator("#leaderboard caption span").bounding_box()["width"] <= 400
-
-
-def test_heads_sort_tables_both_ways_and_say_so(open_report):
+def test_heads_sort_the_chart_both_ways_and_say_so(open_report):
     page = open_report()
-    head = page.locator("#leaderboard th[scope=col]").nth(2)
+    head = page.locator("#chart th.v").nth(1)
     assert head.get_attribute("aria-sort") is None
     head.locator("button").click()
     assert head.get_attribute("aria-sort") == "descending"
-    means = [float(text.split()[0]) for text in column(page, "#leaderboard", 3)]
+    means = [number(text) for text in column(page, "#chart", 5)]
     assert means == sorted(means, reverse=True)
     head.locator("button").click()
     assert head.get_attribute("aria-sort") == "ascending"
-    assert [float(text.split()[0]) for text in column(page, "#leaderboard", 3)] == means[::-1]
-    assert page.locator("#leaderboard th[aria-sort]").count() == 1
+    assert [number(text) for text in column(page, "#chart", 5)] == means[::-1]
+    assert page.locator("#chart th[aria-sort]").count() == 1
 
 
-def test_where_low_is_good_the_first_click_brings_the_lowest_up(open_report):
+def test_safest_first_is_one_click_away_and_back(open_report, make):
+    page, verdict = open_report(), make(8, curves=True).verdict
+    before = column(page, "#chart", 1)
+    worst = {model: max(by[model] for by in verdict.regrets.values()) for model in verdict.models}
+    button = page.get_by_role("button", name="safest first")
+    button.click()
+    assert [name.strip() for name in column(page, "#chart", 1)] == sorted(worst, key=worst.get)
+    assert page.locator("#chart th.w").get_attribute("aria-sort") == "ascending"
+    button.click()
+    assert column(page, "#chart", 1) == before
+
+
+def test_the_switch_to_means_is_native(open_report):
     page = open_report()
-    heads = page.locator("#leaderboard th[scope=col]")
-    for name in ("worst regret", "regret at most"):
-        place = heads.all_inner_texts().index(name)
-        heads.nth(place).locator("button").click()
-        assert heads.nth(place).get_attribute("aria-sort") == "ascending"
-        values = [float(text) for text in column(page, "#leaderboard", place + 1)]
-        assert values == sorted(values)
-        assert values[0] < values[-1]
+    assert page.locator("#chart svg.reg").first.is_visible()
+    page.locator("input[value=reg]").focus()
+    page.keyboard.press("ArrowRight")
+    assert page.locator("input[value=mea]").is_checked()
+    assert page.locator("#chart svg.mea").first.is_visible()
+    assert not page.locator("#chart svg.reg").first.is_visible()
 
 
-def test_names_and_signed_numbers_sort(open_report):
+def test_tables_sort_names_and_signed_numbers(open_report):
     page = open_report()
+    page.locator("#pairs summary").click()
     page.locator("#pairs th[scope=col] button").nth(0).click()
-    names = column(page, "#pairs > .scroll", 1)
+    names = column(page, "#pairs", 1)
     assert names == sorted(names)
-    page.locator("#pairs th[scope=col] button").nth(3).click()
-    values = [float(text.split()[0].replace("−", "-")) for text in column(page, "#pairs > .scroll", 4)]
+    page.locator("#pairs th[scope=col] button").nth(2).click()
+    values = [number(text) for text in column(page, "#pairs", 3)]
     assert values == sorted(values, reverse=True)
     assert min(values) < 0
 
 
+def test_where_low_is_good_the_first_click_brings_the_lowest_up(open_report):
+    page = open_report()
+    page.locator("#models summary").click()
+    heads = page.locator("#models th[scope=col]")
+    for name in ("worst regret", "at most"):
+        place = heads.all_inner_texts().index(name)
+        heads.nth(place).locator("button").click()
+        assert heads.nth(place).get_attribute("aria-sort") == "ascending"
+        values = [number(text) for text in column(page, "#models", place + 1)]
+        assert values == sorted(values)
+        assert values[0] < values[-1]
+
+
 def test_tables_sort_by_keyboard(open_report):
     page = open_report()
-    button = page.locator("#leaderboard th[scope=col] button").first
-    button.focus()
+    page.locator("#chart th[scope=col] button").first.focus()
     page.keyboard.press("Enter")
-    assert page.locator("#leaderboard th[scope=col]").first.get_attribute("aria-sort") == "ascending"
+    assert page.locator("#chart th[scope=col]").first.get_attribute("aria-sort") == "ascending"
 
 
-def test_queries_unfold(open_report):
+def test_queries_are_listed_filtered_and_linked(open_report, files):
     page = open_report()
-    folded = page.locator("details.query").nth(3)
-    assert not folded.locator(".strip").first.is_visible()
-    folded.locator("summary").click()
-    assert folded.locator(".strip").first.is_visible()
-    assert folded.locator(".strip").first.locator("li").count() == 10
+    assert len(shown(page, "#queries tbody tr")) == 8
+    page.get_by_text("contradictory (").click()
+    assert page.locator("tbody[data-k=random]").is_hidden()
+    first = page.locator("tbody[data-k=contradictory] tr").first
+    page.locator("input[type=search]").fill(first.locator("bdi").inner_text())
+    assert first.is_visible()
+    assert 1 <= len(shown(page, "#queries tbody tr")) < 8
+    page.locator("input[type=search]").fill("")
+    page.locator(".more input").check()
+    assert len(shown(page, "#queries tbody tr")) == page.locator("tbody[data-k=contradictory] tr").count() > 8
+    link = page.locator("tbody[data-k=second] a").nth(10).get_attribute("href")
+    page.goto(files["plain"].as_uri() + link)
+    assert page.locator(f"[id='{link[1:]}']").is_visible()
+
+
+def test_a_link_opens_what_is_folded(open_report):
+    page = open_report()
+    page.evaluate("location.hash = '#glossary'")
+    page.locator("#glossary dt").first.wait_for(state="visible")
 
 
 def background(page):
@@ -183,28 +240,20 @@ def background(page):
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_theme_follows_the_system_and_the_button(open_report, scheme):
-    shades = {"light": "rgb(255, 255, 255)", "dark": "rgb(20, 23, 28)"}
-    other = {"light": "dark", "dark": "light"}[scheme]
+def test_the_theme_follows_the_system(open_report, scheme):
     page = open_report(color_scheme=scheme)
-    button = page.locator("#theme")
-    assert background(page) == shades[scheme]
-    assert button.inner_text() == f"{other.capitalize()} theme"
-    button.click()
-    assert background(page) == shades[other]
-    ink = page.evaluate("getComputedStyle(document.querySelector('svg text')).fill")
-    assert ink == {"light": "rgb(27, 30, 35)", "dark": "rgb(233, 235, 238)"}[other]
-    button.click()
-    assert background(page) == shades[scheme]
+    assert background(page) == {"light": "rgb(255, 255, 255)", "dark": "rgb(20, 23, 28)"}[scheme]
+    mark = page.locator("#chart tbody .mk.lin:not(.open)").first.evaluate("mark => getComputedStyle(mark).fill")
+    assert mark == {"light": "rgb(27, 106, 179)", "dark": "rgb(90, 169, 240)"}[scheme]
 
 
-def test_paper_is_light_and_without_controls(open_report):
+def test_paper_is_light_unfolded_and_without_controls(open_report):
     page = open_report(color_scheme="dark")
-    page.emulate_media(media="print")
+    page.emulate_media(media="print", color_scheme="dark")
     assert background(page) == "rgb(255, 255, 255)"
-    assert not page.locator("#theme").is_visible()
-    assert not page.locator("nav").is_visible()
-    assert not page.locator("details.query").nth(5).is_visible()
+    for control in ("nav", ".seg >> nth=0", "input[type=search]", ".safest"):
+        assert not page.locator(control).is_visible()
+    assert page.locator("#glossary dt").first.is_visible()
     assert len(page.pdf(format="A4")) > 20_000
 
 
@@ -218,7 +267,10 @@ def test_it_reads_without_javascript(browser, files):
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
     page.goto(files["plain"].as_uri())
-    assert page.locator(".answer").is_visible()
-    assert not page.locator("#theme").is_visible()
-    assert page.locator("#leaderboard thead button").count() == 0
+    assert page.locator(".do").is_visible()
+    assert page.locator("#chart tbody tr").first.is_visible()
+    assert page.locator("thead button, .safest:visible, input[type=search]:visible").count() == 0
+    page.locator("#queries").get_by_text("contradictory (").click()
+    assert page.locator("tbody[data-k=contradictory] tr").first.is_visible()
+    assert page.locator("tbody[data-k=random]").is_hidden()
     context.close()

@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gainsay as gs
-from gainsay._common.shown import printable, short_names
-from gainsay.report.plots import alt_text
+from gainsay._common.shown import Names, printable, short_names
 
 FAMILY = (
     "lambdarank, exponential gain, learning rate 0.1, exponential",
@@ -37,7 +36,7 @@ def test_any_names_in_any_order(names, random):
     assert short_names(shuffled) == found
     assert list(short_names(shuffled)) == shuffled
     assert len(set(found.values())) == len(names)
-    assert all(len(short) <= 24 for short in found.values())
+    assert all(len(short) <= 28 for short in found.values())
 
 
 def test_nobody_is_called_what_is_another_ones_whole_name():
@@ -81,12 +80,70 @@ def comparison():
     return gs.compare(scores, gs.Judgments(labels, group=[12] * 200), draws=1000)
 
 
+GRID = [
+    f"lgb num_leaves={leaves} learning_rate={rate} gain={gain}"
+    for leaves in (7, 31)
+    for rate in (0.05, 0.1)
+    for gain in ("linear", "exponential")
+]
+
+
+class TestGrids:
+    def test_only_what_differs_has_a_column(self):
+        names = Names.of(GRID)
+        assert names.heads == (("leaves", "num_leaves"), ("rate", "learning_rate"), ("gain", "gain"))
+        assert names.alike == "all lgb"
+        assert names.cells[GRID[0]] == ("7", "0.05", "lin")
+        assert names.short[GRID[3]] == "7 · 0.1 · exp"
+        assert names.said[GRID[3]] == "7 leaves, rate 0.1, exponential gain"
+
+    def test_mixed_grids_have_the_union_of_keys(self):
+        names = Names.of(["lgb num_leaves=7", "lgb num_leaves=31", "xgb max_depth=3", "base"])
+        assert names.heads == (("library", "library"), ("leaves", "num_leaves"), ("depth", "max_depth"))
+        assert names.cells == {
+            "lgb num_leaves=7": ("lgb", "7", "–"),
+            "lgb num_leaves=31": ("lgb", "31", "–"),
+            "xgb max_depth=3": ("xgb", "–", "3"),
+            "base": ("base", "–", "–"),
+        }
+        assert names.said["base"] == "base"
+
+    def test_a_candidate_at_two_rounds_has_a_column_for_them(self):
+        names = Names.of(["lgb num_leaves=7 @30", "lgb num_leaves=7 @70", "lgb num_leaves=31"])
+        assert [head for head, _ in names.heads] == ["leaves", "round"]
+        assert names.said["lgb num_leaves=7 @30"] == "7 leaves, round 30"
+
+    @pytest.mark.parametrize(
+        "names",
+        [
+            ["a", "b"],
+            ["a b=1"],
+            ["x=", "=cmd()"],
+            ["lgb rate=1", "lgb  rate=1"],  # the same in columns, and so told apart as they are
+            ["好 k=1 free words", "k=2"],
+        ],
+    )
+    def test_names_that_are_no_grid_stay_whole(self, names):
+        found = Names.of(names)
+        assert found.heads == (("model", "model"),)
+        assert found.cells == {name: (found.short[name],) for name in names}
+
+    @given(st.lists(st.sampled_from([*GRID, "base", "lgb num_leaves=7 @3"]), unique=True, min_size=1), st.randoms())
+    def test_the_order_changes_nothing_and_no_two_are_alike(self, names, random):
+        found, again = Names.of(names), Names.of(random.sample(names, len(names)))
+        assert again.cells == {name: found.cells[name] for name in again.cells}
+        assert (again.heads, again.alike) == (found.heads, found.alike)
+        for mapping in (found.cells, found.short):
+            assert len(set(mapping.values())) == len(names)
+
+
 class TestReport:
     def test_pictures_call_every_model_by_its_one_short_name(self, comparison):
         short = comparison.short_names
         shown = sorted(short.values(), key=len, reverse=True)
         pair = list(FAMILY[:2])
         pictures = {
+            "leaderboard": comparison.plot.leaderboard(),
             "conflict": comparison.plot.conflict(),
             "regret": comparison.plot.regret(),
             "ranks": comparison.plot.ranks(),
@@ -94,8 +151,9 @@ class TestReport:
             "attribution": comparison.plot.attribution(*pair),
             "queries": comparison.plot.queries(*pair),
         }
-        for name, ax in pictures.items():
-            words = [alt_text(ax), ax.get_title(loc="left"), *(text.get_text() for text in ax.texts)]
+        for name, picture in pictures.items():
+            ax = picture.ax
+            words = [picture.alt, picture.title, *(text.get_text() for text in ax.texts)]
             words += [label.get_text() for label in (ax.xaxis.label, ax.yaxis.label)]
             left = " ".join(words).replace("\n", " ")
             assert any(one in left for one in shown)
@@ -104,29 +162,26 @@ class TestReport:
             assert "…" not in left, name
         for name in pair:
             for picture in ("attribution", "queries"):
-                assert short[name] in alt_text(pictures[picture]), picture
+                assert short[name] in pictures[picture].alt, picture
 
     def test_curves_too(self, make):
         comparison = make(names=FAMILY, curves=True)
         for name in FAMILY:
-            assert comparison.plot.curves(name).get_title(loc="left").startswith(comparison.short_names[name][:12])
-            assert f"Curves of {comparison.short_names[name]} over" in alt_text(comparison.plot.curves(name))
-
-    def test_the_leaderboard_has_the_whole_name_and_the_short_one(self, comparison):
-        from gainsay.report.tables import leaderboard
-
-        rows = {row[0].text: row[0].note for row in leaderboard(comparison).rows}
-        assert set(rows) == set(FAMILY)
-        for name, note in rows.items():
-            short = comparison.short_names[name]
-            assert (f"in short: {short}" in note.splitlines()) == (short != name)
+            assert comparison.plot.curves(name).ax.get_title(loc="left").startswith(comparison.short_names[name][:12])
+            assert f"Curves of {comparison.short_names[name]} over" in comparison.plot.curves(name).alt
 
     def test_a_short_name_tells_the_whole_one_where_it_is_pointed_at(self, comparison, tmp_path):
         page = comparison.to_html(tmp_path / "r.html").read_text("utf-8")
         for name, short in comparison.short_names.items():
-            if short != name:
-                assert f'<bdi title="{name}">{short}</bdi>' in page
-                assert f"<title>{name}</title>" in page
+            assert f'title="{name}"><bdi>{short}</bdi>' in page
+            assert f"<title>{name}\n" in page
+
+    def test_every_form_calls_a_model_the_same(self, comparison, tmp_path):
+        page, text = comparison.to_html(tmp_path / "r.html").read_text("utf-8"), comparison.to_markdown()
+        for short in comparison.short_names.values():
+            assert short in page
+            assert re.sub(r"([_])", r"\\\1", short) in text
+            assert short in comparison._repr_html_()
 
     def test_the_same_models_in_another_order_give_the_same_names(self, comparison):
         again = gs.Comparison(

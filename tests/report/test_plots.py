@@ -22,15 +22,16 @@ from matplotlib.transforms import Bbox
 import gainsay as gs
 from gainsay._common.shown import short_names
 from gainsay.drawing.palette import DARK, LIGHT
-from gainsay.report.numbers import MINUS
-from gainsay.report.plots import alt_text, plot_curves, plot_explain, plot_queries
+from gainsay.report.numbers import MINUS, difference
+from gainsay.report.plots import plot_curves, plot_explain, plot_queries
 from gainsay.report.plots.contributions import rank_contributions
 from gainsay.report.plots.labels import label_points
+from gainsay.report.plots.pairs import STRONGEST
 from gainsay.report.plots.ranks import rank_lines
 from gainsay.report.plots.regret import pareto_front
-from gainsay.report.plots.style import grade_colours
+from gainsay.report.plots.style import grade_colours, mixed
 
-PICTURES = ("conflict", "regret", "ranks", "pairs", "attribution", "queries", "curves")
+PICTURES = ("leaderboard", "conflict", "regret", "ranks", "pairs", "attribution", "queries", "curves")
 BOTH = ("ndcg_linear@10", "ndcg_exp@10")
 
 
@@ -71,18 +72,18 @@ def means(comparison):
 @pytest.mark.parametrize("picture", PICTURES)
 def test_every_picture_is_drawn_in_both_themes_at_every_size_with_title_and_alt_text(make, picture, models, theme):
     comparison = make(models, curves=True)
-    ax = getattr(comparison.plot, picture)(theme=theme)
-    draw(ax)
-    assert ax.get_title(loc="left")
-    assert len(alt_text(ax)) > 60
-    assert any(letter.isdigit() for letter in alt_text(ax))
-    assert to_hex(ax.figure.get_facecolor()) == {"light": LIGHT, "dark": DARK}[theme].face
+    drawn = getattr(comparison.plot, picture)(theme=theme)
+    draw(drawn.ax)
+    assert drawn.title
+    assert len(drawn.alt) > 60
+    assert any(letter.isdigit() for letter in drawn.alt)
+    assert to_hex(drawn.figure.get_facecolor()) == {"light": LIGHT, "dark": DARK}[theme].face
 
 
 @pytest.mark.parametrize("models", [2, 8, 30])
 @pytest.mark.parametrize("picture", PICTURES)
 def test_no_text_leaves_its_figure(make, picture, models):
-    ax = getattr(make(models, curves=True).plot, picture)()
+    ax = getattr(make(models, curves=True).plot, picture)().ax
     ax.figure.draw_without_rendering()
     box, (width, height) = ax.figure.get_tightbbox(), ax.figure.get_size_inches()
     assert box.x0 >= -0.01
@@ -94,37 +95,37 @@ def test_no_text_leaves_its_figure(make, picture, models):
 @pytest.mark.parametrize("picture", PICTURES)
 def test_pictures_are_drawn_on_the_axes_that_are_given(make, picture):
     ax = Figure(figsize=(6, 5)).add_subplot()
-    assert getattr(make(8, curves=True).plot, picture)(ax=ax) is ax
+    assert getattr(make(8, curves=True).plot, picture)(ax=ax).ax is ax
 
 
 @pytest.mark.parametrize("picture", PICTURES)
 def test_identical_models_are_drawn(make, picture):
-    draw(getattr(make(4, twins=True, curves=True).plot, picture)())
+    draw(getattr(make(4, twins=True, curves=True).plot, picture)().ax)
 
 
-@pytest.mark.parametrize("picture", ["conflict", "regret", "ranks", "pairs"])
+@pytest.mark.parametrize("picture", PICTURES[:5])
 def test_metrics_other_than_ndcg_are_drawn(make, picture):
-    ax = getattr(make(5, metrics=("map", "mrr")).plot, picture)()
+    ax = getattr(make(5, metrics=("map", "mrr")).plot, picture)().ax
     draw(ax)
     assert any("mrr" in text for text in words(ax))
 
 
-@pytest.mark.parametrize("picture", ["conflict", "regret", "ranks", "pairs"])
+@pytest.mark.parametrize("picture", PICTURES[:5])
 def test_models_that_never_differ_are_drawn(from_values, picture):
     same = np.tile(np.random.default_rng(0).random((50, 1)), 3)
-    draw(getattr(from_values(same, same).plot, picture)())
+    draw(getattr(from_values(same, same).plot, picture)().ax)
 
 
-@pytest.mark.parametrize("picture", ["conflict", "regret", "ranks", "pairs"])
+@pytest.mark.parametrize("picture", PICTURES[:5])
 def test_a_single_query_is_drawn_without_its_infinite_intervals(from_values, picture):
-    draw(getattr(from_values([[0.1, 0.2]], [[0.2, 0.1]]).plot, picture)())
+    draw(getattr(from_values([[0.1, 0.2]], [[0.2, 0.1]]).plot, picture)().ax)
 
 
 def test_nothing_global_changes(make):
     before = dict(matplotlib.rcParams)
     had_pyplot = "matplotlib.pyplot" in sys.modules
     for picture in PICTURES:
-        draw(getattr(make(8, curves=True).plot, picture)())
+        draw(getattr(make(8, curves=True).plot, picture)().ax)
     assert dict(matplotlib.rcParams) == before
     assert ("matplotlib.pyplot" in sys.modules) == had_pyplot
 
@@ -132,10 +133,6 @@ def test_nothing_global_changes(make):
 def test_an_unknown_theme_is_refused(make):
     with pytest.raises(ValueError, match="theme must be 'light' or 'dark': got 'blue'"):
         make(8).plot.conflict(theme="blue")
-
-
-def test_axes_that_gainsay_did_not_draw_have_no_alt_text():
-    assert alt_text(Figure().add_subplot()) == ""
 
 
 @pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
@@ -148,9 +145,11 @@ def test_text_is_legible_on_every_shade(theme):
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 5, 11, 20])
-def test_text_is_legible_on_every_grade(count):
-    assert len(grade_colours(count)) == count
-    assert min(contrast(*pair) for pair in grade_colours(count)) >= 3
+@pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
+def test_text_is_legible_on_every_grade_and_the_lowest_is_the_background(count, theme):
+    assert len(grade_colours(count, theme)) == count
+    assert min(contrast(*pair) for pair in grade_colours(count, theme)) >= 3
+    assert grade_colours(count, theme)[0][0] == theme.face
 
 
 def labels(ax):
@@ -264,7 +263,7 @@ class TestNames:
             assert len(short) <= most
 
     def test_words_that_all_share_shrink_before_anything_that_differs_is_left_out(self):
-        assert short_names(self.FAMILY)["lambdarank lr=0.3 leaves=127 seed=29"] == "…lr=0.3 l…=127 seed=29"
+        assert short_names(self.FAMILY, 24)["lambdarank lr=0.3 leaves=127 seed=29"] == "…lr=0.3 l…=127 seed=29"
 
     def test_a_number_with_an_exponent_is_one_number(self):
         names = ["lambdarank lr=1e-05, bagged", "lambdarank lr=1e-06, bagged"]
@@ -281,21 +280,38 @@ class TestNames:
 
     def test_pairs_in_pictures_have_names_of_full_length(self, make):
         names = tuple(f"lgb {kind} ({size} trees)" for kind in ("exp", "linear") for size in ("large", "small"))
-        found = words(make(4, names=names).plot.conflict())
+        found = words(make(4, names=names).plot.conflict().ax)
         assert any(text.split("\n")[0] in names for text in found if f"\n{MINUS} " in text)
 
 
 class TestConflict:
-    def test_each_pair_is_a_point_at_both_its_differences(self, make):
+    def test_each_pair_is_a_point_at_both_its_leads_put_so_that_the_first_is_above_zero(self, make):
         comparison = make(8)
         linear, exponential = (means(comparison)[metric] for metric in BOTH)
-        first, second = np.triu_indices(8, 1)
-        expected = zip(linear[first] - linear[second], exponential[first] - exponential[second], strict=True)
-        assert np.allclose(points(comparison.plot.conflict()), sorted(expected), atol=1e-8)
+        expected = [
+            (linear[one] - linear[other], exponential[one] - exponential[other])
+            for one in range(8)
+            for other in range(8)
+            if linear[one] > linear[other]
+        ]
+        ax = comparison.plot.conflict().ax
+        assert len(expected) == 28
+        assert np.allclose(points(ax), sorted(expected), atol=1e-8)
+        (half,) = [part for part in ax.patches if isinstance(part, Rectangle) and part.get_fill()]
+        assert half.get_bbox().x0 == half.get_bbox().y1 == 0  # where the second metric prefers the other one
+
+    def test_names_say_whom_the_first_metric_prefers(self, make):
+        comparison = make(8)
+        named = [note.get_text() for note in comparison.plot.conflict().ax.texts if f"\n{MINUS} " in note.get_text()]
+        assert named
+        linear = dict(zip(comparison.models, means(comparison)[BOTH[0]], strict=True))
+        for text in named:
+            better, worse = text.split(f"\n{MINUS} ")
+            assert linear[better] > linear[worse]
 
     def test_only_proven_conflicts_are_filled(self, make):
         comparison = make(8)
-        ax = comparison.plot.conflict()
+        ax = comparison.plot.conflict().ax
         agree, unproven, proven = (part for part in ax.collections if isinstance(part, PathCollection))
         pairs = comparison.pairs
         conflict = pairs["difference ndcg_linear@10"] * pairs["difference ndcg_exp@10"] < 0
@@ -305,39 +321,28 @@ class TestConflict:
             (conflict & ~sure).sum(),
             sure.sum(),
         ]
-        assert len(agree.get_facecolor()) == 0
-        assert to_hex(proven.get_facecolor()[0]) == LIGHT.second
+        assert to_hex(agree.get_facecolor()[0]) == LIGHT.face
+        assert to_hex(proven.get_facecolor()[0]) == LIGHT.ink  # blue and orange are metrics
         assert to_hex(unproven.get_facecolor()[0]) == LIGHT.face
         assert agree.get_paths()[0].vertices.shape != proven.get_paths()[0].vertices.shape
 
-    def test_the_shaded_quadrants_are_those_of_opposite_signs(self, make):
-        ax = make(8).plot.conflict()
-        shaded = [part for part in ax.patches if isinstance(part, Rectangle) and part.get_fill()]
-        middles = {
-            (np.sign(part.get_x() + part.get_width() / 2), np.sign(part.get_y() + part.get_height() / 2))
-            for part in shaded
-        }
-        assert middles == {(1, -1), (-1, 1)}
-
     def test_intervals_are_drawn_where_there_are_few_pairs(self, make):
         def lines(models):
-            return [part for part in make(models).plot.conflict().collections if isinstance(part, LineCollection)]
+            return [part for part in make(models).plot.conflict().ax.collections if isinstance(part, LineCollection)]
 
         across, up = lines(8)
         pairs = make(8).pairs
-        assert np.allclose(
-            [part[:, 0] for part in across.get_segments()], pairs[["lower ndcg_linear@10", "upper ndcg_linear@10"]]
-        )
-        assert np.allclose(
-            [part[:, 1] for part in up.get_segments()], pairs[["lower ndcg_exp@10", "upper ndcg_exp@10"]]
-        )
+        sign = np.sign(pairs["difference ndcg_linear@10"].to_numpy())[:, None]
+        for drawn, axis, metric in ((across, 0, BOTH[0]), (up, 1, BOTH[1])):
+            expected = sign * pairs[[f"lower {metric}", f"upper {metric}"]].to_numpy()
+            assert np.allclose([part[:, axis] for part in drawn.get_segments()], expected)
         assert lines(30) == []
 
     def test_the_title_counts_the_conflicts(self, make):
         pairs = make(8).pairs
         conflict = pairs["conflict"]
         sure = (conflict & (pairs["p_holm"] <= 0.05)).sum()
-        title = make(8).plot.conflict().get_title(loc="left").replace("\n", " ")
+        title = make(8).plot.conflict().ax.get_title(loc="left").replace("\n", " ")
         assert title == f"{conflict.sum()} of 28 pairs of models are in opposite order, {sure or 'none'} significantly"
 
 
@@ -345,13 +350,13 @@ class TestRegret:
     def test_each_model_is_a_point_at_both_its_regrets(self, make):
         comparison = make(8)
         linear, exponential = (values.max() - values for values in means(comparison).values())
-        limit = comparison.plot.regret().get_xlim()[1] / 1.03
+        limit = comparison.plot.regret().ax.get_xlim()[1] / 1.03
         expected = sorted(zip(np.minimum(linear, limit), np.minimum(exponential, limit), strict=True))
-        assert np.allclose(points(comparison.plot.regret()), expected, atol=1e-8)
+        assert np.allclose(points(comparison.plot.regret().ax), expected, atol=1e-8)
 
     def test_the_safe_choice_is_the_one_star(self, make):
         comparison = make(8)
-        ax = comparison.plot.regret()
+        ax = comparison.plot.regret().ax
         (star,) = [part for part in ax.collections if part.get_label() == "safe choice"]
         worst = np.maximum(*(values.max() - values for values in means(comparison).values()))
         assert comparison.models[int(worst.argmin())] == comparison.verdict.safe_choice
@@ -378,19 +383,19 @@ class TestRegret:
 
     def test_up_to_ten_models_are_named_and_beyond_that_those_that_matter(self, make):
         short = short_names(make(8).models)
-        assert set(labels(make(8).plot.regret())) == set(short.values())
+        assert set(labels(make(8).plot.regret().ax)) == set(short.values())
         verdict = make(30).verdict
         short = short_names(verdict.models)
         some = {*pareto_front(verdict), *verdict.winners.values(), verdict.safe_choice}
         some |= set(verdict.common_best) if len(verdict.common_best) <= 4 else set()
-        found = set(labels(make(30).plot.regret()))
+        found = set(labels(make(30).plot.regret().ax))
         assert short[verdict.safe_choice] in found
         assert found <= {short[name] for name in some}
 
     def test_the_box_is_the_rope(self, make):
-        (box,) = make(8, rope=0.01).plot.regret().patches
+        (box,) = make(8, rope=0.01).plot.regret().ax.patches
         assert (box.get_xy(), box.get_width(), box.get_height()) == ((0, 0), 0.01, 0.01)
-        assert len(make(8, rope=0.0).plot.regret().patches) == 0
+        assert len(make(8, rope=0.0).plot.regret().ax.patches) == 0
 
 
 class TestRanks:
@@ -401,7 +406,7 @@ class TestRanks:
             expected = [1 + int((values > values[place]).sum()) for values in means(comparison).values()]
             assert list(line.ranks) == expected
             assert list(line.places) == expected
-        drawn = [list(line.get_ydata()) for line in comparison.plot.ranks().lines if len(line.get_xdata()) == 2][:8]
+        drawn = [list(line.get_ydata()) for line in comparison.plot.ranks().ax.lines if len(line.get_xdata()) == 2][:8]
         assert drawn == [list(line.places) for line in rank_lines(comparison)]
 
     def test_a_line_is_broken_exactly_where_no_swap_of_its_model_is_proven(self, make):
@@ -418,35 +423,51 @@ class TestRanks:
         assert one.ranks == other.ranks
         assert one.shared == other.shared == (True, True)
         assert {one.places[0], other.places[0]} == {one.ranks[0], one.ranks[0] + 1}
-        assert any(f"{one.ranks[0]}=" in text for text in words(make(4, twins=True).plot.ranks()))
+        assert any(f"{one.ranks[0]}=" in text for text in words(make(4, twins=True).plot.ranks().ax))
 
 
 class TestPairs:
     def test_cells_are_differences_of_means_in_the_order_of_the_first_metric(self, make):
         comparison = make(8)
-        mesh = next(part for part in comparison.plot.pairs().collections if isinstance(part, QuadMesh))
-        table = np.ma.filled(mesh.get_array(), np.nan)
+        ax = comparison.plot.pairs().ax
+        mesh = next(part for part in ax.collections if isinstance(part, QuadMesh))
+        shades = np.array([[to_hex(shade) for shade in row] for row in mesh.get_array()])
         linear, exponential = means(comparison).values()
         order = np.argsort(-linear)
-        for row in range(8):
-            for column in range(row + 1, 8):
-                assert np.isclose(table[row, column], linear[order[row]] - linear[order[column]])
-                assert np.isclose(table[column, row], exponential[order[row]] - exponential[order[column]])
-        assert np.isnan(np.diag(table)).all()
-        assert (table[np.triu_indices(8, 1)] >= 0).all()
+        table = np.subtract.outer(linear[order], linear[order])
+        below = np.tril_indices(8, -1)
+        table[below] = np.subtract.outer(exponential[order], exponential[order]).T[below]
+        written = {
+            (round(y - 0.5), round(x - 0.5)): text.get_text()
+            for text in ax.texts
+            for x, y in [text.get_position()]
+            if re.match(r"[+−]\d", text.get_text())
+        }
+        assert written == {
+            (row, column): difference(table[row, column]) for row in range(8) for column in range(8) if row != column
+        }
+        share = 0.7 * np.sqrt(np.abs(table) / np.abs(table).max())
+        for row, column in np.ndindex(8, 8):
+            hue = LIGHT.muted if table[row, column] < 0 else LIGHT.first if row < column else LIGHT.second
+            assert shades[row, column] == (mixed(LIGHT.face, hue, share[row, column]) if row != column else LIGHT.face)
+
+    @pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
+    def test_ink_is_legible_on_the_strongest_cells(self, theme):
+        for hue in (theme.first, theme.second, theme.muted):
+            assert contrast(theme.ink, mixed(theme.face, hue, STRONGEST[theme.name])) >= 4.5
 
     def test_numbers_stand_in_few_cells_and_signs_in_many(self, make):
-        written = [text for text in words(make(8).plot.pairs()) if text[0] in "+−" and text[1] == "0"]
+        written = [text for text in words(make(8).plot.pairs().ax) if text[0] in "+−" and text[1] == "0"]
         assert len(written) >= 56
         many = make(30)
-        marks = points(many.plot.pairs())
+        marks = points(many.plot.pairs().ax)
         assert len(marks) == 30 * 29
 
     @pytest.mark.parametrize(("models", "letters"), [(4, 22), (8, 22), (30, 21)])
     def test_long_names_leave_a_margin(self, make, models, letters):
         """For letters are wider in some readers' fonts, and at some resolutions."""
         names = tuple(f"{chr(65 + place)}{'w' * (letters - 2)} {place}" for place in range(models))
-        figure = make(models, names=names).plot.pairs().figure
+        figure = make(models, names=names).plot.pairs().ax.figure
         figure.set_dpi(72)
         figure.draw_without_rendering()
         assert figure.get_tightbbox().x0 >= 0.1
@@ -454,7 +475,7 @@ class TestPairs:
     @pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
     def test_numbers_are_legible_and_those_that_are_significant_bold(self, make, theme):
         comparison = make(8)
-        ax = comparison.plot.pairs(theme=theme.name)
+        ax = comparison.plot.pairs(theme=theme.name).ax
         cells = [text for text in ax.texts if re.match(r"[+−]\d", text.get_text())]
         assert {to_hex(text.get_color()) for text in cells} == {theme.ink}
         sure = sum(int((comparison.pairs[f"p_holm {metric}"] <= 0.05).sum()) for metric in BOTH)
@@ -463,7 +484,7 @@ class TestPairs:
 
     def test_signs_are_legible_and_those_that_are_significant_bold(self, make):
         comparison = make(30)
-        marks = [part for part in comparison.plot.pairs().collections if isinstance(part, PathCollection)]
+        marks = [part for part in comparison.plot.pairs().ax.collections if isinstance(part, PathCollection)]
         assert {to_hex(colour) for part in marks for colour in part.get_edgecolor()} == {LIGHT.ink}
         bold = sum(len(part.get_offsets()) for part in marks if part.get_linewidth()[0] > 1)
         assert bold == sum(int((comparison.pairs[f"p_holm {metric}"] <= 0.05).sum()) for metric in BOTH)
@@ -473,36 +494,69 @@ class TestPairs:
         below = comparison.pairs[comparison.pairs["conflict"]]
         sure = int((below["p_holm ndcg_exp@10"] <= 0.05).sum())
         assert sure > 0
-        assert alt_text(comparison.plot.pairs()).count("under ndcg_exp@10, significant.") == sure
+        assert comparison.plot.pairs().alt.count("under ndcg_exp@10, significant.") == sure
 
     def test_signs_are_those_of_the_cells(self, make):
-        ax = make(30).plot.pairs()
-        mesh = next(part for part in ax.collections if isinstance(part, QuadMesh))
-        marks = [part for part in ax.collections if isinstance(part, PathCollection)]
+        comparison = make(30)
+        linear, exponential = means(comparison).values()
+        order = np.argsort(-linear)
+        table = np.subtract.outer(linear[order], linear[order])
+        below = np.tril_indices(30, -1)
+        table[below] = np.subtract.outer(exponential[order], exponential[order]).T[below]
+        marks = [part for part in comparison.plot.pairs().ax.collections if isinstance(part, PathCollection)]
         plus = [tuple(offset) for part in marks[:2] for offset in part.get_offsets().tolist()]
-        table = np.ma.filled(mesh.get_array(), np.nan)
         assert sorted(plus) == sorted((column + 0.5, row + 0.5) for row, column in np.argwhere(table > 0))
 
 
 class TestAttribution:
-    def test_cells_and_headings_are_those_of_the_attribution(self, make):
+    @staticmethod
+    def bars(ax):
+        """Row, lane and length of every piece, in the order that they were drawn in."""
+        pieces = [part for part in ax.patches if isinstance(part, Rectangle)]
+        return [(round(piece.get_y() + piece.get_height() / 2, 6), piece.get_width(), piece) for piece in pieces]
+
+    def test_pieces_are_the_cells_of_the_attribution(self, make):
         comparison = make(8)
         pair = [comparison.winners[metric] for metric in BOTH]
         expected = comparison.attribution(*pair, BOTH)
-        ax = comparison.plot.attribution()
-        mesh = next(part for part in ax.collections if isinstance(part, QuadMesh))
-        table = np.ma.filled(mesh.get_array(), np.nan)
-        width = expected.grades_by_ranks.shape[1]
-        for number, metric in enumerate(BOTH):
-            block = table[:, number * (width + 1) : number * (width + 1) + width]
-            assert np.allclose(block[::-1], expected.grades_by_ranks.loc[metric])
-            assert np.isclose(block.sum(), expected.difference[metric])
-            assert any(text.startswith(f"{metric}: ") for text in words(ax))
+        ax = comparison.plot.attribution().ax
+        grades = [label.get_text() for label in ax.get_yticklabels()]
+        assert grades == ["grade 4", "grade 3", "grade 2", "grade 1", "total"]
+        bars = self.bars(ax)
+        for metric, lane in zip(BOTH, (-0.2, 0.2), strict=True):
+            for row, grade in enumerate((4, 3, 2, 1)):
+                cells = expected.grades_by_ranks.loc[(metric, grade)].to_numpy(float)
+                drawn = [width for y, width, _ in bars if y == round(row + lane, 6)]
+                assert np.allclose(drawn, cells[cells != 0])
+            (total,) = [width for y, width, _ in bars if y == round(4.25 + lane, 6)]
+            assert np.isclose(total, expected.difference[metric])
+
+    def test_a_colour_means_a_metric_and_grey_the_second_model(self, make):
+        ax = make(8).plot.attribution().ax
+        for y, width, piece in self.bars(ax):
+            hue = LIGHT.muted if width < 0 else LIGHT.first if round(y % 1, 2) in (0.8, 0.05) else LIGHT.second
+            shades = [mixed(LIGHT.face, hue, share) for share in (1, 0.72, 0.48, 0.28)]
+            assert to_hex(piece.get_facecolor()) in shades
+
+    def test_pieces_of_one_side_do_not_overlap_and_the_first_ranks_are_next_to_zero(self, make):
+        ends = {}
+        for y, width, piece in self.bars(make(8).plot.attribution().ax):
+            assert piece.get_x() == pytest.approx(ends.get((y, width > 0), 0.0))
+            ends[y, width > 0] = piece.get_x() + width
+
+    def test_the_title_says_on_which_grades_the_first_model_gains_and_loses(self, make):
+        comparison = make(8)
+        pair = [comparison.winners[metric] for metric in BOTH]
+        sums = comparison.attribution(*pair, BOTH).grades_by_ranks.loc[BOTH[0]].sum(axis=1)
+        gained = sums[sums > 0]
+        title = comparison.plot.attribution().title
+        assert title.startswith(
+            f"{pair[0]} gains {gained.sum():.3f} on grades {min(gained.index)}–{max(gained.index)} "
+        )
 
     def test_a_pair_may_be_named(self, make):
         comparison = make(8)
-        ax = comparison.plot.attribution("lambdarank, taste 2", "lambdarank, taste 3")
-        assert "taste 2 minus" in alt_text(ax)
+        assert "taste 2 minus" in comparison.plot.attribution("lambdarank, taste 2", "lambdarank, taste 3").alt
         with pytest.raises(ValueError, match="name both models"):
             comparison.plot.attribution("lambdarank, taste 2")
 
@@ -511,9 +565,9 @@ class TestQueries:
     def test_strips_hold_the_grades_in_ranked_order(self, make):
         comparison = make(8)
         table = comparison.queries(*(comparison.winners[metric] for metric in BOTH), most=3)
-        ax = comparison.plot.queries(most=3)
-        cells = [part for part in ax.patches if isinstance(part, Rectangle)]
-        grades = [text.get_text() for text in ax.texts if text.get_text() in set("01234")]
+        ax = comparison.plot.queries(most=3).ax
+        cells = [part for part in ax.patches if isinstance(part, Rectangle) and part.get_width() == 0.9]
+        grades = [text.get_text().replace("·", "0") for text in ax.texts if text.get_text() in set("·1234")]
         expected = [
             f"{grade}"
             for row in table.to_dict("records")
@@ -524,29 +578,37 @@ class TestQueries:
         shades = grade_colours(5)
         assert [to_hex(cell.get_facecolor()) for cell in cells] == [shades[int(grade)][0] for grade in expected]
 
-    def test_words_say_whom_each_metric_prefers(self, make):
+    @staticmethod
+    def bars(ax):
+        return [part for part in ax.patches if isinstance(part, Rectangle) and np.isclose(part.get_height(), 0.56)]
+
+    def test_bars_say_by_how_much_each_metric_prefers_whom(self, make):
         comparison = make(8)
         first, second = (comparison.winners[metric] for metric in BOTH)
-        row = comparison.queries(first, second, most=1).iloc[0]
-        value = row["difference ndcg_linear@10"]
-        preferred = (first if value > 0 else second).split()[-1]
-        assert any(
-            text.startswith("ndcg_linear@10 prefers") and text.endswith(f"{preferred} by {abs(value):.4f}")
-            for text in words(comparison.plot.queries(most=1))
-        )
+        rows = comparison.queries(first, second, most=4).to_dict("records")
+        ax = comparison.plot.queries(most=4).ax
+        bars = [bar.get_width() for bar in self.bars(ax)]
+        expected = [row[f"difference {metric}"] for row in rows for metric in BOTH]
+        assert np.allclose(np.array(bars) / bars[0], np.array(expected) / expected[0])
+        assert np.sign(bars).tolist() == np.sign(expected).tolist()
+        colours = [to_hex(bar.get_facecolor()) for bar in self.bars(ax)]
+        assert colours == [LIGHT.first, LIGHT.second] * 4
+        assert [f"{abs(value):.4f}" for value in expected] == [
+            text.get_text() for text in ax.texts if re.fullmatch(r"0\.\d{4}", text.get_text())
+        ]
 
     def test_a_difference_that_would_show_as_zero_shows_its_first_digit(self, make):
         comparison = make(8)
         table = comparison.queries(*comparison.models[:2], most=1)
         table[["difference ndcg_linear@10", "difference ndcg_exp@10"]] = [0.5, -4e-5]
-        shown = words(plot_queries(table))
-        assert any(text.endswith("by 0.5000") for text in shown)
-        assert any(text.endswith("by 0.00004") for text in shown)
+        shown = words(plot_queries(table).ax)
+        assert "0.5000" in shown
+        assert "0.00004" in shown
 
     def test_an_empty_table_says_so(self, make):
         comparison = make(8)
         table = comparison.queries(*comparison.models[:2]).head(0)
-        ax = plot_queries(table)
+        ax = plot_queries(table).ax
         draw(ax)
         assert "on no query" in ax.get_title(loc="left").replace("\n", " ")
 
@@ -567,35 +629,37 @@ class TestCurves:
         return pd.concat(frames, ignore_index=True)
 
     def test_both_best_rounds_are_marked_and_what_the_other_loses_there(self):
-        ax = plot_curves(self.curves(a=[0.1, 0.4, 0.3, 0.2], b=[0.1, 0.2, 0.3, 0.5]), self.METRICS)
+        ax = plot_curves(self.curves(a=[0.1, 0.4, 0.3, 0.2], b=[0.1, 0.2, 0.3, 0.5]), self.METRICS).ax
         marks = [
             (line.get_xdata()[0], round(line.get_ydata()[0], 9)) for line in ax.lines if len(line.get_xdata()) == 1
         ]
-        assert marks == [(2, 0.0), (4, -0.2), (4, 0.0), (2, -0.3)]
+        assert marks == [(4, -0.2), (2, 0.0), (2, -0.3), (4, 0.0)]
+        drops = [part.get_segments()[0].round(9).tolist() for part in ax.collections]
+        assert drops == [[[4, -0.2], [4, 0]], [[2, -0.3], [2, 0]]]
         assert "best at round 2 by a, at 4 by b; stopping by the other loses 0.2000 and 0.3000" in ax.get_title(
             loc="left"
         ).replace("\n", " ")
 
     def test_curves_are_distances_from_their_own_best(self):
-        ax = plot_curves(self.curves(a=[0.1, 0.4, 0.3], b=[0.9, 0.2, 0.3]), self.METRICS)
+        ax = plot_curves(self.curves(a=[0.1, 0.4, 0.3], b=[0.9, 0.2, 0.3]), self.METRICS).ax
         drawn = [line.get_ydata().round(9).tolist() for line in ax.lines if len(line.get_xdata()) == 3]
         assert drawn == [[-0.3, 0.0, -0.1], [0.0, -0.7, -0.6]]
 
     def test_each_fold_has_lines_of_its_own(self):
         one = self.curves(a=[0.1, 0.4], b=[0.3, 0.2]).assign(fold="x")
         other = self.curves(a=[0.1, 0.4, 0.5], b=[0.3, 0.2, 0.4]).assign(fold="y")
-        ax = plot_curves(pd.concat([one, other]), self.METRICS)
+        ax = plot_curves(pd.concat([one, other]), self.METRICS).ax
         draw(ax)
         assert "the best rounds differ in 1 of 2 folds" in ax.get_title(loc="left")
 
     def test_of_equal_values_the_first_round_is_best(self):
-        title = plot_curves(self.curves(a=[0.4, 0.4], b=[0.3, 0.3]), self.METRICS).get_title(loc="left")
+        title = plot_curves(self.curves(a=[0.4, 0.4], b=[0.3, 0.3]), self.METRICS).title
         assert title == "c: both metrics are best at round 1"
 
     def test_by_default_the_candidate_that_loses_most_is_drawn(self):
         torn = self.curves(a=[0.1, 0.9], b=[0.9, 0.1]).assign(candidate="torn")
         calm = self.curves(a=[0.1, 0.9], b=[0.1, 0.9]).assign(candidate="calm")
-        assert plot_curves(pd.concat([calm, torn]), self.METRICS).get_title(loc="left").startswith("torn")
+        assert plot_curves(pd.concat([calm, torn]), self.METRICS).title.startswith("torn")
 
     def test_what_is_missing_is_named(self, make):
         curves = self.curves(a=[0.1], b=[0.1])
@@ -627,7 +691,7 @@ class TestExplain:
     @pytest.mark.parametrize("scores", [np.arange(10, 0, -1), np.repeat([3, 2, 1], [2, 5, 3]), np.zeros(10)])
     @pytest.mark.parametrize("k", [1, 4, 10, 50])
     def test_bars_sum_to_the_metrics(self, scores, k):
-        ax = plot_explain(self.LABELS, scores, k)
+        ax = plot_explain(self.LABELS, scores, k).ax
         draw(ax)
         names = [f"{name}@{k}" for name in ("ndcg_jk", "ndcg_linear", "ndcg_exp")]
         expected = gs.evaluate(names, gs.Judgments(self.LABELS, group=[10]), scores).mean
@@ -638,12 +702,12 @@ class TestExplain:
         ]
 
     def test_bars_differ_by_more_than_colour(self):
-        ax = plot_explain(self.LABELS, range(10, 0, -1))
+        ax = plot_explain(self.LABELS, range(10, 0, -1)).ax
         assert len({bars[0].get_hatch() for bars in ax.containers}) == 3
 
 
 def test_names_are_shown_as_they_are_and_never_read_as_formulas(make):
-    ax = make(names=("$\\frac{1}{2}$", "a_b^c")).plot.ranks()
+    ax = make(names=("$\\frac{1}{2}$", "a_b^c")).plot.ranks().ax
     draw(ax)
     assert any("$\\frac{1}{2}$" in text for text in words(ax))
 
@@ -655,7 +719,7 @@ def test_pictures_can_be_drawn_in_threads(make):
 
     def work():
         try:
-            drawn.append(draw(comparison.plot.conflict()))
+            drawn.append(draw(comparison.plot.conflict().ax))
         except Exception as error:  # pragma: no cover - would be a failure
             failed.append(error)
 

@@ -9,24 +9,41 @@ from html.parser import HTMLParser
 import numpy as np
 import pandas as pd
 import pytest
+from rich.cells import cell_len
 
 import gainsay as gs
 from gainsay._common.shown import isolated, printable, short_names
 from gainsay._common.words import p_value
+from gainsay.drawing.text import as_text
 from gainsay.report.chosen import chosen_pair
 from gainsay.report.document import SCHEMA
 from gainsay.report.numbers import difference, mean
+from gainsay.report.text import chart_lines, headline_lines, next_lines
 
 
 class TestMarkdown:
     def test_sections_stand_in_the_order_of_the_html_report(self, make):
         text = make(8, curves=True).to_markdown()
         heads = [line for line in text.splitlines() if line.startswith("#")]
-        assert heads[1:] == [
+        sections = [head for head in heads if head.startswith("## ")]
+        assert sections == [
             f"## {name}"
-            for name in ("Leaderboard", "Pairs", "Why", "Which queries", "When to stop", "Method and scope", "Glossary")
+            for name in (
+                "Chart",
+                "Why",
+                "Which queries",
+                "At which gain",
+                "When to stop",
+                "The verdict, word for word",
+                "All 8 models under all 5 metrics",
+                "Pairs of models (28)",
+                "Why, in numbers",
+                "Best rounds",
+                "Method and scope",
+                "Glossary",
+            )
         ]
-        assert heads[0].startswith("# Do ndcg")
+        assert heads[0].startswith("# Not proven: ")
 
     def test_rows_of_tables_have_as_many_cells_as_their_heads(self, hostile):
         widths, tables = None, 0
@@ -53,11 +70,11 @@ class TestMarkdown:
     def test_the_means_are_those_of_the_values(self, make):
         comparison = make(8)
         best = comparison.values["ndcg_exp@10"].mean(axis=0).max()
-        assert f"**{best:.4f}** (rank 1, " in comparison.to_markdown()
+        assert f"**{best:.4f}** (" in comparison.to_markdown()
 
     @pytest.mark.parametrize("metrics", [("map",), ("map", "mrr")])
     def test_other_metrics_are_reported(self, make, metrics):
-        assert "## Leaderboard" in make(4, metrics=metrics).to_markdown()
+        assert "## All 4 models under " in make(4, metrics=metrics).to_markdown()
 
 
 class TestJson:
@@ -99,6 +116,8 @@ class TestJson:
             "pairs",
             "why",
             "contradictions",
+            "segments",
+            "gains",
             "curves",
             "best_rounds",
         ]
@@ -127,23 +146,95 @@ class Tags(HTMLParser):
 
 
 class TestNotebooks:
-    def test_a_verdict_shows_its_kind_and_its_paragraph(self, make):
-        verdict = make(8).verdict
-        shown = Tags(verdict._repr_html_())
-        assert shown.text.split("\n") == [verdict.kind, verdict.text]
-
-    def test_a_comparison_shows_means_and_verdict(self, make):
+    def test_a_verdict_and_its_comparison_show_the_same_answer_and_means(self, make):
         comparison = make(8)
-        text = Tags(comparison._repr_html_()).text
-        assert f"{comparison.values['ndcg_exp@10'].mean(axis=0).max():.4f}" in text
-        assert comparison.verdict.text in text
+        for shown in (comparison, comparison.verdict):
+            text = Tags(shown._repr_html_()).text
+            assert f"{comparison.values['ndcg_exp@10'].mean(axis=0).max():.4f}" in text
+            assert as_text(comparison.content.chart.headline) in text
+            assert as_text(comparison.content.chart.advice) in text
+
+    def test_at_most_seven_models_the_winners_among_them(self, make):
+        comparison = make(30)
+        markup = comparison._repr_html_()
+        assert markup.count("<tr") == 2 + 7
+        for winner in comparison.verdict.winners.values():
+            assert winner in Tags(markup).text
+        assert "23 more" in Tags(markup).text
+
+    def test_nothing_is_shared_with_other_cells_and_nothing_runs(self, make):
+        markup = make(8)._repr_html_()
+        assert not re.search(r"\bid=|<use|url\(|<script|\bon\w+=|href", markup)
+        rules = re.search("<style>(.*)</style>", markup)[1]
+        for rule in rules.split("}")[:-1]:
+            for selector in rule.partition("{")[0].split(","):
+                assert ".gainsay" in selector, selector
 
     def test_names_are_escaped(self, hostile):
         for shown in (hostile._repr_html_(), hostile.verdict._repr_html_()):
             assert not Tags(shown).tags & {"script", "b", "i"}
 
-    def test_one_metric_shows_means_alone(self, make):
-        assert "<strong>" not in make(4, metrics=("map",))._repr_html_()
+    @pytest.mark.parametrize("models", [1, 2, 3, 8, 30])
+    @pytest.mark.parametrize("metrics", [None, ("map",)])
+    def test_it_is_no_higher_than_a_glance(self, browser, make, models, metrics):
+        page = browser.new_page(viewport={"width": 1000, "height": 600})
+        page.set_content(f"<body>{make(models, metrics=metrics)._repr_html_()}")
+        assert page.locator(".gainsay").bounding_box()["height"] <= 280
+        page.close()
+
+
+class TestTerminal:
+    def lines(self, comparison, width, unicode=True):
+        return [str(line) for line in chart_lines(comparison.content, width, unicode=unicode)]
+
+    @pytest.mark.parametrize("width", [80, 120])
+    @pytest.mark.parametrize("models", [2, 3, 8, 30])
+    def test_lines_fit_and_hold_the_means(self, make, models, width):
+        comparison = make(models)
+        lines = self.lines(comparison, width)
+        assert max(map(cell_len, lines)) <= width
+        for metric in comparison.verdict.metrics:
+            assert f"{comparison.values[metric].mean(axis=0).max():.4f}" in "\n".join(lines)
+
+    def test_without_utf_8_it_is_ascii(self, make):
+        for models in (3, 8):
+            text = "\n".join(self.lines(make(models), 80, unicode=False))
+            assert text.isascii()
+            assert re.search("[OoXx]", text)
+
+    def test_up_to_four_models_have_two_lanes_and_more_have_one(self, make):
+        for models, lanes in ((3, 2), (8, 1)):
+            lines = self.lines(make(models), 100)
+            start = 1 + next(place for place, line in enumerate(lines) if "behind the best" in line)
+            stop = next(place for place, line in enumerate(lines) if re.match(r" +best +0", line))
+            assert stop - start == lanes * models
+
+    def test_marks_stand_where_their_numbers_are(self, make):
+        comparison = make(3)
+        verdict, chart = comparison.verdict, comparison.content.chart
+        lines = self.lines(comparison, 120)
+        widest = 1.02 * max(max(by.values()) for by in verdict.regrets_upper.values())
+        start = lines[0].index("behind the best")
+        room = max(len(line) for line in lines) - start
+        for place, row in enumerate(chart.rows):
+            mark = "●" if row.key in verdict.best_sets["ndcg_linear@10"] else "○"
+            at = lines[1 + 2 * place].index(mark, start) - start
+            expected = verdict.regrets["ndcg_linear@10"][row.key] / widest
+            assert at / (room / (1 / 1.02)) == pytest.approx(expected, abs=0.03)
+
+    def test_wide_letters_keep_the_columns(self, hostile):
+        lines = self.lines(hostile, 120)
+        rows = [line for line in lines[1:] if re.search(r"\d\.\d{4}", line)]
+        assert len({cell_len(re.split(r"  +\d\.\d{4}", line)[0]) for line in rows}) <= len(rows)
+        assert len({cell_len(line[: line.index(re.search(r"\d\.\d{4}", line)[0])]) for line in rows}) == 1
+
+    def test_the_answer_comes_first_and_the_next_steps_last(self, make):
+        comparison = make(8)
+        head = [str(line) for line in headline_lines(comparison.content)]
+        assert head[0] == as_text(comparison.content.chart.headline)
+        steps = [str(line) for line in next_lines(comparison.content, ("the report", "add --html"))]
+        assert steps[0].startswith("Next more queries:")
+        assert steps[-1].endswith("add --html")
 
 
 class TestNames:

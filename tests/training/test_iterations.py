@@ -152,6 +152,23 @@ class TestBest:
         told = compared(valid, {"cat": model}, iteration=3)
         assert found(told, "cat") == value(valid, model.predict(valid.features, ntree_end=3))
 
+    @pytest.mark.parametrize("use_best_model", [True, False])
+    def test_catboost_that_continues_a_model_counts_all_of_its_rounds(self, train, valid, use_best_model, tmp_path):
+        catboost = pytest.importorskip("catboost", reason="CatBoost's models have a best iteration of their own")
+        options = {"verbose": 0, "thread_count": 1, "allow_writing_files": False, "random_seed": 1, "depth": 3}
+        pools = [catboost.Pool(data.features, data.labels, group_id=data.qid) for data in (train, valid)]
+        first = catboost.CatBoostRanker(iterations=20, **options).fit(pools[0])
+        model = catboost.CatBoostRanker(iterations=15, eval_metric="NDCG:top=10", **options)
+        model.fit(pools[0], eval_set=pools[1], init_model=first, use_best_model=use_best_model)
+        best, held = 20 + model.best_iteration_ + 1, model.tree_count_
+        assert held == (best if use_best_model else 35)
+        model.save_model(tmp_path / "model.cbm")
+        loaded = catboost.CatBoostRanker().load_model(tmp_path / "model.cbm")
+        scores = model.predict(valid.features, ntree_end=best)
+        assert found(compared(valid, {"cat": model}), "cat") == value(valid, scores)
+        assert compared(valid, {"cat": model}).iterations["cat"] == (best, held, "best")
+        assert compared(valid, {"cat": loaded}).iterations["cat"] == (best, held, "best")
+
     def test_all_rounds_where_there_is_no_best_one(self, train, valid):
         one = lgb.train(QUIET, lgb.Dataset(train.features, train.labels, group=train.group), 5)
         other = xgb.train({**LOUD, "num_parallel_tree": 2}, matrix(train), 6)
@@ -248,11 +265,11 @@ class TestSaid:
         assert json.loads(comparison.to_json())["iterations"] == comparison.to_dict()["iterations"] == told
 
     def test_in_the_leaderboard_and_below_it(self, comparison, size, tmp_path):
-        from gainsay.report.tables import leaderboard
+        from gainsay.report.full import leaderboard
 
-        notes = {row[0].text: row[0].note.splitlines() for row in leaderboard(comparison).rows}
-        assert size in notes["xgb"]
-        assert not [line for line in notes["scores"] if "rounds" in line]
+        table = leaderboard(comparison)
+        assert table.columns[-1].label == "rounds"
+        assert {row[0].text: row[-1].text for row in table.rows} == {"xgb": size, "scores": "\u2013"}
         sentence = f"xgb with {size} (its best iteration)."
         assert sentence in comparison.to_markdown()
         assert sentence in comparison.to_html(tmp_path / "r.html").read_text()

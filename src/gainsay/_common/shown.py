@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 import unicodedata
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from .names import natural_key
@@ -12,9 +13,9 @@ from .names import natural_key
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-__all__ = ["fitting", "isolated", "listed_short", "printable", "short_names"]
+__all__ = ["Names", "fitting", "isolated", "listed_short", "printable", "short_names"]
 
-LONGEST_SHORT = 24
+LONGEST_SHORT = 28
 """So many characters a short name has at most."""
 
 LONGEST_IN_TEXT = 60
@@ -40,6 +41,132 @@ _PARTS = re.compile(r"(?:(?<![^\W_])[-+\u2212])?\.?\d+(?:[.,]\d+)*(?:[eE][-+\u22
 """A name falls into numbers (with sign, point and exponent), words, and single characters between them."""
 
 
+MISSING = "\u2013"
+"""Stands in a column where a name says nothing of it."""
+
+_GRID = re.compile(
+    r"(?P<kind>[^=]*?)\s*(?P<set>(?:(?:^|\s)[A-Za-z_][\w.]*=\S+)*)(?:\s@(?P<round>\d+)|\sby (?P<by>\S+))?"
+)
+"""A name of a grid: what it is of, what is set, and where it stopped."""
+
+_HEADS = {
+    "num_leaves": "leaves", "max_leaves": "leaves", "learning_rate": "rate", "min_data_in_leaf": "min data",
+    "min_child_weight": "min weight", "max_depth": "depth", "n_estimators": "trees", "num_boost_round": "rounds",
+    "lambda_l1": "l1", "lambda_l2": "l2", "reg_alpha": "alpha", "reg_lambda": "lambda", "feature_fraction": "features",
+    "bagging_fraction": "bagging", "colsample_bytree": "columns", "subsample": "rows",
+    "lambdarank_truncation_level": "truncation",
+}  # fmt: skip
+"""Short words for long parameters, as heads of columns."""
+
+_COUNTED = ("leaves", "trees", "rounds")
+_VALUES = {"linear": "lin", "exponential": "exp"}
+_MOST_COLUMNS = 6
+
+
+@dataclass(frozen=True)
+class Names:
+    """What every model is called in a report: one mapping, made once, the same in whatever order the models come.
+
+    Attributes
+    ----------
+    heads : tuple of (str, str)
+        The columns in which names stand: a short word for each, and in full what it is.
+    alike : str
+        What all have in common and no column says.
+    cells : mapping of name to tuple of str
+        One for each column.
+    short : mapping of name to str
+        What each is called in figures and tables, in at most 28 characters.
+    said : mapping of name to str
+        What each is called in sentences.
+    full : mapping of name to str
+        The whole name, on one line.
+    """
+
+    heads: tuple[tuple[str, str], ...]
+    alike: str
+    cells: dict[str, tuple[str, ...]]
+    short: dict[str, str]
+    said: dict[str, str]
+    full: dict[str, str]
+
+    @classmethod
+    def of(cls, names: Iterable[str]) -> Names:
+        """Return what to call these models, those of a grid in columns that differ.
+
+        >>> found = Names.of(["lgb num_leaves=7 gain=linear", "lgb num_leaves=31 gain=linear"])
+        >>> found.heads, found.alike, list(found.cells.values()), list(found.said.values())
+        ((('leaves', 'num_leaves'),), 'all lgb, gain lin', [('7',), ('31',)], ['7 leaves', '31 leaves'])
+        """
+        given = list(dict.fromkeys(names))
+        full = {name: printable(name) or "(no name)" for name in given}
+        free, grid = short_names(given), _grid(sorted(given, key=natural_key))
+        if grid is None:
+            return cls((("model", "model"),), "", {name: (free[name],) for name in given}, free, dict(free), full)
+        keys, columns, alike = grid
+        heads = tuple((_head(key), key) for key in keys)
+        cells = {name: tuple(_VALUES.get(value, value) for value in columns[name]) for name in given}
+        joined = {name: " \u00b7 ".join(cell for cell in cells[name] if cell != MISSING) for name in given}
+        alone = len(set(joined.values())) == len(given) and max(map(len, joined.values())) <= LONGEST_SHORT
+        said = {name: _sentence(keys, columns[name]) for name in given}
+        return cls(heads, alike, cells, joined if alone else free, said, full)
+
+
+def _grid(names: Sequence[str]) -> tuple[list[str], dict[str, list[str]], str] | None:
+    """Return the keys that differ, the values of each name, and what is alike; None where the names are no grid."""
+    found = {name: _GRID.fullmatch(name) for name in names}
+    if (
+        len(names) < 2
+        or not all(found.values())
+        or 2 * sum(bool(it and it["set"]) for it in found.values()) < len(names)
+    ):
+        return None
+    settings: dict[str, dict[str, str]] = {}
+    for name, match in found.items():
+        assert match is not None
+        own = dict(part.split("=", 1) for part in match["set"].split())
+        stopped = {"round": match["round"], "stopped by": match["by"]}
+        settings[name] = {"library": match["kind"], **own, **{key: value for key, value in stopped.items() if value}}
+        if any(len(value) > 16 or printable(value) != value for value in own.values()) or len(match["kind"]) > 16:
+            return None
+    every = dict.fromkeys(key for own in settings.values() for key in own)
+    stops = [key for key in ("round", "stopped by") if key in every]
+    values = {key: {own.get(key, "") for own in settings.values()} for key in [*(set(every) - set(stops)), *stops]}
+    keys = [key for key in (*(key for key in every if key not in stops), *stops) if len(values[key]) > 1]
+    rows = {name: [own.get(key) or MISSING for key in keys] for name, own in settings.items()}
+    if not 1 <= len(keys) <= _MOST_COLUMNS or len(set(map(tuple, rows.values()))) < len(names):
+        return None
+    same = [(key, *values[key]) for key in every if key not in keys]
+    alike = ", ".join(
+        value if key == "library" else f"{_head(key)} {_VALUES.get(value, value)}" for key, value in same if value
+    )
+    return keys, rows, f"all {alike}" if alike else ""
+
+
+def _head(key: str) -> str:
+    """Return the short word for a parameter: its own name, or the last of its words where it is long."""
+    word = _HEADS.get(key) or key.rpartition(".")[2].replace("_", " ")
+    return word if len(word) <= 12 else word.rpartition(" ")[2]
+
+
+def _sentence(keys: Sequence[str], values: Sequence[str]) -> str:
+    """Return a name for sentences.
+
+    >>> _sentence(["num_leaves", "learning_rate", "gain"], ["31", "0.1", "linear"])
+    '31 leaves, rate 0.1, linear gain'
+    """
+    words = []
+    for key, value in zip(keys, values, strict=True):
+        head = _head(key)
+        if value == MISSING:
+            continue
+        if key == "library":
+            words.append(value)
+        else:
+            words.append(f"{value} {head}" if head in _COUNTED or key == "gain" else f"{head} {value}")
+    return ", ".join(words)
+
+
 def short_names(names: Iterable[str], most: int = LONGEST_SHORT) -> dict[str, str]:
     """Return for every name what to call it in at most `most` characters, no two alike, in whatever order they come.
 
@@ -50,7 +177,7 @@ def short_names(names: Iterable[str], most: int = LONGEST_SHORT) -> dict[str, st
 
     >>> list(short_names(["lambdarank, gain 2, seed 1", "lambdarank, gain 4, seed 1"], 20).values())
     ['…2, seed 1', '…4, seed 1']
-    >>> list(short_names(["map lr=0.3 leaves=127 seed=9", "mrr lr=0.1 leaves=31 seed=2"]).values())
+    >>> list(short_names(["map lr=0.3 leaves=127 seed=9", "mrr lr=0.1 leaves=31 seed=2"], 26).values())
     ['map lr=0.3 l…=127 seed=9', 'mrr lr=0.1 l…=31 seed=2']
     >>> list(short_names(["ranknet of last summer, seed 1", "lambdarank, gain 4"], 20).values())
     ['ranknet of …, seed 1', 'lambdarank, gain 4']

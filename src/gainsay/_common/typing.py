@@ -30,6 +30,18 @@ class Frame(Protocol):
     def __getitem__(self, key: Any, /) -> Any: ...
 
 
+class Collection(Protocol):
+    """An array, Series or DataFrame of Dask."""
+
+    def __dask_graph__(self) -> Any: ...
+
+
+class Predictor(Protocol):
+    """A model: an estimator, a booster or a function's home."""
+
+    def predict(self, features: Any, /) -> Any: ...
+
+
 Numbers: TypeAlias = npt.ArrayLike | Sequence[SupportsFloat | None]
 """One number each: lists, arrays, Series of pandas and polars, arrays of pyarrow, decimals and fractions."""
 Ids: TypeAlias = npt.ArrayLike | Sequence[Hashable]
@@ -38,3 +50,5 @@ Weights: TypeAlias = Numbers | Mapping[Any, SupportsFloat]
 """Weights by place, or by the id of the query."""
 Features: TypeAlias = npt.ArrayLike | Sparse | Frame
 """A row per document, a column per feature."""
+Partitions: TypeAlias = Collection | Sequence[object]
+"""Data of a cluster: a collection of Dask, or one Delayed or Future per partition."""

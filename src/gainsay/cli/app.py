@@ -53,6 +53,58 @@ Imports = Annotated[
         show_default=False,
     ),
 ]
+DataFile = Annotated[
+    Path | None, typer.Option(exists=True, help="LETOR data, or LightGBM data with its .query file beside it.")
+]
+QrelsFile = Annotated[Path | None, typer.Option(exists=True, help="TREC qrels, or CSV of query, document, rating.")]
+TableFile = Annotated[Path | None, typer.Option(exists=True, help="One table with label, query and scores.")]
+LabelsFile = Annotated[
+    Path | None,
+    typer.Option(exists=True, dir_okay=False, help="The labels alone, one a row (NumPy, CSV, Parquet), with --group."),
+]
+GroupFile = Annotated[
+    Path | None,
+    typer.Option(exists=True, dir_okay=False, help="With --labels: how many rows each query has, one number a query."),
+]
+LabelColumn = Annotated[str, typer.Option(help="With --table: column of labels.")]
+QueryColumn = Annotated[str, typer.Option(help="Column of queries in --table, and in files of --segments.")]
+FeatureCount = Annotated[int | None, typer.Option(help="With --data: number of features, where rows leave out zeros.")]
+Iterations = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Boosting rounds with which all models predict, or NAME=ROUNDS for one; by default up to the best "
+        "iteration of each. May be given several times.",
+        show_default=False,
+    ),
+]
+Segments = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Judge each kind of query by itself: with --table a column of labels, else FILE or FILE:COLUMN, a table "
+        "with a column of query ids (--query). May be given several times.",
+        show_default=False,
+    ),
+]
+Recipes = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME=FILE,FILE,FILE",
+        help="A recipe that was trained several times, three at least: what is said then covers another run. With "
+        "--table the names of columns. May be given several times.",
+        show_default=False,
+    ),
+]
+Clusters = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FILE[:COLUMN]",
+        help="Queries that are not independent (near duplicates, one session, one user): a table with a column of "
+        "query ids (--query) and one of their clusters; with --table a column.",
+        show_default=False,
+    ),
+]
+Level = Annotated[float, typer.Option(help="Level of the tests.")]
+Seed = Annotated[int, typer.Option(help="Seed of the draws.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 ExistingFile = typer.Argument(exists=True, dir_okay=False)
 
@@ -114,7 +166,7 @@ def score(
     modules: Imports = None,
     as_json: AsJson = False,
 ) -> None:
-    """Score a TREC run against qrels, like trec_eval."""
+    """Score a run against qrels, like trec_eval: files of TREC's formats, or CSV with a header."""
     with _errors(modules):
         from .._common.shown import printable
         from .._common.words import count
@@ -160,25 +212,35 @@ def explain(
     k: Annotated[int, typer.Option("--cutoff", "-k", help="Cutoff.")] = 10,
     as_json: AsJson = False,
 ) -> None:
-    """Show one ranking under every library's convention."""
+    """Show every number that libraries print for one ranking, and which of them print it: first as NDCG@10.
+
+    For example: gainsay explain --labels 5,0,0,0,0,3,3,3,3,3
+    """
     with _errors():
-        from ..evaluation.explanation import explain as explained
-        from ..report.text import explanation_tables
+        from dataclasses import asdict
+
+        from ..evaluation.explanation import explain_judgments, judgments_of
+        from ..evaluation.printed import distinct_numbers
+        from ..report.explained import explanation
         from .inputs import column, read_table
 
         if (file is None) == (labels is None):
             raise ValueError("give either a file or --labels")
         if file is None:
             values = [_label(part) for part in str(labels).split(",")]
-            frame = explained(values, range(len(values), 0, -1), k)
+            judgments = judgments_of(values)
+            scores: Any = range(len(values), 0, -1)
         else:
             table = read_table(file)
             qid = None if query is None else column(table, query, file).to_numpy()
-            frame = explained(column(table, label, file).to_numpy(), column(table, score, file).to_numpy(), k, qid=qid)
+            judgments = judgments_of(column(table, label, file).to_numpy(), qid=qid)
+            scores = column(table, score, file).to_numpy()
+        numbers, conventions = distinct_numbers(judgments, scores, k), explain_judgments(judgments, scores, k)
         if as_json:
-            _print_json(frame.to_dict("index"))
+            content = {"k": k, "queries": judgments.queries, "numbers": [asdict(number) for number in numbers]}
+            _print_json({**content, "conventions": conventions.to_dict("index")})
         else:
-            _console().print(explanation_tables(frame, k))
+            _console().print(explanation(numbers, conventions, judgments.queries))
 
 
 def _label(text: str) -> float:
@@ -194,104 +256,105 @@ def compare(
         list[str] | None,
         typer.Argument(
             help="NAME=FILE or FILE: one score per row (CSV, TSV, Parquet, NumPy; FILE:COLUMN where there are several "
-            "columns), a LightGBM or XGBoost model, or, with --qrels, a TREC run.",
+            "columns), a LightGBM or XGBoost model, or, with --qrels, a run (TREC's format, or CSV of query, document, "
+            "score).",
             show_default=False,
         ),
     ] = None,
-    data: Annotated[
-        Path | None, typer.Option(exists=True, help="LETOR data, or LightGBM data with its .query file beside it.")
-    ] = None,
-    qrels: Annotated[Path | None, typer.Option(exists=True, help="TREC qrels.")] = None,
-    table: Annotated[Path | None, typer.Option(exists=True, help="One table with label, query and scores.")] = None,
-    label: Annotated[str, typer.Option(help="With --table: column of labels.")] = "label",
-    query: Annotated[str, typer.Option(help="With --table: column of queries.")] = "query",
+    data: DataFile = None,
+    qrels: QrelsFile = None,
+    table: TableFile = None,
+    labels: LabelsFile = None,
+    group: GroupFile = None,
+    label: LabelColumn = "label",
+    query: QueryColumn = "query",
     score: Annotated[list[str] | None, typer.Option(help="With --table: columns of scores; else all others.")] = None,
-    features: Annotated[
-        int | None, typer.Option(help="With --data: number of features, where rows leave out zeros.")
-    ] = None,
-    iteration: Annotated[
-        list[str] | None,
+    features: FeatureCount = None,
+    iteration: Iterations = None,
+    metric: Metrics = None,
+    alpha: Level = 0.05,
+    rope: Annotated[float, typer.Option(help="A difference up to this does not matter to you.")] = 0.0,
+    seed: Seed = 0,
+    unjudged: Unjudged = "irrelevant",
+    segments: Segments = None,
+    run: Recipes = None,
+    vary: Annotated[
+        str | None,
         typer.Option(
-            help="Boosting rounds with which all models predict, or NAME=ROUNDS for one; by default up to the best "
-            "iteration of each. May be given several times.",
-            show_default=False,
+            help="What differs between the runs of --run, for the words: seed, or queries.", show_default=False
         ),
     ] = None,
-    metric: Metrics = None,
-    alpha: Annotated[float, typer.Option(help="Level of the tests.")] = 0.05,
-    rope: Annotated[float, typer.Option(help="A difference up to this does not matter to you.")] = 0.0,
-    seed: Annotated[int, typer.Option(help="Seed of the draws.")] = 0,
-    unjudged: Unjudged = "irrelevant",
+    clusters: Clusters = None,
     html: Annotated[Path | None, typer.Option(help="Write the report to this HTML file.")] = None,
     markdown: Annotated[Path | None, typer.Option(help="Write the report to this Markdown file.")] = None,
+    per_query: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write the value of every query, model and metric to this .csv, .csv.gz, .parquet or .json file."
+        ),
+    ] = None,
+    text: Annotated[bool, typer.Option("--text", help="Print the verdict word for word too.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="Print all models, and their means by all metrics.")] = False,
     modules: Imports = None,
     as_json: AsJson = False,
 ) -> None:
     """Compare models on the same judgments: who is best under which metric, and is a disagreement real."""
     with _errors(modules):
-        from ..harness import compare as compared
-        from ..harness import compare_runs
-        from .inputs import from_data, from_table, iterations, named_files, read_data
+        from .._common.shown import printable
+        from .inputs import Sources, read_comparison
+        from .tables import check_table, write_table
 
         _check_outputs(html, markdown)
-        rounds = iterations(iteration or [])
-        options: Any = {"alpha": alpha, "rope": rope, "seed": seed, "unjudged": unjudged}
-        if sum(source is not None for source in (data, qrels, table)) != 1:
-            raise ValueError("give the judgments as one of --data, --qrels and --table")
-        if table is not None:
-            if models:
-                raise ValueError(f"with --table the models are its columns (--score names them), got {models[0]!r} too")
-            judged: Any = from_table(table, label, query, score or [])
-        elif not models:
-            raise ValueError("name at least one model, as NAME=FILE")
-        elif qrels is not None:
-            judged = None
-        else:
-            assert data is not None
-            judged = from_data(read_data(data, features), models)
-        if judged is None:
-            runs = {name: source.path for name, source in named_files(models or []).items()}
-            comparison = compare_runs(runs, qrels, metric, **options)
-        else:
-            comparison = compared(
-                judged.models, judged.judgments, metric, features=judged.features, iteration=rounds, **options
-            )
+        if per_query is not None:
+            check_table("--per-query", per_query)
+        given = (label, query, score or (), features, iteration or (), segments or (), run or (), clusters)
+        sources = Sources(data, qrels, table, labels, group, *given)
+        options: Any = {"alpha": alpha, "rope": rope, "seed": seed, "unjudged": unjudged, "vary": vary}
+        comparison = read_comparison(models or [], sources, metric, **options)
         if as_json:
             _print_json(comparison.to_dict())
         else:
-            _show(_console(), comparison)
+            steps = [] if html is not None else [("why, and which queries", "add --html report.html")]
+            steps += [] if text else [("the verdict in full", "add --text")]
+            steps += [] if every else [("all models, all metrics", "add --all")]
+            _show(_console(), comparison, text=text, every=every, steps=steps)
+            if comparison.segment_labels:
+                _console().print(printable(comparison.segments.text), markup=False, soft_wrap=not sys.stdout.isatty())
         if html is not None:
             _write_report(comparison, html)
         if markdown is not None:
             comparison.to_markdown(markdown)
             typer.echo(f"Report: {markdown}", err=True)
+        if per_query is not None:
+            write_table(per_query, comparison.frame())
+            typer.echo(f"Values by query: {per_query}", err=True)
 
 
-def _show(console: Console, comparison: Any, *further: Any) -> None:
-    """Print the leaderboard, further tables, what each metric picks, the pairs in conflict, and the verdict."""
+def _show(
+    console: Console, comparison: Any, *further: Any, text: bool = False, every: bool = False, steps: Any = ()
+) -> None:
+    """Print the answer and how every model stands, further tables, reservations, and what to ask next."""
     from .._common.shown import printable
-    from ..report.text import conflicts_table, leaderboard_table, scope_lines, winners_lines
+    from ..report.text import chart_lines, headline_lines, next_lines, notes_lines, whole_leaderboard
 
-    console.print(leaderboard_table(comparison))
-    for line in scope_lines(comparison):
-        console.print(line, soft_wrap=not sys.stdout.isatty())
-        console.print()
-    for table in further:
-        console.print(table)
-    for line in winners_lines(comparison):
-        console.print(line)
+    content, wrapped = comparison.content, not sys.stdout.isatty()
+    for line in headline_lines(content):
+        console.print(line, soft_wrap=wrapped)
     console.print()
-    conflicts = conflicts_table(comparison)
-    if conflicts is not None:
-        console.print(conflicts)
-    if comparison.primary is not None and len(comparison.models) > 1:
-        text = printable(comparison.verdict.text)
-        console.print(text, markup=False, soft_wrap=not sys.stdout.isatty())
-    elif comparison.holes is not None:
-        text = printable(" ".join(comparison.holes.text(comparison.models)))
-        console.print(text, markup=False, soft_wrap=not sys.stdout.isatty())
-    for note in comparison.notes:
-        console.print(printable(note), markup=False, soft_wrap=True)
+    for line in chart_lines(content, console.width, unicode=not console.options.ascii_only, every=every):
+        console.print(line, no_wrap=True, crop=False, overflow="ignore")
+    console.print()
+    for table in (*further, *([whole_leaderboard(content)] if every else [])):
+        console.print(table)
+    notes = [] if text else notes_lines(content)
+    for line in notes:
+        console.print(line, soft_wrap=wrapped)
+    if text and comparison.primary is not None:
+        console.print(printable(comparison.verdict.text), markup=False, soft_wrap=wrapped)
+    if notes or text:
+        console.print()
+    for line in next_lines(content, *steps):
+        console.print(line, soft_wrap=wrapped)
 
 
 @app.command()
@@ -300,7 +363,16 @@ def run(
     directory: Annotated[
         Path | None, typer.Option(help="Where to keep everything, instead of what the file says.")
     ] = None,
-    jobs: Annotated[int, typer.Option("--jobs", "-j", min=1, help="Candidates to train at the same time.")] = 1,
+    jobs: Annotated[
+        int | None,
+        typer.Option(
+            "--jobs",
+            "-j",
+            min=1,
+            help="Trainings at a time; by default as many as the CPUs have threads for.",
+            show_default=False,
+        ),
+    ] = None,
     stop_by: Annotated[
         str | None,
         typer.Option(
@@ -309,18 +381,43 @@ def run(
             show_default=False,
         ),
     ] = None,
+    runs: Annotated[
+        str | None,
+        typer.Option(
+            help="Train each candidate so often, and judge recipes instead of single models; finalists=5 repeats only "
+            "those that do best on valid. More can be added later.",
+            show_default=False,
+        ),
+    ] = None,
+    vary: Annotated[
+        str | None,
+        typer.Option(help="What differs between runs: seed, or queries (resampled too).", show_default=False),
+    ] = None,
+    clusters: Annotated[
+        Path | None,
+        typer.Option(help="CSV of query ids and clusters: queries of one are not independent.", show_default=False),
+    ] = None,
+    segments: Annotated[
+        Path | None,
+        typer.Option(help="CSV of query ids and kinds of queries, each judged by itself.", show_default=False),
+    ] = None,
     modules: Imports = None,
     as_json: AsJson = False,
 ) -> None:
     """Train the candidates of an experiment and compare them; what an interrupted run has finished is kept."""
     with _errors(modules):
         from ..experiment import Experiment
-        from ..experiment.work import processes
+        from ..experiment.labels import cluster_file, segment_file
+        from ..experiment.runs import Runs
 
-        experiment = Experiment.from_toml(file, directory, stop_by=stop_by)
+        repeated = None if runs is None else Runs.from_text(runs)
+        labels = {
+            "clusters": None if clusters is None else cluster_file(clusters),
+            "segments": None if segments is None else segment_file(segments),
+        }
+        experiment = Experiment.from_toml(file, directory, stop_by=stop_by, runs=repeated, vary=vary, **labels)
         page = None if as_json else _planned_report(experiment.directory or Path())
-        with processes(jobs) as executor:
-            result = experiment.run(executor, progress=not as_json)
+        result = experiment.run(progress=not as_json, jobs=jobs)
         if as_json:
             _print_json(_outcome(result))
         else:
@@ -366,30 +463,53 @@ def demo(
     directory: Annotated[Path | None, typer.Option(help="Keep everything here; an interrupted run goes on.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Train eight candidates with both libraries and show which one each definition would pick."""
+    """Show where the definitions disagree, then train eight candidates and show which one each would pick.
+
+    First three simulated rankers about which linear and exponential NDCG disagree; then eight candidates of both
+    libraries, trained on simulated data or on your own, with their curves while they train; then a report of each.
+    """
     with _errors():
-        from ..cli import demo as job
+        from . import rankers
+
+        console = _console()
+        page = None if as_json else _planned_report(directory or Path(tempfile.mkdtemp(prefix="gainsay-")))
+        first = None if train else rankers.compared(seed)
+        if first is not None and not as_json:
+            _say(console, f"1. {rankers.introduction(seed)}\n")
+            _show(console, first)
+            _say(console, f"{rankers.why(first) or ''}\n")
+
+        from . import demo as job
 
         if train:
             parts, about = _own_data(train, valid, test, features)
         else:
             parts = job.simulated(queries, seed)
             about = f"simulated, {queries} queries, seed {seed}"
-        console = _console()
         if not as_json:
             names = ("train", "valid", "test")
             sizes = (
                 f"{name} {len(part.query_ids)} ({len(part.labels)})" for name, part in zip(names, parts, strict=True)
             )
-            console.print(f"Data: {about}; queries (documents): {', '.join(sizes)}", markup=False, soft_wrap=True)
-        page = None if as_json else _planned_report(directory or Path(tempfile.mkdtemp(prefix="gainsay-")))
+            number = "" if first is None else "2. Eight candidates, trained now. "
+            _say(console, f"{number}Data: {about}; queries (documents): {', '.join(sizes)}")
         result = job.run(*parts, seed=seed, rounds=rounds, directory=directory, progress=not as_json)
         if as_json:
-            _print_json({"data": about, **_outcome(result)})
-        else:
-            _show_experiment(console, result)
-            if page is not None:
-                _write_report(result.comparison, page)
+            _print_json({"data": about, **_outcome(result), "rankers": None if first is None else first.to_dict()})
+            return
+        _say(console, "")
+        _show_experiment(console, result)
+        if page is not None:
+            if first is not None:
+                _write_report(first, page.with_name("rankers.html"))
+            _write_report(result.comparison, page)
+        if first is not None:
+            _say(console, f"\n{job.NOW_YOURS}")
+
+
+def _say(console: Console, text: str) -> None:
+    """Print text as it is."""
+    console.print(text, markup=False, soft_wrap=not sys.stdout.isatty())
 
 
 def _own_data(train: list[Path], valid: Path | None, test: Path | None, features: int | None) -> tuple[Any, str]:
@@ -412,7 +532,7 @@ def _report_in(directory: Path) -> Path:
     """Return where the report goes in the directory of an experiment; it is not written through a link."""
     from ..experiment.files import refuse_other
 
-    for name in ("report.html", "report.queries.csv"):
+    for name in (f"{page}.{suffix}" for page in ("report", "rankers") for suffix in ("html", "json", "queries.csv")):
         refuse_other(directory / name)
     return directory / "report.html"
 
@@ -469,6 +589,9 @@ def _outcome(result: Any) -> dict[str, Any]:
         "chosen": result.chosen.to_dict("index"),
         "choice_loss": result.choice_loss.to_dict("records"),
         "stopping_loss": result.stopping_loss.to_dict("records"),
+        "runs": result.run_values.reset_index().to_dict("records"),
+        "shift": result.shift.to_dict("records"),
+        "finalists": result.finalists.to_dict("index"),
         "failures": result.failures,
     }
 
@@ -482,11 +605,15 @@ def _nested(frame: pd.DataFrame) -> dict[str, Any]:
 
 
 def _show_experiment(console: Console, result: Any) -> None:
+    from .._common.shown import printable
+    from ..experiment.wording import rounds_text
     from ..report.text import frame_table
 
     rounds = frame_table("Best round of each candidate under each metric, chosen on valid", result.best_rounds)
     stopped = result.compared[["stop_by", "rounds"]]
-    stopped = stopped.assign(rounds=stopped["rounds"].map(lambda numbers: ", ".join(map(str, numbers))))
+    stopped = stopped.assign(rounds=stopped["rounds"].map(rounds_text))
     _show(console, result.comparison, frame_table("Round at which each model is compared", stopped), rounds)
+    if result.comparison.segment_labels:
+        console.print(printable(result.comparison.segments.text), markup=False, soft_wrap=not sys.stdout.isatty())
     for line in result.missing:
         console.print(line, markup=False, soft_wrap=True)

@@ -5,11 +5,9 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING
 
-from .._common.cpus import cpus
 from ..data import simulate
 from ..experiment import Candidate, Experiment
 from ..experiment.candidates import Gain, Library
-from ..experiment.work import processes
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,6 +26,12 @@ TREES: dict[tuple[Library, str], dict[str, int]] = {
 GAINS: dict[Gain, str] = {"linear": "linear", "exponential": "exp"}
 LIBRARIES: dict[Library, str] = {"lightgbm": "lgb", "xgboost": "xgb"}
 """Short forms for the candidates' names, which pictures show whole up to 24 letters."""
+
+NOW_YOURS = """Now yours:
+  gainsay demo --train a.txt --valid b.txt --test c.txt   the same candidates
+  gainsay compare --data c.txt old=model.txt new=s.csv    models that you have
+  callbacks=[gainsay.lightgbm.Curves()]                   curves while you train"""
+"""What to run next."""
 
 SPLIT = (0.5, 0.2, 0.3)
 """Shares of the queries to train on, to choose rounds on, and to compare on."""
@@ -71,5 +75,4 @@ def run(
         experiment = Experiment(
             candidates(rounds), train, valid, test, directory=directory, seed=seed, num_boost_round=rounds
         )
-    with processes(cpus()) as executor:
-        return experiment.run(executor, progress)
+    return experiment.run(progress=progress)

@@ -63,6 +63,12 @@ class Attribution:
         sentence that says so.
     lower_is_better : tuple of str
         Those of `metrics` that are losses.
+    spread : dict
+        Where one of the models is a recipe all numbers above are means over its runs, and this is, by metric, by how
+        much `difference` varies between one run of each model and another: √(s² + s'²) of the standard deviations
+        between runs. Empty where both are fixed.
+    cell_spread : DataFrame or None
+        The same for each cell of `grades_by_ranks`.
 
     Examples
     --------
@@ -115,20 +121,23 @@ class Attribution:
     parts: pd.DataFrame = field(repr=False)
     parts_note: str = ""
     lower_is_better: tuple[str, ...] = ()
+    spread: dict[str, float] = field(default_factory=dict)
+    cell_spread: pd.DataFrame | None = field(default=None, repr=False)
 
     def frame(self) -> pd.DataFrame:
-        """Return `grades_by_ranks` as a tidy table: columns metric, grade, ranks, contribution."""
+        """Return `grades_by_ranks` as a tidy table: columns metric, grade, ranks, contribution, of recipes spread."""
         import pandas as pd
 
         rows, bands = self.grades_by_ranks.index, self.grades_by_ranks.columns
-        return pd.DataFrame(
-            {
-                "metric": np.repeat(rows.get_level_values("metric"), len(bands)),
-                "grade": np.repeat(rows.get_level_values("grade"), len(bands)),
-                "ranks": np.tile(bands, len(rows)),
-                "contribution": self.grades_by_ranks.to_numpy().ravel(),
-            }
-        )
+        columns = {
+            "metric": np.repeat(rows.get_level_values("metric"), len(bands)),
+            "grade": np.repeat(rows.get_level_values("grade"), len(bands)),
+            "ranks": np.tile(bands, len(rows)),
+            "contribution": self.grades_by_ranks.to_numpy().ravel(),
+        }
+        if self.cell_spread is not None:
+            columns["spread"] = self.cell_spread.to_numpy().ravel()
+        return pd.DataFrame(columns)
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as JSON knows it."""
@@ -143,11 +152,16 @@ class Attribution:
             "parts": self.parts.reset_index().to_dict("records"),
             "parts_note": self.parts_note,
             "lower_is_better": list(self.lower_is_better),
+            "spread": self.spread,
         }
 
     def _size(self) -> str:
         size = "1 query" if self.queries == 1 else f"{self.queries} queries"
         return f"{size} ({self.left_out} more that not all these metrics have are left out)" if self.left_out else size
+
+    def _varies(self, metric: str, places: int) -> str:
+        """Return by how much the difference varies between runs, to so many places."""
+        return f" (± {self.spread[metric]:.{places}f} between runs)" if metric in self.spread else ""
 
     def __repr__(self) -> str:
         first, second = self.models
@@ -160,7 +174,7 @@ class Attribution:
             most = ", ".join(
                 f"{cell['contribution']:+.4f} from grade {cell['grade']} at rank {cell['ranks']}" for cell in largest
             )
-            lines.append(f"  {metric:<{width}}  {self.difference[metric]:+.4f}, most: {most}")
+            lines.append(f"  {metric:<{width}}  {self.difference[metric]:+.4f}{self._varies(metric, 4)}, most: {most}")
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
@@ -172,7 +186,7 @@ class Attribution:
             table = pd.DataFrame(self.grades_by_ranks.loc[metric]).rename_axis(columns="grade \\ ranks", index=None)
             table["all"] = table.sum(axis=1)
             table.loc["all"] = table.sum()
-            parts.append(f"<p>{escape(metric)}: {self.difference[metric]:+.6f}</p>")
+            parts.append(f"<p>{escape(metric)}: {self.difference[metric]:+.6f}{self._varies(metric, 6)}</p>")
             parts.append(table.to_html(float_format="{:+.6f}".format))
         return "\n".join(parts)
 
@@ -222,7 +236,7 @@ def attribute(
     band = rank_bands(bands, [metric.k for metric in wanted], longest=int(judgments.sizes.max()))
     pivot = (usual or wanted)[0]
     steps = _steps(pivot, negative=bool(judgments.levels[0] < 0))
-    by_query, cells = _split(rankings, models, [*wanted, *steps], grades, band)
+    by_query, cells, spread, cell_spread = _split(rankings, models, [*wanted, *steps], grades, band)
     names = tuple(map(str, wanted))
     weighty = rankings.weights > 0
     counts = judgments.relevant(float(grades.lowest[-1]))[weighty]
@@ -238,6 +252,10 @@ def attribute(
         parts=_parts({str(step): float(by_query[str(step)].sum()) for step in steps}),
         parts_note=_note(pivot, steps),
         lower_is_better=tuple(str(metric) for metric in wanted if not metric.higher_is_better),
+        spread={name: spread[name] for name in names if name in spread},
+        cell_spread=None
+        if not spread
+        else pd.concat({name: _table(cell_spread[name], grades, band) for name in names}, names=["metric"]),
     )
 
 
@@ -248,15 +266,29 @@ def splittable(metrics: Iterable[Metric]) -> list[DCG]:
 
 def _split(
     rankings: Rankings, models: tuple[str, str], metrics: Sequence[DCG], grades: Grades, bands: Bands
-) -> tuple[dict[str, Floats], dict[str, Floats]]:
-    """Return by metric what each query adds to the difference of two models, and what each grade and band does."""
+) -> tuple[dict[str, Floats], dict[str, Floats], dict[str, float], dict[str, Floats]]:
+    """Return by metric what each query adds to the difference of two models, and what each grade and band does.
+
+    Of recipes the means over runs; then by how much the difference and what each grade and band adds vary between runs.
+    """
     splits = [Split(metric, rankings, grades, bands) for metric in dict.fromkeys(metrics)]
-    by_query, cells = {}, {}
-    first, second = (split_model(rankings, model, splits) for model in models)
-    for split, (own, own_cells), (other, other_cells) in zip(splits, first, second, strict=True):
-        by_query[str(split.metric)] = split.share * (own - other)
-        cells[str(split.metric)] = own_cells - other_cells
-    return by_query, cells
+    by_query, cells, spread, cell_spread = {}, {}, {}, {}
+    first, second = ([split_model(one, model, splits) for one in rankings.each_run(model)] for model in models)
+    for place, split in enumerate(splits):
+        name, sides = str(split.metric), [[run[place] for run in runs] for runs in (first, second)]
+        own, other = (np.mean([values for values, _ in runs], axis=0) for runs in sides)
+        own_cells, other_cells = (np.mean([added for _, added in runs], axis=0) for runs in sides)
+        by_query[name], cells[name] = split.share * (own - other), own_cells - other_cells
+        if max(map(len, sides)) > 1:
+            totals = [_variance([values @ split.share for values, _ in runs]) for runs in sides]
+            spread[name] = float(np.sqrt(sum(totals)))
+            cell_spread[name] = np.sqrt(sum(_variance([added for _, added in runs]) for runs in sides))
+    return by_query, cells, spread, cell_spread
+
+
+def _variance(runs: Sequence[Any]) -> Any:
+    """Return the variance between runs, nothing where there is one only."""
+    return np.var(runs, axis=0, ddof=1) if len(runs) > 1 else np.zeros_like(runs[0])
 
 
 def _attributable(metric: Metric) -> DCG:

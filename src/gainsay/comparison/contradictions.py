@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -22,7 +22,11 @@ if TYPE_CHECKING:
 
 
 def contradictory_queries(
-    rankings: Rankings, models: tuple[str, str], values: Mapping[Metric, Floats], most: int = 10
+    rankings: Rankings,
+    models: tuple[str, str],
+    values: Mapping[Metric, Floats],
+    most: int = 10,
+    spread: Mapping[Metric, Floats] | None = None,
 ) -> pd.DataFrame:
     """Return the queries on which two metrics prefer different models, the strongest contradictions first.
 
@@ -42,15 +46,18 @@ def contradictory_queries(
         NaN, are left out.
     most : int
         How many queries to return at most.
+    spread : mapping of the metrics to arrays, shape (counted queries,), optional
+        By how much the difference of the two models varies between their runs, where one is a recipe.
 
     Returns
     -------
     DataFrame
         One row per query. `query` is its id; `pull`; `difference M` for both metrics, first model minus second in the
-        metric's own unit and sign; for
-        both models `labels X`, a tuple of the labels from rank 1 down to the deeper of the two cutoffs (documents of
-        equal score in the order of the input, documents that were not retrieved left out); `documents` and
-        `top grades`, how many documents are judged and how many of them have the top grade; `weight` of the query.
+        metric's own unit and sign; for both models `labels X`, a tuple of the labels from rank 1 down to the deeper of
+        the two cutoffs (documents of equal score in the order of the input, documents that were not retrieved left
+        out; of a recipe those of its first run); where one is a recipe `spread M`, by how much the difference varies
+        from run to run; `documents` and `top grades`, how many documents are judged and how many of them have the top
+        grade; `weight` of the query.
 
     Examples
     --------
@@ -66,17 +73,10 @@ def contradictory_queries(
     """
     import pandas as pd
 
-    rankings.check_pair(*models)
     limit = check_whole("most", most)
     first, second = metrics = tuple(values)
-    common = ~np.isnan(np.concatenate(list(values.values()), axis=1)).any(axis=1)
-    queries = np.flatnonzero(rankings.counted)[common]
-    weights = rankings.weights[queries]
-    scaled, _ = scaled_weights(weights)
-    one, other = (_difference(table[common]) for table in values.values())
-    prefers, against = (d if metric.higher_is_better else -d for metric, d in zip(metrics, (one, other), strict=True))
-    strength = np.where(prefers * against < 0, np.minimum(np.abs(one), np.abs(other)), 0.0)
-    pull = np.sign(prefers) * strength * scaled / (scaled.mean() or 1.0)
+    found = preferences(rankings, models, values)
+    queries, (one, other), weights, pull = found.queries, found.differences, found.weights, found.pull
     chosen = np.argsort(-np.abs(pull), kind="stable")[:limit]
     chosen = chosen[pull[chosen] != 0]
     judgments, shown = rankings.judgments, queries[chosen]
@@ -88,7 +88,9 @@ def contradictory_queries(
         f"difference {first}": one[chosen],
         f"difference {second}": other[chosen],
     }
-    columns |= {f"labels {model}": _ranked_labels(rankings, model, shown, first, cutoff) for model in models}
+    places = np.searchsorted(np.flatnonzero(rankings.counted), shown)
+    columns |= {f"spread {metric}": table[places] for metric, table in (spread or {}).items()}
+    columns |= {f"labels {model}": ranked_labels(rankings, model, shown, first, cutoff) for model in models}
     columns |= {
         "documents": judgments.sizes[shown],
         "top grades": judgments.relevant(float(top))[shown],
@@ -97,13 +99,46 @@ def contradictory_queries(
     return pd.DataFrame(columns)
 
 
-def _difference(values: Floats) -> Floats:
-    """Return the difference of two columns, exactly 0 where only rounding tells them apart."""
+class Preferences(NamedTuple):
+    """What two metrics say of two models on every query that both have.
+
+    Attributes
+    ----------
+    queries : ndarray of int, shape (n,)
+        Their places among all queries.
+    differences, leads : ndarray, shape (2, n)
+        First model minus second under each metric, in its own unit and sign; and above 0 where it prefers the first.
+    weights, pull : ndarray, shape (n,)
+        See `contradictory_queries`.
+    """
+
+    queries: Integers
+    differences: Floats
+    leads: Floats
+    weights: Floats
+    pull: Floats
+
+
+def preferences(rankings: Rankings, models: tuple[str, str], values: Mapping[Metric, Floats]) -> Preferences:
+    """Return which model each metric prefers on every query; parameters as of `contradictory_queries`."""
+    common = ~np.isnan(np.concatenate(list(values.values()), axis=1)).any(axis=1)
+    queries = np.flatnonzero(rankings.counted)[common]
+    weights = rankings.weights[queries]
+    scaled, _ = scaled_weights(weights)
+    differences = np.stack([difference_of(table[common]) for table in values.values()])
+    leads = np.stack([d if metric.higher_is_better else -d for metric, d in zip(values, differences, strict=True)])
+    strength = np.where(leads[0] * leads[1] < 0, np.abs(differences).min(axis=0), 0.0)
+    pull = np.sign(leads[0]) * strength * scaled / (scaled.mean() or 1.0)
+    return Preferences(queries, differences, leads, weights, pull)
+
+
+def difference_of(values: Floats) -> Floats:
+    """Return the difference of two columns, exactly 0 where only rounding tells them apart; NaN where there is none."""
     difference = values[:, 0] - values[:, 1]
-    return np.where(np.abs(difference) > ROUNDING * np.abs(values).max(), difference, 0.0)
+    return np.where(np.abs(difference) <= ROUNDING * np.nanmax(np.abs(values)), 0.0, difference)
 
 
-def _ranked_labels(
+def ranked_labels(
     rankings: Rankings, model: str, queries: Integers, by: Metric, cutoff: int | None
 ) -> np.ndarray[Any, Any]:
     """Return the labels of each query from rank 1 to the cutoff, an array of tuples."""

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 import numpy as np
 
-from .bounds import detectable_lead, price_lower, regret_upper
+from .bounds import detectable_lead, price_lower, regret_lower, regret_upper
 from .descriptions import best_probabilities, winners_differ
 from .flags import Flag, find_flags, left_out_flags
 from .holes import Holes
 from .inequalities import FEWEST, BestTest, two_step_test
 from .inputs import FloatArray
+from .recipes import VarianceParts, variance_parts
+from .resampling import Estimate, Noise
+from .runs import Vary
 from .sample import Sample
 
 __all__ = ["Kind", "Outcome", "decide"]
@@ -48,6 +51,7 @@ class Outcome:
     winner_regrets_upper: PerMetric
     means: PerModel
     regrets: PerModel
+    regrets_lower: PerModel
     regrets_upper: PerModel
     detectable: float
     best_probability: PerModel
@@ -59,6 +63,10 @@ class Outcome:
     seed: int
     holes: Holes | None = None
     lower_is_better: tuple[str, ...] = ()
+    clusters: int | None = None
+    runs: dict[str, int] = field(default_factory=dict)
+    vary: Vary | None = None
+    variance: dict[str, VarianceParts] = field(default_factory=dict)
 
     @property
     def in_question(self) -> tuple[str, ...]:
@@ -80,10 +88,13 @@ def decide(sample: Sample, metrics: tuple[str, str], rope: float) -> Outcome:
     top = estimated.mean >= level - estimated.tolerance[:, None]
     winner = top.argmax(axis=1)
     regret = np.maximum(0.0, estimated.difference.max(axis=2))
+    # Who may be best under both may be best under each: its own test, made without the other metric, gives way.
+    best = np.array([test.kept | joint.kept for test in single])
+    lower = np.array([regret_lower(estimated, noise, alpha, row, test) for row, test in enumerate(single)])
     upper = regret_upper(estimated, noise, alpha)
     worst = regret.max(axis=0)
     safe = int(np.argmax(worst <= worst.min() + estimated.tolerance.max()))
-    within = panel.queries >= FEWEST and bool((upper[:, winner] <= rope).all())
+    within = estimated.units >= FEWEST and bool((upper[:, winner] <= rope).all())
     genuine = not joint.kept.any()
     kept_within_rope = joint.kept | roped.kept  # who may be best may be within the ROPE of the best
     material = not kept_within_rope.any()
@@ -94,7 +105,7 @@ def decide(sample: Sample, metrics: tuple[str, str], rope: float) -> Outcome:
         }
 
     return Outcome(
-        kind=_kind(genuine, single, within),
+        kind=_kind(genuine, _beats_all(estimated, noise, alpha, single), within),
         material=material,
         within_rope=within,
         metrics=names,
@@ -104,7 +115,7 @@ def decide(sample: Sample, metrics: tuple[str, str], rope: float) -> Outcome:
         winners={name: models[place] for name, place in zip(names, winner, strict=True)},
         common_best=tuple(models[joint.kept]),
         common_within_rope=tuple(models[kept_within_rope]),
-        best_sets={name: tuple(models[test.kept]) for name, test in zip(names, single, strict=True)},
+        best_sets={name: tuple(models[kept]) for name, kept in zip(names, best, strict=True)},
         p_value=joint.p_value,
         rope_p_value=max(joint.p_value, roped.p_value),
         price=float(worst[safe]),
@@ -116,6 +127,7 @@ def decide(sample: Sample, metrics: tuple[str, str], rope: float) -> Outcome:
         winner_regrets_upper={names[row]: float(upper[1 - row, winner[row]]) for row in (0, 1)},
         means=by_model(np.array([panel.in_unit(*one) for one in zip(names, estimated.mean, strict=True)])),
         regrets=by_model(regret),
+        regrets_lower=by_model(np.where(best, 0.0, lower)),
         regrets_upper=by_model(upper),
         detectable=detectable_lead(estimated, noise, alpha, joint.kept, winner),
         best_probability=by_model(best_probabilities(estimated, noise)),
@@ -127,15 +139,30 @@ def decide(sample: Sample, metrics: tuple[str, str], rope: float) -> Outcome:
         draws=sample.draws,
         seed=sample.seed,
         lower_is_better=tuple(metric for metric in names if metric in panel.lower_is_better),
+        clusters=None if panel.clusters is None else panel.units,
+        runs={} if panel.runs is None else dict(zip(panel.models, panel.run_counts, strict=True)),
+        vary=panel.vary,
+        variance=variance_parts(panel, estimated.runs),
     )
 
 
-def _kind(genuine: bool, single: list[BestTest], within: bool) -> Kind:
+def _beats_all(estimated: Estimate, noise: Noise, alpha: float, single: list[BestTest]) -> bool:
+    """Whether one model beats every rival under each metric, at level α over the choice of the model that is named.
+
+    Who is alone in the set of best models beats every rival: had one tied, it would be in the set as well. But of two
+    that tie at the top either may come out ahead, and each would be named where the other is ruled out: twice the level
+    of one test. So tests are made at α/2, where those at α leave one model. Alone under both metrics is a claim on both
+    at once, for which no further correction is due.
+    """
+    first, second = (test.kept for test in single)
+    if first.sum() != 1 or not np.array_equal(first, second):
+        return False
+    return all(two_step_test(estimated, noise, alpha / 2, rows=[row]).kept.sum() == 1 for row in range(len(single)))
+
+
+def _kind(genuine: bool, agree: bool, within: bool) -> Kind:
     if genuine:
         return "genuine"
-    # Who is alone in the set of best models beats every rival: had one tied, it would be in the set as well. Alone
-    # under both metrics is a claim on both at once, so each may be tested at the full level.
-    first, second = (test.kept for test in single)
-    if first.sum() == 1 and np.array_equal(first, second):
+    if agree:
         return "agree"
     return "immaterial" if within else "unresolved"

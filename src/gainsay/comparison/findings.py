@@ -3,21 +3,33 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._common.arrays import nearest
 from .._common.cached import cached_property
 from .._common.names import natural_key
-from .._common.shown import short_names
+from .._common.shown import Names
 from .._common.words import count
 from ..metrics.base import Metric
 from ..metrics.names import parse_metrics
+from .against import Against
 from .attribution import Attribution, attribute
-from .contradictions import contradictory_queries
+from .baseline import against
+from .contradictions import Preferences, contradictory_queries, preferences
+from .gains import check_bases, trace
 from .inputs import check_level, check_rope, check_seed, read_panel
+from .labelling import check_labels
 from .pairs import leaderboard_of, pairs_of
+from .planned import Claimed, Plan
+from .planning import plan_from
+from .rankings import check_model, check_pair
+from .recipes import variance_parts
+from .rows import largest_differences, one_ranking, per_query, place_of
 from .sample import Sample
+from .segments import Segments, segments_of
 from .verdict import Verdict
 
 if TYPE_CHECKING:
@@ -28,9 +40,13 @@ if TYPE_CHECKING:
     from .._common.typing import Floats
     from ..metrics.names import MetricLike
     from ..training.iterations import Iteration
+    from .gain_fit import GainFit
+    from .gains import Gains
     from .holes import Holes
     from .inputs import Queries
     from .rankings import Rankings
+    from .recipes import VarianceParts
+    from .runs import Runs, Vary
 
 __all__ = ["Findings"]
 
@@ -72,6 +88,15 @@ class Findings:
         How much of what each model retrieved was judged, and what became of the rest.
     notes : sequence of str, optional
         Queries that only the runs or only the judgments have, and what became of them; reports show them.
+    runs : mapping of model to mapping of metric name to array, shape (queries, R), optional
+        The values of every run of each model that is a recipe, of which its column of `values` is the mean. Models that
+        are not in it are fixed.
+    vary : {"seed", "queries"}, optional
+        What differs between the runs of a recipe.
+    clusters : array, shape (queries,), optional
+        One label per query: those of one cluster are not independent.
+    segments : array-like or mapping of name to array-like, shape (queries,), optional
+        Labels of the queries, one column or several with names: `segments` judges each label's queries by themselves.
 
     Raises
     ------
@@ -99,6 +124,10 @@ class Findings:
         seed: int = 0,
         holes: Holes | None = None,
         notes: Sequence[str] = (),
+        runs: Runs | None = None,
+        vary: Vary | None = None,
+        clusters: Any = None,
+        segments: Any = None,
     ) -> None:
         self.values = dict(values)
         self.models = tuple(models)
@@ -116,9 +145,15 @@ class Findings:
         self.ranges = _ranges(self.definitions, rankings) if ranges is None else dict(ranges)
         self.alpha, self.rope = check_level(alpha), check_rope(rope)
         self.seed, self.draws = check_seed(seed, draws, self.alpha)
-        panel = read_panel(self.values, self.models, self.weights, lower_is_better=self.lower_is_better)
+        self.runs = dict(runs or {})
+        losses = self.lower_is_better
+        panel = read_panel(self.values, self.models, self.weights, None, losses, self.runs, clusters, vary)
         self.sample = Sample(panel, self.alpha, self.draws, self.seed, self.ranges)
         self._counts = self._checked_counts()
+        self._gains: dict[tuple[tuple[float, ...], str | None], Gains] = {}
+        self.segment_labels = {} if segments is None else check_labels(segments, self.query_ids)
+        if self.segment_labels:
+            self._both_primary()
 
     @property
     def query_count(self) -> int:
@@ -156,9 +191,7 @@ class Findings:
         """
         import pandas as pd
 
-        if self.primary is not None:
-            self.sample.family(self.primary)  # a part of it serves both
-        table = leaderboard_of(self.sample)
+        table = self.standings
         order = list(dict.fromkeys(table["model"]))
         columns = {}
         for metric, part in table.set_index("model").groupby("metric", sort=False):
@@ -167,6 +200,13 @@ class Findings:
         for name, shares in self.shown_shares.items():
             columns[name] = pd.Series(shares).loc[order]
         return pd.DataFrame(columns).rename_axis("model")
+
+    @cached_property
+    def standings(self) -> pd.DataFrame:
+        """One row per metric and model, best first: see `leaderboard_table`."""
+        if self.primary is not None:
+            self.sample.family(self.primary)  # a part of it serves both
+        return leaderboard_of(self.sample)
 
     @property
     def shown_shares(self) -> dict[str, dict[str, float]]:
@@ -206,6 +246,128 @@ class Findings:
         """
         return Verdict.of(self.sample, self._both_primary(), self.rope).with_holes(self.holes)
 
+    def against(self, baseline: str, rope: float | None = None) -> Against:
+        """Decide about every other model whether to ship it in place of one, by both primary metrics.
+
+        *Ship*: every lower bound of candidate − baseline is above −`rope`, and at least one above 0. *Do not ship*:
+        some upper bound is below −`rope`. Else *undecided*, and how many queries would decide. All bounds hold together
+        with probability 1 − `alpha`, whatever the number of candidates. Where only one metric is compared, it decides.
+
+        Parameters
+        ----------
+        baseline : str
+            The model that is deployed, say.
+        rope : float, optional
+            The loss that is tolerated, in the metrics' unit; by default that of the comparison.
+
+        Returns
+        -------
+        Against
+
+        Raises
+        ------
+        ValueError
+            For a baseline that is not among the models or is the only one, or a negative `rope`.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from gainsay import Comparison
+        >>> production = np.random.default_rng(0).uniform(0.3, 0.6, 2000)
+        >>> new = production + np.random.default_rng(1).normal(0.01, 0.1, 2000)
+        >>> values = np.stack([production, new], axis=1)
+        >>> comparison = Comparison({"ndcg_linear@10": values, "ndcg_exp@10": values - [0, 0.001]}, ["production", "B"])
+        >>> comparison.against("production", rope=0.002).decisions
+        {'B': 'ship'}
+        """
+        return against(self.sample, self.primary or self.metrics[:1], baseline, self.rope if rope is None else rope)
+
+    @cached_property
+    def variance(self) -> dict[str, VarianceParts]:
+        """Where the variance of a lead between two recipes comes from, by metric; empty where all models are fixed.
+
+        Queries, runs, and both together: so one sees what more queries or more runs would buy.
+        """
+        found: dict[str, VarianceParts] = {}
+        for metric in self.metrics:
+            family = self.sample.alone(metric)
+            found |= variance_parts(family.panel, family.estimated.runs)
+        return found
+
+    @property
+    def run_counts(self) -> dict[str, int]:
+        """How often each model was trained, where it is a recipe of several runs; 0 for a fixed model."""
+        panel = self.sample.panel
+        counts = dict(zip(panel.models, panel.run_counts, strict=True))
+        return {model: counts[model] for model in self.models}
+
+    @cached_property
+    def segments(self) -> Segments:
+        """Leaderboard, verdict and safe choice of every segment, the error held over all of them; see `Segments`.
+
+        Raises
+        ------
+        ValueError
+            Where the comparison was made without `segments=`.
+        """
+        if not self.segment_labels:
+            raise ValueError(
+                "this comparison knows no segments: make it with segments=, one label per query, or several columns"
+            )
+        kept = slice(None) if self.weights is None else np.asarray(self.weights) > 0  # as the sample has them
+        labels = {name: of[kept] for name, of in self.segment_labels.items()}
+        return segments_of(self.sample, labels, self._both_primary(), self.rope, self.verdict)
+
+    def plan(
+        self,
+        lead: float,
+        power: float = 0.8,
+        claim: Claimed = "genuine",
+        models: Sequence[str] | None = None,
+        rope: float | None = None,
+        runs: int | Sequence[int] | None = None,
+    ) -> Plan:
+        """Say how many queries, and runs of each recipe, would prove a lead, from the variances found here.
+
+        Parameters
+        ----------
+        lead : float
+            The true lead that is to be proven, above 0, in the metrics' unit.
+        power : float
+            The probability with which it is to be proven.
+        claim : {"genuine", "pair", "ship"}
+            What is to be proven; see `gainsay.plan`, where the variances are given instead.
+        models : sequence of two str, optional
+            For which two; for ``"ship"`` the baseline first, by default the two as they were given. Else by default
+            the winner of the first metric and the best other model under the second for ``"genuine"``, and those two
+            of the models in question that differ most from query to query, to be on the safe side.
+        rope : float, optional
+            Of ``"ship"``; by default that of the comparison.
+        runs : int or sequence of int, optional
+            Of each recipe, 3 or more; by default as many as there are, and 3, 5 and 10.
+
+        Raises
+        ------
+        ValueError
+            Where `lead` is not above 0, or there are fewer than 30 queries or two models.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from gainsay import Comparison
+        >>> values = np.random.default_rng(0).normal(0.5, 0.1, (1000, 2))
+        >>> comparison = Comparison({"ndcg_linear@10": values, "ndcg_exp@10": values}, ["A", "B"])
+        >>> 1500 < comparison.plan(lead=0.01, claim="ship").queries < 2500
+        True
+        """
+        if models is None and claim == "ship" and len(self.models) == 2:
+            models = self.models  # as they were given: the baseline first
+        both = self.primary is not None and len(self.models) > 1
+        likely = self.verdict.in_question if both else self.models
+        width = self.rope if rope is None else rope
+        metrics = self.primary or self.metrics[:1]
+        return plan_from(self.sample, metrics, lead, power, claim, models, width, likely, runs)
+
     def attribution(
         self,
         first: str,
@@ -216,7 +378,8 @@ class Findings:
     ) -> Attribution:
         """Split the difference of two models' means, first minus second, by grade, band of ranks and class of queries.
 
-        Over the queries that all the metrics to be split have: see `Attribution.left_out`.
+        Over the queries that all the metrics to be split have: see `Attribution.left_out`. Of recipes all numbers are
+        means over runs, and `Attribution.spread` says how much they vary.
 
         Parameters
         ----------
@@ -241,23 +404,217 @@ class Findings:
         compared = [known[name] for name in names if name in known]
         return attribute(rankings, (first, second), metrics, compared=compared, bands=bands)
 
+    def gains(
+        self, bases: Iterable[float] | None = None, *, metric: MetricLike | None = None, fit: GainFit | None = None
+    ) -> Gains:
+        """Follow all models along the gains between linear and exponential, and beyond: who is best at which gain.
+
+        The gains are (b^l − 1)/(b − 1), linear for b = 1 and exponential for b = 2; all else is as in the primary
+        metrics. Means at the bases are exact. Their errors are drawn together, so what is said holds for all bases and
+        models at once.
+
+        Parameters
+        ----------
+        bases : iterable of float, optional
+            1 or more each; by default 25 from 1 to 4, evenly spaced in log b.
+        metric : str or Metric, optional
+            A metric of the NDCG and DCG family that lends cutoff, discount, ties and the value of empty queries in
+            place of the primary ones; its own gain does not matter.
+        fit : GainFit, optional
+            From `gainsay.fit_gain`: which base your users' preferences say. Pictures and text show it.
+
+        Returns
+        -------
+        Gains
+
+        Raises
+        ------
+        ValueError
+            Where there are values only, no scores; where no compared metric is of the family, or the two primary ones
+            differ in more than their gain; for bases below 1, infinite, or given twice; and for negative labels.
+        """
+        rankings = self._ranked("gains")
+        chosen = check_bases(bases)
+        wanted = (chosen, None if metric is None else str(metric))
+        found = self._gains.pop(wanted, None)  # the last one that was asked for stands last
+        if found is None:
+            found = trace(rankings, self.sample, self.definitions, self.primary or self.metrics, chosen, metric)
+        self._gains[wanted] = found if found.fit is fit else replace(found, fit=fit)
+        return self._gains[wanted]
+
+    @property
+    def traced(self) -> list[Gains]:
+        """The paths of gains that were asked for, in that order."""
+        return list(self._gains.values())
+
     def queries(self, first: str, second: str, most: int = 10) -> pd.DataFrame:
         """Return the queries on which the two primary metrics prefer different models, strongest contradictions first.
 
         At most `most` of them, among those that both metrics have; see `contradictory_queries` for the columns and an
-        example.
+        example. Of recipes the values are means over runs, and their spread stands beside them.
 
         Raises
         ------
         ValueError
             For unknown models, where there are values only, no scores, or for a metric of which only its name is known.
         """
-        rankings = self._ranked("queries")
-        rankings.check_pair(first, second)
+        rankings, values = self._ranked("queries"), self._values_of(first, second)
+        recipes = any(model in self.runs for model in (first, second))
+        named = zip(self._both_primary(), values, strict=True)
+        spread = {metric: self._spread(name, (first, second)) for name, metric in named} if recipes else None
+        return contradictory_queries(rankings, (first, second), values, most, spread)
+
+    def preferences(self, first: str, second: str) -> Preferences:
+        """Return which of two models each primary metric prefers on every query that both metrics have.
+
+        Raises
+        ------
+        ValueError
+            As `queries`.
+        """
+        return preferences(self._ranked("preferences"), (first, second), self._values_of(first, second))
+
+    def _values_of(self, first: str, second: str) -> dict[Metric, Floats]:
+        """Return the values of two models under the primary metrics."""
+        self._ranked("queries").check_pair(first, second)
         columns = [self.models.index(first), self.models.index(second)]
         metrics = {name: self.definitions.get(name) or parse_metrics(name)[0] for name in self._both_primary()}
-        values = {metric: np.asarray(self.values[name])[:, columns] for name, metric in metrics.items()}
-        return contradictory_queries(rankings, (first, second), values, most)
+        return {metric: np.asarray(self.values[name])[:, columns] for name, metric in metrics.items()}
+
+    def _spread(self, metric: str, models: tuple[str, str]) -> Floats:
+        """Return by how much the difference of two models varies between one run of each and another, by query."""
+        runs = [np.asarray(self.runs[model][metric]) for model in models if model in self.runs]
+        spread: Floats = np.sqrt(np.sum([np.var(one, axis=1, ddof=1) for one in runs], axis=0))
+        return spread
+
+    @property
+    def query_ids(self) -> Any:
+        """The id of each query in `values`, as the judgments have it; 0, 1, 2, … where there are values only."""
+        if self.rankings is None:
+            return np.arange(len(next(iter(self.values.values()))))
+        return self.rankings.judgments.query_ids[self.rankings.counted]
+
+    def frame(self) -> pd.DataFrame:
+        """Return every value behind the comparison: one row per query and model, one column per metric.
+
+        The index has the levels `query`, in the order of the judgments, and `model`, as they were given. A query that a
+        metric skips is NaN under it; one that all skip is left out. Where queries are weighted, `weight` is the last
+        column, and the means of the leaderboard are weighted by it. So `frame().xs("A", level="model")` is what
+        `evaluate(…).frame()` gives of model A, `frame()["map"].unstack("model")` has a column per model, and
+        `frame().rename_axis(columns="metric").stack()` is the long form.
+
+        Examples
+        --------
+        >>> import gainsay as gs
+        >>> judgments = gs.Judgments([1, 0, 0, 1], qid=["q1", "q1", "q2", "q2"])
+        >>> comparison = gs.compare({"A": [2, 1, 2, 1], "B": [1, 2, 1, 2]}, judgments, ["mrr", "map"])
+        >>> comparison.frame()
+                     mrr  map
+        query model
+        q1    A      1.0  1.0
+              B      0.5  0.5
+        q2    A      0.5  0.5
+              B      1.0  1.0
+        """
+        return per_query(self.values, self.models, self.query_ids, self.weights)
+
+    def largest_differences(
+        self, first: str, second: str, most: int = 10, metric: MetricLike | None = None
+    ) -> pd.DataFrame:
+        """Return the queries on which two models differ most under one metric, the largest differences first.
+
+        Parameters
+        ----------
+        first, second : str
+            Two models.
+        most : int
+            How many queries at most; those on which the two do not differ are never among them.
+        metric : str or Metric, optional
+            One of the compared metrics; by default the first primary one.
+
+        Returns
+        -------
+        DataFrame
+            `query`; `difference M`, `first` minus `second` in the metric's own unit and sign, and the two values,
+            `M first` and `M second`; `difference M` of the other metrics; `labels first` and `labels second`, the
+            labels from rank 1 to the cutoff, and `documents` (not where there are values only); `weight` where queries
+            are weighted. By absolute difference, times the weight.
+
+        Raises
+        ------
+        ValueError
+            For unknown models or metrics.
+
+        Examples
+        --------
+        >>> import gainsay as gs
+        >>> judgments = gs.Judgments([1, 0, 0, 1, 0, 1], qid=["q1", "q1", "q2", "q2", "q3", "q3"])
+        >>> comparison = gs.compare({"A": [2, 1, 2, 1, 1, 1], "B": [1, 2, 1, 2, 1, 2]}, judgments, ["mrr", "map"])
+        >>> comparison.largest_differences("A", "B", most=1)[["query", "difference mrr", "labels A", "labels B"]]
+          query  difference mrr labels A labels B
+        0    q1             0.5   (1, 0)   (0, 1)
+        """
+        check_pair(first, second, self.models)
+        name = (self.primary or self.metrics)[0] if metric is None else str(metric)
+        if name not in self.values:
+            known = f"{nearest(name, self.metrics)} (there are {', '.join(self.metrics)})"
+            raise ValueError(f"{name!r} is not among the compared metrics{known}")
+        columns = [self.models.index(first), self.models.index(second)]
+        values = {it: np.asarray(self.values[it])[:, columns] for it in dict.fromkeys([name, *self.metrics])}
+        by = self.definitions.get(name)
+        return largest_differences(
+            (first, second), values, self.query_ids, self.weights, most, self.rankings, by
+        )  # fmt: skip
+
+    def ranking(self, query: Any, model: str) -> pd.DataFrame:
+        """Return the documents of one query as a model ranks them, best first.
+
+        Parameters
+        ----------
+        query : int or str
+            Its id, as the judgments, `frame()` and `largest_differences` have it.
+        model : str
+            Whose ranking.
+
+        Returns
+        -------
+        DataFrame
+            One row per document. `rank`, missing where the model did not retrieve the document; `document`, its id in
+            runs and qrels, else the number of its row; `label`; `score`; `tied`, whether another document has the same
+            score (these stand in the order that the first primary metric gives them, or that of the input where it
+            takes the mean over all orders); `judged` where that is known; for every compared metric M of the DCG
+            family `gain M`, and `adds M`, what the document adds to the value of the query: the column sums to it.
+
+        Raises
+        ------
+        ValueError
+            For an unknown query or model, or where there are values only, no scores.
+
+        Examples
+        --------
+        >>> import gainsay as gs
+        >>> judgments = gs.Judgments([0, 2, 1], qid=["q1"] * 3)
+        >>> comparison = gs.compare({"A": [0.9, 0.5, 0.1]}, judgments, ["ndcg_linear@2", "ndcg_exp@2"])
+        >>> comparison.ranking("q1", "A")[["rank", "document", "label", "gain ndcg_exp@2", "adds ndcg_exp@2"]].round(3)
+           rank  document  label  gain ndcg_exp@2  adds ndcg_exp@2
+        0     1         0      0              0.0            0.000
+        1     2         1      2              3.0            0.521
+        2     3         2      1              1.0            0.000
+        """
+        rankings = self._ranked("ranking")
+        check_model(model, self.models)
+        known, names = self.definitions, dict.fromkeys([*(self.primary or ()), *self.metrics])
+        metrics = [known[name] for name in names if name in known]
+        if not metrics:
+            raise ValueError(
+                f"ranking needs to know how a metric orders documents, and {self.metrics[0]} is a name only"
+            )
+        return one_ranking(rankings, place_of(query, rankings.judgments.query_ids), model, metrics)
+
+    @property
+    def query_texts(self) -> Mapping[Any, str]:
+        """What was asked, by the id of the query, as far as the judgments know it."""
+        return {} if self.rankings is None else self.rankings.judgments.texts
 
     def _ranked(self, method: str) -> Rankings:
         if self.rankings is None:
@@ -268,12 +625,15 @@ class Findings:
         return self.rankings
 
     @cached_property
-    def short_names(self) -> dict[str, str]:
-        """What each model is called where its name is too long: the same in every picture, table and sentence.
+    def names(self) -> Names:
+        """What the models, and the candidates of an experiment, are called in every table, picture and sentence."""
+        candidates = [] if self.curves is None else map(str, self.curves["candidate"].unique())
+        return Names.of([*self.models, *candidates])
 
-        Whatever order the models come in; see `gainsay._common.shown.short_names`.
-        """
-        return short_names(self.models)
+    @property
+    def short_names(self) -> dict[str, str]:
+        """What each model is called in figures: at most 28 characters, no two alike, in whatever order they come."""
+        return {model: self.names.short[model] for model in self.models}
 
     def to_dict(self) -> dict[str, Any]:
         """Return leaderboard, winners, pairs and verdict as JSON knows them."""
@@ -290,6 +650,8 @@ class Findings:
         }
         if self.primary is not None:
             content |= {"pairs": self.pairs.to_dict("records"), "verdict": self.verdict.to_dict()}
+        if self.segment_labels:
+            content["segments"] = self.segments.to_dict()
         return content
 
     def _both_primary(self) -> tuple[str, str]:

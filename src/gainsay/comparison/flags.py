@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from .._common.words import confidence, listed
+from .._common.words import confidence, count, listed
+from .clusters import cluster_sums
 from .inequalities import FEWEST
 from .inputs import FloatArray, Panel, Queries
 from .resampling import ROUNDING, Estimate
+from .runs import FEW_RUNS
 
 __all__ = ["FEW", "Flag", "find_flags", "left_out_flags"]
 
 FEW = 100
 """Pairs that differ on fewer queries than this are flagged."""
+
+HEAVY = 0.10
+"""Weights are flagged of which the heaviest hundredth of the queries carries a larger share than this."""
 
 LOPSIDED = 0.15
 """Skewness of a mean difference from which pairs are flagged: a one-sided test at level .05 then errs in about .07."""
@@ -28,8 +34,9 @@ class Flag:
     Attributes
     ----------
     code : str
-        ``"left-out queries"``, ``"one model"``, ``"few queries"``, ``"uneven weights"``, ``"tied winners"``,
-        ``"identical models"``, ``"ignored pairs"``, ``"thin pairs"``, ``"lopsided pairs"`` or ``"uneven judging"``.
+        ``"left-out queries"``, ``"one model"``, ``"few queries"``, ``"few clusters"``, ``"uneven weights"``,
+        ``"uneven clusters"``, ``"identical runs"``, ``"few runs"``, ``"tied winners"``, ``"identical models"``,
+        ``"ignored pairs"``, ``"thin pairs"``, ``"lopsided pairs"`` or ``"uneven judging"``.
     message : str
         One sentence, with numbers.
     models : tuple of str
@@ -94,9 +101,14 @@ def find_flags(panel: Panel, estimated: Estimate, tied: dict[str, tuple[str, ...
     elif panel.queries < FEWEST:
         size = "1 query" if panel.queries == 1 else f"{panel.queries} queries"
         flags.append(Flag("few queries", f"There is evidence from {size} only: below {FEWEST} nothing is decided."))
-    if estimated.effective < panel.queries / 2:
-        uneven = f"The weights are so uneven that {panel.queries} queries are worth about {estimated.effective:.0f}."
-        flags.append(Flag("uneven weights", uneven))
+    elif panel.units < FEWEST:
+        size = f"{panel.queries:,} queries come in {count(panel.units, 'cluster')}"
+        flags.append(Flag("few clusters", f"The {size} only: below {FEWEST} nothing is decided."))
+    flags.extend(_weight_flags(panel))
+    if panel.units < panel.queries and estimated.effective < panel.units / 2:
+        uneven = f"{count(panel.units, 'cluster')} are so uneven that they are worth about {estimated.effective:,.0f}"
+        flags.append(Flag("uneven clusters", f"The {uneven}: the largest ones decide."))
+    flags.extend(_run_flags(panel, estimated))
     for metric, names in tied.items():
         if len(names) > 1:
             best = "lowest" if metric in panel.lower_is_better else "highest"
@@ -106,13 +118,76 @@ def find_flags(panel: Panel, estimated: Estimate, tied: dict[str, tuple[str, ...
     return tuple(flags)
 
 
+def _run_flags(panel: Panel, estimated: Estimate) -> list[Flag]:
+    """Say which recipes have runs that are the same, and which have few."""
+    if panel.runs is None:
+        return []
+    flags = []
+    few = tuple(name for name, runs in zip(panel.models, panel.run_counts, strict=True) if 0 < runs < FEW_RUNS)
+    same = tuple(
+        name for name, runs in zip(panel.models, panel.runs, strict=True) if _repeats(runs, estimated.tolerance)
+    )
+    if same:
+        says = (
+            f"Some runs of {listed(same)} are the same on every query: what was to vary (such as a seed where neither "
+            "queries nor features are sampled) has no effect, and how much another run would differ is not shown."
+        )
+        flags.append(Flag("identical runs", says, same))
+    if few:
+        says = (
+            f"{listed(few)} {'has' if len(few) == 1 else 'have'} fewer than {FEW_RUNS} runs: how much another run "
+            "would differ is known badly, and only large leads are found."
+        )
+        flags.append(Flag("few runs", says, few))
+    return flags
+
+
+def _repeats(runs: FloatArray, tolerance: FloatArray) -> bool:
+    """Whether two runs have the same value on every query under every metric."""
+    return any(
+        bool((np.abs(runs[:, :, first] - runs[:, :, second]) <= tolerance[:, None]).all())
+        for first, second in itertools.combinations(range(runs.shape[2]), 2)
+    )
+
+
+def _weight_flags(panel: Panel) -> list[Flag]:
+    """Say where few queries carry much of the weight: what a sample that misses some of them says is no warning."""
+    if panel.weights is None:
+        return []
+    top, worth = heaviest_share(panel.weights), 1 / float((panel.weights**2).sum())
+    if top <= HEAVY and worth >= panel.queries / 2:
+        return []
+    says = (
+        f"The heaviest 1 % of the queries carry {100 * top:.0f} % of the weight, and all {panel.queries:,} are worth "
+        f"about {worth:,.0f}: of heavy queries that the sample misses no number here knows. Better sample queries by "
+        "their traffic and let each weigh 1."
+    )
+    return [Flag("uneven weights", says)]
+
+
+def heaviest_share(weights: FloatArray) -> float:
+    """Return what the heaviest hundredth of all queries carries of weights that sum to 1, a part of a query included.
+
+    Examples
+    --------
+    >>> round(heaviest_share(np.full(50, 0.02)), 12)
+    0.01
+    >>> round(heaviest_share(np.array([0.5, 0.3] + 198 * [0.2 / 198])), 12)
+    0.8
+    """
+    size = len(weights) / 100
+    whole = int(size)
+    heaviest = -np.partition(-weights, whole)
+    return float(heaviest[:whole].sum() + (size - whole) * heaviest[whole])
+
+
 def _pair_flags(panel: Panel, estimated: Estimate, alpha: float) -> list[Flag]:
     # On a share of queries larger than this, none would be among these with a probability below alpha.
     unseen = 1 - alpha ** (1 / estimated.effective)
     support = estimated.support.min(axis=0)
     same = estimated.support.max(axis=0) == 0
     first, second = np.triu_indices(len(panel.models), 1)
-    found = []
+    found, units = [], "queries" if panel.units == panel.queries else "clusters"
     for code, chosen, says in (
         (
             "identical models",
@@ -123,17 +198,17 @@ def _pair_flags(panel: Panel, estimated: Estimate, alpha: float) -> list[Flag]:
         (
             "ignored pairs",
             ~same & (support < FEWEST),
-            f"differ on fewer than {FEWEST} queries under a metric, which then decides nothing between them",
+            f"differ on fewer than {FEWEST} {units} under a metric, which then decides nothing between them",
         ),
         (
             "thin pairs",
             (support >= FEWEST) & (support < FEW),
-            f"differ on fewer than {FEW} queries under a metric: what it says of them is rough",
+            f"differ on fewer than {FEW} {units} under a metric: what it says of them is rough",
         ),
         (
             "lopsided pairs",
             (support >= FEW) & (lopsidedness(panel) > LOPSIDED),
-            "owe their difference under a metric to few queries with large ones: what it says of them is rough",
+            f"owe their difference under a metric to few {units} with large ones: what it says of them is rough",
         ),
     ):
         here = chosen[first, second]
@@ -150,7 +225,8 @@ def lopsidedness(panel: Panel) -> FloatArray:
     """Return for each pair of models how skewed the mean of their differences is, the larger one of the metrics.
 
     That is |Σ e³| / (Σ e²)^1.5 of e = w (d − mean), the differences d from their weighted mean. With equal weights it
-    is the skewness of d over √n, the leading term of how far the normal limit is off (Edgeworth).
+    is the skewness of d over √n, the leading term of how far the normal limit is off (Edgeworth). Of queries in
+    clusters e is summed within each.
 
     Returns
     -------
@@ -167,6 +243,8 @@ def lopsidedness(panel: Panel) -> FloatArray:
             difference -= (difference @ weights)[:, None]
             difference[np.abs(difference) <= rounding] = 0.0
             difference *= weights
+            if panel.clusters is not None and panel.units < queries:
+                difference = cluster_sums(difference, panel.clusters)
             squares = difference * difference
             spread = squares.sum(axis=1) ** 1.5
             third = np.abs(np.einsum("mq,mq->m", squares, difference))

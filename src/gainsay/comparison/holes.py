@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -64,6 +64,19 @@ class Holes:
         """Return how many documents of these models nobody judged, and what became of them."""
         counts = [f"{self.unjudged[model]:,} of {self.retrieved[model]:,} for {model}" for model in models]
         return f"Retrieved documents that nobody judged were {BECAME[self.handling]}: {listed(counts)}"
+
+    def of_recipes(self, recipes: Mapping[str, Sequence[str]], models: Sequence[str]) -> Holes:
+        """Return the same of recipes in place of their runs: the mean share, and the documents of all runs together."""
+        runs = {model: recipes.get(model, [model]) for model in models}
+        return replace(
+            self,
+            shares={
+                name: {model: sum(shares[run] for run in names) / len(names) for model, names in runs.items()}
+                for name, shares in self.shares.items()
+            },
+            retrieved={model: sum(self.retrieved[run] for run in names) for model, names in runs.items()},
+            unjudged={model: sum(self.unjudged[run] for run in names) for model, names in runs.items()},
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as JSON knows it."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -12,8 +12,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._common.checks import check_whole
 from .._common.names import check_text, natural_key
+from .clusters import read_clusters
+from .runs import Runs, Vary, check_vary, read_runs
 
 FloatArray: TypeAlias = NDArray[np.float64]
+IntArray: TypeAlias = NDArray[np.int64]
 
 __all__ = [
     "Panel",
@@ -46,6 +49,13 @@ class Panel:
         One positive weight a query, summing to 1; None where all queries weigh the same.
     lower_is_better : frozenset of str
         The metrics that are losses.
+    runs : tuple of ndarray, shape (metrics, queries, R), or None
+        For each model its runs, of which `values` are the means: a recipe was trained R times, a fixed model has one
+        run. None where all models are fixed.
+    clusters : ndarray of int, shape (queries,), or None
+        The cluster of each query, 0 to G − 1; None where queries are independent.
+    vary : {"seed", "queries"} or None
+        What differs between the runs of a recipe, where that was said.
     """
 
     metrics: tuple[str, ...]
@@ -53,11 +63,26 @@ class Panel:
     values: FloatArray
     weights: FloatArray | None
     lower_is_better: frozenset[str] = frozenset()
+    runs: tuple[FloatArray, ...] | None = None
+    clusters: IntArray | None = None
+    vary: Vary | None = None
 
     @property
     def queries(self) -> int:
         """How many queries count, those of weight zero left out."""
         return int(self.values.shape[2])
+
+    @property
+    def units(self) -> int:
+        """How many independent pieces of evidence there are: clusters, or queries where these are independent."""
+        return self.queries if self.clusters is None else int(self.clusters.max()) + 1
+
+    @property
+    def run_counts(self) -> tuple[int, ...]:
+        """How often each model was trained; 0 for a fixed one."""
+        if self.runs is None:
+            return (0,) * len(self.models)
+        return tuple(0 if runs.shape[2] == 1 else runs.shape[2] for runs in self.runs)
 
     def in_unit(self, metric: str, numbers: FloatArray) -> FloatArray:
         """Return values, means or differences of a metric as it gives them: those of a loss are turned back."""
@@ -73,12 +98,23 @@ class Panel:
         """
         rows = [self.metrics.index(metric) for metric in metrics]
         self.check_common(metrics)
-        counted = ~np.isnan(self.values[rows, 0]).any(axis=0)
-        if counted.all():
-            return Panel(tuple(metrics), self.models, self.values[rows], self.weights, self.lower_is_better)
-        weights = None if self.weights is None else _even_out(self.weights[counted] / self.weights[counted].sum())
-        values = np.ascontiguousarray(self.values[rows][:, :, counted])
-        return Panel(tuple(metrics), self.models, values, weights, self.lower_is_better)
+        counted: NDArray[np.bool_] = np.logical_not(np.isnan(self.values[rows, 0]).any(axis=0))
+        runs = self.runs and tuple(array[rows] for array in self.runs)
+        chosen = replace(self, metrics=tuple(metrics), values=self.values[rows], runs=runs)
+        return chosen if counted.all() else chosen.subset(counted)
+
+    def subset(self, kept: NDArray[np.bool_]) -> Panel:
+        """Keep these queries only, a mask of shape (queries,), and the clusters that they are in."""
+        weights = None if self.weights is None else self.weights[kept]
+        if weights is not None and kept.any():
+            weights = _even_out(weights / weights.sum())
+        return replace(
+            self,
+            values=np.ascontiguousarray(self.values[:, :, kept]),
+            weights=weights,
+            runs=self.runs and tuple(np.ascontiguousarray(array[:, kept]) for array in self.runs),
+            clusters=None if self.clusters is None else np.unique(self.clusters[kept], return_inverse=True)[1],
+        )
 
     def check_common(self, metrics: Sequence[str]) -> None:
         """Raise `ValueError` unless some query has a value under all of these metrics."""
@@ -235,6 +271,9 @@ def read_panel(
     weights: ArrayLike | None = None,
     labels: Mapping[str, str] | None = None,
     lower_is_better: Iterable[str] = (),
+    runs: Runs | None = None,
+    clusters: Any = None,
+    vary: Vary | None = None,
 ) -> Panel:
     """Check per-query values and put them into canonical order.
 
@@ -251,6 +290,13 @@ def read_panel(
         What error messages call each array; ``values['metric']`` by default.
     lower_is_better : iterable of str, optional
         The metrics that are losses.
+    runs : mapping of model to mapping of metric name to array, shape (queries, R), optional
+        The runs of each model that is a recipe, 3 or more; its column of `values` is their mean. Models that are not in
+        it are fixed.
+    clusters : array, shape (queries,), optional
+        The label of the cluster that each query belongs to.
+    vary : {"seed", "queries"}, optional
+        What differs between the runs of a recipe.
 
     Raises
     ------
@@ -275,16 +321,34 @@ def read_panel(
     for metric, array in arrays.items():
         _check_values(label[metric], array, names)
     weight = None if weights is None else _read_weights(weights, shape[0])
+    codes = None if clusters is None else read_clusters(clusters, shape[0])
+    trained = read_runs(runs, arrays, names)
     order = sorted(range(len(names)), key=lambda column: natural_key(names[column]))
     table, losses = np.empty((len(arrays), len(names), shape[0])), frozenset(lower_is_better)
     for row, (metric, array) in enumerate(arrays.items()):
         for place, column in enumerate(order):
             table[row, place] = 0.0 - array[:, column] if metric in losses else array[:, column]
-    if weight is not None:
-        keep = weight > 0
-        table, weight = np.ascontiguousarray(table[:, :, keep]), weight[keep]
-        weight = _even_out(weight)
-    return Panel(tuple(arrays), tuple(names[column] for column in order), table, weight, losses)
+    panel = Panel(tuple(arrays), tuple(names[column] for column in order), table, weight, losses, None, codes)
+    vary = check_vary(vary)
+    if trained:
+        panel = _with_runs(panel, trained, vary)
+    if weight is None:
+        return panel
+    keep = weight > 0
+    return replace(panel if keep.all() else panel.subset(keep), weights=_even_out(weight[keep]))
+
+
+def _with_runs(panel: Panel, trained: Mapping[str, FloatArray], vary: Vary | None) -> Panel:
+    """Return the same with the runs of its recipes, shape (metrics, queries, R) each; values become their means."""
+    turned = np.array([-1.0 if metric in panel.lower_is_better else 1.0 for metric in panel.metrics])
+    runs = []
+    for place, model in enumerate(panel.models):
+        if model in trained:
+            runs.append(0.0 + turned[:, None, None] * trained[model])
+            panel.values[:, place] = runs[-1].mean(axis=2)
+        else:
+            runs.append(panel.values[:, place, :, None])
+    return replace(panel, runs=tuple(runs), vary=vary)
 
 
 def _number(name: str, value: Any) -> float:

@@ -32,13 +32,14 @@ class PairedPValues:
 def pair_p_values(estimated: Estimate) -> PairedPValues:
     """Paired t-test of every pair of models under every metric.
 
-    t = difference / standard error with n − 1 degrees of freedom, where n is the number of queries, under weights the
-    effective number (Σw)²/Σw². A p-value by draws would carry Monte Carlo error and a floor of 1/(B + 1), which Holm's
-    correction over hundreds of pairs multiplies; for a single pair t is exact where differences are normal and right in
-    the limit otherwise.
+    t = difference / standard error with n − 1 degrees of freedom, where n is the number of queries or clusters, under
+    weights the effective number (Σw)²/Σw². Where a model is a recipe of R runs the error has two parts with degrees of
+    freedom of their own, n − 1 and R − 1, joined by Welch's and Satterthwaite's formula. A p-value by draws would carry
+    Monte Carlo error and a floor of 1/(B + 1), which Holm's correction over hundreds of pairs multiplies; for a single
+    pair t is exact where differences are normal and right in the limit otherwise.
 
-    No p-value is 0: two models that differ on m queries cannot give less than 2⁻ᵐ, the least that flipping the signs of
-    the differences can show. Where nothing is known (models that never differ, a single query) it is 1.
+    No p-value is 0: two models that differ on m queries or clusters cannot give less than 2⁻ᵐ, the least that flipping
+    the signs of the differences can show. Where nothing is known (models that never differ, a single query) it is 1.
 
     Parameters
     ----------
@@ -53,14 +54,27 @@ def pair_p_values(estimated: Estimate) -> PairedPValues:
 
     difference, error = estimated.difference, estimated.error
     t = np.divide(difference, error, out=np.where(difference > 0, np.inf, -np.inf), where=error > 0)
-    freedom = max(estimated.effective - 1, np.finfo(float).tiny)
-    one_sided = np.asarray(stdtr(freedom, -t), dtype=np.float64)
-    discordant = estimated.wins + estimated.wins.transpose(0, 2, 1)
+    one_sided = np.asarray(stdtr(_freedom(estimated), -t), dtype=np.float64)
+    discordant = estimated.differing
     floor = np.maximum(np.exp2(-discordant.astype(np.float64)), np.finfo(float).tiny)
     one_sided = np.maximum(one_sided, floor)
     one_sided[np.isinf(error) | (discordant == 0)] = 1.0
     two_sided = np.minimum(1.0, 2 * np.minimum(one_sided, one_sided.transpose(0, 2, 1)))
     return PairedPValues(one_sided, two_sided)
+
+
+def _freedom(estimated: Estimate) -> float | FloatArray:
+    """Return the degrees of freedom of every difference, one number where all models are fixed."""
+    of_queries = max(estimated.effective - 1, np.finfo(float).tiny)
+    runs = estimated.runs
+    if runs is None or not runs.variance.any():
+        return of_queries
+    of_runs = runs.variance**2 / np.maximum(runs.counts - 1, 1)
+    whole = runs.error**4
+    parts = runs.query_error**4 / of_queries + of_runs[:, :, None] + of_runs[:, None, :]
+    mixed = np.isfinite(whole) & (runs.error > runs.query_error)
+    freedom: FloatArray = np.divide(whole, parts, out=np.full_like(whole, of_queries), where=mixed)
+    return freedom
 
 
 def conflict_p_values(first: FloatArray, second: FloatArray) -> FloatArray:

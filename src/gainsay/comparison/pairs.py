@@ -285,13 +285,12 @@ def leaderboard_table(
     return leaderboard_of(read_sample(values, models, weights, alpha, draws, seed, ranges, higher_is_better))
 
 
-def leaderboard_of(sample: Sample) -> pd.DataFrame:
-    """Return what `leaderboard_table` does, for a sample that was read already."""
+def leaderboard_of(sample: Sample, metrics: Sequence[str] | None = None) -> pd.DataFrame:
+    """Return what `leaderboard_table` does, for a sample that was read already, or for some of its metrics."""
     import pandas as pd
 
-    parts = [
-        _leaderboard(sample.alone(metric), sample.alpha, sample.range_of(metric)) for metric in sample.panel.metrics
-    ]
+    chosen = sample.panel.metrics if metrics is None else metrics
+    parts = [_leaderboard(sample.alone(metric), sample.alpha, sample.range_of(metric)) for metric in chosen]
     return pd.concat(parts, ignore_index=True)
 
 
@@ -300,8 +299,7 @@ def _leaderboard(family: Family, alpha: float, value_range: tuple[float, float])
 
     panel, estimated, noise = family
     mean, error = panel.in_unit(panel.metrics[0], estimated.mean[0]), estimated.mean_error[0]
-    scale = np.divide(1.0, error, out=np.zeros_like(error), where=(error > 0) & np.isfinite(error))
-    half = _half_width(error, float(critical_value((np.abs(noise.values[0]) * scale[:, None]).max(axis=0), 1 - alpha)))
+    half = _half_width(error, float(critical_value(noise.deviations(0), 1 - alpha)))
     lower, upper = _within(mean, half, *value_range)
     difference, widest = estimated.difference[0], value_range[1] - value_range[0]
     reach = _half_width(estimated.error[0], float(critical_value(noise.peaks[0].max(axis=0), 1 - alpha)))

@@ -11,13 +11,28 @@ from .._common.arrays import nearest
 from ..ranking.rows import rank_block
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from .._common.typing import Bools, Floats, Integers
     from ..judgments import Judgments
     from ..metrics.base import Metric
     from ..ranking.layout import Ties
     from ..ranking.rows import RankedRows
+
+
+def check_model(name: str, models: Iterable[str]) -> None:
+    """Raise `ValueError` unless this is one of the models."""
+    known = list(models)
+    if name not in known:
+        raise ValueError(f"{name!r} is not among the models{nearest(str(name), known)} (known: {', '.join(known)})")
+
+
+def check_pair(first: str, second: str, models: Iterable[str]) -> None:
+    """Raise `ValueError` unless these are two different ones of the models."""
+    for name in (first, second):
+        check_model(name, models)
+    if first == second:
+        raise ValueError(f"{first!r} cannot be set against itself: name two different models")
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,18 +43,38 @@ class Rankings:
     ----------
     judgments : Judgments
         The labels of the documents by query.
-    scores : mapping of model to array, shape (documents,)
-        In the order of the labels, without NaN.
+    scores : mapping of model to array, shape (documents,), or list of them
+        In the order of the labels, without NaN; of a recipe one array for each run.
     counted : ndarray of bool, shape (queries,)
         The queries that the models are compared on; the others have no value under any metric.
     query_weights : ndarray, shape (queries,), optional
         With which the models are compared; without, all queries count the same.
+    documents : indexed by places, optional
+        What documents are called, those of a query together; without, by the numbers of their rows.
     """
 
     judgments: Judgments
-    scores: Mapping[str, Floats]
+    scores: Mapping[str, Floats | Sequence[Floats]]
     counted: Bools
     query_weights: Floats | None = None
+    documents: Any = None
+
+    def documents_of(self, here: slice) -> np.ndarray[Any, Any]:
+        """Return what documents are called that stand at these places, those of a query together."""
+        found: np.ndarray[Any, Any] = (
+            self.judgments.rows_by_query(here) if self.documents is None else self.documents[here]
+        )
+        return found
+
+    def runs_of(self, model: str) -> Sequence[Floats]:
+        """Return the scores of each run of a model: one array where it is fixed."""
+        scores = self.scores[model]
+        return [scores] if isinstance(scores, np.ndarray) else scores
+
+    def each_run(self, model: str) -> Iterator[Rankings]:
+        """Yield, run by run, the same with one run of this model in place of all."""
+        for scores in self.runs_of(model):
+            yield replace(self, scores={model: scores})
 
     @property
     def weights(self) -> Floats:
@@ -56,18 +91,14 @@ class Rankings:
 
     def check_pair(self, first: str, second: str) -> None:
         """Raise `ValueError` unless these are two different models."""
-        for name in (first, second):
-            if name not in self.scores:
-                known = ", ".join(self.scores)
-                hint = nearest(str(name), self.scores)
-                raise ValueError(f"{name!r} is not among the models{hint} (known: {known})")
-        if first == second:
-            raise ValueError(f"{first!r} cannot be set against itself: name two different models")
+        check_pair(first, second, self.scores)
 
     def ranked(
         self, model: str, by: Metric, *, ties: Ties | None = None, among: Integers | None = None
     ) -> Iterator[RankedRows]:
         """Yield the ranked rows of a model, ordered as a metric orders documents; those with ties by themselves.
+
+        Of a recipe those of its first run.
 
         Parameters
         ----------
@@ -80,7 +111,7 @@ class Rankings:
         among : ndarray of int, optional
             Only blocks that hold one of these queries.
         """
-        scores: np.ndarray[Any, Any] = np.ascontiguousarray(self.judgments.by_query(self.scores[model]))
+        scores: np.ndarray[Any, Any] = np.ascontiguousarray(self.judgments.by_query(self.runs_of(model)[0]))
         if by.scores == "float32":
             with np.errstate(over="ignore"):
                 scores = scores.astype(np.float32)

@@ -1,22 +1,21 @@
 """Means of per-query values, how sure they are, and Gaussian multiplier draws of their error.
 
-Queries are the random sample and models are fixed. The error of the means is drawn from its normal limit, so no
-query is ever resampled and the cost does not grow with queries times draws.
+Queries are the random sample, or clusters of them; models are fixed, or recipes of which runs are a sample too. The
+error of the means is drawn from its normal limit, so no query is ever resampled and the cost does not grow with queries
+times draws.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TypeAlias
+from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .inputs import FloatArray, Panel
+from .clusters import cluster_sums
+from .inputs import FloatArray, IntArray, Panel
+from .recipes import RunDraws, RunError, draw_runs, run_error
 
-__all__ = ["Estimate", "Noise", "count_wins", "critical_value", "draw_noise", "estimate"]
-
-IntArray: TypeAlias = NDArray[np.int64]
+__all__ = ["Estimate", "IntArray", "Noise", "count_wins", "critical_value", "draw_noise", "estimate"]
 
 ROUNDING = 1e-12
 """Differences this small, relative to a metric's largest value, are rounding: such values count as equal."""
@@ -33,24 +32,32 @@ class Estimate:
     difference : ndarray, shape (metrics, M, M)
         ``difference[m, k, j] = mean[m, j] - mean[m, k]``: what model j gains over model k.
     error : ndarray, shape (metrics, M, M)
-        Standard error of that difference. Exactly 0 where the two never differ or differ by a constant, infinite
-        where there is a single query.
+        Standard error of that difference, over queries and runs. Exactly 0 where the two never differ or differ by a
+        constant, infinite where there is a single query or cluster.
     mean_error : ndarray, shape (metrics, M)
         Standard error of each mean.
-    root : ndarray, shape (metrics * M, metrics * M)
-        Symmetric square root of the covariance matrix of all means, metrics side by side.
+    root : ndarray, shape (metrics * M or fewer, metrics * M)
+        A root of the covariance matrix of all means over queries, metrics side by side: the symmetric one, or one of
+        fewer rows where the values under some metrics follow from those under others.
     wins : ndarray of int, shape (metrics, M, M)
         ``wins[m, k, j]``: on how many queries j is above k.
     support : ndarray, shape (metrics, M, M)
-        On how many queries the two differ; under weights the effective number of them, (Σw)²/Σw².
+        On how many queries the two differ, or in how many clusters; under weights or unequal clusters the effective
+        number of them, (Σw)²/Σw².
+    differing : ndarray of int, shape (metrics, M, M)
+        On how many queries the two differ, or in how many clusters.
     twin : ndarray of int, shape (metrics, M)
         The first model with the same value on every query, often the model itself.
     tolerance : ndarray, shape (metrics,)
         Below this a difference is rounding.
     queries : int
         How many queries of positive weight there are.
+    units : int
+        How many of what is independent: queries, or the clusters that they come in.
     effective : float
-        Their effective number (Σw)²/Σw²: `queries` itself where all weigh the same.
+        The effective number of these, (Σw)²/Σw²: `units` itself where all weigh the same.
+    runs : RunError or None
+        What the runs of recipes add to the errors; None where all models are fixed.
     """
 
     mean: FloatArray
@@ -60,18 +67,21 @@ class Estimate:
     root: FloatArray
     wins: IntArray
     support: FloatArray
+    differing: IntArray
     twin: IntArray
     tolerance: FloatArray
     queries: int
+    units: int
     effective: float
+    runs: RunError | None = None
 
     def alone(self, row: int) -> Estimate:
         """Return what is said of one metric."""
         one, models = slice(row, row + 1), self.mean.shape[1]
-        by_row = (self.mean[one], self.difference[one], self.error[one], self.mean_error[one])
+        by_row = ("mean", "difference", "error", "mean_error", "wins", "support", "differing", "twin", "tolerance")
         root = self.root[:, row * models : (row + 1) * models]
-        counts = (self.wins[one], self.support[one], self.twin[one], self.tolerance[one])
-        return Estimate(*by_row, root, *counts, self.queries, self.effective)
+        runs = None if self.runs is None else self.runs.alone(row)
+        return replace(self, root=root, runs=runs, **{name: getattr(self, name)[one] for name in by_row})
 
 
 def estimate(panel: Panel) -> Estimate:
@@ -79,7 +89,8 @@ def estimate(panel: Panel) -> Estimate:
 
     With weights w the mean is μ = Σ wᵢxᵢ / Σ wᵢ, a ratio of sums, and its covariance (linearised)
     S = n/(n − 1) · Σ wᵢ²(xᵢ − μ)(xᵢ − μ)ᵀ / (Σ wᵢ)². With equal weights that is the sample covariance over n. Only
-    ratios of weights matter.
+    ratios of weights matter. Of queries in G clusters the influences wᵢ(xᵢ − μ) are summed within each cluster first,
+    and G stands in place of n (Liang & Zeger 1986). Runs of recipes add a variance of their own: see `run_error`.
 
     S itself is never formed: its square root comes from the singular values of the centred values, so that two models
     that differ by little keep a correct standard error instead of one lost in cancellation.
@@ -103,22 +114,41 @@ def estimate(panel: Panel) -> Estimate:
     mean = values.mean(axis=2) if weights is None else np.einsum("mjq,q->mj", values, weights)
     # Equal columns may get unequal last digits from a vectorised sum: take the mean of one of them for all.
     mean = mean[rows, twin]
-    root = _covariance_root(values, mean, weights)
+    units, shares = panel.units, _unit_weights(panel)
+    root = _covariance_root(panel, mean)
     column = (np.arange(metrics)[:, None] * models + twin).ravel()
     root = root[:, column]
-    effective = float(queries) if weights is None else float(1 / (weights**2).sum())
+    even = shares is None or np.ptp(shares) <= ROUNDING * shares.max()
+    effective = float(units) if shares is None or even else float(1 / (shares**2).sum())
     error = _difference_errors(root, metrics, models)
     error[error * np.sqrt(effective) <= tolerance[:, None, None]] = 0.0
     mean_error = np.sqrt((root**2).sum(axis=0)).reshape(metrics, models)
-    if queries < 2:
+    if units < 2:
         error[:, ~np.eye(models, dtype=bool)] = np.inf
         mean_error[:] = np.inf
     difference = mean[:, None, :] - mean[:, :, None]
     difference[np.abs(difference) <= tolerance[:, None, None]] = 0.0
-    support = discordant.astype(np.float64) if weights is None else _effective_support(values, weights, tolerance)
+    support, differing = discordant.astype(np.float64), discordant
+    if shares is not None:
+        support, differing = _effective_support(panel, shares, tolerance)
+        support = differing.astype(np.float64) if even else support
+    runs = run_error(panel, error, mean_error, twin, tolerance)
+    if runs is not None:
+        error, mean_error = runs.error, runs.mean_error
     return Estimate(
-        mean, difference, error, mean_error, root, wins, support, twin, tolerance, queries, effective
+        mean, difference, error, mean_error, root, wins, support, differing, twin, tolerance, queries, units, effective,
+        runs,
     )  # fmt: skip
+
+
+def _unit_weights(panel: Panel) -> FloatArray | None:
+    """Return what each query weighs, or each cluster; None where all queries weigh the same and are independent."""
+    if panel.units == panel.queries:  # clusters of one query each are none
+        return panel.weights
+    weights = np.full(panel.queries, 1 / panel.queries) if panel.weights is None else panel.weights
+    assert panel.clusters is not None
+    shares: FloatArray = cluster_sums(weights[None], panel.clusters)[0]
+    return shares
 
 
 def count_wins(values: FloatArray, tolerance: FloatArray) -> IntArray:
@@ -153,30 +183,38 @@ def count_wins(values: FloatArray, tolerance: FloatArray) -> IntArray:
     return wins
 
 
-def _effective_support(values: FloatArray, weights: FloatArray, tolerance: FloatArray) -> FloatArray:
-    """Count the queries on which two models differ as (Σw)²/Σw²: a few heavy ones are worth few."""
+def _effective_support(panel: Panel, shares: FloatArray, tolerance: FloatArray) -> tuple[FloatArray, IntArray]:
+    """Count the queries or clusters on which two models differ, as (Σw)²/Σw² and plainly: heavy ones are worth few."""
+    values, clusters = panel.values, panel.clusters if panel.units < panel.queries else None
     metrics, models, _ = values.shape
-    both = np.stack([weights, weights**2], axis=1)
-    support = np.zeros((metrics, models, models))
+    both = np.stack([shares, shares**2], axis=1)
+    support, count = np.zeros((metrics, models, models)), np.zeros((metrics, models, models), dtype=np.int64)
     for m in range(metrics):
         for k in range(models - 1):
             for j in range(k + 1, models):
                 differ = np.abs(values[m, j] - values[m, k]) > tolerance[m]
+                if clusters is not None:
+                    differ = np.bincount(clusters[differ], minlength=panel.units) > 0
                 first, second = differ.astype(np.float64) @ both
                 support[m, k, j] = support[m, j, k] = first**2 / second if second > 0 else 0.0
-    return support
+                count[m, k, j] = count[m, j, k] = np.count_nonzero(differ)
+    return support, count
 
 
-def _covariance_root(values: FloatArray, mean: FloatArray, weights: FloatArray | None) -> FloatArray:
-    metrics, models, queries = values.shape
-    width = metrics * models
-    if queries < 2:
+def _covariance_root(panel: Panel, mean: FloatArray) -> FloatArray:
+    metrics, models, queries = panel.values.shape
+    width, units = metrics * models, panel.units
+    if units < 2:
         return np.zeros((width, width))
-    centred = (values - mean[:, :, None]).reshape(width, queries).T
-    if weights is None:
+    centred = (panel.values - mean[:, :, None]).reshape(width, queries).T
+    if units < queries:
+        assert panel.clusters is not None
+        centred *= 1 / queries if panel.weights is None else panel.weights[:, None]
+        centred = cluster_sums(centred.T, panel.clusters).T * np.sqrt(units / (units - 1.0))
+    elif panel.weights is None:
         centred *= 1 / np.sqrt(queries * (queries - 1.0))
     else:
-        centred *= (weights * np.sqrt(queries / (queries - 1.0)))[:, None]
+        centred *= (panel.weights * np.sqrt(queries / (queries - 1.0)))[:, None]
     # triangle' triangle = S; with S = V diag(s²) V', the symmetric root V diag(s) V' owes nothing to signs or order.
     triangle = np.linalg.qr(centred, mode="r")
     _, scale, directions = np.linalg.svd(triangle, full_matrices=False)
@@ -196,20 +234,69 @@ def _difference_errors(root: FloatArray, metrics: int, models: int) -> FloatArra
 class Noise:
     """Draws of the error of all means, and the largest studentised lead over each model in every draw.
 
+    Of fixed models the standard error is known well, and is the same in every draw. That of recipes comes from few
+    runs: every draw has the error that such few runs would have shown in it, which makes the critical values as wide as
+    they have to be (a studentised parametric bootstrap).
+
     Attributes
     ----------
     values : ndarray, shape (metrics, M, draws)
         Draws from the normal limit of the means' error. Twins hold the same numbers.
     peaks : ndarray, shape (metrics, M, draws)
-        ``max over j of (values[m, j] - values[m, k]) / error[m, k, j]``, and 0 where that is negative.
+        The largest `lead` of any rival over model k in every draw, and 0 where that is negative.
+    error : ndarray, shape (metrics, M, M)
+        By what differences are studentised where all models are fixed, else the estimate itself.
+    mean_error : ndarray, shape (metrics, M)
+        The same for each mean.
+    runs : RunDraws or None
+        By how much runs would have shown another error in every draw; None where all models are fixed.
     """
 
     values: FloatArray
     peaks: FloatArray
+    error: FloatArray
+    mean_error: FloatArray
+    runs: RunDraws | None = None
+
+    @property
+    def draws(self) -> int:
+        """How many draws there are."""
+        return int(self.values.shape[2])
 
     def alone(self, row: int) -> Noise:
         """Return the draws of one metric."""
-        return Noise(self.values[row : row + 1], self.peaks[row : row + 1])
+        one = slice(row, row + 1)
+        runs = None if self.runs is None else self.runs.alone(row)
+        return Noise(self.values[one], self.peaks[one], self.error[one], self.mean_error[one], runs)
+
+    def errors(self, row: int, k: int, j: int) -> float | FloatArray:
+        """Return the standard error of the difference of two models, one for all draws or one for each."""
+        error = float(self.error[row, k, j])
+        if self.runs is None or not 0 < error < np.inf:
+            return error
+        return self.runs.errors(row, k, j)
+
+    def lead(self, row: int, k: int, j: int, out: FloatArray | None = None) -> FloatArray:
+        """Return the studentised error of the lead of model j over model k in every draw, shape (draws,).
+
+        0 where the two never differ, or nothing is known of how much they vary. Written into `out` where it is given.
+        """
+        lead: FloatArray = np.subtract(self.values[row, j], self.values[row, k], out=out)
+        error = self.errors(row, k, j)
+        if isinstance(error, float):
+            lead *= 1 / error if 0 < error < np.inf else 0.0
+        else:
+            lead /= error
+        return lead
+
+    def deviations(self, row: int) -> FloatArray:
+        """Return the largest absolute studentised error of the mean of any model in every draw, shape (draws,)."""
+        largest = np.zeros(self.draws)
+        for k, known in enumerate(self.mean_error[row]):
+            if 0 < known < np.inf:
+                error = known if self.runs is None else self.runs.mean_errors(row, k)
+                np.maximum(largest, np.abs(self.values[row, k]) * (1 / error), out=largest)
+        return largest
 
 
 def draw_noise(estimated: Estimate, draws: int, seed: int, chunk: int = 2048) -> Noise:
@@ -218,7 +305,7 @@ def draw_noise(estimated: Estimate, draws: int, seed: int, chunk: int = 2048) ->
     Parameters
     ----------
     estimated : Estimate
-        Its `root` gives the covariance matrix.
+        Its `root` gives the covariance matrix over queries, its `runs` what runs add to it.
     draws : int
         How many draws.
     seed : int
@@ -235,30 +322,31 @@ def draw_noise(estimated: Estimate, draws: int, seed: int, chunk: int = 2048) ->
     values = np.empty((metrics * models, draws))
     for start in range(0, draws, chunk):
         stop = min(start + chunk, draws)
-        values[:, start:stop] = (generator.standard_normal((stop - start, metrics * models)) @ estimated.root).T
+        values[:, start:stop] = (generator.standard_normal((stop - start, len(estimated.root))) @ estimated.root).T
     values = values.reshape(metrics, models, draws)
+    runs = None if estimated.runs is None else draw_runs(estimated.runs, values, generator)
     for m in range(metrics):  # a matrix product may round equal columns differently
         for k in range(models):
             if estimated.twin[m, k] != k:
                 values[m, k] = values[m, estimated.twin[m, k]]
-    return Noise(values, _peaks(values, estimated.error))
+    noise = Noise(values, np.zeros_like(values), estimated.error, estimated.mean_error, runs)
+    _find_peaks(noise)
+    return noise
 
 
-def _peaks(values: FloatArray, error: FloatArray) -> FloatArray:
-    metrics, models, draws = values.shape
-    peaks = np.zeros_like(values)
+def _find_peaks(noise: Noise) -> None:
+    """Write the largest studentised leads into the peaks."""
+    metrics, models, draws = noise.values.shape
     lead = np.empty(draws)
     for m in range(metrics):
         for k in range(models - 1):
             for j in range(k + 1, models):
-                if not 0 < error[m, k, j] < np.inf:
+                if not 0 < noise.error[m, k, j] < np.inf:
                     continue
-                np.subtract(values[m, j], values[m, k], out=lead)
-                lead *= 1 / error[m, k, j]
-                np.maximum(peaks[m, k], lead, out=peaks[m, k])
+                noise.lead(m, k, j, out=lead)
+                np.maximum(noise.peaks[m, k], lead, out=noise.peaks[m, k])
                 np.negative(lead, out=lead)
-                np.maximum(peaks[m, j], lead, out=peaks[m, j])
-    return peaks
+                np.maximum(noise.peaks[m, j], lead, out=noise.peaks[m, j])
 
 
 def critical_value(draws: FloatArray, level: float) -> FloatArray:

@@ -5,18 +5,21 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from html import escape
 from typing import Any
 
 from numpy.typing import ArrayLike
 
-from .._common.shown import isolated, short_names
+from .._common.shown import Names, isolated
+from ..drawing.notebook import chart_cell
 from .decide import Kind, Outcome, decide
 from .flags import Flag
 from .holes import Holes, uneven_judging
 from .inputs import check_level, check_rope, check_seed, losses_of, read_panel
+from .recipes import VarianceParts
+from .runs import Vary, recipes_of
 from .sample import Sample
-from .wording import paragraph
+from .standing import chart_of
+from .wording import about, paragraph
 
 __all__ = ["Kind", "Verdict"]
 
@@ -25,15 +28,18 @@ __all__ = ["Kind", "Verdict"]
 class Verdict(Outcome):
     """What two metrics, measured on the same queries, say together about which model is best.
 
-    Made by `from_values`. Queries are the random sample and the models are fixed: nothing here covers what another
-    training seed would have given. All mappings and tuples are in natural order of the models' names.
+    Made by `from_values`. Queries are the random sample, or clusters of them. Models are fixed, and then nothing here
+    covers what another training seed would have given; or they are recipes of which several runs are there, and then
+    everything here is about a recipe's mean over queries and runs, and covers another run. All mappings and tuples are
+    in natural order of the models' names.
 
     ``kind`` is the first of these that holds:
 
     1. ``"genuine"``: no model is best under both metrics, at level `alpha`. `material` says whether that still holds
        when leads up to `rope` do not count. The disagreement comes first even where it is small, for it answers the
        question that was asked; how much it costs stands beside it, in `price` and `within_rope`.
-    2. ``"agree"``: one and the same model beats every rival under each metric, at level `alpha`.
+    2. ``"agree"``: one and the same model beats every rival under each metric, at level `alpha` over the choice of the
+       model that is named: where two tie at the top either may come out ahead, so each is tested at half that level.
     3. ``"immaterial"``: whichever of the two metrics one chooses by, the regret of that choice under either metric is
        at most `rope`, by its upper bound, on 30 queries or more. (Models that never differ have regret 0.)
     4. ``"unresolved"``: none of these. `common_best` lists who may be best under both.
@@ -63,7 +69,7 @@ class Verdict(Outcome):
     common_within_rope : tuple of str
         The same for being within `rope` of the best under both.
     best_sets : dict of metric name to tuple of str
-        For each metric alone, the confidence set of best models.
+        For each metric alone, the confidence set of best models; who is in `common_best` is in both.
     p_value : float
         Of the hypothesis that some model is best under both. Never 0, and at most `alpha` exactly where the kind is
         ``"genuine"``.
@@ -85,8 +91,10 @@ class Verdict(Outcome):
         What the winner under this metric loses under the *other* one.
     winner_regrets_upper : dict of metric name to float
         Their upper bounds, which hold together with all others.
-    means, regrets, regrets_upper : dict of metric name to dict of model to float
-        Mean, distance to the best mean (0 or more, for a loss too), and the upper bound of that distance.
+    means, regrets, regrets_lower, regrets_upper : dict of metric name to dict of model to float
+        Mean, distance to the best mean (0 or more, for a loss too), and the bounds of that distance. A lower bound
+        holds by itself with probability 1 − `alpha` or more, and is above 0 exactly where the model is not in
+        `best_sets`; the upper bounds hold all together.
     detectable : float
         The smallest true lead of one model over another, among those in question (`common_best` and the winners),
         that this many queries show with about 80 % probability: (c + 0.84) · e, with c the critical value when every
@@ -105,6 +113,15 @@ class Verdict(Outcome):
         Of runs: how much of what each model retrieved was judged, and what became of the rest.
     lower_is_better : tuple of str
         Those of the two metrics of which a lower value is better.
+    clusters : int or None
+        In how many clusters the queries come; None where they are independent.
+    runs : dict of model to int
+        How often each recipe was trained, 0 for a fixed model; empty where all are fixed.
+    vary : {"seed", "queries"} or None
+        What differed between the runs, where that was said.
+    variance : dict of metric name to VarianceParts
+        Where the variance of a lead between two recipes comes from: queries, runs, and both together. So one sees what
+        more queries or more runs would buy. Empty where all models are fixed.
 
     Examples
     --------
@@ -117,33 +134,46 @@ class Verdict(Outcome):
     ('genuine', {'ndcg_linear@10': 'A', 'ndcg_exp@10': 'B'})
     >>> 0 < verdict.price_lower < verdict.price
     True
+
+    Two recipes, each trained five times: another run would differ by more than the lead that one run of each shows.
+
+    >>> runs = linear[:, :, None] + rng.normal(0, 0.05, size=(2, 5)) + rng.normal(0, 0.1, size=(500, 2, 5))
+    >>> Verdict.from_values(runs, runs - [[[0.10], [0.0]]], models=["A", "B"]).kind
+    'unresolved'
     """
 
     @classmethod
     def from_values(
         cls,
-        first: ArrayLike,
-        second: ArrayLike,
+        first: ArrayLike | Sequence[ArrayLike],
+        second: ArrayLike | Sequence[ArrayLike],
         models: Sequence[str] | None = None,
         weights: ArrayLike | None = None,
+        clusters: ArrayLike | Sequence[Any] | None = None,
         alpha: float = 0.05,
         rope: float = 0.0,
         draws: int = 10_000,
         seed: int = 0,
         metric_names: Sequence[str] = ("ndcg_linear@10", "ndcg_exp@10"),
         higher_is_better: Sequence[bool] = (True, True),
+        vary: Vary | None = None,
     ) -> Verdict:
         """Reach a verdict from per-query values.
 
         Parameters
         ----------
-        first, second : array, shape (queries, models)
+        first, second : array, shape (queries, models) or (queries, models, runs); or a list of arrays
             Values of the two metrics. Any two metrics may take these places. A query that a metric skips is NaN for
-            every model.
+            every model. Recipes have their runs in a third dimension; where their numbers differ, or some models are
+            fixed, give a list with an array for each model, (queries, runs) for a recipe and (queries,) for a fixed
+            one.
         models : sequence of str, optional
             Distinct names of the columns; ``model 1``, ``model 2``, … by default.
         weights : array, shape (queries,), optional
             Query weights, 0 or more. Only their ratios count.
+        clusters : array, shape (queries,), optional
+            One label per query: near duplicates, queries of one session or of one user have the same. Clusters are then
+            what is independent, and what is counted as evidence.
         alpha : float
             Level of every test and bound, in (0, 0.5).
         rope : float
@@ -156,12 +186,16 @@ class Verdict(Outcome):
             What to call the two metrics.
         higher_is_better : sequence of two bool
             False for a metric that is a loss.
+        vary : {"seed", "queries"}, optional
+            What differs between runs, for the words of the verdict: the training seed, or the training queries as well
+            (resampled in every run).
 
         Raises
         ------
         ValueError
             If shapes differ, a value is infinite, or NaN for some models and not for others, no query has a value under
-            both metrics, names repeat, a weight is negative or a setting is out of range.
+            both metrics, names repeat, a weight is negative, a query has no cluster, a recipe has fewer than three runs
+            or not the same under both metrics, or a setting is out of range.
         TypeError
             If a name is not a string, or a number is not a number.
         """
@@ -170,7 +204,8 @@ class Verdict(Outcome):
         seed, draws = check_seed(seed, draws, level)
         labels = dict(zip(names, ("first", "second"), strict=True))
         losses = losses_of(_two_directions(names, higher_is_better), names)
-        panel = read_panel(dict(zip(names, (first, second), strict=True)), models, weights, labels, losses)
+        values, runs = recipes_of(dict(zip(names, (first, second), strict=True)), labels, models)
+        panel = read_panel(values, models, weights, labels, losses, runs, clusters, vary)
         return cls.of(Sample(panel, level, draws, seed), names, width)
 
     @classmethod
@@ -189,12 +224,18 @@ class Verdict(Outcome):
         """A paragraph for whoever has to choose, with numbers."""
         return paragraph(self)
 
+    @property
+    def about(self) -> str:
+        """One sentence: what is a sample here, what is fixed, and so what is covered."""
+        return about(self)
+
     def __str__(self) -> str:
         return self.text
 
     def _repr_html_(self) -> str:
-        text = isolated(self.text, short_names(self.models))
-        return f"<p><strong>{escape(self.kind)}</strong></p>\n<p>{escape(text)}</p>"
+        names = Names.of(self.models)
+        flags = [isolated(flag.message, names.short) for flag in self.flags]
+        return chart_cell(chart_of(self, names), flags, "verdict.regrets")
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything, `text` included, as JSON knows it; an infinite bound becomes None.
@@ -216,7 +257,7 @@ def _plain(value: Any) -> Any:
         return {key: _plain(item) for key, item in value.items()}
     if isinstance(value, tuple):
         return [_plain(item) for item in value]
-    return value.to_dict() if isinstance(value, Flag | Holes) else value
+    return value.to_dict() if isinstance(value, Flag | Holes | VarianceParts) else value
 
 
 def _two_directions(names: tuple[str, str], higher_is_better: Sequence[bool]) -> dict[str, bool]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from .._common.words import amount, confidence, count, listed, p_value
 
@@ -11,8 +11,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from .decide import Outcome
+    from .runs import Vary
 
-__all__ = ["SAMPLE", "cost", "direction", "paragraph"]
+__all__ = ["SAMPLE", "about", "cost", "direction", "paragraph"]
 
 SAMPLE = (
     "The queries are the random sample and the models are fixed: "
@@ -46,7 +47,61 @@ def paragraph(verdict: Outcome) -> str:
     first = verdict.in_question
     models = [*first, *(model for model in verdict.models if model not in first)]
     judged = [] if verdict.holes is None else verdict.holes.text(models)
-    return " ".join([*opening, *direction(verdict.lower_is_better), *judged, *_reservations(verdict), SAMPLE])
+    opening += direction(verdict.lower_is_better)
+    return " ".join([*opening, *judged, *_reservations(verdict), about(verdict)])
+
+
+class Scope(Protocol):
+    """What of a finding says what it is about: its models, their runs, and clusters of queries."""
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """All of them."""
+
+    @property
+    def runs(self) -> dict[str, int]:
+        """How often each recipe was trained; 0 for a fixed model, which may be left out."""
+
+    @property
+    def clusters(self) -> int | None:
+        """How many clusters of queries there are; None where queries are independent."""
+
+    @property
+    def vary(self) -> Vary | None:
+        """What differs between runs."""
+
+
+def about(verdict: Scope) -> str:
+    """Say what is a sample and what is fixed, and so what another training would have given is covered or not."""
+    queries = "queries" if verdict.clusters is None else "clusters of queries"
+    trained = {model: runs for model, runs in verdict.runs.items() if runs}
+    if not trained:
+        return SAMPLE.replace("queries", queries, 1)
+    fewest, most = min(trained.values()), max(trained.values())
+    times = f"{fewest} times" if fewest == most else f"{fewest} {'or' if most == fewest + 1 else 'to'} {most} times"
+    if len(trained) == 1:
+        are = f"{next(iter(trained))} is a recipe, trained {times}"
+    else:
+        named = "The models" if len(trained) == len(verdict.models) else listed(list(trained))
+        are = f"{named} are recipes, trained {times} each"
+    covered = {
+        "seed": "; another seed is covered, other training data are not",
+        "queries": " on resampled training queries; another seed and another such sample are covered, and all means "
+        "are those of training on resampled queries",
+        None: "; another such run is covered, and whatever differed between the runs counts as chance",
+    }
+    fixed = [model for model in verdict.models if model not in trained]
+    last = f" {listed(fixed)} {'is' if len(fixed) == 1 else 'are'} fixed: no other training is covered there."
+    return f"The {queries} and the runs are random samples. {are}{covered[verdict.vary]}.{last if fixed else ''}"
+
+
+def _thing(verdict: Outcome) -> str:
+    """Return what is compared: recipes where all are, else models."""
+    return "recipe" if verdict.runs and all(verdict.runs.values()) else "model"
+
+
+def _evidence(verdict: Outcome) -> str:
+    return "queries and runs" if verdict.runs else "queries"
 
 
 def direction(losses: Sequence[str]) -> list[str]:
@@ -65,7 +120,7 @@ def direction(losses: Sequence[str]) -> list[str]:
 def _genuine(verdict: Outcome) -> list[str]:
     first, second = verdict.metrics
     text = [
-        f"{first} and {second} genuinely disagree: no model is best under both "
+        f"{first} and {second} genuinely disagree: no {_thing(verdict)} is best under both "
         f"({p_value(verdict.p_value)}, {_size(verdict)}).",
         _prefers(verdict),
         _cost_of_winners(verdict),
@@ -92,7 +147,7 @@ def _agree(verdict: Outcome) -> list[str]:
     first, second = verdict.metrics
     name = verdict.winners[first]
     return [
-        f"{first} and {second} agree: {name} beats every other model under both "
+        f"{first} and {second} agree: {name} beats every other {_thing(verdict)} under both "
         f"({_size(verdict)}, {_confidence(verdict)}).",
         f"Its means are {verdict.means[first][name]:.4f} and {verdict.means[second][name]:.4f}, "
         f"ahead of the next by {_ahead(verdict, first)} and {_ahead(verdict, second)}.",
@@ -107,7 +162,7 @@ def _immaterial(verdict: Outcome) -> list[str]:
     if most == 0:
         opening = (
             f"It does not matter which of {first} and {second} you choose by: "
-            f"no query tells the leading models apart ({_size(verdict)})."
+            f"no query tells the leading {_thing(verdict)}s apart ({_size(verdict)})."
         )
         return [opening, f"{verdict.safe_choice} is as good a choice as any of them."]
     return [
@@ -122,20 +177,20 @@ def _immaterial(verdict: Outcome) -> list[str]:
 def _unresolved(verdict: Outcome) -> list[str]:
     first, second = verdict.metrics
     differ = verdict.winners[first] != verdict.winners[second]
-    common = verdict.common_best
+    common, thing, evidence = verdict.common_best, _thing(verdict), _evidence(verdict)
     if differ:
         opening = (
-            f"{first} and {second} put different models first, but that may be chance: these queries leave open "
-            f"that one model is best under both ({p_value(verdict.p_value)}, {_size(verdict)})."
+            f"{first} and {second} put different {thing}s first, but that may be chance: these {evidence} leave open "
+            f"that one {thing} is best under both ({p_value(verdict.p_value)}, {_size(verdict)})."
         )
     else:
         opening = (
-            f"{first} and {second} put the same model first, "
-            f"but these queries do not prove it the best ({_size(verdict)})."
+            f"{first} and {second} put the same {thing} first, "
+            f"but these {evidence} do not prove it the best ({_size(verdict)})."
         )
     text = [opening, _prefers(verdict)]
     if len(common) == len(verdict.models):
-        some = "Either model" if len(common) == 2 else f"Any of the {len(common)} models"
+        some = f"Either {thing}" if len(common) == 2 else f"Any of the {len(common)} {thing}s"
         text.append(f"{some} may be best under both.")
     elif len(common) == 1:
         text.append(f"If one is best under both, it is {common[0]} ({_confidence(verdict)}).")
@@ -146,8 +201,8 @@ def _unresolved(verdict: Outcome) -> list[str]:
     text.append(_safe(verdict))
     if math.isfinite(verdict.detectable):
         text.append(
-            f"With this many queries a model that trails by about {amount(verdict.detectable)} or more "
-            "would be found out four times in five; smaller differences need more queries."
+            f"With this many {evidence} a {thing} that trails by about {amount(verdict.detectable)} or more "
+            f"would be found out four times in five; smaller differences need more {evidence.replace('and', 'or')}."
         )
     return text
 
@@ -184,7 +239,8 @@ def _safe(verdict: Outcome) -> str:
     upper = verdict.safe_regret_upper
     bound = f", and at most {amount(upper)} with {_confidence(verdict)}" if math.isfinite(upper) else ""
     if verdict.safe_regret == 0:
-        return f"The safest choice is {verdict.safe_choice}: in this sample it is behind no other model{bound}."
+        behind = f"in this sample it is behind no other {_thing(verdict)}"
+        return f"The safest choice is {verdict.safe_choice}: {behind}{bound}."
     return (
         f"The safest choice is {verdict.safe_choice}: "
         f"under the metric that likes it less it is {amount(verdict.safe_regret)} behind the best{bound}."
@@ -197,7 +253,8 @@ def _reservations(verdict: Outcome) -> list[str]:
 
 
 def _size(verdict: Outcome) -> str:
-    return f"{count(len(verdict.models), 'model')} on {count(verdict.queries, 'query')}"
+    clusters = "" if verdict.clusters is None else f" in {count(verdict.clusters, 'cluster')}"
+    return f"{count(len(verdict.models), _thing(verdict))} on {count(verdict.queries, 'query')}{clusters}"
 
 
 def _confidence(verdict: Outcome) -> str:

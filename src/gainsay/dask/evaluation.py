@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import dask.dataframe
     import pandas as pd
 
-    from .._common.typing import Floats
+    from .._common.typing import Floats, Partitions
     from ..judgments import NegativeLabels
     from ..metrics.base import Metric
     from ..metrics.names import MetricLike
@@ -106,12 +106,12 @@ class ClusterEvaluation:
 
 def evaluate(
     metrics: MetricLike | Iterable[MetricLike],
-    labels: Any,
-    scores: Any,
+    labels: Partitions,
+    scores: Partitions,
     *,
-    group: Any = None,
-    qid: Any = None,
-    weight: Any = None,
+    group: Partitions | None = None,
+    qid: Partitions | None = None,
+    weight: Partitions | None = None,
     convention: str | None = None,
     negative_labels: NegativeLabels = "refuse",
 ) -> ClusterEvaluation:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from .._common.typing import Floats
+    from .._common.typing import Floats, Partitions
     from ..judgments import NegativeLabels
     from ..metrics.base import Metric
     from ..metrics.names import MetricLike
@@ -82,12 +82,12 @@ class ClusterCurves:
 def evaluate_rounds(
     metrics: MetricLike | Iterable[MetricLike],
     model: Any,
-    features: Any,
-    labels: Any,
+    features: Partitions,
+    labels: Partitions,
     *,
-    group: Any = None,
-    qid: Any = None,
-    weight: Any = None,
+    group: Partitions | None = None,
+    qid: Partitions | None = None,
+    weight: Partitions | None = None,
     rounds: Iterable[int] | None = None,
     convention: str | None = None,
     negative_labels: NegativeLabels = "refuse",

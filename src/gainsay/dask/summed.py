@@ -17,7 +17,7 @@ from .queries import Seen, raise_if_split
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from .._common.typing import Floats, Integers
+    from .._common.typing import Floats, Integers, Partitions
     from ..evaluation.evaluator import Evaluation
     from ..training.bound import Panel
 
@@ -69,7 +69,14 @@ class Cluster:
     stages: Any = None
 
     @classmethod
-    def of(cls, panel: Panel, group: Any, qid: Any, stages: Any = None, **collections: Any) -> Cluster:
+    def of(
+        cls,
+        panel: Panel,
+        group: Partitions | None,
+        qid: Partitions | None,
+        stages: Any = None,
+        **collections: Partitions | None,
+    ) -> Cluster:
         """Check what can be checked without looking at data."""
         if (group is None) == (qid is None):
             given = "both" if group is not None else "neither"

@@ -9,7 +9,7 @@ from .frames import from_frame
 from .letor import read_letor, read_lightgbm
 from .ranking_data import RankingData
 from .scores import read_scores
-from .simulate import simulate
+from .simulate import simulate, simulate_rankers
 from .trec import read_qrels, read_run, write_run
 
 __all__ = [
@@ -21,5 +21,6 @@ __all__ = [
     "read_run",
     "read_scores",
     "simulate",
+    "simulate_rankers",
     "write_run",
 ]

@@ -6,14 +6,13 @@ import csv
 import io
 from collections.abc import Iterable
 from itertools import product
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ._rows import Layout, Rows, Table, TableBuilder
 from ._svmlight import parse_label, parse_value
-from ._text import Chunk, StrPath, at_line, numbered_lines, shown
+from ._text import Chunk, StrPath, at_line, exact_floats, numbered_lines, shown
 
 _MISSING = (b"", b"na")
 # As in LightGBM, "na" of either case is missing; so is the number nan.
@@ -65,9 +64,6 @@ def _parse_table(text: bytes, separator: bytes) -> NDArray[np.float64] | None:
     """Return the cells as numbers, bit for bit those of `float`; None where pandas takes one for something else."""
     import pandas as pd
 
-    # From 3.1 on pandas is exact by itself, and deprecates the option that makes older versions so.
-    before = tuple(map(int, pd.__version__.split(".")[:2])) < (3, 1)
-    exact: Any = {"float_precision": "round_trip"} if before else {}
     try:
         with np.errstate(over="ignore"):
             frame = pd.read_csv(
@@ -80,7 +76,7 @@ def _parse_table(text: bytes, separator: bytes) -> NDArray[np.float64] | None:
                 skip_blank_lines=False,
                 keep_default_na=False,
                 na_values=_MISSING_CELLS,
-                **exact,
+                **exact_floats(pd.__version__),
             )
     except ValueError:
         return None

@@ -12,7 +12,7 @@ import os
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 StrPath: TypeAlias = str | os.PathLike[str]
 
@@ -122,3 +122,13 @@ def _checked(path: StrPath, text: bytes, line: int) -> Chunk:
             number = line + text.count(b"\n", 0, error.start)
             raise at_line(path, number, f"byte 0x{text[error.start]:02x} is not valid UTF-8") from None
     return chunk
+
+
+def exact_floats(version: str) -> dict[str, Any]:
+    """Return what makes pandas read decimal numbers as Python does; from 3.1 on nothing, and asking is deprecated.
+
+    >>> exact_floats("2.1.4"), exact_floats("3.1.0rc0")
+    ({'float_precision': 'round_trip'}, {})
+    """
+    major, minor = (int(part) for part in version.split(".")[:2])
+    return {} if (major, minor) >= (3, 1) else {"float_precision": "round_trip"}

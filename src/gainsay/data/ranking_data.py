@@ -197,10 +197,15 @@ class RankingData:
             return self
         return self._pick(np.argsort(self.qid, kind="stable"), np.arange(len(self.query_ids)), self._sizes())
 
-    def feature_frame(self) -> pd.DataFrame:
+    def feature_frame(self, rows: slice = slice(None)) -> pd.DataFrame:
         """Return the features as a DataFrame under their names, categorical columns with their categories.
 
         Models that were trained on a DataFrame, in experiments too, predict from it.
+
+        Parameters
+        ----------
+        rows : slice, optional
+            Only these.
 
         Raises
         ------
@@ -217,7 +222,7 @@ class RankingData:
         """
         if is_sparse(self.features):
             raise ValueError("the features are sparse: libraries take data.features as they are")
-        return as_frame(self.features, self.feature_names, self.categories)
+        return as_frame(self.features[rows], self.feature_names, self.categories)
 
     def judgments(self, negative_labels: NegativeLabels = "refuse") -> Judgments:
         """Return labels, queries and weights as the `Judgments` that metrics are evaluated on.

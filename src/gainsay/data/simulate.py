@@ -111,6 +111,45 @@ def simulate(
     return RankingData(features=values, labels=grades, qid=qid, query_ids=ids)
 
 
+def simulate_rankers(data: RankingData, seed: int) -> dict[str, Array]:
+    """Return the scores of three rankers of different character, made from the labels: where definitions disagree.
+
+    With g the label, z normal noise of its own for each, e = max(g − 2, 0) and p = min(g, 2):
+
+    - ``fair`` scores p + 1.25 z: it finds fair documents, and no difference among better ones;
+    - ``excellent`` scores 0.4 p + 1.5 e + 0.9 z: it finds the few excellent documents and is weaker below;
+    - ``blend`` scores 0.7 p + 0.75 e + 1.1 z: something of both.
+
+    Parameters
+    ----------
+    data : RankingData
+        With grades 0 to 4, as `simulate` makes them.
+    seed : int
+        Of the noise.
+
+    Returns
+    -------
+    dict of str to ndarray, shape (documents,)
+        Scores by ranker.
+
+    Examples
+    --------
+    >>> import gainsay as gs
+    >>> from gainsay.data import simulate, simulate_rankers
+    >>> data = simulate(3000, seed=4, mean_length=40)
+    >>> comparison = gs.compare(simulate_rankers(data, seed=4), data.judgments())
+    >>> comparison.winners["ndcg_linear@10"], comparison.winners["ndcg_exp@10"], comparison.verdict.safe_choice
+    ('fair', 'excellent', 'blend')
+    """
+    fair, excellent = np.minimum(data.labels, 2), np.maximum(data.labels - 2, 0)
+    noise = np.random.default_rng(seed).normal(size=(3, len(data.labels)))
+    return {
+        "fair": fair + 1.25 * noise[0],
+        "excellent": 0.4 * fair + 1.5 * excellent + 0.9 * noise[1],
+        "blend": 0.7 * fair + 0.75 * excellent + 1.1 * noise[2],
+    }
+
+
 def _sizes(normal: Array, mean: float) -> NDArray[np.int64]:
     """Return query lengths, log-normal with the given mean."""
     lengths: Array = np.exp(np.log(mean) - _LENGTH_SPREAD**2 / 2 + _LENGTH_SPREAD * normal)

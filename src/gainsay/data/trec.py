@@ -1,4 +1,4 @@
-"""TREC runs (what a system retrieved) and qrels (what assessors judged) as DataFrames."""
+"""Runs (what a system retrieved) and qrels (what assessors judged) as DataFrames: TREC's formats, and tables."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from .._common.arrays import twice
 from .._common.names import check_ids
 from ._arrow import Kind, blank_separated
 from ._numbers import to_number
+from ._separated import is_table, read_table
 from ._text import BOM, CONTROL, MAX_BYTES, StrPath, at_line, numbered_lines, read_chunks, shown
 
 if TYPE_CHECKING:
@@ -41,11 +42,14 @@ _QRELS = _Form(
 
 
 def read_run(path: StrPath, *, max_bytes: int = MAX_BYTES) -> pd.DataFrame:
-    r"""Read a TREC run: `topic Q0 document rank score tag`, separated by blanks or tabs.
+    r"""Read a run: TREC's `topic Q0 document rank score tag`, separated by blanks or tabs, or a table.
 
     The order of documents is that of their scores; the rank column is ignored, and so are words after the tag. The
-    file may be compressed with gzip, which is told from its content. Where pyarrow is installed plain files are read
-    through it, with the same result, several times sooner.
+    file may be compressed with gzip, which is told from its content. Where pyarrow is installed plain files of TREC's
+    format are read through it, with the same result, several times sooner.
+
+    A file named `.csv` or `.tsv` (or `.csv.gz`) whose first line is a header is a table of queries, documents and
+    scores; for the names of its columns see `read_qrels`.
 
     Parameters
     ----------
@@ -63,8 +67,8 @@ def read_run(path: StrPath, *, max_bytes: int = MAX_BYTES) -> pd.DataFrame:
     Raises
     ------
     ValueError
-        If a line has too few columns, a score is not a number or NaN, or a document occurs twice in a query. The
-        message names file and line.
+        If a line has too few columns, a score is not a number or NaN, a document occurs twice in a query, or the header
+        of a table lacks a column. The message names file and line.
 
     Examples
     --------
@@ -80,7 +84,14 @@ def read_run(path: StrPath, *, max_bytes: int = MAX_BYTES) -> pd.DataFrame:
 
 
 def read_qrels(path: StrPath, *, max_bytes: int = MAX_BYTES) -> pd.DataFrame:
-    r"""Read TREC qrels: `topic iteration document grade`, separated by blanks or tabs.
+    r"""Read qrels: TREC's `topic iteration document grade`, separated by blanks or tabs, or a table.
+
+    A file named `.csv` or `.tsv` (or `.csv.gz`) whose first line is a header is a table, as Quepid and spreadsheets
+    write it, with commas, semicolons or tabs between columns; cells with separators or quotes in them stand in double
+    quotes. Columns are known by usual names, whatever their case, blanks, `_` and `-`: `query_id`, `qid`, `topic` or
+    `query`; `document`, `docno`, `doc_id`, `corpus-id`, `product_id`, `url`, …; `label`, `relevance`, `grade`, `rating`
+    or `judgment`. Others are passed over. Blanks around a cell do not count. A row without a rating is no judgment: a
+    warning says how many there are.
 
     Parameters
     ----------
@@ -92,14 +103,15 @@ def read_qrels(path: StrPath, *, max_bytes: int = MAX_BYTES) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        Columns `query` and `document` (str, exactly as in the file) and `label` (float64), rows in file order.
-        Negative grades are kept.
+        Columns `query` and `document` (str, exactly as in the file) and `label` (float64), rows in file order. Negative
+        grades are kept. A table may also have the texts of queries and the titles of documents: `query_text` (from
+        such a column, or from `query` beside an id of the query) and `title`.
 
     Raises
     ------
     ValueError
-        If a line has not four columns, a grade is not a finite number, or a document occurs twice in a query. The
-        message names file and line.
+        If a line has not four columns (in a table, as many as the header), a grade is not a finite number, a document
+        occurs twice in a query, or the header of a table lacks a column. The message names file and line.
 
     Examples
     --------
@@ -110,6 +122,12 @@ def read_qrels(path: StrPath, *, max_bytes: int = MAX_BYTES) -> pd.DataFrame:
       query document  label
     0   301   FR94-1    1.0
     1   301   FR94-2    0.0
+    >>> path = path.with_name("quepid.csv")
+    >>> _ = path.write_text('query,docid,rating\nstar wars,11,3\n"6"" pipe, steel",802,0\n')
+    >>> read_qrels(path)
+                query document  label
+    0       star wars       11    3.0
+    1  6" pipe, steel      802    0.0
     """
     return _read(path, _QRELS, max_bytes).rename(columns={"grade": "label"})
 
@@ -140,6 +158,8 @@ def qrels_columns(path: StrPath) -> Columns | None:
 
 
 def _columns(path: StrPath, form: _Form, max_bytes: int) -> Columns | None:
+    if is_table(path):
+        return None
     kinds: dict[int, Kind] = {0: "category", 2: "text", form.place: "number"}
     table = blank_separated(path, max_bytes, kinds, form.least, form.most)
     if table is None:
@@ -153,7 +173,11 @@ def _columns(path: StrPath, form: _Form, max_bytes: int) -> Columns | None:
 
 
 def _read(path: StrPath, form: _Form, max_bytes: int) -> pd.DataFrame:
-    """Read a file of one of the two formats; the number's column bears the name the format gives it."""
+    """Read a file of one of the two formats, or a table; the number's column bears the name the format gives it."""
+    if is_table(path):
+        table = read_table(path, "label" if form is _QRELS else "score", max_bytes)
+        if table is not None:
+            return table
     columns = _columns(path, form, max_bytes)
     frame = None if columns is None else _frame(columns, form)
     return _read_lines(path, form, max_bytes) if frame is None else frame

@@ -1,1 +1,1 @@
-"""What everything that is looked at is drawn with: colours, and small tables as HTML. No idea of ranking."""
+"""What everything that is looked at is drawn with: colours, marks, curves, tables. No idea of ranking."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -23,6 +24,20 @@ class Encoded(NamedTuple):
     """The numbers lie below this."""
     descending: Callable[[Integers], Integers]
     """Returns the positions of distinct numbers in descending order of their ids, by code points."""
+    ids: Any
+    """The id of each number: an array of NumPy or of pyarrow."""
+
+
+@dataclass(frozen=True, eq=False)
+class Names:
+    """The ids of documents, made where they are asked for: `names[places]`."""
+
+    codes: Integers
+    ids: Any
+
+    def __getitem__(self, places: Any) -> np.ndarray[Any, Any]:
+        found = self.ids.take(self.codes[places])
+        return np.asarray(found.to_pylist() if hasattr(found, "to_pylist") else found, dtype=object)
 
 
 def encode(columns: Sequence[Any]) -> Encoded:
@@ -48,7 +63,7 @@ def _by_arrow(columns: Sequence[Any]) -> Encoded:
         positions: Integers = order.to_numpy().astype(np.int64)
         return positions
 
-    return Encoded(_parts(encoded.indices.to_numpy(), columns), max(len(ids), 1), descending)
+    return Encoded(_parts(encoded.indices.to_numpy(), columns), max(len(ids), 1), descending, ids)
 
 
 def _by_pandas(columns: Sequence[Any]) -> Encoded:
@@ -57,7 +72,7 @@ def _by_pandas(columns: Sequence[Any]) -> Encoded:
     def descending(numbers: Integers) -> Integers:
         return np.argsort(np.asarray(ids[numbers], dtype=object))[::-1]
 
-    return Encoded(_parts(codes, columns), max(len(ids), 1), descending)
+    return Encoded(_parts(codes, columns), max(len(ids), 1), descending, ids)
 
 
 def _parts(codes: np.ndarray[Any, Any], columns: Sequence[Any]) -> list[Integers]:

@@ -48,34 +48,52 @@ def explain(
     -------
     DataFrame
         One row per convention (`gainsay`, our defaults, first). Columns: `calls NDCG` (which of the definitions the
-        library means by the name), the metrics at cutoff k, the options that lead there, and a note.
+        library means by the name), `NDCG@k` (what it prints under that name), the metrics at cutoff k, the options that
+        lead there, and a note.
 
     Examples
     --------
     >>> import gainsay as gs
     >>> table = gs.explain(labels=[3, 3, 3, 3, 3, 0, 0, 0, 0, 5], scores=range(10, 0, -1))
-    >>> table.loc[["lightgbm", "sklearn"], ["calls NDCG", "ndcg_linear@10", "ndcg_exp@10"]].round(3)
-               calls NDCG  ndcg_linear@10  ndcg_exp@10
+    >>> table.loc[["lightgbm", "sklearn"], ["calls NDCG", "NDCG@10", "ndcg_linear@10", "ndcg_exp@10"]].round(3)
+                 calls NDCG  NDCG@10  ndcg_linear@10  ndcg_exp@10
     convention
-    lightgbm     ndcg_exp           0.864        0.628
-    sklearn   ndcg_linear           0.864        0.628
+    lightgbm       ndcg_exp    0.628           0.864        0.628
+    sklearn     ndcg_linear    0.864           0.864        0.628
     """
-    import pandas as pd
-
     k = check_whole("k", k)
+    judgments = judgments_of(labels, group, qid, weight, negative_labels)
+    return explain_judgments(judgments, scores, k)
+
+
+def judgments_of(
+    labels: Numbers,
+    group: Numbers | None = None,
+    qid: Ids | None = None,
+    weight: Weights | None = None,
+    negative_labels: NegativeLabels = "refuse",
+) -> Judgments:
+    """Return the judgments of documents that belong to one query where nothing else is said."""
     if group is None and qid is None:
         group = [len(numbers("labels", labels))]
-    judgments = Judgments(labels, group=group, qid=qid, weight=weight, negative_labels=negative_labels)
+    return Judgments(labels, group=group, qid=qid, weight=weight, negative_labels=negative_labels)
+
+
+def explain_judgments(judgments: Judgments, scores: Numbers, k: int) -> pd.DataFrame:
+    """Return what `explain` does, of judgments that are made already."""
+    import pandas as pd
+
     names = [f"{name}@{k}" for name in _METRICS]
     if judgments.levels[0] < 0:
         names.remove(f"ndcg_exp@{k}")
     rows = {}
     for library in (None, *CONVENTIONS):
         metrics = parse_metrics(names, convention=library)
-        values = Evaluator(metrics, judgments)(scores).mean.values()
+        values = dict(zip(names, Evaluator(metrics, judgments)(scores).mean.values(), strict=True))
         rows[library or "gainsay"] = {
             "calls NDCG": _called_ndcg(library),
-            **dict(zip(names, values, strict=True)),
+            f"NDCG@{k}": values.get(f"{_called_ndcg(library)}@{k}", float("nan")),
+            **values,
             "ties": metrics[0].ties,
             "empty": metrics[0].option_text("empty"),
             "scores": metrics[0].scores,

@@ -8,7 +8,7 @@ import numpy as np
 
 from .._common.arrays import twice
 from ..judgments import Grouped
-from .encoding import Encoded, encode
+from .encoding import Encoded, Names, encode
 from .listings import Listing, Value, fast_listing, listing
 
 if TYPE_CHECKING:
@@ -36,6 +36,11 @@ class Joined(NamedTuple):
     """NaN where the qrels do not have the document."""
     scores: list[Floats]
     """Of each run; -inf where it did not retrieve the document."""
+    documents: Names
+    texts: dict[str, str]
+    """What was asked, by the id of the query; the qrels have the first word."""
+    titles: Any
+    """The titles of the documents, empty where there is none; None where there are none at all."""
 
 
 class _TwiceError(ValueError):
@@ -84,7 +89,24 @@ def _joined(listings: list[Listing], skip: bool) -> Joined:
     query, document = np.divmod(distinct, documents.limit)
     order = _order_of_ties(query, document, scores, documents)
     sizes = np.bincount(query, minlength=len(judged.ids))[asked]
-    return Joined(listings, Grouped(list(place), sizes), labels[order], [score[order] for score in scores])
+    texts = {query: text for one in listings[::-1] for query, text in one.texts.items() if query in place}
+    titles = _titles(listings, rows, slots, len(distinct))
+    found = [score[order] for score in scores]
+    queries, names = Grouped(list(place), sizes), Names(document[order], documents.ids)
+    return Joined(listings, queries, labels[order], found, names, texts, None if titles is None else titles[order])
+
+
+def _titles(listings: list[Listing], rows: list[Integers], slots: list[Integers], size: int) -> Any:
+    """Return the title that the first listing that has one gives each document; None where none has any."""
+    if all(one.titles is None for one in listings):
+        return None
+    titles = np.full(size, "", dtype=object)
+    for one, kept, slot in zip(listings[::-1], rows[::-1], slots[::-1], strict=True):
+        if one.titles is not None:
+            given = one.titles[kept]
+            there = given != ""
+            titles[slot[there]] = given[there]
+    return titles
 
 
 def _asked(judged: Listing, run: Listing | None) -> Bools:

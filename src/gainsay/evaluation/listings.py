@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from os import PathLike
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
@@ -22,17 +23,6 @@ if TYPE_CHECKING:
 Value = Literal["score", "label"]
 """What a run has, and what qrels have."""
 
-_COLUMNS = {
-    "query": ("query_id", "qid", "topic", "query"),
-    "document": ("document", "doc_id", "docno", "docid"),
-    "score": ("score",),
-    "label": ("label", "relevance", "rel", "grade"),
-}
-"""Names under which a column is known, here and in other packages; of several that are there the first counts.
-
-In PyTerrier's tables `query` is the text of the query `qid`, and `docid` a number within an index.
-"""
-
 
 class Listing(NamedTuple):
     """The rows of a run or of qrels."""
@@ -44,6 +34,10 @@ class Listing(NamedTuple):
     documents: Any
     """The id of each row's document: a `pandas.Series` or a `pyarrow.ChunkedArray` of text."""
     values: Floats
+    texts: Mapping[str, str] = MappingProxyType({})
+    """What was asked, by the id of the query, as far as that is known."""
+    titles: Any = None
+    """The title of each row's document, an array of text; None where there are none."""
 
 
 def fast_listing(data: Any, value: Value) -> Listing | None:
@@ -78,8 +72,25 @@ def listing(name: str, data: Any, value: Value, empty: bool = False) -> Listing:
     frame = _table(name, data, value, empty)
     if value == "score":
         _refuse_unretrieved(name, frame)
-    query, ids = factorize(frame["query"])
-    return Listing(list(map(str, ids)), query, frame["document"], frame[value].to_numpy())
+    query, found = factorize(frame["query"])
+    ids = list(map(str, found))
+    titles = _texts(frame["title"]) if "title" in frame else None
+    return Listing(ids, query, frame["document"], frame[value].to_numpy(), _texts_of_queries(frame, ids, query), titles)
+
+
+def _texts_of_queries(frame: pd.DataFrame, ids: list[str], query: Integers) -> Mapping[str, str]:
+    """Return the first text of each query that has one."""
+    if "query_text" not in frame:
+        return {}
+    texts = _texts(frame["query_text"])
+    rows = np.flatnonzero(texts != "")
+    places, first = np.unique(query[rows], return_index=True)
+    return {ids[place]: texts[row] for place, row in zip(places.tolist(), rows[first].tolist(), strict=True)}
+
+
+def _texts(column: pd.Series) -> np.ndarray[Any, Any]:
+    """Return a column as an array of text, empty where there is none."""
+    return np.where(column.isna(), "", column.astype(object).map(str)).astype(object)
 
 
 def _refuse_unretrieved(name: str, frame: pd.DataFrame) -> None:
@@ -111,7 +122,7 @@ def _table(name: str, data: Any, value: str, empty: bool = False) -> pd.DataFram
         frame = _renamed(name, data if isinstance(data, pd.DataFrame) else data.to_pandas(), value)
     else:
         raise TypeError(
-            f"{name} must be the path of a TREC file, a mapping {{query: {{document: {value}}}}} or a DataFrame with "
+            f"{name} must be the path of a file, a mapping {{query: {{document: {value}}}}} or a DataFrame with "
             f"columns query, document, {value}, got {type(data).__name__}"
         )
     if frame.empty and not empty:
@@ -154,17 +165,17 @@ def _triples(name: str, data: Mapping[Any, Any], value: str) -> Iterator[tuple[A
 
 
 def _renamed(name: str, frame: pd.DataFrame, value: str) -> pd.DataFrame:
-    """Return the three columns of a frame under our names."""
-    chosen = {}
-    for column in ("query", "document", value):
-        known = [alias for alias in _COLUMNS[column] if alias in frame.columns]
-        if not known:
-            other = [alias for alias in _COLUMNS[column] if alias != column]
-            raise ValueError(
-                f"{name} has no column {column!r} (known too as {', '.join(other) or 'nothing else'}); "
-                f"it has {', '.join(map(str, frame.columns))}"
-            )
-        chosen[known[0]] = column
+    """Return the columns of a frame that are wanted, under our names."""
+    from ..data._roles import MissingColumnError, roles_of
+
+    try:
+        roles = roles_of(list(frame.columns), value)
+    except ValueError as error:
+        raise ValueError(
+            f"{name} has {error}" if isinstance(error, MissingColumnError) else f"{name}: {error}"
+        ) from None
+    names = {"query": "query", "document": "document", "value": value, "text": "query_text", "title": "title"}
+    chosen = {column: names[role] for role, column in roles._asdict().items() if column is not None}
     renamed = frame[list(chosen)].rename(columns=chosen)
     _refuse_missing_ids(name, renamed)
     return renamed

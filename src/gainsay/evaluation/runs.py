@@ -13,6 +13,7 @@ from ..judgments import Judgments, NegativeLabels, Unjudged
 from ..metrics.base import choice
 from ..metrics.names import parse_metrics
 from .coverage import Coverage
+from .encoding import Names
 from .evaluator import Evaluation, Evaluator
 from .joining import Joined, Source, join
 from .listings import Listing
@@ -46,10 +47,12 @@ def evaluate_run(
     metrics : str, Metric, or an iterable of them
         See `parse_metrics`.
     run : path, mapping {query: {document: score}} or DataFrame
-        A path is read with `gainsay.data.read_run`. A DataFrame has columns query, document, score (or query_id,
-        doc_id, score; qid, docno, score).
+        A path, of TREC's format or a table (CSV), is read with `gainsay.data.read_run`. A DataFrame has columns query,
+        document, score (or query_id, doc_id, score, as of ir_measures; qid, docno, score, as of PyTerrier).
     qrels : path, mapping {query: {document: label}} or DataFrame
-        A path is read with `gainsay.data.read_qrels`. A DataFrame has columns query, document, label (or relevance).
+        A path is read with `gainsay.data.read_qrels`. A DataFrame has columns query, document, label (or relevance,
+        rating, …). Columns query_text and title, there and in runs, become the judgments' `texts` and `titles`; so does
+        `query` beside `qid`.
     convention : str, optional
         Read metric names as this library does; `"trec_eval"` gives trec_eval's numbers. See `parse_metrics`.
     missing : {"skip", "zero"}
@@ -105,6 +108,7 @@ class Aligned(NamedTuple):
     judgments: Judgments
     scores: dict[str, Floats]
     coverage: dict[str, Coverage]
+    documents: Names
 
 
 def align_runs(
@@ -135,13 +139,18 @@ def align_runs(
         name: _coverage(judged, run, judgments, found[name], unjudged, "zero")
         for name, run in zip(runs, retrieved, strict=True)
     }
-    return Aligned(judgments, found, coverage)
+    return Aligned(judgments, found, coverage, joined.documents)
 
 
 def _judgments(joined: Joined, negative_labels: NegativeLabels) -> Judgments:
     """Return the judgments of documents that are judged where they have a label."""
     return Judgments(
-        joined.labels, qid=joined.queries, negative_labels=negative_labels, judged=~np.isnan(joined.labels)
+        joined.labels,
+        qid=joined.queries,
+        negative_labels=negative_labels,
+        judged=~np.isnan(joined.labels),
+        texts=joined.texts,
+        titles=joined.titles,
     )
 
 

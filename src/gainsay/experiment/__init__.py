@@ -1,4 +1,4 @@
-"""Experiments: candidates trained once each, chosen on validation data and compared on test data under every metric.
+"""Experiments: candidates trained once or several times, chosen on validation data, compared on test data.
 
 >>> from gainsay.experiment import Candidate, Experiment, grid
 

@@ -12,13 +12,14 @@ from typing import Any, Literal, TypeVar, get_args
 import numpy as np
 
 from .._common.arrays import nearest
-from .._common.checks import check_whole
+from .._common.checks import check_real, check_whole
 from .._common.names import check_name
+from ..metrics.gains import CANONICAL_BASES
 
 __all__ = ["Candidate", "Gain", "Library", "check_most", "check_names", "grid"]
 
 Library = Literal["lightgbm", "xgboost"]
-Gain = Literal["linear", "exponential"]
+Gain = Literal["linear", "exponential"] | float
 T = TypeVar("T")
 
 DEFAULT_OBJECTIVE = {"lightgbm": "lambdarank", "xgboost": "rank:ndcg"}
@@ -88,9 +89,11 @@ class Candidate:
         The library's own parameters. The objective is lambdarank or rank:ndcg unless one is given. What has a place of
         its own (seed, threads, rounds, metrics, gain) is refused here, and so are boosters whose earlier rounds cannot
         be taken back: dart (dropout), gblinear.
-    training_gain : {"linear", "exponential"}, optional
-        The gain in the NDCG that lambdarank and rank:ndcg optimise: l or 2^l − 1. It becomes LightGBM's `label_gain`
-        and XGBoost's `ndcg_exp_gain`. By default exponential, as in both libraries; no other objective takes it.
+    training_gain : {"linear", "exponential"} or float, optional
+        The gain in the NDCG that lambdarank and rank:ndcg optimise: l, 2^l − 1, or (b^l − 1)/(b − 1) for a base b of 1
+        (linear) or more; 2 is exponential. It becomes LightGBM's `label_gain` and XGBoost's `ndcg_exp_gain`; on another
+        base XGBoost trains by taking the gain for a label, and metrics keep to the labels. By default exponential, as
+        in both libraries; no other objective takes it.
     num_boost_round : int, optional
         Boosting rounds; by default those of the experiment.
     early_stopping_rounds : int, optional
@@ -127,7 +130,7 @@ class Candidate:
         _check_choice("library", self.library, get_args(Library))
         object.__setattr__(self, "params", _checked_params(self.library, self.params))
         if self.training_gain is not None:
-            _check_choice("training_gain", self.training_gain, get_args(Gain))
+            object.__setattr__(self, "training_gain", _checked_gain(self.training_gain))
         for argument, least, most in (
             ("num_boost_round", 1, MOST_ROUNDS),
             ("early_stopping_rounds", 0, MOST_ROUNDS),
@@ -257,10 +260,21 @@ def _check_name(name: Any) -> None:
     check_name("name", name)
 
 
-def _check_choice(argument: str, value: Any, known: tuple[str, ...]) -> None:
+def _check_choice(argument: str, value: Any, known: tuple[str, ...], others: str = "") -> None:
     if value not in known:
-        listed = " or ".join(map(repr, known))
+        listed = f"{' or '.join(map(repr, known))}{others and f' {others}'}"
         raise ValueError(f"{argument} must be {listed}, got {value!r}{nearest(str(value), known)}")
+
+
+def _checked_gain(gain: Any) -> Gain:
+    """Return a gain by its name where it has one, else the base of a power gain."""
+    if isinstance(gain, str):
+        _check_choice("training_gain", gain, ("linear", "exponential"), "or a base of at least 1 such as 1.5")
+        return gain  # type: ignore[return-value]
+    base = check_real("training_gain", gain, 1.0)
+    if not math.isfinite(base):
+        raise ValueError(f"training_gain must be finite, got {gain!r}")
+    return CANONICAL_BASES.get(base, base)  # type: ignore[return-value]
 
 
 def _checked_params(library: str, params: Any) -> dict[str, Any]:

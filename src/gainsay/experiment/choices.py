@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .._common.cached import cached_property
 from .._common.names import natural_key
 from ..judgments import scaled_weights
+from .measured import Measured
 from .rounds import BALANCED, EACH, Artefact
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from .._common.typing import Bools, Floats
-    from .measured import Measured
     from .plan import Plan
 
 __all__ = ["Choices", "Loss", "paired_loss"]
@@ -32,12 +32,17 @@ class Choices:
     plan : Plan
         What the experiment consists of.
     measured : mapping of candidate to Measured
-        What was measured of the candidates that are finished on all folds.
+        What was measured of the candidates of which every training is finished.
+    full : mapping of candidate to Measured, optional
+        The trainings on all training queries, where those that are compared are on resampled ones.
     """
 
-    def __init__(self, plan: Plan, measured: Mapping[str, Measured]) -> None:
+    def __init__(
+        self, plan: Plan, measured: Mapping[str, Measured], full: Mapping[str, Measured] | None = None
+    ) -> None:
         self.plan = plan
         self.measured = dict(measured)
+        self.full = dict(full or {})
 
     @cached_property
     def _weights(self) -> Floats:
@@ -45,8 +50,8 @@ class Choices:
         return next(iter(self.measured.values())).weights
 
     def _rounds(self, candidate: str, stop_by: str) -> tuple[int, ...]:
-        """Return for each fold the round that "balanced" or a metric chooses on valid."""
-        return tuple(self.plan.round_by(fold.curves, stop_by) for fold in self.measured[candidate].folds)
+        """Return for each training the round that "balanced" or a metric chooses on its valid."""
+        return tuple(self.plan.round_by(training.curves, stop_by) for training in self.measured[candidate].trainings)
 
     @cached_property
     def artefacts(self) -> tuple[Artefact, ...]:
@@ -68,7 +73,9 @@ class Choices:
 
     @cached_property
     def compared(self) -> pd.DataFrame:
-        """The models that are compared, by name: `candidate`, `stop_by` (what chose), `rounds` (one per fold).
+        """The models that are compared, by name: `candidate`, `stop_by` (what chose), `rounds` (one per training).
+
+        There is one training per fold, in each run: run after run, in each the folds.
 
         What chose is "balanced" (the first round with the smallest worst shortfall of the two primary metrics from
         their own best rounds on valid) or a metric, as the experiment says. A model is called like its candidate,
@@ -79,31 +86,32 @@ class Choices:
         rows = [(model.name, model.candidate, model.stop_by, model.rounds) for model in self.artefacts]
         return pd.DataFrame(rows, columns=["model", "candidate", "stop_by", "rounds"]).set_index("model")
 
-    def _compared_values(self) -> tuple[dict[str, Floats], Bools]:
-        """Return by metric the values of the models, shape (queries, models), and of which queries these are.
+    def _compared_values(self) -> tuple[dict[str, dict[str, Floats]], Bools]:
+        """Return by model and metric its values, shape (queries, runs), and of which queries these are.
 
         A query that a metric skips is NaN under it. Those that every metric skips are left out.
         """
-        tests = [self.measured[model.candidate].test_at(model.rounds) for model in self.artefacts]
-        counted: Bools = np.logical_not(np.isnan(tests[0]).all(axis=1))
+        tests = {model.name: self.measured[model.candidate].test_at(model.rounds) for model in self.artefacts}
+        counted: Bools = np.logical_not(np.isnan(next(iter(tests.values()))[:, :, 0]).all(axis=1))
         values = {
-            metric: np.stack([test[counted, place] for test in tests], axis=1)
-            for place, metric in enumerate(self.plan.names)
+            model: {metric: test[counted, place] for place, metric in enumerate(self.plan.names)}
+            for model, test in tests.items()
         }
         return values, counted
 
     @cached_property
     def curves(self) -> pd.DataFrame:
-        """Every metric after every round on valid: columns `candidate`, `fold`, `round`, `metric`, `value`, `compared`.
+        """Every metric after every round on valid, of every training that is compared.
 
-        The last says whether a model that is compared is as of this round.
+        Columns `candidate`, `fold`, `run` (0 where there is but one), `round`, `metric`, `value`, and `compared`:
+        whether a model that is compared is as of this round.
         """
         import pandas as pd
 
         frames = []
         for name, measured in self.measured.items():
             models = [model for model in self.artefacts if model.candidate == name]
-            for place, fold in enumerate(measured.folds):
+            for place, fold in enumerate(measured.trainings):
                 rounds, metrics = fold.curves.shape
                 compared = np.isin(np.arange(1, rounds + 1), [model.rounds[place] for model in models])
                 frames.append(
@@ -111,6 +119,7 @@ class Choices:
                         {
                             "candidate": name,
                             "fold": fold.fold,
+                            "run": 0 if measured.runs == 1 else 1 + place // len(measured.folds),
                             "round": np.tile(np.arange(1, rounds + 1), metrics),
                             "metric": np.repeat(np.array(self.plan.names, dtype=object), rounds),
                             "value": fold.curves.T.ravel(),
@@ -124,47 +133,70 @@ class Choices:
     def best_rounds(self) -> pd.DataFrame:
         """The round, counted from 1, that each metric (column) chooses on valid: the first one with its best value.
 
-        One row per candidate; with folds one per candidate and fold.
+        One row per candidate; with runs or folds one per candidate, run and fold.
         """
         import pandas as pd
 
-        folds = [fold.name for fold in self.plan.folds]
-        index = pd.MultiIndex.from_product([self.measured, folds], names=["candidate", "fold"])
+        trainings = [
+            (name, 0 if measured.runs == 1 else 1 + place // len(measured.folds), training.fold)
+            for name, measured in self.measured.items()
+            for place, training in enumerate(measured.trainings)
+        ]
         rounds = {
             metric: [number for candidate in self.measured for number in self._rounds(candidate, metric)]
             for metric in self.plan.names
         }
-        frame = pd.DataFrame(rounds, index=index)
-        return frame.droplevel("fold") if len(folds) == 1 else frame
+        frame = pd.DataFrame(rounds, index=pd.MultiIndex.from_tuples(trainings, names=["candidate", "run", "fold"]))
+        several = {"run": self.plan.runs.count > 1, "fold": len(self.plan.folds) > 1}
+        return frame.droplevel([level for level, there in several.items() if not there])
 
     @cached_property
-    def _choices(self) -> dict[str, tuple[str, float]]:
-        """By metric, the candidate that is best by it on valid, with that value; of equal ones the first by name."""
+    def _choices(self) -> dict[str, Choice]:
+        """By metric, for each fold the candidate that is best on its valid; of equal ones the first by name."""
         return dict(zip(self.plan.names, map(self._choice, range(len(self.plan.names))), strict=True))
 
-    def _choice(self, metric: int) -> tuple[str, float]:
+    def _choice(self, metric: int) -> Choice:
         chooser = self.plan.names[metric]
         names = sorted(self.measured, key=natural_key)
-        values = {name: self.measured[name].valid_at(self._rounds(name, chooser), metric) for name in names}
-        name = (max if self.plan.metrics[metric].higher_is_better else min)(names, key=values.__getitem__)
-        return name, values[name]
+        rounds = {name: self._rounds(name, chooser) for name in names}
+        best = max if self.plan.metrics[metric].higher_is_better else min
+        candidates, values, weights = [], [], []
+        for fold, measured in enumerate(next(iter(self.measured.values())).folds):
+            on_valid = {name: self.measured[name].valid_on(fold, rounds[name], metric) for name in names}
+            candidates.append(best(names, key=on_valid.__getitem__))
+            values.append(on_valid[candidates[-1]])
+            weights.append(measured.valid_weight[metric])
+        return Choice(tuple(candidates), float(np.average(values, weights=weights)))
+
+    def _picked(self, candidates: Sequence[str], stop_by: str) -> Floats:
+        """Return all metrics on test of one candidate per fold, the mean over its runs; shape (queries, metrics)."""
+        pieces = [
+            self.measured[name].test_on(fold, self._rounds(name, stop_by)).mean(axis=2)
+            for fold, name in enumerate(candidates)
+        ]
+        return np.concatenate(pieces)
 
     @cached_property
     def chosen(self) -> pd.DataFrame:
         """What one would choose on valid by each metric alone (row), and how that does on test.
 
         That is a candidate at the metric's own best round, which need not be the round at which it is compared.
-        `candidate` is the one with the best value on valid, `rounds` its round (one per fold), `valid` that value;
-        for each metric M, `test M` is the mean over the queries of test that have a value. With folds, one candidate is
-        chosen by the mean over all queries of valid, while rounds are chosen in each fold.
+        `candidate` is the one with the best value on valid, `rounds` its rounds (one per training), `valid` that value;
+        for each metric M, `test M` is the mean over the queries of test that have a value. With folds each fold has a
+        candidate of its own, chosen on the fold's valid as LETOR's protocol does (Qin et al. 2010): `candidate` is then
+        a tuple, and `rounds` those of each. With runs the values are means over runs.
         """
         import pandas as pd
 
         rows = []
-        for metric, (name, value) in self._choices.items():
-            rounds = self._rounds(name, metric)
-            about = {"metric": metric, "candidate": name, "rounds": rounds, "valid": value}
-            test = zip(self.plan.names, self.measured[name].test_at(rounds).T, strict=True)
+        for metric, choice in self._choices.items():
+            rounds = tuple(
+                number
+                for fold, name in enumerate(choice.candidates)
+                for number in self._rounds(name, metric)[fold :: len(choice.candidates)]
+            )
+            about = {"metric": metric, "candidate": choice.named, "rounds": rounds, "valid": choice.valid}
+            test = zip(self.plan.names, self._picked(choice.candidates, metric).T, strict=True)
             rows.append({**about, **{f"test {other}": self._mean(values) for other, values in test}})
         return pd.DataFrame(rows).set_index("metric")
 
@@ -175,15 +207,16 @@ class Choices:
         One row per ordered pair: `metric` judges; `candidate` is what it chooses itself, `chosen_by` another metric and
         `other` what that one chooses. `loss` is the mean over queries of the one minus the other (the other minus the
         one where `metric` is a loss), negative where the other choice does better, with a paired confidence interval
-        from `lower` to `upper` at level 1 − alpha, for each row by itself.
+        from `lower` to `upper` at level 1 − alpha, for each row by itself. With runs it speaks of the mean of these
+        runs: the interval covers other queries, not other runs.
         """
         import pandas as pd
 
         rows = []
         for judge, chooser in itertools.permutations(self.plan.names, 2):
-            own, other = self._choices[judge][0], self._choices[chooser][0]
-            about = {"metric": judge, "chosen_by": chooser, "candidate": own, "other": other}
-            rows.append({**about, **self._loss(judge, (own, judge), (other, chooser))})
+            own, other = self._choices[judge], self._choices[chooser]
+            about = {"metric": judge, "chosen_by": chooser, "candidate": own.named, "other": other.named}
+            rows.append({**about, **self._loss(judge, (own.candidates, judge), (other.candidates, chooser))})
         return pd.DataFrame(rows, columns=["metric", "chosen_by", "candidate", "other", "loss", "lower", "upper"])
 
     @cached_property
@@ -197,26 +230,82 @@ class Choices:
 
         rows = []
         for name, judge in itertools.product(self.measured, self.plan.names):
+            everywhere = (name,) * len(self.plan.folds)
             for chooser in (*self.plan.names, BALANCED):
                 if chooser != judge and len(self.plan.names) > 1:
                     about = {"candidate": name, "metric": judge, "stopped_by": chooser}
-                    rows.append({**about, **self._loss(judge, (name, judge), (name, chooser))})
+                    rows.append({**about, **self._loss(judge, (everywhere, judge), (everywhere, chooser))})
         return pd.DataFrame(rows, columns=["candidate", "metric", "stopped_by", "loss", "lower", "upper"])
+
+    @cached_property
+    def run_values(self) -> pd.DataFrame:
+        """Every run of every model that is compared: one row per model and run.
+
+        `rounds` (one per fold), and for each metric M `valid M` and `test M`, the means there at these rounds. The last
+        say how much runs differ; to choose one by them is to choose on test.
+        """
+        import pandas as pd
+
+        rows = []
+        for model in self.artefacts:
+            measured = self.measured[model.candidate]
+            folds, tests = len(measured.folds), measured.test_at(model.rounds)
+            for run in range(measured.runs):
+                its = slice(run * folds, (run + 1) * folds)
+                one = Measured(measured.trainings[its])
+                about: dict[str, Any] = {"model": model.name, "run": run + 1, "rounds": model.rounds[its]}
+                for place, metric in enumerate(self.plan.names):
+                    about[f"valid {metric}"] = one.valid_at(model.rounds[its], place)
+                    about[f"test {metric}"] = self._mean(tests[:, place, run])
+                rows.append(about)
+        return pd.DataFrame(rows).set_index(["model", "run"])
+
+    @cached_property
+    def shift(self) -> pd.DataFrame:
+        """What training on all queries gives beyond training on resampled ones: one row per candidate and metric.
+
+        `full` is the mean over test of one training on all training queries, `resampled` that over runs, `shift` the
+        first minus the second, each at the round that valid chooses by `stop_by` (by "each": the metric's own).
+        A bootstrap sample holds 63 % of the distinct queries, so models trained on it are mostly worse.
+        Empty where runs are trained on all queries.
+        """
+        import pandas as pd
+
+        rows = []
+        for name, whole in self.full.items():
+            for place, metric in enumerate(self.plan.names):
+                chooser = metric if self.plan.stop_by == EACH else self.plan.stop_by
+                means = []
+                for measured in (whole, self.measured[name]):
+                    rounds = tuple(self.plan.round_by(training.curves, chooser) for training in measured.trainings)
+                    means.append(self._mean(measured.test_at(rounds).mean(axis=2)[:, place]))
+                rows.append((name, metric, *means, means[0] - means[1]))
+        return pd.DataFrame(rows, columns=["candidate", "metric", "full", "resampled", "shift"])
 
     def _mean(self, values: Floats) -> float:
         """Return the weighted mean over the queries that have a value."""
         counted = ~np.isnan(values)
         return float(np.average(values[counted], weights=self._weights[counted]))
 
-    def _loss(self, judge: str, own: tuple[str, str], other: tuple[str, str]) -> dict[str, float]:
-        """Return what a metric loses on test by one (candidate, what stopped it) where another is its own choice."""
+    def _loss(self, judge: str, own: tuple[Sequence[str], str], other: tuple[Sequence[str], str]) -> dict[str, float]:
+        """Return what a metric loses on test by (candidates, what stopped them) where others are its own choice."""
         place = self.plan.names.index(judge)
-        first, second = (
-            self.measured[candidate].test_at(self._rounds(candidate, stop_by))[:, place]
-            for candidate, stop_by in (own, other)
-        )
+        first, second = (self._picked(*choice)[:, place] for choice in (own, other))
         lost = first - second if self.plan.metrics[place].higher_is_better else second - first
         return asdict(paired_loss(lost, self._weights, self.plan.alpha))
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What a metric chooses on valid: a candidate for each fold, and their value there."""
+
+    candidates: tuple[str, ...]
+    valid: float
+
+    @property
+    def named(self) -> str | tuple[str, ...]:
+        """The candidate, or with folds all of them."""
+        return self.candidates[0] if len(self.candidates) == 1 else self.candidates
 
 
 @dataclass(frozen=True)

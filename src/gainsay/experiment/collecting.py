@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from .measured import Measured, OnFold, Read
 from .own_metrics import origins
 from .plan import Plan, Unit
 from .result import ExperimentResult
+from .screening import finalists_of
 from .store import Store
 from .wording import last_line
 
@@ -105,7 +106,7 @@ def _warn_of_version(unit: Unit, finished: Finished, now: str) -> None:
 
 
 def result_of(store: Store, plan: Plan, found: Mapping[str, OnFold], directory: Path | None) -> ExperimentResult:
-    """Return what the candidates that are finished on all folds show together.
+    """Return what the candidates show together of which every training is finished.
 
     Raises
     ------
@@ -113,18 +114,32 @@ def result_of(store: Store, plan: Plan, found: Mapping[str, OnFold], directory: 
         Where there is none; the message says of each what went wrong.
     """
     measured: dict[str, Measured] = {}
+    full: dict[str, Measured] = {}
     failures: dict[str, str] = {}
+    first = {
+        unit.candidate.name: found[unit.slug]
+        for unit in plan.first_units()
+        if plan.runs.finalists and unit.slug in found
+    }
+    finalists = finalists_of(plan, first)
     for candidate in plan.candidates:
-        units = [Unit(candidate, fold) for fold in plan.folds]
-        missing = [unit for unit in units if unit.slug not in found]
+        if first and candidate.name in first and candidate.name not in finalists:
+            continue
+        units, whole = plan.compared_units(candidate), plan.full_units(candidate)
+        missing = [unit for unit in (*units, *whole) if unit.slug not in found]
+        if plan.runs.finalists and candidate.name not in first:
+            missing = [unit for unit in plan.first_units() if unit.candidate == candidate]
         if missing:
             failures[candidate.name] = "\n".join(f"{unit}: {_reason(store, unit)}" for unit in missing)
-        else:
-            measured[candidate.name] = Measured([found[unit.slug] for unit in units])
+            continue
+        measured[candidate.name] = Measured([found[unit.slug] for unit in units], len(plan.runs_of(candidate)))
+        if whole:
+            full[candidate.name] = Measured([found[unit.slug] for unit in whole])
     if not measured:
         reasons = "; ".join(f"{name}: {last_line(text)}" for name, text in failures.items())
         raise NothingFinishedError(f"no candidate is finished: {reasons}", failures)
-    return ExperimentResult(plan, measured, failures, directory, _scores(store, plan, measured, directory))
+    scores = _scores(store, plan, measured, directory)
+    return ExperimentResult(plan, measured, failures, directory, scores, full=full, first=first)
 
 
 def _scores(store: Store, plan: Plan, measured: Mapping[str, Measured], directory: Path | None) -> Read:
@@ -132,18 +147,18 @@ def _scores(store: Store, plan: Plan, measured: Mapping[str, Measured], director
 
     They are read when asked for, but for a run without directory, of which nothing stays on disk.
     """
-    units = {(unit.candidate.name, unit.fold.name): unit for unit in plan.units() if unit.candidate.name in measured}
+    units = {it.name: plan.compared_units(it) for it in plan.candidates if it.name in measured}
     if directory is not None:
         return partial(_from_disk, store, units)
-    return partial(_from_memory, {key: store.scores(unit) for key, unit in units.items()})
+    return partial(_from_memory, {name: [store.scores(unit) for unit in its] for name, its in units.items()})
 
 
-def _from_disk(store: Store, units: Mapping[tuple[str, str], Unit], candidate: str, fold: str) -> bytes:
-    return store.scores(units[candidate, fold])
+def _from_disk(store: Store, units: Mapping[str, Sequence[Unit]], candidate: str, training: int) -> bytes:
+    return store.scores(units[candidate][training])
 
 
-def _from_memory(files: Mapping[tuple[str, str], bytes], candidate: str, fold: str) -> bytes:
-    return files[candidate, fold]
+def _from_memory(files: Mapping[str, Sequence[bytes]], candidate: str, training: int) -> bytes:
+    return files[candidate][training]
 
 
 def _reason(store: Store, unit: Unit) -> str:

@@ -17,13 +17,14 @@ The file says what `Experiment` is given. Paths are relative to its folder. A sm
     [[candidates]]
     name = "lightgbm"
     library = "lightgbm"            # or "xgboost"
-    training_gain = ["linear", "exponential"]   # a list makes a candidate of each of its values,
+    training_gain = ["linear", 1.5, "exponential"]  # or a base; a list makes a candidate of each of its values,
     params = {learning_rate = 0.1, num_leaves = [15, 31, 63]}   # here two times three of them
 
 Further keys at the top: `primary` (two of the metrics), `stop_by` ("balanced", "each" or a metric), `seed`, `alpha`,
-`rope`, `draws`, `threads`. Further keys of a candidate: `num_boost_round`, `early_stopping_rounds`, `seed` (or a list
-of seeds), `threads`. See `Experiment` and `Candidate` for what they mean. A parameter that is itself a list goes into
-another list.
+`rope`, `draws`, `threads`; `runs` (5, or {finalists = 5, keep = 3, baseline = "a candidate"}) and `vary` ("seed" or
+"queries") to train each candidate several times. Further keys of a candidate: `num_boost_round`,
+`early_stopping_rounds`, `seed` (or a list of seeds), `threads`. See `Experiment` and `Candidate` for what they mean. A
+parameter that is itself a list goes into another list.
 
 `[data]` is one of:
 
@@ -37,6 +38,11 @@ another list.
 With files, `format`, `features` and `zero_based` are arguments of `gainsay.data.read_letor` or `read_lightgbm`, and so
 is `shared_ids` of the former: where files that are joined have query ids in common, "separate" takes them for different
 queries and "join" for the same; without it that is an error.
+
+`clusters = "clusters.csv"` beside any of these names a CSV file with a line of names and two columns, the id of a query
+of test and the label of its cluster (near duplicates, one session, one user). `segments = "segments.csv"` names one
+whose further columns are kinds of queries, each of which is judged by itself. See `clusters` and `segments` of
+`Experiment`.
 """
 
 from __future__ import annotations
@@ -58,9 +64,11 @@ from ..metrics.judged import refuse_judged
 from ..metrics.names import parse_metrics
 from .candidates import Candidate, grid
 from .folds import k_folds
+from .labels import cluster_file, segment_file
+from .libraries import library_of
 from .rounds import check_stop_by
+from .runs import Runs
 from .tables import CandidateTable, DataTable, ExperimentTable, SimulateTable, read_table
-from .training import library_of
 
 __all__ = ["read_toml"]
 
@@ -97,9 +105,15 @@ def read_toml(path: str | os.PathLike[str], directory: str | os.PathLike[str] | 
     kept = directory if directory is not None else source.parent / (table.directory or f"{source.stem}-run")
     with _prefixed(f"{source}: "):
         check_stop_by(table.stop_by, parse_metrics(table.metrics or DEFAULT_METRICS))
+        Runs.read(table.runs, table.vary, [candidate.name for candidate in candidates])
     arguments = table.model_dump(exclude={"candidates", "data", "directory"})
+    labels = {
+        key: read(_existing(source, table.data, key)[0])
+        for key, read in (("clusters", cluster_file), ("segments", segment_file))
+        if getattr(table.data, key) is not None
+    }
     data = _data(source, table.data, table.seed)
-    return {**arguments, "candidates": candidates, "directory": kept, **data}
+    return {**arguments, "candidates": candidates, "directory": kept, **labels, **data}
 
 
 def _validated(source: Path) -> ExperimentTable:
@@ -198,11 +212,13 @@ def _folds(source: Path, everything: RankingData, table: DataTable, seed: int) -
 
 def _existing(source: Path, table: DataTable, key: str) -> list[Path]:
     """Return the paths under a key, seen from the folder of the TOML file."""
-    paths = [source.parent / name for name in getattr(table, key) or ()]
+    found = getattr(table, key) or ()
+    paths = [source.parent / name for name in ([found] if isinstance(found, str) else found)]
     for place, path in enumerate(paths):
         if not os.path.isfile(path):
             named = str(path) if str(path).isprintable() else repr(str(path))
-            raise FileNotFoundError(f"{source}: data.{key}[{place}]: there is no file {named[:300]}")
+            where = key if isinstance(found, str) else f"{key}[{place}]"
+            raise FileNotFoundError(f"{source}: data.{where}: there is no file {named[:300]}")
     return paths
 
 

@@ -40,11 +40,10 @@ class Fold:
     valid: str
     test: str
 
-    def data(self, parts: Parts) -> tuple[RankingData, RankingData, RankingData]:
-        """Return training, validation and test data."""
+    def training_data(self, parts: Parts) -> RankingData:
+        """Return the parts to train on, joined."""
         train = [parts[name] for name in self.train]
-        joined = train[0] if len(train) == 1 else RankingData.concatenate(train)
-        return joined, parts[self.valid], parts[self.test]
+        return train[0] if len(train) == 1 else RankingData.concatenate(train)
 
     def parts(self) -> tuple[str, ...]:
         """Return the names of all its parts."""

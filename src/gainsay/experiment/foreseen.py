@@ -4,24 +4,51 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from .._common.arrays import nearest
 from .._common.words import count, listed
 from .files import canonical
-from .training import library_of
+from .libraries import library_of
 
 if TYPE_CHECKING:
     from .candidates import Candidate
     from .folds import Fold, Parts
+    from .runs import Runs
 
-__all__ = ["warn_of_waste"]
+__all__ = ["warn_of_waste", "with_fixed"]
 
 MOST_NAMES, MOST_GROUPS = 4, 2
 """So many names, and groups of them, stand in a warning."""
 
 
-def warn_of_waste(candidates: Sequence[Candidate], folds: Sequence[Fold], parts: Parts) -> None:
+def with_fixed(runs: Runs, candidates: Sequence[Candidate], folds: Sequence[Fold], parts: Parts) -> Runs:
+    """Return the runs with the names of the candidates that another seed does not change, so one training is enough.
+
+    Raises
+    ------
+    ValueError
+        Where that is so of all.
+    """
+    if runs.count == 1 or runs.vary == "queries":
+        return runs
+    documents = _documents(folds, parts)
+    fixed = [it for it in candidates if not library_of(it.library).uses_seed(it, documents)]
+    if len(fixed) == len(candidates):
+        raise ValueError(
+            f"runs={runs.count} would train the same models {runs.count} times, for another seed changes none of them: "
+            f"nothing in their parameters is random; sample documents or features ({_remedies(fixed)}), or vary the "
+            "training queries too, vary='queries'"
+        )
+    return replace(runs, fixed=tuple(candidate.name for candidate in fixed))
+
+
+def _documents(folds: Sequence[Fold], parts: Parts) -> int:
+    return max(sum(len(parts[name].labels) for name in fold.train) for fold in folds)
+
+
+def warn_of_waste(candidates: Sequence[Candidate], folds: Sequence[Fold], parts: Parts, runs: Runs) -> None:
     """Warn of queries with nothing to rank, of candidates that will be one model, and of parameters without effect.
 
     Parameters
@@ -32,13 +59,16 @@ def warn_of_waste(candidates: Sequence[Candidate], folds: Sequence[Fold], parts:
         How the data are divided.
     parts : mapping of str to RankingData
         The data.
+    runs : Runs
+        How often each is trained.
     """
-    documents = max(sum(len(parts[name].labels) for name in fold.train) for fold in folds)
+    documents = _documents(folds, parts)
     features = next(iter(parts.values())).features.shape[1]
     for text in (
         _single_documents(parts),
         _duplicates(candidates),
         _seeds(candidates, documents),
+        _fixed(candidates, runs),
         _unused(candidates, features),
     ):
         if text:
@@ -74,11 +104,26 @@ def _seeds(candidates: Sequence[Candidate], documents: int) -> str:
     ]
     if not groups:
         return ""
-    remedies = {"lightgbm": "bagging_freq with bagging_fraction, or feature_fraction", "xgboost": "subsample"}
-    some = " or ".join(remedies[library] for library in dict.fromkeys(group[0].library for group in groups))
+    some = _remedies([group[0] for group in groups])
     return (
         f"candidates that differ by their seed alone will be the same model, since nothing in their parameters is "
         f"random: {_groups(groups)}; sample documents or features ({some}), or leave out all but one"
+    )
+
+
+def _remedies(candidates: Sequence[Candidate]) -> str:
+    remedies = {"lightgbm": "bagging_freq with bagging_fraction, or feature_fraction", "xgboost": "subsample"}
+    return " or ".join(remedies[library] for library in dict.fromkeys(candidate.library for candidate in candidates))
+
+
+def _fixed(candidates: Sequence[Candidate], runs: Runs) -> str:
+    fixed = [candidate for candidate in candidates if candidate.name in runs.fixed]
+    if not fixed:
+        return ""
+    return (
+        f"another seed changes nothing in {_quoted(runs.fixed)}, since nothing in the parameters is random: trained "
+        f"once, and compared as a fixed model; sample documents or features ({_remedies(fixed)}), or vary the training "
+        "queries too, vary='queries'"
     )
 
 

@@ -3,26 +3,83 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .. import lightgbm as adapter
+import numpy as np
+
+from .. import lightgbm as _adapter  # noqa: F401
 from .._common.arrays import nearest
+from ..metrics.gains import power
 
 # After the adapter, which says what to install where there is no LightGBM.
 import lightgbm as lgb  # isort: skip
 
 if TYPE_CHECKING:
     from ..data import RankingData
-    from .candidates import Candidate
-    from .training import Watch
+    from .candidates import Candidate, Gain
+    from .libraries import Predict
+    from .watch import Watch
 
 _XENDCG = ("rank_xendcg", "xendcg", "xe_ndcg", "xe_ndcg_mart", "xendcg_mart")
 _JSON = '",:[]{}'
 
+_TRAINING_ONLY = frozenset(
+    [
+        "bagging_by_query",
+        "bagging_fraction",
+        "bagging_freq",
+        "bagging_seed",
+        "boost_from_average",
+        "boosting",
+        "cat_l2",
+        "cat_smooth",
+        "data_sample_strategy",
+        "deterministic",
+        "extra_seed",
+        "extra_trees",
+        "feature_fraction",
+        "feature_fraction_bynode",
+        "feature_fraction_seed",
+        "lambda_l1",
+        "lambda_l2",
+        "lambdarank_norm",
+        "lambdarank_truncation_level",
+        "learning_rate",
+        "linear_lambda",
+        "max_cat_threshold",
+        "max_cat_to_onehot",
+        "max_delta_step",
+        "max_depth",
+        "min_data_per_group",
+        "min_gain_to_split",
+        "min_sum_hessian_in_leaf",
+        "neg_bagging_fraction",
+        "num_leaves",
+        "objective",
+        "objective_seed",
+        "other_rate",
+        "path_smooth",
+        "pos_bagging_fraction",
+        "sigmoid",
+        "top_rate",
+        "verbosity",
+    ]
+)
+"""Parameters that LightGBM looks at once data are binned."""
+
 _SETTING_UP = threading.Lock()
 """Held while a booster is set up: LightGBM then writes its gains into a table of the whole process and works out the
 ideal DCG of every query from it, so two threads that train on different gains would spoil each other's trees."""
+
+
+class Binned(NamedTuple):
+    """Data as LightGBM trains on them, and their largest label."""
+
+    train: lgb.Dataset
+    valid: lgb.Dataset
+    max_label: float
 
 
 def version() -> str:
@@ -43,10 +100,7 @@ def uses_seed(candidate: Candidate, documents: int) -> bool:
 
     Everything random in LightGBM has a seed of its own, which `seed` sets where it is not given.
     """
-
-    def number(name: str, default: float) -> float:
-        value = _given(candidate, name, default)
-        return float(value) if isinstance(value, bool | int | float) else default
+    number = partial(_number, candidate)
 
     boosting, objective = _given(candidate, "boosting", "gbdt"), candidate.objective
     bagged = number("bagging_fraction", 1) < 1
@@ -73,6 +127,11 @@ def _given(candidate: Candidate, name: str, default: Any) -> Any:
     return next((candidate.params[alias] for alias in candidate.params if alias in names), default)
 
 
+def _number(candidate: Candidate, name: str, default: float) -> float:
+    value = _given(candidate, name, default)
+    return float(value) if isinstance(value, bool | int | float) else default
+
+
 def unused(candidate: Candidate, features: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return nothing: `check` has refused what LightGBM does not know."""
     return (), ()
@@ -93,28 +152,47 @@ def check_features(names: tuple[str, ...]) -> None:
         written[plain] = name
 
 
-def train(candidate: Candidate, train: RankingData, valid: RankingData, watch: Watch) -> bytes:
-    """Train, telling `watch` of every round; return the model as LightGBM's text.
+def binning(candidate: Candidate, documents: int) -> dict[str, Any]:
+    """Return all of a candidate that may decide how LightGBM bins data.
+
+    That is every parameter but those of which it is known that only trees and objectives look at them; with
+    `feature_pre_filter` features are left out that no leaf could split, so `min_data_in_leaf` counts; and what is drawn
+    to find the bins of many documents depends on the seed.
+    """
+    unfiltered = _given(candidate, "feature_pre_filter", True) is False
+    passed_over = _TRAINING_ONLY | ({"min_data_in_leaf"} if unfiltered else set())
+    main_names = {alias: name for name, aliases in _alias_table().items() for alias in aliases}
+    about = {name: value for name, value in candidate.params.items() if main_names.get(name, name) not in passed_over}
+    if documents >= _number(candidate, "bin_construct_sample_cnt", 200_000):
+        about["seed"] = candidate.seed
+    return {"params": about, "threads": candidate.threads}
+
+
+def binned(candidate: Candidate, train: RankingData, valid: RankingData) -> Binned:
+    """Return training and validation data as LightGBM bins them; boosters only read these."""
+    params = parameters(candidate, 1)
+    train_set = _dataset(train, params).construct()
+    valid_set = _dataset(valid, params, reference=train_set).construct()
+    return Binned(train_set, valid_set, float(max(train.labels.max(), valid.labels.max())))
+
+
+def train(candidate: Candidate, data: Binned, watch: Watch) -> bytes:
+    """Train, showing `watch` the scores of every round; return the model as LightGBM's text.
 
     The loop is that of `lightgbm.train`. It is written out because the booster must be set up under a lock.
     """
-    params = parameters(candidate, max(train.labels.max(), valid.labels.max()))
-    train_set = _dataset(train, params)
-    valid_set = _dataset(valid, params, reference=train_set)
-    log = adapter.feval(watch.metrics, n_jobs=params["num_threads"])
+    params = parameters(candidate, data.max_label)
 
-    def record(scores: Any, dataset: Any) -> Any:
-        results = log(scores, dataset)
-        watch.record([value for _, value, _ in results])
-        return results
+    def look(scores: Any, _: Any) -> list[Any]:
+        watch.look(scores)
+        return []
 
-    train_set.construct()
     with _SETTING_UP:
-        booster = lgb.Booster(params, train_set)
-    booster.add_valid(valid_set, "valid")
+        booster = lgb.Booster(params, data.train)
+    booster.add_valid(data.valid, "valid")
     while len(watch.rounds) < params["num_iterations"] and not watch.exhausted:
         booster.update()
-        booster.eval_valid(record)
+        booster.eval_valid(look)
     return booster.model_to_string(num_iteration=-1).encode()
 
 
@@ -130,11 +208,15 @@ def load(model: bytes) -> lgb.Booster:
     return booster
 
 
-def predictor(model: bytes, data: RankingData, threads: int) -> Callable[[int], Any]:
-    """Return a function from a number of rounds to the scores of the documents."""
+def predictor(model: bytes, data: RankingData, threads: int) -> Predict:
+    """Return a function from some rows and numbers of rounds to the scores of these documents after each."""
     booster = load(model)
-    features, _ = _features(data)
-    return lambda rounds: booster.predict(features, num_iteration=rounds, num_threads=threads)
+
+    def predict(rows: slice, rounds: Sequence[int]) -> list[Any]:
+        features = data.feature_frame(rows) if data.categories else data.features[rows]
+        return [booster.predict(features, num_iteration=number, num_threads=threads) for number in rounds]
+
+    return predict
 
 
 def parameters(candidate: Candidate, max_label: float) -> dict[str, Any]:
@@ -156,33 +238,31 @@ def parameters(candidate: Candidate, max_label: float) -> dict[str, Any]:
         params["force_row_wise"] = True
     if candidate.training_gain is not None:
         levels = range(max(int(max_label), 1) + 1)
-        params["label_gain"] = (
-            list(levels) if candidate.training_gain == "linear" else [2**level - 1 for level in levels]
-        )
+        params["label_gain"] = _table(candidate.training_gain, levels)
     return {**params, **candidate.params}
+
+
+def _table(gain: Gain, levels: range) -> list[float]:
+    if gain == "linear":
+        return list(levels)
+    if gain == "exponential":
+        return [2**level - 1 for level in levels]
+    return [float(worth) for worth in power(np.array(levels, dtype=np.float64), float(gain))]
 
 
 def _dataset(data: RankingData, params: dict[str, Any], reference: lgb.Dataset | None = None) -> lgb.Dataset:
     weight = data.weight
     if weight is not None and len(weight) != len(data.labels):
         weight = weight[data.qid]  # LightGBM wants one per document
-    features, names = _features(data)
     return lgb.Dataset(
-        features,
+        data.feature_frame() if data.categories else data.features,
         data.labels,
         group=data.group,
         weight=weight,
         reference=reference,
         params=params,
-        feature_name=names,
+        feature_name="auto" if data.categories or data.feature_names is None else list(data.feature_names),
     )
-
-
-def _features(data: RankingData) -> tuple[Any, Any]:
-    """Return features as LightGBM takes them, and their names: it knows categories by the columns of a DataFrame."""
-    if data.categories:
-        return data.feature_frame(), "auto"
-    return data.features, "auto" if data.feature_names is None else list(data.feature_names)
 
 
 def _known_parameters() -> set[str]:

@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
 __all__ = ["Measured", "OnFold", "Read", "rankings_of"]
 
-Read = Callable[[str, str], bytes]
-"""From candidate and fold to the file that `scores_frame` became."""
+Read = Callable[[str, int], bytes]
+"""From candidate and number of its training, counted from 0, to the file that `scores_frame` became."""
 
 
 @dataclass(frozen=True)
 class OnFold:
-    """One candidate on one fold."""
+    """One training: a candidate on a fold, in one run."""
 
     fold: str
     curves: Floats
@@ -52,24 +52,52 @@ class OnFold:
 
 @dataclass(frozen=True)
 class Measured:
-    """One candidate on all folds, which are in their own order and not in that of their completion."""
+    """One candidate on all folds, in one run or several.
 
-    folds: Sequence[OnFold]
+    Attributes
+    ----------
+    trainings : sequence of OnFold
+        Run after run, in each the folds in their own order and not in that of their completion.
+    runs : int
+        How many.
+    """
+
+    trainings: Sequence[OnFold]
+    runs: int = 1
+
+    @property
+    def folds(self) -> Sequence[OnFold]:
+        """The folds of the first run."""
+        return self.trainings[: len(self.trainings) // self.runs]
 
     @property
     def weights(self) -> Floats:
         """The weight of each query, folds one after the other."""
         return np.concatenate([fold.weights for fold in self.folds])
 
+    def test_on(self, fold: int, rounds: Sequence[int]) -> Floats:
+        """Return all metrics on the queries that a fold tests; rounds are one per training.
+
+        The shape is (queries, metrics, runs).
+        """
+        of_fold = slice(fold, None, len(self.folds))
+        pairs = zip(self.trainings[of_fold], rounds[of_fold], strict=True)
+        return np.stack([training.test[number] for training, number in pairs], axis=2)
+
     def test_at(self, rounds: Sequence[int]) -> Floats:
-        """Return all metrics on test at these rounds, one per fold; shape (queries, metrics)."""
-        return np.concatenate([fold.test[number] for fold, number in zip(self.folds, rounds, strict=True)])
+        """Return all metrics on test at these rounds, one per training; shape (queries, metrics, runs)."""
+        return np.concatenate([self.test_on(fold, rounds) for fold in range(len(self.folds))])
+
+    def valid_on(self, fold: int, rounds: Sequence[int], metric: int) -> float:
+        """Return a metric on a fold's valid at these rounds, the mean over runs."""
+        of_fold = slice(fold, None, len(self.folds))
+        pairs = zip(self.trainings[of_fold], rounds[of_fold], strict=True)
+        return float(np.mean([training.curves[number - 1, metric] for training, number in pairs]))
 
     def valid_at(self, rounds: Sequence[int], metric: int) -> float:
-        """Return a metric on valid at these rounds: where there are folds the mean, weighted by the queries of each."""
-        values = np.array([fold.curves[number - 1, metric] for fold, number in zip(self.folds, rounds, strict=True)])
-        weights = np.array([fold.valid_weight[metric] for fold in self.folds])
-        return float((weights * values).sum() / weights.sum())
+        """Return a metric on valid at these rounds: the mean over runs and folds, weighted by the queries of each."""
+        values = [self.valid_on(fold, rounds, metric) for fold in range(len(self.folds))]
+        return float(np.average(values, weights=[fold.valid_weight[metric] for fold in self.folds]))
 
 
 def rankings_of(measured: Mapping[str, Measured], compared: Sequence[Artefact], counted: Bools, read: Read) -> Rankings:
@@ -87,9 +115,10 @@ def rankings_of(measured: Mapping[str, Measured], compared: Sequence[Artefact], 
         See `Read`; scores are read when they are asked for, since those of all candidates may not fit into memory.
     """
     some = next(iter(measured.values()))
-    scores = _Scores({model.name: model for model in compared}, [fold.fold for fold in some.folds], read)
+    runs = {name: one.runs for name, one in measured.items()}
+    scores = _Scores({model.name: model for model in compared}, runs, read)
     labels, queries, before = [], [], 0
-    for frame in scores.frames(compared[0], [["query", "label"]] * len(some.folds)):
+    for frame in scores.frames(compared[0], 0, [["query", "label"]] * len(some.folds)):
         labels.append(frame["label"].to_numpy(np.float64))
         queries.append(frame["query"].to_numpy(np.int64) + before)
         before = int(queries[-1].max()) + 1
@@ -100,21 +129,30 @@ def rankings_of(measured: Mapping[str, Measured], compared: Sequence[Artefact], 
 
 @dataclass(frozen=True, eq=False)
 class _Scores(Mapping[str, Any]):
-    """The scores of every model, folds one after the other, read when they are asked for."""
+    """The scores of every model, folds one after the other, read when they are asked for.
+
+    Of a recipe they are a list, one array for each run.
+    """
 
     models: Mapping[str, Artefact]
-    folds: Sequence[str]
+    runs: Mapping[str, int]
     read: Read
 
-    def frames(self, model: Artefact, columns: Sequence[list[str]]) -> Iterator[pd.DataFrame]:
-        """Yield columns of the file of scores of each fold."""
-        for fold, some in zip(self.folds, columns, strict=True):
-            yield from_parquet(self.read(model.candidate, fold), some)
+    def frames(self, model: Artefact, run: int, columns: Sequence[list[str]]) -> Iterator[pd.DataFrame]:
+        """Yield columns of the file of scores of each fold of a run, counted from 0."""
+        for fold, some in enumerate(columns):
+            yield from_parquet(self.read(model.candidate, run * len(columns) + fold), some)
 
-    def __getitem__(self, name: str) -> Floats:
+    def __getitem__(self, name: str) -> Any:
         model = self.models[name]
-        frames = self.frames(model, [[score_column(number)] for number in model.rounds])
-        return np.concatenate([frame.to_numpy(np.float64)[:, 0] for frame in frames])
+        runs = self.runs[model.candidate]
+        folds = len(model.rounds) // runs
+        of_runs = []
+        for run in range(runs):
+            columns = [[score_column(number)] for number in model.rounds[run * folds : (run + 1) * folds]]
+            frames = self.frames(model, run, columns)
+            of_runs.append(np.concatenate([frame.to_numpy(np.float64)[:, 0] for frame in frames]))
+        return of_runs[0] if runs == 1 else of_runs
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.models)

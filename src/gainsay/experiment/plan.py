@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from .._common.cached import cached_property
@@ -14,15 +14,19 @@ from .files import slug
 from .folds import Fold
 from .own_metrics import named_again, origins
 from .rounds import BALANCED, EACH, balanced_round, best_rounds, check_stop_by, rising
+from .runs import ONCE, Runs, resample, seed_of
 
 if TYPE_CHECKING:
     from .._common.typing import Floats
+    from ..data import RankingData
     from ..metrics.base import Metric
+    from .folds import Parts
 
 __all__ = ["MOST_DRAWS", "Plan", "Unit", "check_each", "differences", "shortened"]
 
-FORMAT = 2
-"""Version of what is written to the directory. In format 1 every metric had the candidates at a round of its own."""
+FORMAT = 3
+"""Version of what is written to the directory. In format 1 every metric had the candidates at a round of its own, in
+format 2 every candidate was trained once."""
 
 MOST_DRAWS = 10_000_000
 """More would tell nothing, and not fit into memory once all trainings are done."""
@@ -30,19 +34,37 @@ MOST_DRAWS = 10_000_000
 
 @dataclass(frozen=True)
 class Unit:
-    """The smallest piece of work: one candidate on one fold."""
+    """The smallest piece of work: one run of one candidate on one fold.
+
+    Run 0 has the candidate's own seed; the others have seeds of their own, and may be trained on resampled queries.
+    """
 
     candidate: Candidate
     fold: Fold
+    run: int = 0
+    resampled: bool = False
+
+    @property
+    def trained(self) -> Candidate:
+        """The candidate with the seed of this run."""
+        return replace(self.candidate, seed=seed_of(self.candidate, self.run))
+
+    def data(self, parts: Parts) -> tuple[RankingData, RankingData]:
+        """Return training and validation data."""
+        train = self.fold.training_data(parts)
+        return (resample(train, self.trained.seed or 0) if self.resampled else train), parts[self.fold.valid]
 
     @property
     def slug(self) -> str:
         """The name of its folder: safe whatever candidate and fold are called."""
         fold = re.sub(r"[^a-z0-9]+", "-", self.fold.name)
-        return f"{slug(self.candidate.name)}.{fold}" if fold else slug(self.candidate.name)
+        run = f"{'sample' if self.resampled else 'run'}-{self.run}" if self.run else ""
+        return ".".join([slug(self.candidate.name), *filter(None, (fold, run))])
 
     def __str__(self) -> str:
-        return f"{self.candidate.name} ({self.fold.name})" if self.fold.name else self.candidate.name
+        run = f"run {self.run}{' on resampled queries' if self.resampled else ''}" if self.run else ""
+        where = ", ".join(filter(None, (self.fold.name, run)))
+        return f"{self.candidate.name} ({where})" if where else self.candidate.name
 
 
 @dataclass(frozen=True)
@@ -65,6 +87,12 @@ class Plan:
         Of the verdict.
     stop_by : str
         At which round candidates are compared: "balanced", "each" or the name of a metric.
+    runs : Runs
+        How often each candidate is trained.
+    clusters : tuple of str, or None
+        The cluster of each query of test, folds one after the other.
+    segments : dict of column to tuple of str, or None
+        Their segments.
     """
 
     candidates: tuple[Candidate, ...]
@@ -77,6 +105,9 @@ class Plan:
     draws: int
     seed: int
     stop_by: str = BALANCED
+    runs: Runs = ONCE
+    clusters: tuple[str, ...] | None = None
+    segments: Mapping[str, tuple[str, ...]] | None = None
 
     def __post_init__(self) -> None:
         if self.stop_by == EACH:
@@ -104,16 +135,50 @@ class Plan:
         choosers = self.judges if self.stop_by == EACH else (self.stop_by,)
         return sorted({self.round_by(curves, stop_by) for stop_by in choosers})
 
+    def runs_of(self, candidate: Candidate) -> tuple[int, ...]:
+        """Return the numbers of the runs that are compared."""
+        if self.runs.count == 1 or candidate.name in self.runs.fixed:
+            return (0,)
+        return tuple(range(1, self.runs.count + 1))
+
+    def compared_units(self, candidate: Candidate) -> list[Unit]:
+        """Return the trainings of a candidate that are compared: run after run, in each the folds."""
+        resampled = self.runs.vary == "queries"
+        return [
+            Unit(candidate, fold, run, resampled and run > 0) for run in self.runs_of(candidate) for fold in self.folds
+        ]
+
+    def full_units(self, candidate: Candidate) -> list[Unit]:
+        """Return the trainings on all training queries, where those that are compared are on resampled ones."""
+        return [Unit(candidate, fold, 1) for fold in self.folds] if self.runs.vary == "queries" else []
+
+    def first_units(self) -> list[Unit]:
+        """Return what is to be trained at first, candidate by candidate: all, or what chooses finalists."""
+        if self.runs.finalists:
+            return [Unit(candidate, fold) for candidate in self.candidates for fold in self.folds]
+        return self.final_units([candidate.name for candidate in self.candidates])
+
+    def final_units(self, names: Iterable[str]) -> list[Unit]:
+        """Return what is trained of these candidates to be compared."""
+        chosen = set(names)
+        return [
+            unit
+            for candidate in self.candidates
+            if candidate.name in chosen
+            for unit in (*self.compared_units(candidate), *self.full_units(candidate))
+        ]
+
     def units(self) -> Iterator[Unit]:
-        """Yield all pieces of work, candidate by candidate."""
-        for candidate in self.candidates:
-            for fold in self.folds:
-                yield Unit(candidate, fold)
+        """Yield all pieces of work that there may be."""
+        everything = [*self.first_units(), *self.final_units(candidate.name for candidate in self.candidates)]
+        yield from {unit.slug: unit for unit in everything}.values()
 
     def identity(self, unit: Unit) -> dict[str, Any]:
         """Return all that the outcome of a unit depends on, as JSON knows it."""
         return {
-            "candidate": unit.candidate.to_dict(),
+            "candidate": unit.trained.to_dict(),
+            "run": unit.run,
+            "resampled": unit.resampled,
             "fold": unit.fold.to_dict(),
             "data": {part: self.data[part] for part in unit.fold.parts()},
             "metrics": list(self.names),
@@ -134,6 +199,9 @@ class Plan:
             "draws": self.draws,
             "seed": self.seed,
             "stop_by": self.stop_by,
+            "runs": self.runs.to_dict(),
+            "clusters": None if self.clusters is None else list(self.clusters),
+            "segments": self.segments and {name: list(labels) for name, labels in self.segments.items()},
         }
 
     @classmethod
@@ -165,9 +233,12 @@ class Plan:
             draws=draws,
             seed=seed,
             stop_by=check_stop_by(stored["stop_by"], metrics),
+            runs=Runs.from_dict(stored["runs"], [candidate["name"] for candidate in stored["candidates"]]),
+            clusters=None if stored["clusters"] is None else tuple(map(str, stored["clusters"])),
+            segments=stored["segments"] and {name: tuple(map(str, its)) for name, its in stored["segments"].items()},
         )
-        slugs = [unit.slug for unit in plan.units()]
-        if not slugs or len(set(slugs)) < len(slugs):
+        names = [fold.name for fold in plan.folds]
+        if not names or len(set(names)) < len(names):
             raise ValueError("it has no folds, or two of one name")
         for fold in plan.folds:
             if not set(fold.parts()) <= set(plan.data):
@@ -178,7 +249,7 @@ class Plan:
         """Say what keeps this plan from going on where `earlier` left off.
 
         More, fewer or reordered candidates do not, nor does what a verdict can be reached with afresh: `primary`,
-        `stop_by`, `alpha`, `rope` and `draws`.
+        `stop_by`, `alpha`, `rope` and `draws`; and runs have folders of their own, so that there may be more of them.
         """
         found = differences(
             {"metrics": list(earlier.names), "seed": earlier.seed}, {"metrics": list(self.names), "seed": self.seed}

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import tempfile
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import contextmanager
+from functools import partial
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .._common.checks import check_whole
 from .._common.words import count
 from ..comparison.inputs import check_level, check_rope, check_seed
-from ..evaluation.evaluator import shared_weights
+from ..evaluation.evaluator import Evaluator, shared_weights
 from ..harness import DEFAULT_METRICS
 from ..metrics.judged import refuse_judged
 from ..metrics.names import MetricLike, parse_metrics
@@ -23,29 +24,39 @@ from .collecting import check_unchanged, collect, result_of
 from .files import DamagedError, need_parquet
 from .finished import COLUMNS
 from .folds import divided, fingerprint
-from .foreseen import warn_of_waste
+from .foreseen import warn_of_waste, with_fixed
+from .labels import read_clusters, read_segments
+from .libraries import check_library, library_of
+from .outcome import Outcome
 from .own_metrics import check_lasting
 from .plan import MOST_DRAWS, Plan, Unit
 from .progress import progress_of
 from .result import ExperimentResult
 from .rounds import BALANCED, EACH, check_stop_by
+from .runs import Runs
+from .screening import finalists_of
 from .store import Store
-from .training import check_library, check_weights, counted_weight, library_of
-from .work import Outcome, in_other_processes, perform_all
+from .training import check_weights, counted_weight
+from .work import in_other_processes, perform_all
 
 if TYPE_CHECKING:
     from ..data import RankingData
     from ..metrics.base import Metric
+    from .measured import OnFold
 
 __all__ = ["Experiment"]
 
 
 class Experiment:
-    """Train candidates once each, choose a round of each on valid, and compare them on test under every metric.
+    """Train candidates, once each or several times, choose rounds on valid, and compare on test under every metric.
 
     Every metric is evaluated on valid after every round. What is compared is one model per candidate, the candidate at
     the round that `stop_by` chooses, so that whatever wins can be deployed as it is: `ExperimentResult.load_model`
     gives it. What each metric would choose by itself is kept and reported beside it.
+
+    A candidate trained once is one model, and the verdict is about this model: another seed might give another winner.
+    With `runs` a candidate is a recipe. Each run has a round of its own, values are means over runs, and the verdict
+    covers what another run would have given.
 
     Parameters
     ----------
@@ -83,6 +94,23 @@ class Experiment:
     threads : int
         Threads of each training where a candidate does not say. It is one because many trainings that run side by side
         use processors best so, and fixed because sums of floating-point numbers depend on how they are divided.
+    runs : int or mapping
+        How often each candidate is trained, 1 or at least 3; 5 are a good number, 10 for leads near .01. Each run has a
+        seed of its own, drawn from the candidate's seed and name, and a folder of its own, so more can be added later.
+        ``{"finalists": 5}`` trains every candidate once, and five times anew those that are among the best `keep` (3)
+        on valid by one of the primary metrics, and the candidate `baseline` if one is named:
+        ``{"finalists": 5, "keep": 2, "baseline": "in use"}``. Only the new runs are compared, since the first was
+        chosen for its luck too; test is never asked. Not with folds, whose valid queries are the ones that are tested.
+    vary : {"seed", "queries"}
+        What differs between runs: the seed, or the seed and the training queries, of which each run has a bootstrap
+        sample (as many, drawn with replacement, labels and weights with them). Models trained on such samples are
+        worse: the verdict is about these, and one training of each candidate on all queries says by how much
+        (`ExperimentResult.shift`).
+    clusters : mapping or pandas Series by query id, or sequence, optional
+        One label per query of test: near duplicates, queries of one session or of one user have the same. Clusters are
+        then what is independent. A sequence stands in the order in which the queries first appear, fold by fold.
+    segments : as clusters, or mapping of name to such, or DataFrame, optional
+        Kinds of queries, each of which is judged by itself too: `Comparison.segments`.
 
     Raises
     ------
@@ -96,13 +124,14 @@ class Experiment:
     UserWarning
         Of what would waste the time that training takes: data in which every query has one document, candidates that
         differ in name alone, or in a seed that changes nothing, parameters that XGBoost passes over, and valid and test
-        data that are the same.
+        data that are the same. A candidate of which another seed changes nothing is trained once, whatever `runs` is.
 
     Notes
     -----
     The same candidates, data, metrics, seeds, library versions and kind of processor give the same verdict to the last
-    digit, whatever the executor and however often a run was interrupted. What that takes: a seed for every candidate,
-    LightGBM's `deterministic` with row-wise histograms, and a fixed number of threads. All of these are set here.
+    digit, whatever the executor, for any number of jobs, and however often a run was interrupted. What that
+    takes: a seed for every candidate, LightGBM's `deterministic` with row-wise histograms, and a fixed number of
+    threads. All of these are set here.
 
     Examples
     --------
@@ -137,6 +166,10 @@ class Experiment:
         num_boost_round: int = 100,
         early_stopping_rounds: int = 0,
         threads: int = 1,
+        runs: int | Mapping[str, Any] = 1,
+        vary: str = "seed",
+        clusters: Any = None,
+        segments: Any = None,
     ) -> None:
         need_parquet()
         level = check_level(alpha)
@@ -155,8 +188,15 @@ class Experiment:
         ]
         for candidate in resolved:
             check_library(candidate)
+        repeated = Runs.read(runs, vary, [candidate.name for candidate in resolved])
         self._parts, made = divided(train, valid, test, folds)
+        if repeated.finalists and len(made) > 1:
+            raise ValueError(
+                "runs={'finalists': …} needs train, valid and test: with folds the queries that would choose the "
+                "finalists are the ones that these are tested on; give runs=5 for all, or one division"
+            )
         self.directory = None if directory is None else Path(directory)
+        tests = [self._parts[fold.test] for fold in made]
         self.plan = Plan(
             candidates=tuple(resolved),
             folds=made,
@@ -168,9 +208,12 @@ class Experiment:
             draws=draws,
             seed=seed,
             stop_by=check_stop_by(stop_by, chosen),
+            runs=with_fixed(repeated, resolved, made, self._parts),
+            clusters=None if clusters is None else read_clusters(clusters, tests),
+            segments=None if segments is None else read_segments(segments, tests),
         )
         self._check_data()
-        warn_of_waste(resolved, made, self._parts)
+        warn_of_waste(resolved, made, self._parts, self.plan.runs)
 
     @classmethod
     def from_toml(
@@ -179,6 +222,10 @@ class Experiment:
         directory: str | PathLike[str] | None = None,
         *,
         stop_by: MetricLike | None = None,
+        runs: int | Mapping[str, Any] | None = None,
+        vary: str | None = None,
+        clusters: Any = None,
+        segments: Any = None,
     ) -> Experiment:
         """Return the experiment that a TOML file describes; see `gainsay.experiment.config` for the format.
 
@@ -190,6 +237,8 @@ class Experiment:
             Where everything is kept, instead of where the file says.
         stop_by : "balanced", "each" or metric, optional
             At which round candidates are compared, instead of what the file says.
+        runs, vary, clusters, segments : optional
+            How often each candidate is trained, what varies, and what belongs to the queries of test, likewise.
 
         Raises
         ------
@@ -198,8 +247,9 @@ class Experiment:
         """
         from .config import read_toml
 
-        arguments = read_toml(path, directory)
-        return cls(**(arguments if stop_by is None else {**arguments, "stop_by": stop_by}))
+        given = {"stop_by": stop_by, "runs": runs, "vary": vary, "clusters": clusters, "segments": segments}
+        arguments = {**read_toml(path, directory), **{key: value for key, value in given.items() if value is not None}}
+        return cls(**arguments)
 
     @staticmethod
     def load(directory: str | PathLike[str]) -> ExperimentResult:
@@ -227,17 +277,23 @@ class Experiment:
         check_unchanged(store, plan, found)
         return result_of(store, plan, found, store.directory)
 
-    def run(self, executor: Executor | None = None, progress: bool = True) -> ExperimentResult:
+    def run(
+        self, executor: Executor | None = None, progress: bool = True, *, jobs: int | None = None
+    ) -> ExperimentResult:
         """Train what is not finished yet, and return what all candidates together show.
 
         Parameters
         ----------
         executor : concurrent.futures.Executor, optional
-            Where to train: threads, processes, or a cluster's (Dask: `client.get_executor()`; the directory must then
-            be one that all workers reach). Without one, here, one candidate after the other. Processes should be
+            Where to train: processes, or a cluster's (Dask: `client.get_executor()`; the directory must then be one
+            that all workers reach). Without one, in threads of this process, which share the data. Processes should be
             started by "spawn" or "forkserver": OpenMP, which both libraries use, does not survive a fork.
         progress : bool
-            Whether to tell on stderr how far it is.
+            Whether to show how far it is: on a terminal the curves of what trains in this process, in place, and a line
+            for everything that has ended; in a notebook the same as one picture; elsewhere the lines, on stderr.
+        jobs : int, optional
+            Without an executor, how many trainings at a time; by default as many as the CPUs have threads for
+            (CPUs // `Candidate.threads`). The result is the same for any number.
 
         Raises
         ------
@@ -250,19 +306,35 @@ class Experiment:
         OSError
             Where results cannot be written (a full disk). As after any interruption, running again goes on from there.
         """
+        if jobs is not None:
+            check_whole("jobs", jobs, 1)
+            if executor is not None:
+                raise ValueError(f"jobs={jobs} is for trainings in this process: an executor has a number of its own")
         if in_other_processes(executor):
             check_lasting(self.plan.metrics, "so no other process could evaluate it")
         with self._workplace() as store, store.locked():
             self._admit(store)
             store.tidy()
-            libraries: set[str] = {candidate.library for candidate in self.plan.candidates}
-            current = {name: library_of(name).version() for name in libraries}
-            found = collect(store, self.plan, self.plan.units(), current)
-            check_unchanged(store, self.plan, found)
-            pending = [unit for unit in self.plan.units() if unit.slug not in found]
-            self._train(store, pending, executor, progress, len(found))
-            found |= collect(store, self.plan, pending)
+            work = partial(
+                self._train, store, perform=partial(perform_all, executor=executor, jobs=jobs), wanted=progress
+            )
+            found = self._finish(store, self.plan.first_units(), work)
+            if self.plan.runs.finalists:
+                first = {
+                    unit.candidate.name: found[unit.slug] for unit in self.plan.first_units() if unit.slug in found
+                }
+                found |= self._finish(store, self.plan.final_units(finalists_of(self.plan, first)), work)
             return result_of(store, self.plan, found, self.directory)
+
+    def _finish(self, store: Store, units: Sequence[Unit], work: Callable[..., None]) -> dict[str, OnFold]:
+        """Train what is not finished of some units, and return what came of them."""
+        libraries: set[str] = {candidate.library for candidate in self.plan.candidates}
+        current = {name: library_of(name).version() for name in libraries}
+        found = collect(store, self.plan, units, current)
+        check_unchanged(store, self.plan, found)
+        pending = [unit for unit in units if unit.slug not in found]
+        work(pending, done=len(found))
+        return found | collect(store, self.plan, pending)
 
     @contextmanager
     def _workplace(self) -> Iterator[Store]:
@@ -288,7 +360,9 @@ class Experiment:
         if earlier != self.plan:
             store.write_plan(self.plan)
 
-    def _train(self, store: Store, pending: Sequence[Unit], executor: Executor | None, wanted: bool, done: int) -> None:
+    def _train(
+        self, store: Store, pending: Sequence[Unit], *, perform: Callable[..., None], wanted: bool, done: int
+    ) -> None:
         progress = progress_of(wanted)
         left = len(pending)
 
@@ -297,9 +371,9 @@ class Experiment:
             left -= 1
             progress.advance(outcome)
 
-        progress.start(done + len(pending), done)
+        progress.start(self.plan, done + len(pending), done)
         try:
-            perform_all(store, self.plan, pending, self._parts, executor, report)
+            perform(store, self.plan, pending, self._parts, report, follow=progress.follow)
         except BaseException as error:
             if self.directory is not None:
                 some = "1 training is" if left == 1 else f"{left} trainings are"
@@ -317,8 +391,9 @@ class Experiment:
             library_of(library).check_features(names or ())
         for name in dict.fromkeys(part for fold in self.plan.folds for part in (fold.valid, fold.test)):
             try:
-                counted_weight(self.plan.metrics, self._parts[name])
-                shared_weights(self.plan.metrics, self._parts[name].judgments())
+                judgments = self._parts[name].judgments()
+                counted_weight(Evaluator(self.plan.metrics, judgments))
+                shared_weights(self.plan.metrics, judgments)
             except ValueError as error:
                 raise ValueError(f"{name}: {error}") from None
         for fold in self.plan.folds:
@@ -331,7 +406,8 @@ class Experiment:
 
     def __repr__(self) -> str:
         folds = f", {len(self.plan.folds)} folds" if len(self.plan.folds) > 1 else ""
-        size = f"{count(len(self.plan.candidates), 'candidate')}{folds}"
+        runs = f", {self.plan.runs.count} runs" if self.plan.runs.count > 1 else ""
+        size = f"{count(len(self.plan.candidates), 'candidate')}{folds}{runs}"
         return f"Experiment({size}, metrics {', '.join(self.plan.names)})"
 
 

@@ -27,10 +27,11 @@ from .files import (
     unsealed,
 )
 from .finished import COLUMNS, Finished, check_finished, check_scores, curves_frame, scores_frame, test_frame
+from .libraries import library_of
 from .own_metrics import UndefinedMetricError
 from .plan import FORMAT, Plan, Unit, differences, shortened
 from .shared import PartsOnDisk
-from .training import Trained, library_of
+from .training import Trained
 
 if TYPE_CHECKING:
     from .._common.typing import Floats

@@ -63,6 +63,8 @@ class DataTable(_Table):
     features: Annotated[int, Field(ge=1, le=MOST_FEATURES)] | None = None
     zero_based: bool = False
     shared_ids: Literal["refuse", "separate", "join"] = "refuse"
+    clusters: str | None = None
+    segments: str | None = None
 
     @model_validator(mode="after")
     def _one_source(self) -> DataTable:
@@ -121,6 +123,8 @@ class ExperimentTable(_Table):
     num_boost_round: Annotated[Rounds, Field(ge=1)] = 100
     early_stopping_rounds: Annotated[Rounds, Field(ge=0)] = 0
     threads: Annotated[int, Field(ge=1, le=MOST_THREADS)] = 1
+    runs: Any = 1
+    vary: Literal["seed", "queries"] = "seed"
     data: DataTable
     candidates: Annotated[list[CandidateTable], Field(min_length=1)]
 

@@ -2,123 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..evaluation.evaluator import Evaluation, Evaluator, shared_weights
-from .folds import Fold, Parts
+from .libraries import Predict, library_of
 from .rounds import kept_rounds, rising
+from .watch import Watch
 
 if TYPE_CHECKING:
     from .._common.typing import Floats
     from ..data import RankingData
     from ..metrics.base import Metric
     from .candidates import Candidate
+    from .plan import Unit
+    from .workbench import Workbench
 
 __all__ = [
     "Trained",
-    "Watch",
-    "check_library",
     "check_weights",
     "counted_weight",
-    "library_of",
     "train_candidate",
 ]
 
 
-class Library(Protocol):
-    """What a training library does for an experiment; `lightgbm_training` and `xgboost_training` are such modules."""
-
-    def check(self, candidate: Candidate) -> None:
-        """Raise where the library does not know a parameter of the candidate."""
-
-    def uses_seed(self, candidate: Candidate, documents: int) -> bool:
-        """Return whether another seed can give another model, as far as the parameters tell."""
-
-    def unused(self, candidate: Candidate, features: int) -> tuple[Sequence[str], Sequence[str]]:
-        """Return the parameters of the candidate that the library would pass over, and all that it knows."""
-
-    def check_features(self, names: tuple[str, ...]) -> None:
-        """Raise where the library does not take a name of a feature."""
-
-    def version(self) -> str:
-        """Return the version of the library."""
-
-    def train(self, candidate: Candidate, train: RankingData, valid: RankingData, watch: Watch) -> bytes:
-        """Train, telling `watch` of every round; return the model in the library's own format."""
-
-    def cut(self, model: bytes, rounds: int) -> bytes:
-        """Return the model without what was added after so many rounds, in the library's own format.
-
-        Whatever reads it gets the scores of `predictor` at this round, to the last bit, without having to say which.
-        """
-
-    def load(self, model: bytes) -> Any:
-        """Return the model of the library that these bytes hold, which predicts with all its rounds."""
-
-    def predictor(self, model: bytes, data: RankingData, threads: int) -> Callable[[int], Any]:
-        """Return a function from a number of rounds to the scores of the documents."""
-
-
-def library_of(name: str) -> Library:
-    """Return the module that trains with this library.
-
-    Raises
-    ------
-    ImportError
-        Where the library is not installed; the message names the extra to install.
-    """
-    module: Any = import_module(f".{name}_training", __package__)
-    library: Library = module
-    return library
-
-
-def check_library(candidate: Candidate) -> None:
-    """Raise where the candidate's library is not installed or does not know one of its parameters."""
-    library = library_of(candidate.library)
-    try:
-        library.check(candidate)
-    except ValueError as error:
-        raise ValueError(f"candidate {candidate.name!r}: {error}") from None
-
-
-class Watch:
-    """Keeps the values of every round, and says when no metric improves any more.
-
-    Training may stop only where *every* metric has gone `patience` rounds without a new best value. So each metric sees
-    at least the rounds that it would have seen, had one stopped by it alone, and its best round is the same.
-
-    Parameters
-    ----------
-    metrics : sequence of Metric
-        In the order of the values.
-    patience : int
-        Rounds without improvement; 0: never stop.
-    """
-
-    def __init__(self, metrics: Sequence[Metric], patience: int) -> None:
-        self.metrics = tuple(metrics)
-        self.patience = patience
-        self.rounds: list[list[float]] = []
-        self._best = np.full(len(self.metrics), -np.inf)
-        self._last_improvement = 0
-
-    def record(self, values: Sequence[float]) -> None:
-        """Take the values of one round."""
-        self.rounds.append(list(values))
-        risen = rising(np.array(values), self.metrics)
-        if (risen > self._best).any():
-            self._last_improvement = len(self.rounds)
-        self._best = np.fmax(self._best, risen)
-
-    @property
-    def exhausted(self) -> bool:
-        """Whether training should stop now."""
-        return self.patience > 0 and len(self.rounds) - self._last_improvement >= self.patience
+DOCUMENTS_AT_A_TIME = 65_536
+"""Predicted on at once."""
 
 
 @dataclass(frozen=True)
@@ -156,32 +68,40 @@ class Trained:
     scores: dict[int, Any]
 
 
-def train_candidate(candidate: Candidate, fold: Fold, metrics: Sequence[Metric], parts: Parts) -> Trained:
+def train_candidate(candidate: Candidate, unit: Unit, metrics: Sequence[Metric], bench: Workbench) -> Trained:
     """Train a candidate once and evaluate what can be chosen.
 
     The scores on test come from the model as it is stored, not from the one in memory.
     """
-    library = library_of(candidate.library)
-    train, valid, test = fold.data(parts)
-    watch = Watch(metrics, candidate.early_stopping_rounds or 0)
-    threads = candidate.threads or 1
-    model = library.train(candidate, train, valid, watch)
+    library, threads = library_of(candidate.library), candidate.threads or 1
+    evaluators = [Evaluator(metrics, bench.judgments(part), threads) for part in (unit.fold.valid, unit.fold.test)]
+    watch = Watch(evaluators[0], candidate.early_stopping_rounds or 0, bench.check, bench.follow(unit))
+    with bench.binned(unit) as data:
+        model = library.train(candidate, data, watch)
     curves = np.array(watch.rounds, dtype=np.float64)
-    judgments = test.judgments()
-    evaluator = Evaluator(metrics, judgments, threads)
-    predict = library.predictor(model, test, threads)
-    scores = {number: predict(number) for number in kept_rounds(rising(curves, metrics))}
+    test, evaluator = bench.parts[unit.fold.test], evaluators[1]
+    scores = _scores(library.predictor(model, test, threads), test, kept_rounds(rising(curves, metrics)))
     return Trained(
         model,
         curves,
         {number: evaluator(predicted).per_query for number, predicted in scores.items()},
         test.query_ids,
-        shared_weights(evaluator.metrics, judgments),
-        counted_weight(metrics, valid),
+        shared_weights(evaluator.metrics, evaluator.judgments),
+        counted_weight(evaluators[0]),
         test.labels,
         test.qid,
         scores,
     )
+
+
+def _scores(predict: Predict, data: RankingData, rounds: Sequence[int]) -> dict[int, Any]:
+    """Return the scores of all documents after each of these rounds, some documents at a time.
+
+    Both libraries copy what they predict on, XGBoost into twice the memory.
+    """
+    starts = range(0, len(data.labels), DOCUMENTS_AT_A_TIME)
+    pieces = [predict(slice(start, start + DOCUMENTS_AT_A_TIME), rounds) for start in starts]
+    return {number: np.concatenate(scores) for number, scores in zip(rounds, zip(*pieces, strict=True), strict=True)}
 
 
 def check_weights(name: str, data: RankingData) -> None:
@@ -198,18 +118,17 @@ def check_weights(name: str, data: RankingData) -> None:
         )
 
 
-def counted_weight(metrics: Sequence[Metric], data: RankingData) -> list[float]:
+def counted_weight(evaluator: Evaluator) -> list[float]:
     """Return for each metric the total weight of the queries that have a value under it.
 
     Raises
     ------
     ValueError
-        For labels that do not suit a metric, or a metric under which no query has a value.
+        For a metric under which no query has a value.
     """
-    judgments = data.judgments()
-    evaluation = Evaluator(metrics, judgments)(np.zeros(judgments.documents))
-    weights = [_weight_under(evaluation, column) for column in range(len(metrics))]
-    for metric, weight in zip(metrics, weights, strict=True):
+    evaluation = evaluator(np.zeros(evaluator.judgments.documents))
+    weights = [_weight_under(evaluation, column) for column in range(len(evaluator.metrics))]
+    for metric, weight in zip(evaluator.metrics, weights, strict=True):
         if not weight > 0:
             raise ValueError(f"no query has a value under {metric}: all are skipped for want of relevant documents")
     return weights

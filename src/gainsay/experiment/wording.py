@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from statistics import median
 from typing import TYPE_CHECKING, Any
 
+from .._common.words import listed
 from .rounds import BALANCED, EACH
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from ..harness import Comparison
     from .choices import Choices
 
-__all__ = ["last_line", "summary"]
+__all__ = ["last_line", "notes_of", "rounds_text", "summary"]
+
+MOST_NAMES, MOST_ROUNDS = 4, 6
+"""So many names, and rounds, stand in a sentence."""
 
 
 def summary(choices: Choices, comparison: Comparison) -> list[str]:
@@ -41,12 +48,13 @@ def _compared(choices: Choices) -> str:
             f"Each candidate is compared at its best rounds on valid by {shown[0]} and by {shown[1]}, as two models "
             "where they differ."
         )
+    whose = "Each run of a candidate" if choices.plan.runs.count > 1 else "Each candidate"
     if stop_by == BALANCED:
         return (
-            f"Each candidate is compared at one round, at which on valid the worse off of {shown[0]} and {shown[1]} is "
+            f"{whose} is compared at one round, at which on valid the worse off of {shown[0]} and {shown[1]} is "
             "nearest to its own best (balanced)."
         )
-    return f"Each candidate is compared at one round, its best on valid by {stop_by}."
+    return f"{whose} is compared at one round, its best on valid by {stop_by}."
 
 
 def _winners(choices: Choices, comparison: Comparison, shown: Sequence[str]) -> list[str]:
@@ -60,7 +68,20 @@ def _winners(choices: Choices, comparison: Comparison, shown: Sequence[str]) -> 
 
 
 def _rounds(rounds: Any) -> str:
-    return f"round{'s' if len(rounds) > 1 else ''} {', '.join(map(str, rounds))}"
+    return f"round{'s' if len(rounds) > 1 else ''} {rounds_text(rounds)}"
+
+
+def rounds_text(rounds: Sequence[int]) -> str:
+    """Return the rounds of the trainings of a model, between which they lie where there are many.
+
+    Examples
+    --------
+    >>> rounds_text([70, 83]), rounds_text([12, 40, 7, 31, 25, 18, 90])
+    ('70, 83', '7 to 90, median 25')
+    """
+    if len(rounds) <= MOST_ROUNDS:
+        return ", ".join(map(str, rounds))
+    return f"{min(rounds)} to {max(rounds)}, median {median(rounds):g}"
 
 
 def _chosen(choices: Choices, shown: Sequence[str]) -> list[str]:
@@ -69,10 +90,78 @@ def _chosen(choices: Choices, shown: Sequence[str]) -> list[str]:
     for metric in shown:
         row = rows[metric]
         lines.append(
-            f"Chosen on valid by {metric} alone: {row['candidate']} at its own best {_rounds(row['rounds'])} "
+            f"Chosen on valid by {metric} alone: {_candidates(choices, row)} "
             f"({row['valid']:.4f} on valid, {row[f'test {metric}']:.4f} on test)."
         )
     return lines
+
+
+def _candidates(choices: Choices, row: dict[Any, Any]) -> str:
+    """Return which candidate a metric chooses, or which in which folds, and at which rounds."""
+    if isinstance(row["candidate"], str):
+        return f"{row['candidate']} at its own best {_rounds(row['rounds'])}"
+    names = [fold.name.removeprefix("fold ") for fold in choices.plan.folds]
+    folds: dict[str, list[str]] = {}
+    for name, fold in zip(row["candidate"], names, strict=True):
+        folds.setdefault(name, []).append(fold)
+    if len(folds) == 1:
+        return f"{row['candidate'][0]} in every fold, at its own best {_rounds(row['rounds'])}"
+    shown = [f"{name} in fold{'s' if len(its) > 1 else ''} {', '.join(its)}" for name, its in folds.items()]
+    return f"{'; '.join(shown)}; at their own best {_rounds(row['rounds'])}"
+
+
+def notes_of(choices: Choices, finalists: pd.DataFrame) -> tuple[str, ...]:
+    """Return what is to be known of folds, runs and finalists, one clause each."""
+    return tuple(filter(None, (_finalists(choices, finalists), _fixed(choices), _shifted(choices), _pooled(choices))))
+
+
+def _pooled(choices: Choices) -> str:
+    folds = len(choices.plan.folds)
+    if folds == 1:
+        return ""
+    run = " in each run" if choices.plan.runs.count > 1 else ""
+    return (
+        f"The {folds} folds are pooled: what is said of a candidate is about the average of {folds} models{run}, "
+        "trained on overlapping queries, and not about one of them (Bayle et al. 2020)"
+    )
+
+
+def _fixed(choices: Choices) -> str:
+    fixed = [name for name in choices.plan.runs.fixed if name in choices.measured]
+    if not fixed or choices.plan.runs.count == 1:
+        return ""
+    return (
+        f"Another seed changes nothing in {listed(fixed, MOST_NAMES)}, trained once and compared as a fixed model; "
+        "what other training queries would have given of it is not covered"
+    )
+
+
+def _shifted(choices: Choices) -> str:
+    if not choices.full:
+        return ""
+    shown = []
+    for metric in choices.plan.judges:
+        shifts = choices.shift[choices.shift["metric"] == metric].set_index("candidate")["shift"]
+        spread = f", from {shifts.min():+.4f} ({shifts.idxmin()}) to {shifts.max():+.4f} ({shifts.idxmax()})"
+        shown.append(f"{metric} by {shifts.mean():+.4f}{spread if len(shifts) > 1 else ''}")
+    return (
+        "Runs are trained on resampled queries, of which 63 % are distinct, and means are theirs; one training on all "
+        f"training queries differs in the mean over candidates: {'; '.join(shown)}"
+    )
+
+
+def _finalists(choices: Choices, finalists: pd.DataFrame) -> str:
+    if finalists.empty:
+        return ""
+    runs = choices.plan.runs
+    left = [str(name) for name in finalists.index[~finalists["finalist"]]]
+    baseline = "" if runs.baseline is None else f", beside the baseline {runs.baseline}"
+    by = f"among the best {runs.keep} on valid by {' or '.join(choices.plan.judges)}"
+    out = f"; {listed(left, MOST_NAMES)} {'was' if len(left) == 1 else 'were'} trained once" if left else ""
+    return (
+        f"Compared are finalists, {by}{baseline}, trained {runs.count} times anew; the training that chose them "
+        f"does not count{out}"
+    )
 
 
 def _choice_losses(choices: Choices, shown: Sequence[str]) -> list[str]:

@@ -2,61 +2,44 @@
 
 from __future__ import annotations
 
-import multiprocessing
-import multiprocessing.connection
-import os
-import threading
 import time
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import (
     BrokenExecutor,
     Executor,
     Future,
-    ProcessPoolExecutor,
     ThreadPoolExecutor,
     as_completed,
     wait,
 )
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .folds import Parts
+from .._common.cpus import cpus
+from .outcome import Follow, Outcome
 from .plan import Plan, Unit
+from .progress import lines_of
 from .shared import PartsOnDisk
 from .store import Store
 from .training import train_candidate
+from .workbench import CalledOffError, Workbench
 
 if TYPE_CHECKING:
-    from ..data import RankingData
+    from .folds import Parts
 
-__all__ = ["CalledOffError", "Outcome", "Task", "in_other_processes", "perform", "perform_all", "processes"]
-
-
-class CalledOffError(Exception):
-    """The run that asked for a training has ended meanwhile."""
+__all__ = ["CalledOffError", "Outcome", "Task", "in_other_processes", "perform", "perform_all"]
 
 
 @dataclass(frozen=True)
 class Task:
-    """One unit with all that is needed to do it elsewhere; small to pickle where `parts` lie on disk."""
+    """One unit with all that is needed to do it, here or elsewhere; small to pickle where `data` lie on disk."""
 
     directory: Path
     plan: Plan
     unit: Unit
-    parts: Parts
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What is told of a unit; everything else is in the directory."""
-
-    unit: Unit
-    seconds: float
-    rounds: int = 0
-    failure: str | None = None
+    data: Workbench | PartsOnDisk
 
 
 def perform(task: Task) -> Outcome:
@@ -68,15 +51,18 @@ def perform(task: Task) -> Outcome:
     Raises
     ------
     CalledOffError
-        In another process, where the run has ended: nothing has been written.
+        Where the run has ended: nothing has been written.
     """
     store, unit = Store(task.directory), task.unit
-    shared = task.parts if isinstance(task.parts, PartsOnDisk) else None
+    shared = task.data if isinstance(task.data, PartsOnDisk) else None
     if shared is not None and not shared.are_open:
         raise CalledOffError(unit)
+    bench = Workbench(task.data) if isinstance(task.data, PartsOnDisk) else task.data
     started = time.perf_counter()
     try:
-        trained = train_candidate(unit.candidate, unit.fold, task.plan.metrics, task.parts)
+        trained = train_candidate(unit.trained, unit, task.plan.metrics, bench)
+    except CalledOffError:
+        raise
     except Exception:
         if shared is not None and not shared.are_open:
             raise CalledOffError(unit) from None  # perhaps for want of the data
@@ -88,7 +74,7 @@ def perform(task: Task) -> Outcome:
         raise CalledOffError(unit)
     store.save(task.plan, unit, trained, seconds)
     store.place_models(task.plan, unit, trained.model, trained.curves)
-    return Outcome(unit, seconds, rounds=len(trained.curves))
+    return Outcome(unit, seconds, rounds=len(trained.curves), lines=lines_of(task.plan, trained.curves))
 
 
 def in_other_processes(executor: Executor | None) -> bool:
@@ -105,34 +91,58 @@ def perform_all(
     store: Store,
     plan: Plan,
     units: Sequence[Unit],
-    parts: Mapping[str, RankingData],
-    executor: Executor | None,
+    parts: Parts,
     report: Callable[[Outcome], None],
+    executor: Executor | None = None,
+    jobs: int | None = None,
+    follow: Follow | None = None,
 ) -> None:
     """Do all units, telling `report` of each as it ends.
 
     Threads share the data in memory. To any other executor they go by way of the disk, once, and tasks name the files.
     However it ends, no training that it began writes anything afterwards.
+
+    Parameters
+    ----------
+    store, plan, units, parts, report
+        Where to keep what, of what, on which data, and whom to tell.
+    executor : Executor, optional
+        Where to train; without, in threads of this process.
+    jobs : int, optional
+        Without executor, how many trainings at a time; by default as many as the CPUs have threads for.
+    follow : function, optional
+        Asked at the start of every training in this process whom to tell the values of each round.
     """
     if not units:
         return
-    if executor is None:
-        for unit in units:
-            report(perform(Task(store.directory, plan, unit, parts)))
-        return
-    shared = store.share_data(parts) if in_other_processes(executor) else None
-    try:
-        tasks = [Task(store.directory, plan, unit, parts if shared is None else shared) for unit in units]
-        _work_off(executor, tasks, report, (lambda: None) if shared is None else shared.close)
-    finally:
-        if shared is not None:
+    if in_other_processes(executor):
+        assert executor is not None
+        shared = store.share_data(parts)
+        try:
+            _work_off(executor, [Task(store.directory, plan, unit, shared) for unit in units], report, shared.close)
+        finally:
             shared.remove()
+        return
+    bench = Workbench(parts, units, follow)
+    # One number of threads at a time: LightGBM has one for the whole process, and trees may depend on it.
+    for threads in sorted({unit.candidate.threads or 1 for unit in units}):
+        alike = [unit for unit in units if (unit.candidate.threads or 1) == threads]
+        tasks = [Task(store.directory, plan, unit, bench) for unit in bench.ordered(alike)]
+        many = jobs or max(1, cpus() // threads)
+        if executor is not None:
+            _work_off(executor, tasks, report, bench.call_off)
+        elif many == 1 or len(tasks) == 1:
+            for task in tasks:
+                report(perform(task))
+        else:
+            with ThreadPoolExecutor(many, "gainsay-training") as pool:
+                _work_off(pool, tasks, report, bench.call_off)
 
 
 def _work_off(
     executor: Executor, tasks: Sequence[Task], report: Callable[[Outcome], None], close: Callable[[], None]
 ) -> None:
-    """Tell of outcomes as they come; at the end, early or not, begin no more and wait for what has begun."""
+    """Tell of outcomes as they come. Where it ends early, `close`, begin no more and wait for what has begun."""
     waiting: set[Future[Outcome]] = set()
     try:
         for task in tasks:
@@ -140,7 +150,8 @@ def _work_off(
         for future in as_completed(list(waiting)):
             waiting.remove(future)
             report(future.result())
-    except Exception as error:
+    except BaseException as error:
+        close()  # some executors hand out more than they have workers for, and do not take it back
         # Dask tries a task again elsewhere; the error that it raises after some deaths is not a BrokenExecutor
         if not isinstance(error, BrokenExecutor) and type(error).__name__ != "KilledWorker":
             raise
@@ -148,33 +159,7 @@ def _work_off(
             "the executor lost a worker process (killed, or out of memory?): give it fewer workers"
         ) from error
     finally:
-        close()  # some executors hand out more than they have workers for, and do not take it back
         begun = [future for future in waiting if not future.cancel()]
         for future in wait(begun).done:
             if future.exception() is None:
                 report(future.result())
-
-
-def processes(jobs: int) -> AbstractContextManager[Executor | None]:
-    """Return an executor of so many processes, to be closed after use; None, which means this process, for one.
-
-    They are spawned: OpenMP, which both libraries use, does not survive a fork. They end when this process does,
-    however it ends.
-    """
-    if jobs == 1:
-        return nullcontext()
-    context = multiprocessing.get_context("spawn")
-    return ProcessPoolExecutor(jobs, mp_context=context, initializer=_end_with_parent)
-
-
-def _end_with_parent() -> None:
-    """End this process as soon as its parent has ended, which a killed one cannot ask for."""
-    parent = multiprocessing.parent_process()
-    if parent is None:
-        return
-
-    def watch() -> None:
-        multiprocessing.connection.wait([parent.sentinel])
-        os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()

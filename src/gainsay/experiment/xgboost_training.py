@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 import re
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from .. import xgboost as adapter
+from .. import xgboost as _adapter  # noqa: F401
 from ..data._features import is_sparse
+from ..metrics.gains import power
 from ..xgboost.cutting import first_rounds
 
 # After the adapter, which says what to install where there is no XGBoost.
@@ -20,12 +21,22 @@ import xgboost as xgb  # isort: skip
 from xgboost.callback import TrainingCallback  # isort: skip
 
 if TYPE_CHECKING:
+    from .._common.typing import Floats
     from ..data import RankingData
     from .candidates import Candidate
-    from .training import Watch
+    from .libraries import Predict
+    from .watch import Watch
 
-_VALID = "valid"
+_ALL = slice(None)
 _NOT_USED = re.compile(r"Parameters: \{([^}]*)\} are not used")
+
+
+class Binned(NamedTuple):
+    """Data as XGBoost trains on them."""
+
+    train: xgb.DMatrix
+    valid: xgb.DMatrix
+    feature_names: tuple[str, ...] | None
 
 
 def version() -> str:
@@ -87,52 +98,81 @@ def check_features(names: tuple[str, ...]) -> None:
             )
 
 
-def train(candidate: Candidate, train: RankingData, valid: RankingData, watch: Watch) -> bytes:
-    """Train, telling `watch` of every round; return the model as UBJSON."""
+def binning(candidate: Candidate, documents: int) -> dict[str, Any] | None:
+    """Return all of a candidate that decides how XGBoost bins data; None where it does so in each training anew."""
+    if not _binned_at_once(candidate):
+        return None
+    gain = None if isinstance(candidate.training_gain, str) else candidate.training_gain  # which the labels hold
+    return {"max_bin": candidate.params.get("max_bin"), "threads": candidate.threads, "gain": gain}
+
+
+def _binned_at_once(candidate: Candidate) -> bool:
+    """Return whether XGBoost trains on nothing but bins, which then need an eighth of the memory."""
+    given = candidate.params.get
+    return (
+        given("tree_method", "auto") in ("auto", "hist")
+        and given("booster", "gbtree") == "gbtree"
+        and given("device", "cpu") == "cpu"
+        and not {"sparse_threshold", "updater", "process_type"} & set(candidate.params)
+    )
+
+
+def binned(candidate: Candidate, train: RankingData, valid: RankingData) -> Binned:
+    """Return training and validation data as XGBoost takes them; boosters only read these."""
+    options: dict[str, Any] = {"nthread": candidate.threads, "enable_categorical": True}
+    judged = {"label": _worth(candidate, train.labels), "qid": train.qid, "weight": train.judgments().weights}
+    if not _binned_at_once(candidate):
+        matrix, held_out = xgb.DMatrix(_features(train), **judged, **options), xgb.DMatrix(_features(valid), **options)
+        return Binned(matrix, held_out, train.feature_names)
+    options["max_bin"] = candidate.params.get("max_bin", 256)
+    matrix = xgb.QuantileDMatrix(_features(train), **judged, **options)
+    if valid.categories:  # one that is not in the training data would be binned as another
+        held_out = xgb.DMatrix(_features(valid), nthread=candidate.threads, enable_categorical=True)
+    else:
+        held_out = xgb.QuantileDMatrix(_features(valid), ref=matrix, **options)
+    return Binned(matrix, held_out, train.feature_names)
+
+
+def train(candidate: Candidate, data: Binned, watch: Watch) -> bytes:
+    """Train, showing `watch` the scores of every round; return the model as UBJSON."""
     # Those without effect have been warned of; XGBoost would do so again for every candidate and fold.
-    passed_over, _ = unused(candidate, train.features.shape[1])
+    passed_over, _ = unused(candidate, data.train.num_col())
     params = {name: value for name, value in parameters(candidate).items() if name not in passed_over}
-    matrix = xgb.DMatrix(
-        _features(train),
-        label=train.labels,
-        qid=train.qid,
-        weight=train.judgments().weights,
-        nthread=params["nthread"],
-        enable_categorical=True,
-    )
-    weights = valid.judgments().weights
-    judged = (_features(valid), valid.labels, valid.qid) + (() if weights is None else (weights,))
-    log = adapter.EvaluateRanking({_VALID: judged}, watch.metrics, n_jobs=params["nthread"])
     booster = xgb.train(
-        params, matrix, candidate.num_boost_round or 0, callbacks=[_Tell(watch, log)], verbose_eval=False
+        params, data.train, candidate.num_boost_round or 0, callbacks=[_Look(watch, data.valid)], verbose_eval=False
     )
-    if train.feature_names is not None:
-        booster.feature_names = list(train.feature_names)  # which a sparse matrix does not have
+    if data.feature_names is not None:
+        booster.feature_names = list(data.feature_names)  # which a sparse matrix does not have
     return bytes(booster.save_raw("ubj"))
 
 
-def _features(data: RankingData) -> Any:
+def _worth(candidate: Candidate, labels: Floats) -> Floats:
+    """Return what XGBoost takes for labels in training: the labels, or the gains for which it has no parameter.
+
+    With `ndcg_exp_gain` off it takes a label for its own gain, and nothing else about a label matters to it but order.
+    """
+    gain = candidate.training_gain
+    return labels if gain is None or isinstance(gain, str) else power(np.asarray(labels, dtype=np.float64), gain)
+
+
+def _features(data: RankingData, rows: slice = _ALL) -> Any:
     """Return features as XGBoost takes them: it knows names and categories by the columns of a DataFrame."""
     if data.feature_names is None or is_sparse(data.features):
-        return data.features
-    return data.feature_frame()
+        return data.features[rows]
+    return data.feature_frame(rows)
 
 
-class _Tell(TrainingCallback):
-    """Tells a watch what `EvaluateRanking` logs, and stops training when it says so.
+class _Look(TrainingCallback):
+    """Shows a watch the scores on a data set, and stops training when it says so."""
 
-    One callback rather than two: XGBoost 2.1 calls several in no particular order.
-    """
-
-    def __init__(self, watch: Watch, log: TrainingCallback) -> None:
+    def __init__(self, watch: Watch, data: xgb.DMatrix) -> None:
         super().__init__()
         self._watch = watch
-        self._log = log
+        self._data = data
 
     def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
         """Evaluate, and return whether to stop."""
-        self._log.after_iteration(model, epoch, evals_log)
-        self._watch.record([float(evals_log[_VALID][str(metric)][-1]) for metric in self._watch.metrics])
+        self._watch.look(model.predict(self._data))
         return self._watch.exhausted
 
 
@@ -151,14 +191,18 @@ def load(model: bytes) -> xgb.Booster:
     return xgb.Booster(model_file=bytearray(model))
 
 
-def predictor(model: bytes, data: RankingData, threads: int) -> Callable[[int], Any]:
-    """Return a function from a number of rounds to the scores of the documents."""
+def predictor(model: bytes, data: RankingData, threads: int) -> Predict:
+    """Return a function from some rows and numbers of rounds to the scores of these documents after each."""
     booster = load(model)
     booster.set_param({"nthread": threads})
-    matrix = xgb.DMatrix(_features(data), nthread=threads, enable_categorical=True)
-    if data.feature_names is not None:
-        matrix.feature_names = list(data.feature_names)
-    return lambda rounds: booster.predict(matrix, iteration_range=(0, rounds))
+
+    def predict(rows: slice, rounds: Sequence[int]) -> list[Any]:
+        matrix = xgb.DMatrix(_features(data, rows), nthread=threads, enable_categorical=True)
+        if data.feature_names is not None:
+            matrix.feature_names = list(data.feature_names)
+        return [booster.predict(matrix, iteration_range=(0, number)) for number in rounds]
+
+    return predict
 
 
 def parameters(candidate: Candidate) -> dict[str, Any]:

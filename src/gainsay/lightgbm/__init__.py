@@ -5,7 +5,7 @@
 >>> stop = early_stopping("ndcg_exp@10", rounds=50)
 
 Both go to `lightgbm.train` or `lightgbm.cv`, with `params["metric"] = "None"` where the built-in metrics are unwanted.
-A third callback, `keep`, has model and curves at hand where training ends with an error.
+`Curves` shows both while it trains, and `keep` has model and curves at hand where training ends with an error.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ try:
 except ImportError as error:  # pragma: no cover - needs an environment without LightGBM
     raise ImportError("gainsay.lightgbm needs LightGBM: pip install 'gainsay[lightgbm]'") from error
 
+from .curves import Curves
 from .evaluate import eval_metric, feval
 from .keeping import keep
 from .stopping import early_stopping
 
-__all__ = ["early_stopping", "eval_metric", "feval", "keep"]
+__all__ = ["Curves", "early_stopping", "eval_metric", "feval", "keep"]

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ..evaluation.evaluator import Evaluator
     from ..judgments import NegativeLabels
     from ..metrics.names import MetricLike
+    from ..metrics.safe import Names
 
 EvalTuple = tuple[str, float, bool]
 
@@ -28,6 +29,7 @@ def feval(
     convention: str | None = None,
     negative_labels: NegativeLabels = "refuse",
     n_jobs: int | None = None,
+    names: Names = "plain",
 ) -> Feval:
     """Return a `feval` for `lightgbm.train` and `lightgbm.cv` that logs metrics on the grouped validation data.
 
@@ -48,6 +50,10 @@ def feval(
         See `gainsay.Judgments`.
     n_jobs : int, optional
         Threads at most, by default the CPUs that the process may use; fewer where that turns out to be quicker.
+    names : {"plain", "safe"}
+        Under which names metrics are logged: as they print themselves, `ndcg_exp@10`, or in letters, digits and
+        underscores only, `ndcg_exp_at_10`, as trackers want them (`gainsay.metrics.safe_name`). Early stopping knows a
+        metric by either.
 
     Raises
     ------
@@ -70,7 +76,7 @@ def feval(
     >>> list(curves["training"]), len(curves["training"]["ndcg_exp@10"])
     (['ndcg_linear@10', 'ndcg_exp@10'], 3)
     """
-    return Feval(Panel(metrics, convention, negative_labels, n_jobs), check_whole("every", every, unit="rounds"))
+    return Feval(Panel(metrics, convention, negative_labels, n_jobs, names), check_whole("every", every, unit="rounds"))
 
 
 def eval_metric(
@@ -80,6 +86,7 @@ def eval_metric(
     convention: str | None = None,
     negative_labels: NegativeLabels = "refuse",
     n_jobs: int | None = None,
+    names: Names = "plain",
 ) -> EvalMetric:
     """Return an `eval_metric` for `LGBMRanker.fit`; parameters as for `feval`.
 
@@ -98,7 +105,9 @@ def eval_metric(
     >>> list(ranker.evals_result_["valid_0"])
     ['ndcg_linear@10', 'mrr']
     """
-    return EvalMetric(Panel(metrics, convention, negative_labels, n_jobs), check_whole("every", every, unit="rounds"))
+    return EvalMetric(
+        Panel(metrics, convention, negative_labels, n_jobs, names), check_whole("every", every, unit="rounds")
+    )
 
 
 class _Bound(NamedTuple):
@@ -133,7 +142,7 @@ class _Adapter:
         before = bound.rounds.get(scores) or 0
         bound.rounds.set(scores, before + 1)
         if not before:
-            note_evaluator(labels, bound.evaluator)
+            note_evaluator(labels, bound.evaluator, self.panel.names)
         if before % self.every:
             return []
         where = f" on {name_of(labels) or by_size(bound.evaluator.judgments)}"

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import warnings
 import weakref
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from ..training.bound import WeakIdentityMap
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     import lightgbm as lgb
     from lightgbm.callback import CallbackEnv
 
     from ..evaluation.evaluator import Evaluator
+    from ..training.history import Waiting
 
 REMEDY = "Leave it out of params['metric'] (metric='None' turns the built-ins off)"
 
@@ -42,8 +43,8 @@ _names: WeakIdentityMap[str] = WeakIdentityMap()
 """What data sets are called, by their labels; LightGBM does not tell an evaluation function, but it tells callbacks."""
 
 
-_evaluators: WeakIdentityMap[dict[str, weakref.ref[Evaluator]]] = WeakIdentityMap()
-"""Who evaluates data sets, by their labels and the name of the metric."""
+_evaluators: WeakIdentityMap[dict[str, tuple[weakref.ref[Evaluator], str]]] = WeakIdentityMap()
+"""Who evaluates data sets, and what the metric is called there, by their labels and the name it is logged under."""
 
 
 def note_names(model: Any) -> None:
@@ -65,9 +66,9 @@ def _datasets(booster: lgb.Booster) -> Iterator[tuple[str, lgb.Dataset]]:
             yield name, dataset
 
 
-def note_evaluator(labels: Any, evaluator: Evaluator) -> None:
-    """Remember who evaluates the data set with these very labels."""
-    own = dict.fromkeys(evaluator.names, weakref.ref(evaluator))
+def note_evaluator(labels: Any, evaluator: Evaluator, names: tuple[str, ...]) -> None:
+    """Remember who evaluates the data set with these very labels, and logs its metrics under these names."""
+    own = {name: (weakref.ref(evaluator), plain) for name, plain in zip(names, evaluator.names, strict=True)}
     _evaluators.set(labels, {**(_evaluators.get(labels) or {}), **own})
 
 
@@ -81,13 +82,51 @@ def starting_values(booster: lgb.Booster) -> dict[tuple[str, str], float]:
         scores: Any = dataset.get_init_score()
         known = _evaluators.get(dataset.get_label()) or {}
         means: dict[int, dict[str, float]] = {}
-        for metric, reference in known.items():
+        for metric, (reference, plain) in known.items():
             evaluator = reference()
             if scores is not None and evaluator is not None:
                 if id(evaluator) not in means:
                     means[id(evaluator)] = evaluator(scores).mean
-                found[name, metric] = means[id(evaluator)][metric]
+                found[name, metric] = means[id(evaluator)][plain]
     return found
+
+
+_watching: WeakIdentityMap[list[weakref.ref[Watching]]] = WeakIdentityMap()
+"""Who wants to know when a training is stopped, by its model; LightGBM tells callbacks of no end."""
+
+_waiting: WeakIdentityMap[Callable[[], Waiting | None]] = WeakIdentityMap()
+"""What the early stopping of a training waits for, by its model."""
+
+
+class Watching(Protocol):
+    """A callback that wants to know when the training is stopped."""
+
+    def stopped(self) -> None:
+        """Hear that this was the last round."""
+
+
+def watch(model: Any, callback: Watching) -> None:
+    """Have a callback told when our early stopping ends a training."""
+    _watching.set(model, [*(_watching.get(model) or []), weakref.ref(callback)])
+
+
+def tell_stopped(model: Any) -> None:
+    """Tell those who watch a training that this was its last round."""
+    for reference in _watching.get(model) or []:
+        callback = reference()
+        if callback is not None:
+            callback.stopped()
+
+
+def note_waiting(model: Any, waiting: Callable[[], Waiting | None]) -> None:
+    """Remember how to ask what early stopping waits for."""
+    _waiting.set(model, waiting)
+
+
+def waiting_of(model: Any) -> Waiting | None:
+    """Return what the early stopping of a training waits for; None where that is not known."""
+    ask = _waiting.get(model)
+    return None if ask is None else ask()
 
 
 def name_of(labels: Any) -> str | None:

@@ -11,7 +11,8 @@ from lightgbm.callback import CallbackEnv, EarlyStopException
 
 from .._common.arrays import nearest
 from .._common.checks import check_real, check_whole
-from ..training.bound import WeakIdentityMap, clash, known_metric, metric_name, name_or_none
+from ..training.bound import WeakIdentityMap, clash, known_metric, logged_as, metric_name, name_or_none
+from ..training.history import Waiting
 from ..training.options import STOPPING, knows_others
 from .results import (
     REMEDY,
@@ -19,8 +20,10 @@ from .results import (
     first_validation_set,
     is_dart,
     note_names,
+    note_waiting,
     read,
     starting_values,
+    tell_stopped,
     with_value,
 )
 
@@ -61,7 +64,7 @@ def early_stopping(
     Parameters
     ----------
     metric : str or Metric
-        A metric as it is logged, such as `"ndcg_exp@10"`.
+        A metric, such as `"ndcg_exp@10"`, under either of the names that ours are logged under (`names=` of `feval`).
     rounds : int
         Stop after this many boosting rounds without improvement, but not before a later round than the best one was
         evaluated (`every=n`).
@@ -92,6 +95,7 @@ class _Run:
     best_round: int
     seen_round: int = 0
     chosen: str | None = None
+    logged: str | None = None
     best: Result | None = None
     best_results: Any = None
 
@@ -135,6 +139,7 @@ class EarlyStopping:
                 f"with {self.metric} = {run.best.value:.6g} on {run.best.dataset}"
             )
             self._runs.forget(env.model)
+            tell_stopped(env.model)
             raise EarlyStopException(run.best_round, run.best_results)
 
     def _start(self, env: CallbackEnv) -> _Run:
@@ -145,6 +150,7 @@ class EarlyStopping:
         self._say(f"Training until {self.metric} does not improve for {self.rounds} rounds")
         if not run.enabled:
             return run
+        note_waiting(env.model, lambda: self._waiting(run))
         first = self._find(env, run)
         if first is None or not _continues(env):
             return run
@@ -157,6 +163,11 @@ class EarlyStopping:
         entries = [(entry, values.get(read(entry)[:2])) for entry in env.evaluation_result_list or []]
         run.best_results = [with_value(entry, known) for entry, known in entries if known is not None]
         return run
+
+    def _waiting(self, run: _Run) -> Waiting | None:
+        """Return what is waited for, its best round as the model counts them."""
+        best = run.best
+        return None if best is None else Waiting(best.dataset, best.metric, self.rounds, run.best_round + 1)
 
     def _unknown(self, env: CallbackEnv) -> str:
         """Say that a training goes on from a model whose value is not known."""
@@ -183,9 +194,10 @@ class EarlyStopping:
         results = [read(entry) for entry in env.evaluation_result_list or []]
         if env.iteration == env.begin_iteration:
             run.chosen = self.dataset or first_validation_set(env, results)
-        found = [result for result in results if (result.dataset, result.metric) == (run.chosen, self.metric)]
+            run.logged = logged_as(self.metric, [result.metric for result in results if result.dataset == run.chosen])
+        found = [result for result in results if (result.dataset, result.metric) == (run.chosen, run.logged)]
         if len(found) > 1:
-            raise clash(self.metric, "LightGBM", REMEDY)
+            raise clash(str(run.logged), "LightGBM", REMEDY)
         if not found and env.iteration == env.begin_iteration:
             raise ValueError(self._missing(results, run.chosen))
         return found[0] if found else None

@@ -12,6 +12,7 @@ from .names import MetricLike, parse_metrics
 from .precision import Hit, Precision, Recall
 from .r_precision import RPrecision
 from .reciprocal_rank import RR
+from .safe import plain_name, safe_name
 
 __all__ = [
     "AP",
@@ -33,4 +34,6 @@ __all__ = [
     "Recall",
     "metric",
     "parse_metrics",
+    "plain_name",
+    "safe_name",
 ]

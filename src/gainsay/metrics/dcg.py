@@ -15,7 +15,17 @@ from ..metrics import gains as of_labels
 from ..ranking.rows import discounted_sums, ideal_rows, sums_at, table_of
 from .base import Facts, Metric, depth_of, made
 from .discounts import WITH_BASE, Discount, canonical_discount, discount_text, discounts
-from .gains import LARGEST_EXPONENT, canonical_gain, exponential, gain_text, gains_of
+from .gains import (
+    CANONICAL_BASES,
+    LARGEST_EXPONENT,
+    canonical_gain,
+    exponential,
+    gain_text,
+    gains_of,
+    magnitude,
+    power,
+    raised,
+)
 from .registry import METRICS, origin_of, require_picklable
 
 if TYPE_CHECKING:
@@ -34,16 +44,18 @@ _ROOM = 64
 class DiscountedGains:
     """Gain by label code and discount by rank.
 
-    `top` is set where 2^l overflows for some label; the table then holds the labels themselves. It is the exponent by
-    which the gains of each query are scaled: the query's highest label, or 0 where that label needs no scaling.
+    `top` is set where b^l overflows for some label (b is `base`); the table then holds the labels themselves. It is the
+    exponent by which the gains of each query are scaled: the query's highest label, or 0 where that label needs no
+    scaling.
     """
 
     table: Floats
     discount: Floats
     top: Floats | None = None
+    base: float = 2.0
 
     def sums(self, rows: RankedRows, cutoffs: Sequence[int | None]) -> Floats:
-        """Return DCG of each row at each cutoff (divided by 2^top where gains are scaled)."""
+        """Return DCG of each row at each cutoff (divided by b^top, b - 1 times, where gains are scaled)."""
         depth = depth_of(cutoffs, rows.width)
         ranks = [k for k in cutoffs if k is not None]
         if self.top is None and rows.runs is None and len(ranks) == len(cutoffs) and depth * 8 < len(rows.codes):
@@ -62,8 +74,9 @@ class DiscountedGains:
             return labels  # the table holds gains
         top = self.top[rows.queries, None]
         with np.errstate(under="ignore"):
-            scaled = np.exp2(labels - top) - np.exp2(-top)
-        return np.where(top > 0, scaled, exponential(np.where(top > 0, 0.0, labels)))
+            scaled = raised(self.base, labels - top) - raised(self.base, -top)
+        own = np.where(top > 0, 0.0, labels)
+        return np.where(top > 0, scaled, exponential(own) if self.base == 2 else power(own, self.base))
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,10 +93,13 @@ class DCG(Metric):
 
     Parameters
     ----------
-    gain : {"linear", "exponential"}, table, mapping or function
-        l, 2^l - 1, a sequence indexed by label (LightGBM's `label_gain`), a mapping of label to gain, or a function
-        that is given an array of distinct labels and returns the gain of each. There is no default: "NDCG" is the name
-        of two numbers.
+    gain : {"linear", "exponential", "power"}, table, mapping or function
+        l, 2^l - 1, (b^l - 1)/(b - 1), a sequence indexed by label (LightGBM's `label_gain`), a mapping of label to
+        gain, or a function that is given an array of distinct labels and returns the gain of each. There is no default:
+        "NDCG" is the name of two numbers.
+    gain_base : float, optional
+        Base b of the power gain, 1 or more. Each grade adds b times what the grade below it added. Base 1 (the limit)
+        is the linear gain and base 2 the exponential one; such a metric is the one of that name.
     discount : {"log2", "log", "jk", "reciprocal", "none"}, table or function
         1/log2(r+1), 1/log_b(r+1), 1/max(1, log_b r), 1/r, 1, a sequence of the discounts of ranks 1, 2, …, or a
         function that is given an array of ranks and returns the discount of each. None is negative and none rises.
@@ -106,11 +122,14 @@ class DCG(Metric):
     >>> import gainsay as gs
     >>> print(gs.DCG(gain="exponential", k=4))
     dcg_exp@4
+    >>> print(gs.DCG(gain="power", gain_base=1.5, k=4), gs.DCG(gain="power", gain_base=2))
+    dcg_power(gain_base=1.5)@4 dcg_exp
     >>> print(gs.DCG(gain=lambda labels: labels**2, discount=[1, 0.5, 0.25], name="dcg_squared", k=3))
     dcg_squared@3
     """
 
     gain: Any
+    gain_base: float | None = None
     discount: Discount = "log2"
     base: float = 2.0
     name: str | None = None
@@ -119,12 +138,14 @@ class DCG(Metric):
         "dcg": {},
         "dcg_linear": {"gain": "linear"},
         "dcg_exp": {"gain": "exponential"},
+        "dcg_power": {"gain": "power"},
         "dcg_jk": {"gain": "linear", "discount": "jk"},
     }
 
     def __post_init__(self) -> None:
         super().__post_init__()
         self._set("gain", canonical_gain(self.gain))
+        self._settle_gain_base()
         self._set("discount", canonical_discount(self.discount))
         self._set("base", check_real("base", self.base, 1.0))
         if self.base == np.inf:
@@ -138,6 +159,23 @@ class DCG(Metric):
         if self.base != 2 and self.discount not in WITH_BASE:
             raise ValueError(f"base={self.base:g} has no meaning for discount={self.discount!r}")
         self._register_functions()
+
+    def _settle_gain_base(self) -> None:
+        """Check the base of a power gain; at 1 and 2 the gain has a name of its own, and no base."""
+        if self.gain != "power":
+            if self.gain_base is not None:
+                raise ValueError(
+                    f"gain_base={self.gain_base!r} has no meaning for gain={gain_text(self.gain)}: it is the base of "
+                    "gain='power'"
+                )
+            return
+        if self.gain_base is None:
+            raise ValueError("gain='power' needs its base, for example gain_base=1.5 (1 is linear, 2 exponential)")
+        base = check_real("gain_base", self.gain_base, 1.0)
+        if base == np.inf:
+            raise ValueError("gain_base must be finite: with an infinite base only the highest grade would count")
+        self._set("gain", CANONICAL_BASES.get(base, "power"))
+        self._set("gain_base", None if base in CANONICAL_BASES else base)
 
     def _register_functions(self) -> None:
         """Have the metric, or else the functions that it is made with, be found by name."""
@@ -162,7 +200,9 @@ class DCG(Metric):
     def _name(self) -> tuple[str, Mapping[str, Any]]:
         if self.name is None:
             return super()._name()
-        return self.name, {option: getattr(self, option) for option in ("gain", "discount", "base", "name")}
+        return self.name, {
+            option: getattr(self, option) for option in ("gain", "gain_base", "discount", "base", "name")
+        }
 
     def option_text(self, option: str) -> str:
         """Return how the value of an option is written in the metric's name."""
@@ -172,6 +212,8 @@ class DCG(Metric):
             return ".".join(origin_of(getattr(self, option)))  # shown, not read: the name stands for it
         if option == "gain":
             return gain_text(self.gain)
+        if option == "gain_base" and self.gain_base is None:
+            return "of the power gain only"
         return discount_text(self.discount) if option == "discount" else super().option_text(option)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -210,7 +252,7 @@ class DCG(Metric):
             rows = ideal_rows(block, levels, by)
             if gains.top is not None:
                 highest = judgments.levels[rows.codes[:, 0]]
-                gains.top[rows.queries] = np.where(highest > LARGEST_EXPONENT, highest, 0.0)
+                gains.top[rows.queries] = np.where(magnitude(highest, gains.base) > LARGEST_EXPONENT, highest, 0.0)
             ideal[rows.queries] = gains.sums(rows, cutoffs)
             if not self.is_ratio:
                 has_gain[rows.queries, 0] = (gains.table != 0)[rows.codes].any(axis=1)
@@ -247,21 +289,23 @@ class DCG(Metric):
         levels = judgments.levels
         depth = max((depth_of(cutoffs, block.width) for block in judgments.layout.blocks), default=1)
         discount = discounts(self.discount, self.base, depth)
-        if self.gain != "exponential":
+        if self.gain not in ("exponential", "power"):
             return DiscountedGains(table_of(self._finite(gains_of(self.gain, levels))), discount)
+        base = 2.0 if self.gain_base is None else self.gain_base
         if levels[0] < 0:
+            formula = "2^l - 1" if base == 2 else "(b^l - 1)/(b - 1)"
             raise ValueError(
-                f"{self} cannot take negative labels (the lowest is {levels[0]:g}): 2^l - 1 has no use for them; "
+                f"{self} cannot take negative labels (the lowest is {levels[0]:g}): {formula} has no use for them; "
                 "take linear gain, or pass negative_labels='zero' with the labels"
             )
-        if levels[-1] <= LARGEST_EXPONENT:
-            return DiscountedGains(table_of(gains_of(self.gain, levels)), discount)
+        if magnitude(levels[-1:], base)[0] <= LARGEST_EXPONENT:
+            return DiscountedGains(table_of(gains_of(self.gain, levels, self.gain_base)), discount)
         if not self.is_ratio:
             raise ValueError(
-                f"{self} overflows: 2^{levels[-1]:g} - 1 is too large for a float; take ndcg_exp, which is a ratio and "
-                "stays finite, or a gain table"
+                f"{self} overflows: {base:g}^{levels[-1]:g} - 1 is too large for a float; take "
+                f"{'ndcg_exp' if base == 2 else 'ndcg_power'}, which is a ratio and stays finite, or a gain table"
             )
-        return DiscountedGains(table_of(levels), discount, top=np.zeros(judgments.queries))
+        return DiscountedGains(table_of(levels), discount, np.zeros(judgments.queries), base)
 
     def _finite(self, gains: Floats) -> Floats:
         """Return gains whose sums stay finite: huge ones of a ratio divided by a power of two, which changes no digit.
@@ -293,20 +337,22 @@ class DCG(Metric):
 class NDCG(DCG):
     """Normalised discounted cumulated gain: NDCG@k = DCG@k / IDCG@k.
 
-    IDCG@k is the DCG of all judged documents of the query in ideal order, cut at k. Exponential gains are scaled by the
-    highest label of the query, so that labels of 100 or 1000 give the exact ratio where 2^l itself overflows.
+    IDCG@k is the DCG of all judged documents of the query in ideal order, cut at k. Exponential and power gains are
+    scaled by the highest label of the query, so that labels of 100 or 1000 give the exact ratio where b^l itself
+    overflows.
 
-    =============  ==============  ===================  ====================================================
-    name           gain            discount             what calls this NDCG
-    =============  ==============  ===================  ====================================================
-    ndcg_linear    l               1/log2(r+1)          scikit-learn, trec_eval, torchmetrics, CatBoost
-    ndcg_exp       2^l - 1         1/log2(r+1)          LightGBM, XGBoost, CatBoost `type=Exp`
-    ndcg_jk        l               1/max(1, log_b r)    Järvelin & Kekäläinen 2002
-    =============  ==============  ===================  ====================================================
+    =============  ==================  ===================  ====================================================
+    name           gain                discount             what calls this NDCG
+    =============  ==================  ===================  ====================================================
+    ndcg_linear    l                   1/log2(r+1)          scikit-learn, trec_eval, torchmetrics, CatBoost
+    ndcg_exp       2^l - 1             1/log2(r+1)          LightGBM, XGBoost, CatBoost `type=Exp`
+    ndcg_power     (b^l - 1)/(b - 1)   1/log2(r+1)          the family of the two above: b = 1 and b = 2
+    ndcg_jk        l                   1/max(1, log_b r)    Järvelin & Kekäläinen 2002
+    =============  ==================  ===================  ====================================================
 
     Parameters
     ----------
-    gain, discount, base, name
+    gain, gain_base, discount, base, name
         See `DCG`.
     k, ties, empty, scores, weights
         See `Metric`.
@@ -325,6 +371,7 @@ class NDCG(DCG):
         "ndcg": {},
         "ndcg_linear": {"gain": "linear"},
         "ndcg_exp": {"gain": "exponential"},
+        "ndcg_power": {"gain": "power"},
         "ndcg_jk": {"gain": "linear", "discount": "jk"},
     }
 
@@ -343,7 +390,7 @@ class CG(DCG):
 
     Parameters
     ----------
-    gain, name
+    gain, gain_base, name
         See `DCG`; linear by default, as in Järvelin & Kekäläinen 2002.
     k, ties, empty, scores, weights
         See `Metric`.

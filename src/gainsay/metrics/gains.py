@@ -1,4 +1,4 @@
-"""What a document of a given label is worth: linear, exponential, or a table or function of the user's."""
+"""What a document of a given label is worth: linear, exponential, between the two, or a table or function."""
 
 from __future__ import annotations
 
@@ -16,15 +16,18 @@ if TYPE_CHECKING:
     from .._common.typing import Floats
 
 Function = Callable[["Floats"], Any]
-Gain = Literal["linear", "exponential"] | tuple[float, ...] | tuple[tuple[float, float], ...] | Function
+Gain = Literal["linear", "exponential", "power"] | tuple[float, ...] | tuple[tuple[float, float], ...] | Function
 
-NAMED = ("linear", "exponential")
+NAMED = ("linear", "exponential", "power")
 
 FUNCTIONS: Registry[Function] = Registry("gain", reserved=NAMED)
 """Gains that are functions, by their names."""
 
 LARGEST_EXPONENT = 960
 """2**l summed over 2**63 documents stays finite up to here; above, gains are scaled query by query."""
+
+CANONICAL_BASES: Mapping[float, Gain] = {1.0: "linear", 2.0: "exponential"}
+"""At these bases the power gain has a name of its own."""
 
 
 def canonical_gain(gain: Any) -> Gain:
@@ -48,8 +51,8 @@ def canonical_gain(gain: Any) -> Gain:
             return canonical_gain(_mapping(items))
         return _finite(tuple(float(item) for item in items), gain)
     raise TypeError(
-        "gain must be 'linear', 'exponential', a table or a mapping of label to gain, or a function of labels, "
-        f"got {gain!r}"
+        "gain must be 'linear', 'exponential', 'power', a table or a mapping of label to gain, or a function of "
+        f"labels, got {gain!r}"
     )
 
 
@@ -68,8 +71,38 @@ def exponential(labels: Floats) -> Floats:
     return np.where(np.abs(labels) < 1, np.expm1(labels * np.log(2.0)), whole) if _fractions(labels) else whole
 
 
-def gains_of(gain: Gain, labels: Floats) -> Floats:
-    """Return the gain of each label; labels are distinct and ascend.
+def power(labels: Floats, base: float) -> Floats:
+    """Return (b^l - 1)/(b - 1) for a base b above 1, to full relative precision for b near 1 and for fractions too.
+
+    The limit for b = 1 is l, and b = 2 gives 2^l - 1. A document of grade 1 is worth 1 whatever the base, and each
+    further grade adds b times what the one before added.
+
+    >>> import numpy as np
+    >>> power(np.arange(5.0), 3.0)
+    array([ 0.,  1.,  4., 13., 40.])
+    >>> power(np.array([0.0, 1.0, 4.0]), 1 + 1e-12)
+    array([0., 1., 4.])
+    """
+    growth = labels * np.log1p(base - 1.0)
+    with np.errstate(over="ignore"):  # where it matters, larger labels are refused or scaled beforehand
+        gains = np.where(growth < np.log(2.0), np.expm1(growth), raised(base, labels) - 1.0) / (base - 1.0)
+    return np.where(labels == 1, 1.0, gains)
+
+
+def raised(base: float, exponents: Floats) -> Floats:
+    """Return base ** exponents."""
+    found: Floats = np.exp2(exponents) if base == 2 else np.power(base, exponents)
+    return found
+
+
+def magnitude(labels: Floats, base: float) -> Floats:
+    """Return about the logarithm to base 2 of the power gain of large labels: l itself for base 2."""
+    size: Floats = labels * np.log2(base) - np.log2(min(base - 1.0, 1.0))
+    return size
+
+
+def gains_of(gain: Gain, labels: Floats, gain_base: float | None = None) -> Floats:
+    """Return the gain of each label; labels are distinct and ascend. `gain_base` is for the power gain.
 
     Raises
     ------
@@ -80,6 +113,9 @@ def gains_of(gain: Gain, labels: Floats) -> Floats:
         return labels
     if gain == "exponential":
         return exponential(labels)
+    if gain == "power":
+        assert gain_base is not None
+        return power(labels, gain_base)
     if callable(gain):
         return called("gain", gain, "label", labels)
     entries: dict[float, float] = dict(
@@ -106,9 +142,9 @@ def _from_text(text: str) -> Gain:
         return canonical_gain(tuple(map(float, parts)))
     except ValueError:
         raise ValueError(
-            "gain must be 'linear', 'exponential', a table such as '0/1/3/7' (gain of label 0, 1, …) or a mapping "
-            f"such as '0>0/1>1/4>15' (label>gain), got {text!r}{nearest(text, (*NAMED, *FUNCTIONS))}; a function is "
-            "known by its name once the module that makes a metric with it is imported"
+            "gain must be 'linear', 'exponential', 'power', a table such as '0/1/3/7' (gain of label 0, 1, …) or a "
+            f"mapping such as '0>0/1>1/4>15' (label>gain), got {text!r}{nearest(text, (*NAMED, *FUNCTIONS))}; a "
+            "function is known by its name once the module that makes a metric with it is imported"
         ) from None
 
 

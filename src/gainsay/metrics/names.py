@@ -149,6 +149,8 @@ def _parse(text: str, library: Convention | None) -> Metric:
 def _incomplete(text: str, match: re.Match[str], needed: str) -> ValueError:
     """Return the error for a name that leaves out an option which has no default."""
     name = match["name"]
+    if needed == "gain" and "gain_base" in (match["options"] or ""):
+        return ValueError(f"{text!r} has a gain_base but no gain: write {name}(gain=power,{match['options']})")
     if needed == "gain" and f"{name}_linear" in METRICS:
         rest = text.strip()[len(name) :]
         return ValueError(

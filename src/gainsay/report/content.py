@@ -1,190 +1,172 @@
-"""Everything a report shows, gathered once; HTML and Markdown only lay it out."""
+"""What a report shows, in whatever form: worked out once a comparison, each part when it is first asked for.
+
+HTML, Markdown, JSON, the terminal and notebooks read one `Content`. It has a chart (question, answer, advice and a row
+for every model: `gainsay.drawing.lanes.Chart`), sections, and the details in full.
+
+To add a section, write a function from `Content` to a `Section`, or None where there is nothing to show, and put it
+into `SECTIONS`; its figure is HTML made by a function of `gainsay.drawing`, whose classes stand in ``report.css``.
+Tables that belong to it come into `gainsay.report.full.details`. Nothing else changes: heading, link, order and
+Markdown follow.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from .._common.shown import isolated, printable
-from .._common.version import __version__
-from .._common.words import amount, count
-from ..report import tables, words
-from .chosen import Explained, explain
-from .rounds import candidate_of, most_torn
+import numpy as np
+
+from .._common.cached import cached_property
+from ..comparison.attribution import splittable
+from ..comparison.headline import labels_of
+from ..comparison.standing import chart_of
+from . import full, single
+from .chosen import chosen_pair
+from .further import gains_part, segments_part
+from .queries import Queries, queries_section
+from .rounds import best_rounds
+from .stopping import stopping_section
+from .why import why_section
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import pandas as pd
 
+    from .._common.shown import Names
     from ..comparison.attribution import Attribution
     from ..comparison.findings import Findings
-    from .tables import Table
+    from ..drawing.lanes import Chart
+    from .chosen import ChosenPair
+    from .full import Detail
+    from .section import Section
 
-__all__ = ["Content", "Contradiction", "gather"]
+__all__ = ["SECTIONS", "Content"]
 
-MOST_CONFLICTS = 20
-"""So many conflicts stand above the table of all pairs."""
+SECTIONS: tuple[Callable[[Content], Section | None], ...] = (
+    why_section,
+    queries_section,
+    segments_part,
+    gains_part,
+    stopping_section,
+)
+"""The sections of a report between its chart and its details, in order."""
 
-MOST_CELLS = 20
-"""So many ranks of a query are shown."""
 
+class Content:
+    """What a report of a comparison shows.
 
-@dataclass(frozen=True)
-class Strip:
-    """The grades of one ranking from rank 1 on, each with its place among all grades.
-
-    `full` is the whole name of the model where `model` is short for it.
+    Parameters
+    ----------
+    comparison : Findings
+        What is reported.
     """
 
-    model: str
-    cells: list[tuple[str, int]]
-    more: int
-    full: str = ""
+    def __init__(self, comparison: Findings) -> None:
+        self.comparison = comparison
 
+    @property
+    def names(self) -> Names:
+        """What models and candidates are called."""
+        return self.comparison.names
 
-@dataclass(frozen=True)
-class Contradiction:
-    """A query on which the two metrics prefer different models."""
+    @cached_property
+    def chart(self) -> Chart:
+        """Question, answer, advice, and how every model stands."""
+        comparison = self.comparison
+        if comparison.primary is None:
+            return single.chart_of_one_metric(comparison)
+        return chart_of(comparison.verdict, self.names, comparison.models)
 
-    query: str
-    preferences: list[str]
-    strips: list[Strip]
-    about: str
+    @cached_property
+    def pair(self) -> ChosenPair | None:
+        """The two models that are explained."""
+        return None if self.comparison.primary is None else chosen_pair(self.comparison)
 
+    @cached_property
+    def called(self) -> tuple[str, str]:
+        """What these two are called beside small pictures: their names, or else what they are."""
+        if self.pair is None:
+            return "", ""
+        verdict, short = self.comparison.verdict, self.names.short
+        labels, roles = labels_of(verdict.metrics), []
+        one, other = verdict.winners.values()
+        for model in self.pair[:2]:
+            role = f"best by {labels[0 if model == one else 1].head}" if model in (one, other) else "runner-up"
+            roles.append("winner" if model == one == other else role)
+        named = [short[model] for model in self.pair[:2]]
+        first, second = named if max(map(len, named)) <= 14 else roles
+        return first, second
 
-@dataclass(frozen=True)
-class Content:
-    """What a report shows."""
+    @cached_property
+    def attribution(self) -> Attribution | None:
+        """Why these two differ; None where it cannot be said, and `no_attribution` says why."""
+        if self.no_attribution or self.pair is None:
+            return None
+        return self.comparison.attribution(self.pair.first, self.pair.second, self._split)
 
-    title: str
-    answer: str
-    advice: str
-    kind: str
-    paragraph: str
-    missing: list[str]
-    scope: list[str]
-    facts: list[words.Fact]
-    leaderboard: Table
-    conflicts: Table | None
-    pairs: Table | None
-    attribution: Attribution | None = field(repr=False)
-    why: list[str]
-    why_tables: list[Table]
-    no_why: str
-    contradictions: list[Contradiction] = field(repr=False)
-    contradiction_count: int
-    contradiction_table: pd.DataFrame | None = field(repr=False)
-    no_queries: str
-    grades: int
-    rounds: Table | None
-    when: str
-    torn: list[str]
-    method: list[str]
-    glossary: tuple[tuple[str, str], ...]
-    version: str = __version__
+    @cached_property
+    def _split(self) -> list[str]:
+        """The metrics whose difference is split: the primary ones that can be, else two others."""
+        comparison = self.comparison
+        split = [name for name, metric in comparison.definitions.items() if splittable([metric])]
+        return [name for name in comparison.primary or () if name in split] or split[:2]
 
+    @property
+    def no_attribution(self) -> str:
+        """Why there is no attribution; empty where there is one."""
+        if self.pair is None:
+            return "There are no two models or no two metrics to explain."
+        if self.comparison.rankings is None:
+            return "Made from values alone: without the scores of the models nothing can be said about ranks."
+        if not self._split:
+            return "No compared metric is a sum over documents (NDCG, DCG), so there is no exact split."
+        return ""
 
-def gather(comparison: Findings, queries: int) -> Content:
-    """Gather what a report shows, with at most so many contradictory queries."""
-    both = comparison.primary is not None
-    explained = explain(comparison)
-    attribution, table, best = explained.attribution, explained.queries, explained.rounds
-    levels = [] if comparison.rankings is None else comparison.rankings.judgments.levels.tolist()
-    some = both and len(comparison.models) > 1
-    conflicts = comparison.conflicts if some else None
-    best = None if best is None or best.empty else best
-    return Content(
-        title=words.question(comparison),
-        answer=printable(words.answer(comparison)),
-        advice=printable(words.advice(comparison)) if some else "",
-        kind=comparison.verdict.kind if both else "single",
-        paragraph=_paragraph(comparison),
-        missing=[printable(sentence) for sentence in comparison.missing],
-        scope=words.scope(comparison),
-        facts=words.facts(comparison) if both else [],
-        leaderboard=tables.leaderboard(comparison),
-        conflicts=None if conflicts is None or conflicts.empty else _strongest(comparison, conflicts),
-        pairs=tables.pairs(comparison, comparison.pairs, _all_pairs(len(comparison.pairs))) if some else None,
-        attribution=attribution,
-        why=_why(comparison, explained),
-        why_tables=[] if attribution is None else _why_tables(attribution),
-        no_why=explained.no_attribution,
-        contradictions=[] if table is None else _strips(table.head(queries), comparison, levels),
-        contradiction_count=0 if table is None else len(table),
-        contradiction_table=table,
-        no_queries=explained.no_queries,
-        grades=len(levels),
-        rounds=None if best is None else tables.best_rounds(best, comparison),
-        when="" if best is None else words.when(best),
-        torn=[] if best is None else _torn(comparison, best),
-        method=words.method(comparison),
-        glossary=words.glossary(comparison),
-    )
+    @cached_property
+    def queries(self) -> Queries | None:
+        """What the two metrics say of these two on every query; None without the scores of the models."""
+        if self.pair is None or self.comparison.rankings is None:
+            return None
+        return Queries(self.comparison, self.pair)
 
+    @cached_property
+    def rounds(self) -> pd.DataFrame | None:
+        """When each metric would stop each candidate, where something was trained."""
+        comparison = self.comparison
+        if comparison.curves is None or comparison.primary is None:
+            return None
+        best = best_rounds(comparison.curves, comparison.verdict.metrics, comparison.lower_is_better)
+        return None if best.empty else best
 
-def _all_pairs(number: int) -> str:
-    return "The only pair of models" if number == 1 else f"All {count(number, 'pair')} of models"
+    @property
+    def sections(self) -> tuple[Section, ...]:
+        """The sections for which there are data, or for which something was asked."""
+        return tuple(found for make in SECTIONS if (found := make(self)) is not None)
 
+    @property
+    def details(self) -> tuple[Detail, ...]:
+        """Everything in full."""
+        return full.details(self)
 
-def _paragraph(comparison: Findings) -> str:
-    if comparison.primary is None:
-        return (
-            f"{printable(comparison.metrics[0])} is the only metric here, so there is none for it to disagree with. "
-            f"{count(len(comparison.models), 'model')} on {count(comparison.query_count, 'query')}."
+    @cached_property
+    def notes(self) -> list[str]:
+        """Reservations, and what else has to be known of the numbers: below the chart."""
+        return full.notes(self.comparison)
+
+    @property
+    def lead(self) -> np.ndarray:
+        """Mean difference of the two under both primary metrics with its interval, shape (2, 3): value, low, high."""
+        comparison, pair = self.comparison, self.pair
+        assert pair is not None
+        table = comparison.pairs
+        row = table[table["model_x"].isin(pair[:2]) & table["model_y"].isin(pair[:2])].iloc[0]
+        found = np.array(
+            [
+                [
+                    row.get(f"common {what} {metric}", row[f"{what} {metric}"])
+                    for what in ("difference", "lower", "upper")
+                ]
+                for metric in comparison.verdict.metrics
+            ]
         )
-    return isolated(comparison.verdict.text, comparison.short_names)
-
-
-def _why(comparison: Findings, explained: Explained) -> list[str]:
-    pair, attribution = explained.pair, explained.attribution
-    if pair is None or attribution is None:
-        return []
-    text = words.why_sentences(attribution, comparison.short_names, pair.reason)
-    left = [metric for metric in comparison.verdict.metrics if metric not in attribution.metrics]
-    if left:
-        text.append(f"There is no split of {left[0]}, which is not a sum over documents.")
-    return text
-
-
-def _why_tables(attribution: Attribution) -> list[Table]:
-    cells = [tables.grades_by_ranks(attribution, metric) for metric in attribution.metrics]
-    return [*cells, tables.parts(attribution), tables.query_classes(attribution)]
-
-
-def _strongest(comparison: Findings, conflicts: pd.DataFrame) -> Table:
-    ordered = conflicts.sort_values("p_holm", kind="stable").head(MOST_CONFLICTS)
-    some = f"The {MOST_CONFLICTS} clearest of {len(conflicts)} pairs" if len(conflicts) > MOST_CONFLICTS else "Pairs"
-    return tables.pairs(comparison, ordered, f"{some} in opposite order")
-
-
-def _strips(table: pd.DataFrame, comparison: Findings, levels: list[float]) -> list[Contradiction]:
-    metrics = comparison.verdict.metrics
-    models = [str(name).removeprefix("labels ") for name in table.columns if str(name).startswith("labels ")]
-    short = comparison.short_names
-    full = dict(zip(models, map(printable, models), strict=True))
-    place = {level: number for number, level in enumerate(levels)}
-    found = []
-    for row in table.to_dict("records"):
-        strips = []
-        for model in models:
-            labels = row[f"labels {model}"]
-            cells = [(f"{grade:g}", place[float(grade)]) for grade in labels[:MOST_CELLS]]
-            whole = "" if short[model] == full[model] else full[model]
-            strips.append(Strip(short[model], cells, max(0, len(labels) - MOST_CELLS), whole))
-        preferred = models if row["pull"] > 0 else models[::-1]
-        preferences = [
-            f"{metric} prefers {short[model]} by {amount(abs(row[f'difference {metric}']))}"
-            for metric, model in zip(metrics, preferred, strict=True)
-        ]
-        about = f"{count(row['documents'], 'document')}, {row['top grades']:,} of the top grade"
-        if comparison.weights is not None:
-            about += f", weight {row['weight']:g}"
-        found.append(Contradiction(printable(str(row["query"]))[:80], preferences, strips, about))
-    return found
-
-
-def _torn(comparison: Findings, best: pd.DataFrame) -> list[str]:
-    """Return whose curves are shown: the winners, and who loses most by the other metric's best round."""
-    known = list(map(str, best["candidate"]))
-    names = [candidate_of(model, known) for model in comparison.verdict.winners.values()]
-    names.append(most_torn(best, comparison.verdict.metrics))
-    return [name for name in dict.fromkeys(names) if name]
+        return found if row["model_x"] == pair.first else -found[:, [0, 2, 1]]

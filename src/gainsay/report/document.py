@@ -21,6 +21,8 @@ are not finite (bounds from a single query) are null.
 - ``why``: object of ``pair`` (first, second), ``reason``, and ``attribution`` (see `Attribution.to_dict`, or null).
 - ``contradictions``: object of ``count`` and ``queries``, the strongest of them: a list of objects, see
   `contradictory_queries`.
+- ``segments``: object, see `Segments.to_dict`, or null without them. ``gains``: object, see `Gains.to_dict`, or null
+  where the metrics are no two gains of one NDCG, or there are so many values that the path has to be asked for.
 - ``curves``: list of objects ``candidate``, ``fold``, ``round``, ``metric``, ``value``; ``best_rounds``: list of
   objects, see `gainsay.report.rounds.best_rounds`.
 """
@@ -33,24 +35,24 @@ from typing import TYPE_CHECKING, Any
 
 from .._common.outputs import check_output
 from .._common.version import __version__
-from .chosen import explain
+from .further import path_of
 
 if TYPE_CHECKING:
     import os
 
-    from ..comparison.findings import Findings
+    from .content import Content
 
 __all__ = ["SCHEMA", "document", "plain", "to_json"]
 
 SCHEMA = 1
 
 
-def to_json(comparison: Findings, path: str | os.PathLike[str] | None = None, *, queries: int = 50) -> str:
+def to_json(content: Content, path: str | os.PathLike[str] | None = None, *, queries: int = 50) -> str:
     """Return a comparison as JSON text, and write it where a path is given.
 
     Parameters
     ----------
-    comparison : Findings
+    content : Content
         What is written.
     path : path, optional
         Where to.
@@ -63,18 +65,20 @@ def to_json(comparison: Findings, path: str | os.PathLike[str] | None = None, *,
         Where the file cannot be written; found out before the work.
     """
     target = None if path is None else check_output("path", path)
-    text = json.dumps(document(comparison, queries), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    text = json.dumps(document(content, queries), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
     if target is not None:
         target.write_bytes(text.encode("utf-8", "replace"))
     return text
 
 
-def document(comparison: Findings, queries: int = 50) -> dict[str, Any]:
+def document(content: Content, queries: int = 50) -> dict[str, Any]:
     """Return the document as plain dicts, lists, strings and numbers."""
-    both = comparison.primary is not None
-    explained, curves = explain(comparison), comparison.curves
-    pair, attribution, table, rounds = explained.pair, explained.attribution, explained.queries, explained.rounds
-    content = {
+    comparison = content.comparison
+    both, curves = comparison.primary is not None, comparison.curves
+    pair, attribution, rounds = content.pair, content.attribution, content.rounds
+    table = None if content.queries is None else content.queries.table
+    path = path_of(comparison)
+    document = {
         "gainsay": __version__,
         "schema": SCHEMA,
         "models": list(comparison.models),
@@ -102,10 +106,12 @@ def document(comparison: Findings, queries: int = 50) -> dict[str, Any]:
         "contradictions": None
         if table is None
         else {"count": len(table), "queries": table.head(queries).to_dict("records")},
+        "segments": comparison.segments.to_dict() if comparison.segment_labels else None,
+        "gains": None if path is None else path.to_dict(),
         "curves": None if curves is None else curves.to_dict("records"),
         "best_rounds": None if rounds is None else rounds.to_dict("records"),
     }
-    return {name: plain(value) for name, value in content.items()}
+    return {name: plain(value) for name, value in document.items()}
 
 
 def plain(content: Any) -> Any:

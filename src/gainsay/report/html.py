@@ -1,4 +1,4 @@
-"""A comparison as one HTML page that needs nothing else to be read: no network, no other file."""
+"""The report as one HTML file that needs nothing else, with its data beside it."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ import base64
 import csv
 import hashlib
 import io
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 try:
@@ -19,43 +18,41 @@ except ImportError as error:  # pragma: no cover - needs an environment without 
 
 from .._common.outputs import check_output
 from .._common.shown import printable
-from .content import Content, gather
-from .plots.accessor import Plots
-from .plots.heatmaps import plot_attribution
-from .plots.style import grade_colours
-from .svg import Picture, Pictures, theme_rules
+from .._common.version import __version__
+from ..drawing.palette import DARK, LIGHT
+from ..drawing.text import as_html, as_text
+from .board import board, searches
+from .content import Content
+from .document import to_json
+from .queries import csv_rows, grade_rules
 
 if TYPE_CHECKING:
     import os
 
-    import pandas as pd
-
-    from ..comparison.findings import Findings
+    from ..drawing.palette import Theme
 
 __all__ = ["write_html"]
 
 TEMPLATES = Path(__file__).parent / "templates"
 
-MOST_MODELS_IN_PICTURES = 60
-"""Beyond so many models, pictures with a line or a row per model are left out."""
 
-
-def write_html(comparison: Findings, path: str | os.PathLike[str], *, queries: int = 50) -> Path:
-    """Write the report: verdict, leaderboard, pairs, why, which queries, when, method, glossary.
+def write_html(content: Content, path: str | os.PathLike[str], *, queries: int = 25) -> Path:
+    """Write the report: question, answer, advice and chart, why, which queries, when to stop, everything in full.
 
     That the path can be written is tried before the work. Which two models are explained is said in
-    `gainsay.report.chosen.chosen_pair`. At most `queries` contradictory queries are in the file; where there are more,
-    all of them are written to a CSV file beside it, of the same name with the ending ``.queries.csv``. The same
-    comparison gives the same bytes.
+    `gainsay.report.chosen.chosen_pair`. Of each list of queries at most `queries` are in the file. The data stand
+    beside it: all of the comparison as JSON, of the same name with the ending ``.json``, and where more queries
+    contradict than are shown all of them as CSV, with the ending ``.queries.csv``. The same comparison gives the same
+    bytes.
 
     Parameters
     ----------
-    comparison : Findings
+    content : Content
         What is reported.
     path : path
-        The HTML file; written anew if it is there.
+        The HTML file; written anew if it is there, like the files beside it.
     queries : int
-        How many queries to show.
+        How many queries of each list to show.
 
     Returns
     -------
@@ -65,27 +62,25 @@ def write_html(comparison: Findings, path: str | os.PathLike[str], *, queries: i
     Raises
     ------
     ImportError
-        Without Jinja2 or Matplotlib: install ``gainsay[report]``.
+        Without Jinja2: install ``gainsay[report]``.
     OSError
-        Where the file cannot be written: its folder is missing or may not be written to, or it is a folder itself.
+        Where a file cannot be written: its folder is missing or may not be written to, or it is a folder itself.
     """
     target = check_output("path", path)
-    content = gather(comparison, queries)
-    beside = None
-    if content.contradiction_table is not None and content.contradiction_count > len(content.contradictions):
+    data = check_output("path", target.with_name(f"{target.stem}.json"))
+    beside, found = None, content.queries
+    if found is not None and found.contradictory > queries:
         beside = check_output("path", target.with_name(f"{target.stem}.queries.csv"))
-        beside.write_bytes(_csv(content.contradiction_table))
-    page = _page(comparison, content, beside)
-    target.write_bytes(page.encode("utf-8", "replace"))
+        written = io.StringIO()
+        csv.writer(written, lineterminator="\n").writerows(csv_rows(found.table))
+        beside.write_bytes(written.getvalue().encode("utf-8", "replace"))
+    to_json(content, data, queries=queries)
+    target.write_bytes(_page(content, queries, data, beside).encode("utf-8", "replace"))
     return target
 
 
-def _page(comparison: Findings, content: Content, beside: Path | None) -> str:
-    names = {name: short for name, short in comparison.short_names.items() if short != printable(name)}
-    pictures, plots = Pictures(names), Plots(comparison)
-    drawn = _pictures(pictures, plots, comparison, content)
-    curves = [pictures.draw(partial(plots.curves, name)) for name in content.torn]
-    style = _ours("\n" + _style(pictures, content))
+def _page(content: Content, queries: int, data: Path, beside: Path | None) -> str:
+    style = _ours("\n" + _style())
     script = _ours("\n" + (TEMPLATES / "report.js").read_text("utf-8"))
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(TEMPLATES),
@@ -94,72 +89,43 @@ def _page(comparison: Findings, content: Content, beside: Path | None) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    chart = content.chart
     return environment.get_template("report.html.j2").render(
-        content=content,
-        pictures={name: picture._replace(svg=_ours(picture.svg)) for name, picture in drawn.items()},
-        curves=[picture._replace(svg=_ours(picture.svg)) for picture in curves],
+        title=as_text(chart.headline),
+        question=_ours(as_html(chart.question)),
+        headline=_ours(as_html(chart.headline)),
+        advice=_ours(as_html(chart.advice)),
+        searches=as_text(searches(content.comparison)),
+        board=_ours(board(content)),
+        notes=content.notes,
+        sections=[(it, _ours(as_html(it.said)), _ours(it.figure(queries))) for it in content.sections],
+        details=content.details,
+        version=__version__,
         style=style,
         script=script,
         style_hash=_hash(style),
         script_hash=_hash(script),
-        beside=None if beside is None else (quote(beside.name), printable(beside.name)),
+        files=[(quote(file.name), printable(file.name)) for file in (data, beside) if file is not None],
     )
 
 
 def _ours(text: str) -> Markup:
-    """Return text that stays as it is: files of this package, and pictures, whose text ElementTree has escaped."""
+    """Return text that stays as it is: files of this package, and markup in which every text was escaped."""
     return Markup(text)  # nosec B704
 
 
-def _pictures(pictures: Pictures, plots: Plots, comparison: Findings, content: Content) -> dict[str, Picture]:
-    if content.pairs is None:
-        return {}
-    drawn = {"regret": pictures.draw(plots.regret)}
-    if len(comparison.models) <= MOST_MODELS_IN_PICTURES:
-        drawn["ranks"] = pictures.draw(plots.ranks)
-        drawn["pairs"] = pictures.draw(plots.pairs)
-    drawn["conflict"] = pictures.draw(plots.conflict)
-    attribution = content.attribution
-    if attribution is not None:
-        drawn["why"] = pictures.draw(partial(plot_attribution, attribution, names=comparison.short_names))
-    return drawn
+def _style() -> str:
+    """Return the style sheet: both themes, the page's own rules, the grades."""
 
+    def rules(theme: Theme) -> str:
+        return "".join(f"--{slot}:{colour};" for slot, colour in theme.colours().items())
 
-def _style(pictures: Pictures, content: Content) -> str:
-    """Return the style sheet: the page's own, both themes, the grades, the pictures."""
-    light, dark = theme_rules("light"), theme_rules("dark")
-    grades = "".join(
-        f".g{number}{{background:{shade};color:{ink}}}\n"
-        for number, (shade, ink) in enumerate(grade_colours(content.grades) if content.grades <= 100 else [])
-    )
     themes = (
-        f":root{{color-scheme:light;{light}}}\n"
-        f"@media screen and (prefers-color-scheme:dark){{:root:not([data-theme=light]){{color-scheme:dark;{dark}}}}}\n"
-        f"@media screen{{:root[data-theme=dark]{{color-scheme:dark;{dark}}}}}\n"
+        f":root{{color-scheme:light dark;{rules(LIGHT)}}}\n"
+        f"@media screen and (prefers-color-scheme:dark){{:root{{{rules(DARK)}}}}}\n"
     )
-    return themes + (TEMPLATES / "report.css").read_text("utf-8") + grades + pictures.rules()
+    return themes + (TEMPLATES / "report.css").read_text("utf-8") + grade_rules()
 
 
 def _hash(text: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode("ascii")
-
-
-def _csv(table: pd.DataFrame) -> bytes:
-    """Return all contradictory queries as CSV; labels stand side by side, parted by blanks."""
-    written = io.StringIO()
-    rows = csv.writer(written, lineterminator="\n")
-    rows.writerow([_harmless(printable(str(name))) for name in table.columns])
-    for row in table.itertuples(index=False):
-        rows.writerow([_cell(value) for value in row])
-    return written.getvalue().encode("utf-8", "replace")
-
-
-def _cell(value: Any) -> Any:
-    if isinstance(value, tuple):
-        return " ".join(f"{grade:g}" for grade in value)
-    return _harmless(value) if isinstance(value, str) else value
-
-
-def _harmless(text: str) -> str:
-    """Return text that a spreadsheet takes for text, not for a formula."""
-    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text

@@ -6,29 +6,33 @@ import re
 from typing import TYPE_CHECKING
 
 from .._common.outputs import check_output
-from .content import Content, gather
+from ..comparison.headline import labels_of
+from ..drawing.lanes import bare
+from ..drawing.text import as_text
+from .board import searches
+from .numbers import mean
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
-    from ..comparison.findings import Findings
-    from .tables import Table
+    from .content import Content
+    from .section import Table
 
 __all__ = ["to_markdown"]
 
 
-def to_markdown(comparison: Findings, path: str | os.PathLike[str] | None = None, *, queries: int = 10) -> str:
+def to_markdown(content: Content, path: str | os.PathLike[str] | None = None, *, queries: int = 10) -> str:
     """Return the report as Markdown, and write it where a path is given.
 
     Parameters
     ----------
-    comparison : Findings
+    content : Content
         What is reported.
     path : path, optional
         Where to write it.
     queries : int
-        How many contradictory queries to show.
+        How many queries of each list to show.
 
     Raises
     ------
@@ -36,51 +40,80 @@ def to_markdown(comparison: Findings, path: str | os.PathLike[str] | None = None
         Where the file cannot be written; found out before the work.
     """
     target = None if path is None else check_output("path", path)
-    text = "\n".join(_lines(gather(comparison, queries))) + "\n"
+    text = "\n".join(_lines(content, queries)) + "\n"
     if target is not None:
         target.write_bytes(text.encode("utf-8", "replace"))
     return text
 
 
-def _lines(content: Content) -> Iterator[str]:
-    yield f"# {_safe(content.title)}\n"
-    yield f"**{_safe(content.answer)}** {_safe(content.advice)}\n\n{_safe(content.paragraph)}"
-    for sentence in content.missing:
-        yield f"\n{_safe(sentence)}"
-    if content.facts:
-        yield ""
-    for fact in content.facts:
-        yield f"- {_safe(fact.label)}: **{_safe(fact.value)}** ({_safe(fact.note)})"
-    yield "\n## Leaderboard\n"
-    yield _table(content.leaderboard)
-    for sentence in content.scope:
-        yield f"\n{_safe(sentence)}"
-    if content.pairs is not None:
-        yield "\n## Pairs\n"
-        if content.conflicts is None:
-            yield "No pair of models is in opposite order under the two metrics."
-        else:
-            yield _table(content.conflicts)
-    yield "\n## Why\n"
-    yield "\n\n".join(map(_safe, content.why)) or content.no_why
-    for table in content.why_tables:
-        yield "\n" + _table(table)
-    yield "\n## Which queries\n"
-    if not content.contradictions:
-        yield content.no_queries
-    for found in content.contradictions:
-        yield f"- query {_safe(found.query)} ({found.about}): {_safe('; '.join(found.preferences))}"
-        for strip in found.strips:
-            more = f" and {strip.more} more" if strip.more else ""
-            yield f"  - {_safe(strip.model)}: {' '.join(grade for grade, _ in strip.cells)}{more}"
-    if content.rounds is not None:
-        yield "\n## When to stop\n"
-        yield f"{_safe(content.when)}\n"
-        yield _table(content.rounds)
-    yield "\n## Method and scope\n"
-    yield "\n".join(f"- {_safe(sentence)}" for sentence in content.method)
-    yield "\n## Glossary\n"
-    yield "\n".join(f"- **{_safe(term)}**: {_safe(meaning)}" for term, meaning in content.glossary)
+def _lines(content: Content, queries: int) -> Iterator[str]:
+    chart = content.chart
+    yield f"# {_safe(as_text(chart.headline))}\n"
+    yield _safe(as_text(chart.question))
+    told = " ".join(filter(None, map(as_text, (chart.advice, searches(content.comparison)))))
+    yield from [f"\n**{_safe(told)}**"] if told else []
+    if chart.rows:
+        yield "\n## Chart\n"
+        yield from _chart(content)
+    yield from ["", *(f"- {_safe(note)}" for note in content.notes)] if content.notes else []
+    for section in content.sections:
+        yield f"\n## {section.title}\n\n{_safe(as_text(section.said))}"
+        if section.name == "queries" and content.queries is not None:
+            yield from _queries(content, queries)
+    for part in content.details:
+        yield f"\n## {part.title}\n"
+        yield "\n\n".join(map(_safe, part.sentences))
+        for table in part.tables:
+            yield "\n" + _table(table)
+        yield from (f"- **{_safe(term)}**: {_safe(meaning)}" for term, meaning in part.terms)
+
+
+def _chart(content: Content) -> Iterator[str]:
+    """Yield how every model stands: distances to the best with their intervals."""
+    chart = content.chart
+    yield _row(
+        [
+            "model",
+            *(f"behind by {_safe(label.by)}" for label in chart.labels),
+            *map(_safe, (label.name for label in chart.labels)),
+        ]
+    )
+    yield _row([":---", *["---:"] * 2 * len(chart.labels)])
+    for row in chart.rows:
+        tags = " ".join(text.replace("\u200a", " ") for _, text in row.tags)
+        name = f"{_safe(content.names.short[row.key])}{f' ({_safe(tags)})' if tags else ''}{' †' if row.remark else ''}"
+        behind = [
+            f"{bare(mark.value)} ({bare(mark.low)} to {bare(mark.high)}){'' if mark.filled else ', ruled out'}"
+            for mark in row.marks
+        ]
+        means = [
+            f"**{mean(mark.mean)}**" if best else mean(mark.mean)
+            for mark, best in zip(row.marks, row.best, strict=True)
+        ]
+        yield _row([name, *behind, *means])
+
+
+def _queries(content: Content, most: int) -> Iterator[str]:
+    queries = content.queries
+    assert queries is not None
+    import numpy as np
+
+    tabs = [tab for tab in queries.tabs(most, content.called) if len(tab.places)]
+    if not tabs:
+        return
+    entries = queries.entries(np.unique(np.concatenate([tab.places for tab in tabs])))
+    labels = labels_of(content.comparison.verdict.metrics)
+    for tab in tabs:
+        yield f"\n### {_safe(tab.title)}\n"
+        for place in tab.places.tolist():
+            entry = entries[place]
+            ahead = [
+                f"{content.called[lead < 0]} by {bare(abs(value))} ({label.by})" if lead else f"level ({label.by})"
+                for lead, value, label in zip(entry.leads, entry.differences, labels, strict=True)
+            ]
+            yield f"- query {_safe(entry.query)} ({entry.about}): {_safe('; '.join(ahead))}"
+            for name, strip in zip((*content.called, "ideal order"), entry.strips, strict=True):
+                yield f"  - {_safe(name)}: {' '.join(f'{label:g}' for label in strip)}"
 
 
 def _table(table: Table) -> str:
@@ -92,12 +125,12 @@ def _table(table: Table) -> str:
     ]
     for cells in table.rows:
         texts = (f"**{_safe(cell.text)}**" if cell.strong and cell.text.strip() else _safe(cell.text) for cell in cells)
-        notes = (f" ({_safe(cell.note.replace(chr(10), ', '))})" if cell.note else "" for cell in cells)
+        notes = (f" ({_safe(cell.note)})" if cell.note else "" for cell in cells)
         lines.append(_row(text + note for text, note in zip(texts, notes, strict=True)))
     return "\n".join(lines)
 
 
-def _row(cells: Iterator[str]) -> str:
+def _row(cells: Iterable[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 

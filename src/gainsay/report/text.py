@@ -1,24 +1,39 @@
-"""Comparisons in a terminal, as rich tables."""
+"""Comparisons in a terminal: the answer first, what to do, how every model stands, and what to ask next."""
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from rich import box
+from rich.cells import cell_len
 from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
 from .._common.shown import printable
-from ..comparison.pairs import common_column
-from .words import over, scope
+from .._common.words import count, p_value
+from ..drawing.lanes import bare
+from .board import searches
+from .full import leaderboard, over, scope
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     import pandas as pd
 
-    from ..comparison.findings import Findings
+    from ..drawing.lanes import Axis, Chart, Row
+    from ..drawing.text import Words
+    from .content import Content
+
+STYLES = {"b": "bold", "l": "dodger_blue2", "e": "dark_orange3"}
+"""How emphasis looks: bold, blue for the first metric and orange for the second."""
+
+MARKS = {True: "\u25cf\u25cb\u25c6\u25c7\u25c8", False: "OoXx#"}
+"""Filled and hollow marks of both lanes, and where two coincide: with UTF-8, and without."""
+
+MOST_ROWS = 8
+WIDEST = 120
 
 
 def values_table(title: str, rows: Mapping[str, float]) -> Group:
@@ -40,55 +55,221 @@ def frame_table(title: str, frame: pd.DataFrame) -> Group:
     return _titled(title, table)
 
 
-def explanation_tables(explained: pd.DataFrame, k: int) -> Group:
-    """Return what `gainsay.explain` found as two tables, each no wider than a narrow terminal."""
-    values = [name for name in explained if str(name).endswith(f"@{k}")]
-    numbers = explained[values].rename(columns=lambda name: name.removesuffix(f"@{k}"))
-    return Group(
-        frame_table(f"One ranking under every convention, cutoff {k}", numbers),
-        frame_table("What the libraries mean", explained.drop(columns=values)),
-    )
+def whole_leaderboard(content: Content) -> Group:
+    """Return the means of all models under all metrics, the best of each metric in bold."""
+    found, table = leaderboard(content.comparison), _table(["model"], [])
+    for column in found.columns[1:]:
+        table.add_column(column.label.replace("@", "\n@"), justify="right", overflow="fold")
+    for row in found.rows:
+        table.add_row(*(Text(cell.text, style="bold" if cell.strong else "") for cell in row))
+    return _titled(f"Means over {over(content.comparison)}{content.comparison.condensed}", table)
 
 
-def leaderboard_table(comparison: Findings) -> Group:
-    """Return the means of all models under all metrics, with their ranks; the best of each metric in bold."""
-    shares = comparison.shown_shares
-    table = _table(["model"], [metric.replace("@", "\n@") for metric in (*comparison.metrics, *shares)])
-    for model, row in comparison.leaderboard.iterrows():
-        cells = [
-            Text(f"{row[metric]:.4f} ({row[f'{metric} rank']:.0f})", style=_bold(row[f"{metric} rank"] == 1))
-            for metric in comparison.metrics
-        ]
-        judged = [f"{by_model[str(model)]:.4f}" for by_model in shares.values()]
-        table.add_row(_shown(str(model)), *cells, *judged)
-    return _titled(f"Leaderboard: mean over {over(comparison)}, rank in brackets{comparison.condensed}", table)
+def headline_lines(content: Content) -> list[Text]:
+    """Return the answer and what to do."""
+    chart = content.chart
+    lines = [_styled(chart.headline, "bold")]
+    if chart.advice:
+        lines.append(_styled(chart.advice))
+    more = searches(content.comparison)
+    return [*lines, *([_styled(more)] if more else [])]
 
 
-def conflicts_table(comparison: Findings) -> Group | None:
-    """Return the pairs of models whose order differs between the two primary metrics; None where there are none."""
-    if comparison.primary is None or comparison.conflicts.empty:
-        return None
-    first, second = comparison.primary
-    table = _table(["pair"], [f"Δ {first}", f"Δ {second}", "p (Holm)"])
-    columns = [common_column(comparison.conflicts, f"difference {metric}") for metric in (first, second)]
-    for row in comparison.conflicts.to_dict("records"):
-        differences = (f"{row[column]:+.4f}" for column in columns)
-        table.add_row(_shown(f"{row['model_x']} − {row['model_y']}"), *differences, f"{row['p_holm']:.3f}")
-    return _titled(f"Pairs in opposite order under {first} and {second}", table)
+def chart_lines(content: Content, width: int, *, unicode: bool = True, every: bool = False) -> list[Text]:
+    """Return how every model stands, in at most so many columns: two lanes a model for up to four, else one.
+
+    Parameters
+    ----------
+    content : Content
+        What is shown.
+    width : int
+        Columns of the terminal, of which at most 120 are used.
+    unicode : bool
+        Whether it shows more than ASCII.
+    every : bool
+        All models; else the first eight, the winners and the safe choice.
+    """
+    chart = content.chart
+    if not chart.rows:
+        means = content.comparison.leaderboard
+        wide = max(map(len, content.comparison.metrics))
+        return [Text(f"  {metric:<{wide}}  {means[metric].iloc[0]:.4f}") for metric in content.comparison.metrics]
+    rows = chart.rows if every else chart.shown(MOST_ROWS)
+    drawing = _Drawing(content, rows, min(width, WIDEST), unicode)
+    lines = [*drawing.head(), *drawing.body(), drawing.foot()]
+    left = len(chart.rows) - len(rows)
+    circle, diamond, both = MARKS[unicode][1], MARKS[unicode][3], MARKS[unicode][4]
+    legend = [f"{left} more behind these (--all)"] if left else []
+    legend += ["* best"] if len(rows) > 4 else []
+    legend.append(f"{circle}{diamond if len(chart.labels) > 1 else ''} ruled out as best")
+    legend += [f"{both} both"] if len(rows) > 4 and len(chart.labels) > 1 else []
+    alone = len(rows) <= 4 or len(chart.labels) == 1
+    dash = "\u2500" if alone else "\u254c"
+    legend.append(f"{dash * 2} {chart.level}, all at once")
+    if content.comparison.primary is not None and content.comparison.verdict.kind == "genuine":
+        legend.append(p_value(content.comparison.verdict.p_value))
+    legend.append(f"{count(content.comparison.query_count, 'query')}{content.comparison.condensed}")
+    lines += [Text(), *(Text(f"  {line}", style="dim") for line in _joined(legend, min(width, WIDEST) - 2))]
+    return lines if unicode else [_ascii(line) for line in lines]
 
 
-def scope_lines(comparison: Findings) -> list[Text]:
-    """Return which queries each metric has and with which rounds boosters predicted, where that is to be said."""
-    return [_shown(sentence) for sentence in scope(comparison)]
+def next_lines(content: Content, *further: tuple[str, str]) -> list[Text]:
+    """Return what to ask next, and how."""
+    comparison, steps = content.comparison, []
+    if comparison.primary is not None and math.isfinite(content.chart.ruler):
+        steps.append(
+            (
+                "more queries",
+                f"{count(comparison.verdict.queries, 'query')} show leads from {bare(content.chart.ruler)}",
+            )
+        )
+    steps += further
+    wide = max((len(what) for what, _ in steps), default=0) + 1
+    starts = ["Next", *([""] * (len(steps) - 1))]
+    return [Text(f"{start:<5}{what + ':':<{wide}} {how}") for start, (what, how) in zip(starts, steps, strict=False)]
 
 
-def winners_lines(comparison: Findings) -> list[Text]:
-    """Return one line per metric: which model it would pick."""
-    width = max(len(metric) for metric in comparison.metrics)
-    return [
-        Text.assemble(f"  {metric:<{width}}  picks  ", (printable(model), "bold"))
-        for metric, model in comparison.winners.items()
-    ]
+def notes_lines(content: Content) -> list[Text]:
+    """Return reservations, and on what the means are."""
+    return [_shown(sentence) for sentence in (*content.notes, *scope(content.comparison))]
+
+
+class _Drawing:
+    """Rows of text on a common axis."""
+
+    def __init__(self, content: Content, rows: Sequence[Row], width: int, unicode: bool) -> None:
+        self.chart: Chart = content.chart
+        self.rows, self.unicode = rows, unicode
+        self.lanes = len(self.chart.labels) if len(rows) <= 4 else 1
+        self.axis: Axis = self.chart.axis(rows)
+        free = self.chart.heads == (("model", "model"),)
+        heads = [""] if free else [short for short, _ in self.chart.heads]
+        self.align = "<" if free else ">"
+        room = max(10, width // 3)
+        self.names = [[_fit(cell, room) for cell in row.cells] for row in rows]
+        self.widths = [max(map(cell_len, column)) for column in zip(heads, *self.names, strict=True)]
+        self.heads = heads
+        self.means = [max(len(label.head), 7) for label in self.chart.labels]
+        used = 2 + sum(self.widths) + len(self.widths) + sum(self.means) + 2 * len(self.means) + 2
+        self.room = max(16, width - used - 2)
+
+    def at(self, value: float) -> int:
+        """Return the column of a distance."""
+        return min(self.room - 1, max(0, round((self.room - 1) * value / self.axis.high)))
+
+    def head(self) -> Iterator[Text]:
+        """Yield the head."""
+        line = Text("  ")
+        line.append(self._named(self.heads))
+        for lane, (label, wide) in enumerate(zip(self.chart.labels, self.means, strict=True)):
+            line.append(f"  {label.head:>{wide}}"[: wide + 2], style="le"[lane : lane + 1] and STYLES["le"[lane]])
+        marks = MARKS[self.unicode]
+        keys = "  ".join(f"{mark} {it.head}" for mark, it in zip(marks[::2], self.chart.labels, strict=False))
+        said = f"   behind the best ({keys})"
+        line.append(said if len(said) <= self.room + 3 else f"   {keys}"[: self.room + 3], style="dim")
+        yield line
+
+    def body(self) -> Iterator[Text]:
+        """Yield one line or two a row."""
+        for row, cells in zip(self.rows, self.names, strict=True):
+            safe = any("\u2605" in text for _, text in row.tags)
+            yield self._line("\u2605 " if safe else "  ", self._named(cells), row, 0)
+            if self.lanes > 1:
+                yield self._line("  ", " " * cell_len(self._named(cells)), row, 1)
+
+    def _named(self, cells: Sequence[str]) -> str:
+        texts = []
+        for cell, wide in zip(cells, self.widths, strict=True):
+            gap = " " * (wide - cell_len(cell))
+            texts.append(cell + gap if self.align == "<" else gap + cell)
+        return " ".join(texts)
+
+    def _line(self, start: str, name: str, row: Row, lane: int) -> Text:
+        line = Text(start, style="bold" if start.strip() else "")
+        line.append(name, style="bold" if self.lanes > 1 and not lane else "")
+        for place, (mark, best, wide) in enumerate(zip(row.marks, row.best, self.means, strict=True)):
+            style = STYLES["le"[place]]
+            if lane:
+                line.append(f"  {'best' if best else '':>{wide}}", style=style)
+                continue
+            star = "*" if best and self.lanes == 1 else " " if self.lanes == 1 else ""
+            line.append(f"  {bare(mark.mean) + star:>{wide}}", style=f"bold {style}" if best else style)
+        line.append("   ")
+        line.append_text(self._lane(row, lane) if self.lanes > 1 or len(row.marks) == 1 else self._both(row))
+        return line
+
+    def _lane(self, row: Row, lane: int) -> Text:
+        mark, cells = row.marks[lane], [" "] * self.room
+        cells[0] = "\u2502"
+        if math.isfinite(mark.high) and mark.high > 0:
+            for place in range(self.at(mark.low), self.at(mark.high) + 1):
+                cells[place] = "\u2500"
+        cells[self.at(mark.value)] = MARKS[True][2 * lane + (not mark.filled)]
+        return Text("".join(cells).rstrip(), style=STYLES["le"[lane]])
+
+    def _both(self, row: Row) -> Text:
+        cells, styles = [" "] * self.room, [""] * self.room
+        finite = [mark for mark in row.marks if math.isfinite(mark.high)]
+        if finite:
+            for place in range(
+                self.at(min(mark.low for mark in finite)), self.at(max(mark.high for mark in finite)) + 1
+            ):
+                cells[place], styles[place] = "\u254c", "dim"
+        places = [self.at(mark.value) for mark in row.marks]
+        for lane, (place, mark) in enumerate(zip(places, row.marks, strict=True)):
+            cells[place], styles[place] = MARKS[True][2 * lane + (not mark.filled)], STYLES["le"[lane]]
+        if len(set(places)) < len(places):
+            cells[places[0]], styles[places[0]] = MARKS[True][4], "bold"
+        line = Text()
+        for cell, style in zip(cells, styles, strict=True):
+            line.append(cell, style=style)
+        line.rstrip()
+        return line
+
+    def foot(self) -> Text:
+        """Return the axis."""
+        cells = list("best".ljust(self.room))
+        for tick in self.axis.ticks[1:]:
+            text, place = self.axis.written(tick), self.at(tick)
+            start = place - len(text) // 2
+            if 5 <= start <= self.room - len(text) and not "".join(cells[start - 1 : start + len(text) + 1]).strip():
+                cells[start : start + len(text)] = text
+        before = 2 + sum(self.widths) + len(self.widths) - 1 + sum(wide + 2 for wide in self.means) + 3
+        return Text(" " * before + "".join(cells).rstrip(), style="dim")
+
+
+_PLAIN = str.maketrans("\u2605\u2502\u2500\u254c\u25cf\u25cb\u25c6\u25c7\u25c8\u2212\u2013\u00b7", "*|--OoXx#--,")
+
+
+def _ascii(line: Text) -> Text:
+    """Return a line with marks of ASCII; names keep their letters."""
+    line.plain = line.plain.translate(_PLAIN)
+    return line
+
+
+def _fit(text: str, room: int) -> str:
+    """Return text that is no wider than there is room."""
+    while cell_len(text) > room:
+        text = text[:-2] + "\u2026"
+    return text
+
+
+def _joined(parts: Iterable[str], room: int) -> list[str]:
+    """Return parts with dots between them, in lines that have room."""
+    lines: list[str] = []
+    for part in parts:
+        if lines and len(lines[-1]) + 3 + len(part) <= room:
+            lines[-1] += f" \u00b7 {part}"
+        else:
+            lines.append(part)
+    return lines
+
+
+def _styled(words: Words, base: str = "") -> Text:
+    line = Text(style=base)
+    for style, text in words:
+        line.append(text, style=" ".join(STYLES[mark] for mark in style.split() if mark in STYLES))
+    return line
 
 
 def _titled(title: str, table: Table) -> Group:
@@ -103,10 +284,6 @@ def _table(left: Iterable[str], right: Sequence[str]) -> Table:
     for name in right:
         table.add_column(name, justify="right", overflow="fold")
     return table
-
-
-def _bold(best: bool) -> str:
-    return "bold" if best else ""
 
 
 def _shown(text: str) -> Text:

@@ -11,9 +11,10 @@ from ..judgments import Judgments, NegativeLabels, check_negative_labels
 from ..metrics.base import Metric
 from ..metrics.judged import refuse_judged
 from ..metrics.names import MetricLike, parse_metrics
+from ..metrics.safe import Names, check_names, plain_name, safe_name, safe_name_or_none
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Container, Iterable, Iterator
 
 T = TypeVar("T")
 
@@ -54,12 +55,15 @@ class Panel:
         convention: str | None,
         negative_labels: NegativeLabels,
         n_jobs: int | None,
+        names: Names = "plain",
     ) -> None:
         self.metrics = parse_metrics(metrics, convention=convention)
         refuse_judged(self.metrics)
+        check_names(names)
         check_negative_labels(negative_labels)
         check_threads(n_jobs)
-        self.names = tuple(str(metric) for metric in self.metrics)
+        self.names = tuple(safe_name(metric) if names == "safe" else str(metric) for metric in self.metrics)
+        """Under which they are logged."""
         self.negative_labels = negative_labels
         self.n_jobs = n_jobs
 
@@ -104,17 +108,24 @@ def name_or_none(argument: str, value: Any) -> str | None:
 
 
 def known_metric(metric: MetricLike) -> Metric | None:
-    """Return a metric from its name; None where the name is not one of ours but perhaps of a library's own."""
+    """Return a metric from its name, or its safe name; None where it is not one of ours but perhaps a library's own."""
     if isinstance(metric, Metric):
         return metric
     if not isinstance(metric, str):
         raise TypeError(f"metric must be one name, such as 'ndcg_exp@10', or a Metric, got {metric!r}")
-    try:
-        return parse_metrics(metric)[0]
-    except ValueError:
-        return None
+    for name in dict.fromkeys((metric, plain_name(metric))):
+        try:
+            return parse_metrics(name)[0]
+        except ValueError:
+            continue
+    return None
 
 
 def metric_name(metric: MetricLike) -> str:
     """Return the name under which a metric is logged: canonical where it is ours, as given where a library's own."""
     return str(known_metric(metric) or metric)
+
+
+def logged_as(metric: str, names: Container[str]) -> str | None:
+    """Return under which of its two names a metric is among those that are logged; None where under neither."""
+    return next((name for name in (metric, safe_name_or_none(metric)) if name is not None and name in names), None)

@@ -8,11 +8,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from ..data import RankingData
 from ..data._features import as_matrix, is_sparse
 from .categories import refuse_unknown_categories
+
+if TYPE_CHECKING:
+    from .._common.typing import Features, Predictor
 
 __all__ = ["Iteration", "predict"]
 
@@ -67,7 +70,7 @@ class _Booster:
     whole: str = ""
 
 
-def predict(model: Any, features: Any, rounds: int | None = None) -> tuple[Any, Iteration | None]:
+def predict(model: Predictor, features: Features, rounds: int | None = None) -> tuple[Any, Iteration | None]:
     """Return the scores of a model, and after which boosting round; None where it is no booster.
 
     Parameters
@@ -167,9 +170,25 @@ def _xgboost(model: Any, features: Any) -> _Booster | None:
 def _catboost(model: Any, features: Any) -> _Booster | None:
     if not hasattr(model, "tree_count_") or model.tree_count_ is None:
         return None
-    best = model.get_best_iteration()
     return _Booster(
         model.tree_count_,
-        None if best is None else best + 1,
+        _best_of_catboost(model),
         lambda rounds: model.predict(features, ntree_end=rounds),
     )
+
+
+def _best_of_catboost(model: Any) -> int | None:
+    """Return the number of rounds up to the best one; None where there is none.
+
+    CatBoost counts the rounds of the last training, which may have continued a model (`init_model`).
+    """
+    best = model.get_best_iteration()
+    if best is None:
+        return None
+    held, params = model.tree_count_, model.get_all_params()
+    if params.get("use_best_model"):  # cut there already, with all rounds of the model that was continued
+        return int(held)
+    logged = max((len(curve) for curves in model.get_evals_result().values() for curve in curves.values()), default=0)
+    thinned = params.get("metric_period", 1) != 1
+    trained = min(held, params.get("iterations", held)) if thinned or not logged else logged
+    return int(held - trained + best + 1)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import threading
 import weakref
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Protocol
 
 from .binding import loggers
@@ -23,21 +23,21 @@ class Log(Protocol):
         """Return the value of one metric for the model cut after some rounds."""
 
 
-_calls: dict[int, list[tuple[Log, weakref.ref[xgb.DMatrix]]]] = {}
-"""By thread, which of our custom metrics were called on what in the first round of a training that continues a model.
+_calls: ContextVar[list[tuple[Log, weakref.ref[xgb.DMatrix]]] | None] = ContextVar("calls", default=None)
+"""Which of our custom metrics were called on what in the first round of a training that continues a model.
 
-Nobody tells a callback what data sets a training has.
+Nobody tells a callback what data sets a training has. Each training has calls of its own, for it runs in one thread.
 """
 
 
 def listen() -> None:
-    """Have the calls of this thread noted."""
-    _calls[threading.get_ident()] = []
+    """Have the calls of this training noted."""
+    _calls.set([])
 
 
 def note_call(log: Log, dmatrix: xgb.DMatrix) -> None:
     """Note that a custom metric was called, where somebody listens."""
-    calls = _calls.get(threading.get_ident())
+    calls = _calls.get()
     if calls is not None:
         calls.append((log, weakref.ref(dmatrix)))
 
@@ -52,9 +52,10 @@ class Cuts:
         self.model, self.metric, self.data_name = model, metric, data_name
         self._calls = [
             (log, dmatrix)
-            for log, reference in _calls.pop(threading.get_ident(), [])
+            for log, reference in _calls.get() or ()
             if metric in log.panel.names and (dmatrix := reference()) is not None
         ]
+        _calls.set(None)
         having = [name for name, history in evals_log.items() if metric in history]
         self._place = having.index(data_name)  # XGBoost evaluates its own data sets first, in the order of this history
 

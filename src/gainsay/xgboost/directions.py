@@ -45,13 +45,17 @@ def direction(metric: Metric | str, said: bool | None) -> bool:
         return metric.higher_is_better
     if said is not None:
         return said
-    kind = metric.partition("@")[0]
-    if kind in _HIGHER_IS_BETTER:
-        return True
-    if kind in _LOWER_IS_BETTER:
-        return False
+    known = known_direction(metric)
+    if known is not None:
+        return known
     raise ValueError(
         f"it is not known whether a higher {metric!r} is better: give maximize=True or maximize=False"
         f"{nearest(metric, (*_HIGHER_IS_BETTER, *_LOWER_IS_BETTER))} (of a metric of your own it is known once the "
         "module that defines it is imported)"
     )
+
+
+def known_direction(metric: str) -> bool | None:
+    """Return the direction of a metric of XGBoost's own by its name; None where it is none."""
+    kind = metric.partition("@")[0]
+    return True if kind in _HIGHER_IS_BETTER else False if kind in _LOWER_IS_BETTER else None

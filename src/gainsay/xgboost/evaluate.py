@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from ..judgments import NegativeLabels
     from ..metrics.names import MetricLike
+    from ..metrics.safe import Names
 
 
 class _Evaluated(NamedTuple):
@@ -60,7 +61,7 @@ class EvaluateRanking(Logger):
         is logged.
     missing : float
         The value in X that stands for a missing one, as the `missing` of `XGBRanker`; a matrix has its own.
-    convention, negative_labels, n_jobs
+    convention, negative_labels, n_jobs, names
         See `custom_metric`.
 
     Raises
@@ -94,6 +95,7 @@ class EvaluateRanking(Logger):
         convention: str | None = None,
         negative_labels: NegativeLabels = "refuse",
         n_jobs: int | None = None,
+        names: Names = "plain",
     ) -> None:
         super().__init__()
         if not isinstance(datasets, Mapping):
@@ -102,7 +104,7 @@ class EvaluateRanking(Logger):
             )
         if not datasets:
             raise ValueError("datasets is empty: name at least one, for example {'valid': dvalid}")
-        self.panel = Panel(metrics, convention, negative_labels, n_jobs)
+        self.panel = Panel(metrics, convention, negative_labels, n_jobs, names)
         self.every = check_whole("every", every, unit="rounds")
         self.missing = missing
         self._given: dict[str, Any] = dict(datasets)

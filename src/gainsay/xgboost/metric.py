@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from .._common.typing import Floats
     from ..judgments import NegativeLabels
     from ..metrics.names import MetricLike
+    from ..metrics.safe import Names
 
 
 def custom_metric(
@@ -26,6 +27,7 @@ def custom_metric(
     convention: str | None = None,
     negative_labels: NegativeLabels = "refuse",
     n_jobs: int | None = None,
+    names: Names = "plain",
 ) -> CustomMetric:
     """Return a `custom_metric` for `xgboost.train`, `xgboost.cv` and `xgboost.dask.train`.
 
@@ -45,6 +47,10 @@ def custom_metric(
         See `gainsay.Judgments`.
     n_jobs : int, optional
         Threads at most, by default the CPUs that the process may use; fewer where that turns out to be quicker.
+    names : {"plain", "safe"}
+        Under which names metrics are logged: as they print themselves, `ndcg_exp@10`, or in letters, digits and
+        underscores only, `ndcg_exp_at_10`, as trackers want them (`gainsay.metrics.safe_name`). Early stopping knows a
+        metric by either.
 
     Raises
     ------
@@ -67,7 +73,7 @@ def custom_metric(
     >>> list(curves["train"])
     ['ndcg_linear@10', 'mrr']
     """
-    return CustomMetric(Panel(metrics, convention, negative_labels, n_jobs))
+    return CustomMetric(Panel(metrics, convention, negative_labels, n_jobs, names))
 
 
 class CustomMetric:

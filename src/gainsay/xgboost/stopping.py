@@ -13,7 +13,8 @@ from xgboost.callback import TrainingCallback
 
 from .._common.arrays import nearest
 from .._common.checks import check_real, check_whole
-from ..training.bound import WeakIdentityMap, clash, known_metric, metric_name, name_or_none
+from ..training.bound import WeakIdentityMap, clash, known_metric, logged_as, metric_name, name_or_none
+from ..training.history import Waiting
 from ..training.options import STOPPING, knows_others
 from .baseline import Cuts, listen
 from .binding import REMEDY, log_first
@@ -56,7 +57,8 @@ def early_stopping(
     Parameters
     ----------
     metric : str or Metric
-        A metric as it is logged, such as `"ndcg_linear@10"`.
+        A metric, such as `"ndcg_linear@10"`, under either of the names that ours are logged under (`names=` of
+        `custom_metric`).
     rounds : int
         Stop after this many boosting rounds without improvement, but not before a later round than the best one was
         evaluated (`every=n`).
@@ -94,6 +96,12 @@ _stoppings: WeakIdentityMap[EarlyStopping] = WeakIdentityMap()
 """The one of these that a training has, by its booster, until it ends."""
 
 
+def waiting_of(model: Any) -> Waiting | None:
+    """Return what the early stopping of a training waits for; None where there is none of ours."""
+    stopping = _stoppings.get(model)
+    return None if stopping is None else stopping.waiting()
+
+
 class _Run:
     """What is known of one training.
 
@@ -107,6 +115,7 @@ class _Run:
         self.history: Any = {}
         self.looked_epoch = -1
         self.chosen: str | None = None
+        self.logged = ""
         self.seen = 0
         self.best: float | None = None
         self.best_epoch = self.seen_epoch = 0
@@ -155,6 +164,13 @@ class EarlyStopping(TrainingCallback):
         given = (self.metric, self.rounds, self.dataset, self.min_delta, self.maximize, self.save_best, self.verbose)
         return type(self), given
 
+    def waiting(self) -> Waiting | None:
+        """Return what the training of this thread waits for; None before its first round."""
+        run = self._runs.get(threading.get_ident())
+        if run is None or run.best is None:
+            return None
+        return Waiting(run.chosen, self.metric, self.rounds, run.best_round + 1)
+
     def before_training(self, model: Any) -> Any:
         """Start anew."""
         other = _stoppings.get(model)
@@ -201,7 +217,7 @@ class EarlyStopping(TrainingCallback):
         if curve is None:
             raise ValueError(self._missing(run.history))
         if len(curve) > epoch + 1:
-            raise clash(self.metric, "XGBoost", REMEDY)
+            raise clash(run.logged, "XGBoost", REMEDY)
         if run.continues and run.looked_epoch < 0:
             self._start_from(run, model)
         run.looked_epoch = epoch
@@ -213,7 +229,7 @@ class EarlyStopping(TrainingCallback):
 
     def _start_from(self, run: _Run, model: Any) -> None:
         """Have the model that is continued set what the first round must beat."""
-        cuts = Cuts(model, self.metric, str(run.chosen), run.history)
+        cuts = Cuts(model, run.logged, str(run.chosen), run.history)
         for rounds in run.cuts:
             value = cuts.value(rounds)
             if value is None:
@@ -271,7 +287,7 @@ class EarlyStopping(TrainingCallback):
     def _curve(self, run: _Run) -> list[Any] | None:
         """Return the values so far; None where there are none."""
         if run.chosen is None:
-            having = [name for name, history in run.history.items() if self.metric in history]
+            having = [name for name, history in run.history.items() if logged_as(self.metric, history)]
             if self.dataset is not None:
                 having = [name for name in having if name == self.dataset]
             if len(having) > 1:
@@ -279,7 +295,8 @@ class EarlyStopping(TrainingCallback):
             if not having:
                 return None
             run.chosen = having[0]
-        curve: list[Any] = run.history[run.chosen][self.metric]
+            run.logged = str(logged_as(self.metric, run.history[run.chosen]))
+        curve: list[Any] = run.history[run.chosen][run.logged]
         return curve
 
     def _missing(self, evals_log: Any) -> str:

@@ -1,6 +1,6 @@
 """Pictures of a comparison, drawn with Matplotlib.
 
-Functions take a comparison (or one of its tables), `ax` and `theme`, and return the axes; `comparison.plot` has them
+Functions take a comparison (or one of its tables), `ax` and `theme`, and return a `Picture`; `comparison.plot` has them
 as methods. They change no global state: figures are unknown to pyplot, and no `rcParams` are set.
 """
 
@@ -10,22 +10,27 @@ except ImportError as error:
     raise ImportError("pictures need Matplotlib: pip install 'gainsay[report]'") from error
 
 from .accessor import Plots
+from .attribution import plot_attribution
 from .conflict import plot_conflict
 from .contributions import plot_explain
 from .curves import plot_curves
-from .heatmaps import plot_attribution, plot_pairs
+from .gains import plot_gains
+from .leaderboard import plot_leaderboard
+from .pairs import plot_pairs
+from .picture import Picture
 from .ranks import plot_ranks
 from .regret import plot_regret
 from .strips import plot_queries
-from .style import alt_text
 
 __all__ = [
+    "Picture",
     "Plots",
-    "alt_text",
     "plot_attribution",
     "plot_conflict",
     "plot_curves",
     "plot_explain",
+    "plot_gains",
+    "plot_leaderboard",
     "plot_pairs",
     "plot_queries",
     "plot_ranks",

@@ -2,62 +2,94 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..chosen import chosen_pair
+from .attribution import plot_attribution
 from .conflict import plot_conflict
 from .curves import plot_curves
-from .heatmaps import plot_attribution, plot_pairs
+from .gains import plot_gains
+from .leaderboard import plot_leaderboard
+from .pairs import plot_pairs
+from .picture import drawn
 from .ranks import plot_ranks
 from .regret import plot_regret
 from .strips import plot_queries
 
 if TYPE_CHECKING:
+    import os
+    from typing import TypeAlias
+
     from matplotlib.axes import Axes
 
     from ...comparison.findings import Findings
+    from .picture import Picture
+
+    Path: TypeAlias = str | os.PathLike[str] | None
 
 __all__ = ["Plots"]
 
 
 class Plots:
-    """The pictures of a comparison; every method returns the axes that it drew on.
+    """The pictures of a comparison; every method returns a `Picture`, which shows itself in a notebook.
 
-    All take `ax`, where to draw (by default a new figure of which pyplot knows nothing; `ax.figure.savefig` saves
-    it), and `theme`, ``"light"`` or ``"dark"``. `alt_text(ax)` says in words what a picture shows.
+    All take `ax`, where to draw (by default a new figure of which pyplot knows nothing), `theme`, ``"light"`` or
+    ``"dark"``, and `path`, a file to write the picture to: .png, .svg, .pdf.
 
     Parameters
     ----------
     comparison : Findings
         What is drawn.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import gainsay as gs
+    >>> labels, rng = np.tile([0, 1, 2, 4], 250), np.random.default_rng(0)
+    >>> models = {name: labels + rng.normal(0, spread, 1000) for name, spread in [("a", 1), ("b", 2), ("c", 3)]}
+    >>> picture = gs.compare(models, gs.Judgments(labels, group=[20] * 50)).plot.leaderboard()
+    >>> picture
+    <Picture: a is best by linear and by exp: both proven (95 %)>
+    >>> picture.ax.get_xlabel()
+    'how far behind the best (left is better), with simultaneous 95 % intervals'
     """
 
     def __init__(self, comparison: Findings) -> None:
         self._comparison = comparison
 
-    def conflict(self, ax: Axes | None = None, theme: str = "light") -> Axes:
+    def leaderboard(self, ax: Axes | None = None, theme: str = "light", *, path: Path = None) -> Picture:
+        """Draw how far every model is behind the best under both metrics, the main chart: see `plot_leaderboard`."""
+        return drawn(path, lambda: plot_leaderboard(self._comparison, ax, theme))
+
+    def conflict(self, ax: Axes | None = None, theme: str = "light", *, path: Path = None) -> Picture:
         """Draw every pair of models under both metrics: see `plot_conflict`."""
-        return plot_conflict(self._comparison, ax, theme)
+        return drawn(path, lambda: plot_conflict(self._comparison, ax, theme))
 
-    def regret(self, ax: Axes | None = None, theme: str = "light") -> Axes:
+    def regret(self, ax: Axes | None = None, theme: str = "light", *, path: Path = None) -> Picture:
         """Draw what every model loses under either metric: see `plot_regret`."""
-        return plot_regret(self._comparison, ax, theme)
+        return drawn(path, lambda: plot_regret(self._comparison, ax, theme))
 
-    def ranks(self, ax: Axes | None = None, theme: str = "light") -> Axes:
+    def ranks(self, ax: Axes | None = None, theme: str = "light", *, path: Path = None) -> Picture:
         """Draw how the order of the models changes: see `plot_ranks`."""
-        return plot_ranks(self._comparison, ax, theme)
+        return drawn(path, lambda: plot_ranks(self._comparison, ax, theme))
 
-    def pairs(self, ax: Axes | None = None, theme: str = "light") -> Axes:
+    def pairs(self, ax: Axes | None = None, theme: str = "light", *, path: Path = None) -> Picture:
         """Draw the differences of all pairs as colours: see `plot_pairs`."""
-        return plot_pairs(self._comparison, ax, theme)
+        return drawn(path, lambda: plot_pairs(self._comparison, ax, theme))
 
     def attribution(
-        self, first: str | None = None, second: str | None = None, ax: Axes | None = None, theme: str = "light"
-    ) -> Axes:
+        self,
+        first: str | None = None,
+        second: str | None = None,
+        ax: Axes | None = None,
+        theme: str = "light",
+        *,
+        path: Path = None,
+    ) -> Picture:
         """Draw why two models differ, grade by rank: see `plot_attribution`. By default the pair of `chosen_pair`."""
         chosen = self._pair(first, second)
         names = self._comparison.short_names
-        return plot_attribution(self._comparison.attribution(*chosen), ax, theme, names=names)
+        return drawn(path, lambda: plot_attribution(self._comparison.attribution(*chosen), ax, theme, names=names))
 
     def queries(
         self,
@@ -67,15 +99,22 @@ class Plots:
         theme: str = "light",
         *,
         most: int = 6,
-    ) -> Axes:
+        path: Path = None,
+    ) -> Picture:
         """Draw the most contradictory queries of two models: see `plot_queries`. By default those of `chosen_pair`."""
         chosen = self._pair(first, second)
-        table = self._comparison.queries(*chosen, most=most)
-        rankings = self._comparison.rankings
+        rankings, names = self._comparison.rankings, self._comparison.short_names
         grades = None if rankings is None or len(rankings.judgments.levels) > 20 else rankings.judgments.levels.tolist()
-        return plot_queries(table, ax, theme, most=most, grades=grades, names=self._comparison.short_names)
 
-    def curves(self, candidate: str | None = None, ax: Axes | None = None, theme: str = "light") -> Axes:
+        def draw() -> Picture:
+            table = self._comparison.queries(*chosen, most=most)
+            return plot_queries(table, ax, theme, most=most, grades=grades, names=names)
+
+        return drawn(path, draw)
+
+    def curves(
+        self, candidate: str | None = None, ax: Axes | None = None, theme: str = "light", *, path: Path = None
+    ) -> Picture:
         """Draw both metrics over the rounds of training: see `plot_curves`.
 
         Raises
@@ -84,13 +123,18 @@ class Plots:
             Where the comparison has no curves: only those of experiments do.
         """
         comparison = self._comparison
-        if comparison.curves is None:
+        curves, names = comparison.curves, comparison.short_names
+        if curves is None:
             raise ValueError("this comparison has no curves: they come with the results of an experiment")
-        names = comparison.short_names
         metrics, losses = comparison.verdict.metrics, comparison.lower_is_better
-        return plot_curves(
-            comparison.curves, metrics, ax, theme, candidate=candidate, names=names, lower_is_better=losses
+        return drawn(
+            path,
+            lambda: plot_curves(curves, metrics, ax, theme, candidate=candidate, names=names, lower_is_better=losses),
         )
+
+    def gains(self, ax: Axes | None = None, theme: str = "light", *, path: Path = None, **options: Any) -> Picture:
+        """Draw who is best at which gain: see `plot_gains`. Further options are those of `Comparison.gains`."""
+        return drawn(path, lambda: plot_gains(self._comparison.gains(**options), ax, theme))
 
     def _pair(self, first: str | None, second: str | None) -> tuple[str, str]:
         if first is not None and second is not None:

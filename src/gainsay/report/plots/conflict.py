@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..._common.words import count, p_value
-from ...comparison.pairs import advantages, common_column
+from ...comparison.pairs import advantages
 from ..numbers import MINUS, difference
 from .labels import label_points
-from .style import finish, legend_below, start
+from .style import finish, legend_below, mixed, start
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
+    from ..._common.typing import Bools, Floats
     from ...comparison.findings import Findings
+    from .picture import Picture
 
 __all__ = ["plot_conflict"]
 
@@ -28,13 +30,13 @@ MOST_INTERVALS = 45
 MOST_NAMED = 3
 
 
-def plot_conflict(comparison: Findings, ax: Axes | None = None, theme: str = "light") -> Axes:
-    """Draw one point per pair of models: its difference under the first metric against that under the second.
+def plot_conflict(comparison: Findings, ax: Axes | None = None, theme: str = "light") -> Picture:
+    """Draw one point per pair of models: its lead under the first metric against its lead under the second.
 
-    Differences of a loss are turned round, so that above 0 the first model is better. In the shaded quadrants the
-    metrics prefer different models. Diamonds are such conflicts, filled where significant
-    after Holm's correction over all pairs; circles are pairs on which the metrics agree. With 45 pairs or fewer, lines
-    show the simultaneous confidence intervals of both differences.
+    Every pair is put so that the first metric prefers its first model (of a loss the lower mean leads), so no point
+    stands left of 0; in the shaded half, below 0, the second metric prefers the other one. Diamonds are such conflicts,
+    filled where significant after Holm's correction over all pairs; circles are pairs on which the metrics agree. With
+    45 pairs or fewer, lines show the simultaneous confidence intervals of both leads.
 
     Parameters
     ----------
@@ -47,8 +49,7 @@ def plot_conflict(comparison: Findings, ax: Axes | None = None, theme: str = "li
 
     Returns
     -------
-    Axes
-        With its text alternative: see `alt_text`.
+    Picture
     """
     from matplotlib.lines import Line2D
     from matplotlib.patches import Rectangle
@@ -56,33 +57,38 @@ def plot_conflict(comparison: Findings, ax: Axes | None = None, theme: str = "li
     ax, colours = start(ax, theme, (6.4, 5.4))
     first, second = comparison.verdict.metrics
     pairs = comparison.pairs
-    columns = [common_column(pairs, f"difference {metric}") for metric in (first, second)]
     losses = comparison.lower_is_better
-    x, y = (advantages(pairs, metric, losses).to_numpy(float) for metric in (first, second))
+    leads = np.array([advantages(pairs, metric, losses) for metric in (first, second)], dtype=np.float64)
+    turned = (leads[0] < 0) | ((leads[0] == 0) & (leads[1] < 0))
+    sign = np.where(turned, -1.0, 1.0)
+    x, y = leads = 0.0 + sign * leads
     conflict = pairs["conflict"].to_numpy(bool)
     proven = conflict & (pairs["p_holm"].to_numpy(float) <= comparison.alpha)
-    reach = [1.12 * max(float(np.abs(values).max(initial=0.0)), 1e-6) for values in (x, y)]
-    intervals = _intervals(pairs, (first, second), losses) if len(pairs) <= MOST_INTERVALS else []
+    intervals = _intervals(pairs, (first, second), losses, sign) if len(pairs) <= MOST_INTERVALS else []
+    right, reach = (max(float(np.abs(values).max(initial=0.0)), 1e-6) for values in (x, y))
+    low, high = (max(float((side * y).max(initial=0.0)), 0.08 * reach) for side in (-1, 1))
+    left = 0.03 * right
     if intervals:
-        reach = [max(known, 1.08 * float(np.abs(ends).max())) for known, ends in zip(reach, intervals, strict=True)]
-    ax.set_xlim(-reach[0], reach[0])
-    ax.set_ylim(-reach[1], reach[1])
+        left, right = max(left, -float(intervals[0].min())), max(right, float(intervals[0].max()))
+        low, high = max(low, -float(intervals[1].min())), max(high, float(intervals[1].max()))
+    corners = (-1.08 * left, 1.1 * right, -1.14 * low, 1.14 * high)
+    ax.set_xlim(*corners[:2])
+    ax.set_ylim(*corners[2:])
     ax.locator_params(axis="x", nbins=7)
-    for corner in ((0.0, -reach[1]), (-reach[0], 0.0)):
-        ax.add_patch(Rectangle(corner, *reach, color=colours.shade, linewidth=0, zorder=0))
-    ax.axhline(0, color=colours.muted, linewidth=0.8, zorder=1)
-    ax.axvline(0, color=colours.muted, linewidth=0.8, zorder=1)
+    ax.add_patch(Rectangle((0, corners[2]), corners[1], -corners[2], color=colours.shade, linewidth=0, zorder=0))
+    ax.axhline(0, color=colours.ink, linewidth=1, zorder=1)
+    ax.axvline(0, color=colours.ink, linewidth=1, zorder=1)
     if comparison.rope > 0:
         box = (-comparison.rope, -comparison.rope)
-        side = 2 * comparison.rope
-        ax.add_patch(Rectangle(box, side, side, fill=False, edgecolor=colours.muted, linestyle=":", zorder=1))
+        width = 2 * comparison.rope
+        ax.add_patch(Rectangle(box, width, width, fill=False, edgecolor=colours.muted, linestyle=":", zorder=1))
     for ends, across in zip(intervals, (True, False), strict=False):
         draw = ax.hlines if across else ax.vlines
-        draw(y if across else x, ends[0], ends[1], color=colours.grid, linewidth=1.1, zorder=2)
+        draw(y if across else x, ends[0], ends[1], color=mixed(colours.face, colours.muted, 0.4), linewidth=1, zorder=2)
     kinds = [
-        ("same order under both", ~conflict, "o", colours.first, "none", 26),
-        ("opposite order", conflict & ~proven, "D", colours.second, colours.face, 34),
-        ("opposite order, significant (Holm)", proven, "D", colours.second, colours.second, 40),
+        ("same order", ~conflict, "o", colours.muted, colours.face, 22),
+        ("opposite order", conflict & ~proven, "D", colours.ink, colours.face, 32),
+        ("opposite order, significant (Holm)", proven, "D", colours.ink, colours.ink, 36),
     ]
     handles = []
     for _, here, marker, edge, fill, size in kinds:
@@ -90,60 +96,47 @@ def plot_conflict(comparison: Findings, ax: Axes | None = None, theme: str = "li
         handles.append(Line2D([], [], marker=marker, color=edge, markerfacecolor=fill, linestyle="", markersize=5.5))
     labels = [f"{label} ({here.sum()})" for label, here, *_ in kinds]
     legend_below(ax, colours, handles, labels, handletextpad=0.2, columnspacing=1.0)
-    for place, where in {"x": (0.985, 0.02), "y": (0.015, 0.98)}.items():
-        ax.text(
-            *where,
-            "opposite order",
-            transform=ax.transAxes,
-            fontsize=8.5,
-            style="italic",
-            color=colours.muted,
-            ha="right" if place == "x" else "left",
-            va="bottom" if place == "x" else "top",
-        )
+    ax.text(0.985, 0.02, f"opposite order: {second} prefers the other one", transform=ax.transAxes, fontsize=8.5,
+            style="italic", color=colours.muted, ha="right", va="bottom", parse_math=False)  # fmt: skip
     short = comparison.short_names
     rows = pairs.to_dict("records")
     order = _strongest(conflict, proven, x, y)
-    names = [f"{short[rows[place]['model_x']]} {MINUS} {short[rows[place]['model_y']]}" for place in order]
+    sides = [("model_y", "model_x") if flip else ("model_x", "model_y") for flip in turned]
+    names = [f" {MINUS} ".join(short[rows[place][side]] for side in sides[place]) for place in order]
     points = list(zip(x.tolist(), y.tolist(), strict=True))
     named = {points[place]: name for place, name in reversed(list(zip(order, names, strict=True)))}  # one name a point
     chosen = list(dict.fromkeys(points[place] for place in order))[:MOST_NAMED]
     texts = [named[point].replace(f" {MINUS} ", f"\n{MINUS} ") for point in chosen]
-    axes = [[(-reach[0], 0.0), (reach[0], 0.0)], [(0.0, -reach[1]), (0.0, reach[1])]]
+    axes = [[(corners[0], 0.0), (corners[1], 0.0)], [(0.0, corners[2]), (0.0, corners[3])]]
     label_points(ax, chosen, texts, colours.ink, around=points, lines=axes)
     return finish(
         ax,
         colours,
         _finding(rows, conflict, proven, short),
-        _in_words(rows, (first, second), columns, order, names, proven),
-        x=f"difference under {first}, {'second model − first' if first in losses else 'first model − second'}",
-        y=f"difference under {second}{_turned(first, second, losses)}",
+        _in_words(rows, (first, second), leads, order, names, proven),
+        x=f"lead under {first}",
+        y=f"lead under {second}",
+        x_colour=colours.first_text,
+        y_colour=colours.second_text,
     )
 
 
-def _turned(first: str, second: str, losses: Sequence[str]) -> str:
-    """Return how to read the differences of the second metric where they are not to be read as the first's are."""
-    if (first in losses) == (second in losses):
-        return ""
-    return f", {'second model − first' if second in losses else 'first model − second'}"
-
-
-def _intervals(pairs: pd.DataFrame, metrics: tuple[str, str], losses: Sequence[str]) -> list[Any]:
+def _intervals(pairs: pd.DataFrame, metrics: tuple[str, str], losses: Sequence[str], sign: Floats) -> list[Floats]:
     """Return both ends of the intervals under both metrics; nothing where one of them is infinite."""
     ends = [
-        np.array([advantages(pairs, metric, losses, of=end) for end in ("lower", "upper")], dtype=float)
+        sign * np.array([advantages(pairs, metric, losses, of=end) for end in ("lower", "upper")], dtype=float)
         for metric in metrics
     ]
     return ends if len(pairs) and all(np.isfinite(end).all() for end in ends) else []
 
 
-def _strongest(conflict: Any, proven: Any, x: Any, y: Any) -> list[int]:
+def _strongest(conflict: Bools, proven: Bools, x: Floats, y: Floats) -> list[int]:
     """Return the places of the conflicts: the proven ones first, then by the smaller of the two differences."""
     strength = np.minimum(np.abs(x), np.abs(y))
     return [int(place) for place in np.lexsort((-strength, ~proven)) if conflict[place]]
 
 
-def _finding(pairs: list[dict[Any, Any]], conflict: Any, proven: Any, short: dict[str, str]) -> str:
+def _finding(pairs: list[dict[Any, Any]], conflict: Bools, proven: Bools, short: dict[str, str]) -> str:
     found = int(conflict.sum())
     if len(pairs) == 1:
         pair = f"{short[pairs[0]['model_x']]} and {short[pairs[0]['model_y']]}"
@@ -162,18 +155,18 @@ def _finding(pairs: list[dict[Any, Any]], conflict: Any, proven: Any, short: dic
 def _in_words(
     pairs: list[dict[Any, Any]],
     metrics: tuple[str, str],
-    columns: list[str],
+    leads: Floats,
     order: list[int],
     names: list[str],
-    proven: Any,
+    proven: Bools,
 ) -> str:
     first, second = metrics
     text = [
-        f"Scatter plot of {count(len(pairs), 'pair')} of models, difference under {first} across, under {second} up. "
+        f"Scatter plot of {count(len(pairs), 'pair')} of models, lead under {first} across, under {second} up. "
         f"{count(len(order), 'pair')} in opposite order, {int(proven.sum())} of them significantly."
     ]
     for place, name in list(zip(order, names, strict=True))[:12]:
-        one, other = (difference(pairs[place][column]) for column in columns)
+        one, other = (difference(float(lead[place])) for lead in leads)
         text.append(f"{name}: {one} and {other}, {p_value(pairs[place]['p_holm'])}.")
     if len(order) > 12:
         text.append(f"{len(order) - 12} more are in the table of pairs.")

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from ..._common.typing import Floats
+    from .picture import Picture
 
 __all__ = ["plot_explain", "rank_contributions"]
 
@@ -48,7 +49,7 @@ def rank_contributions(labels: Any, scores: Any, k: int = 10) -> dict[str, Float
     return {str(metric): cells.sum(axis=0) for metric, (_, cells) in zip(metrics, found, strict=True)}
 
 
-def plot_explain(labels: Any, scores: Any, k: int = 10, ax: Axes | None = None, theme: str = "light") -> Axes:
+def plot_explain(labels: Any, scores: Any, k: int = 10, ax: Axes | None = None, theme: str = "light") -> Picture:
     """Draw what each rank of one ranking adds to the three NDCGs, above the grades in ranked order.
 
     Parameters
@@ -62,7 +63,7 @@ def plot_explain(labels: Any, scores: Any, k: int = 10, ax: Axes | None = None, 
 
     Returns
     -------
-    Axes
+    Picture
     """
     parts = rank_contributions(labels, scores, k)
     depth = len(next(iter(parts.values())))
@@ -83,7 +84,7 @@ def plot_explain(labels: Any, scores: Any, k: int = 10, ax: Axes | None = None, 
     by_label = np.asarray(labels, dtype=float)
     order = np.argsort(-np.asarray(scores, dtype=float), kind="stable")[:depth]
     levels = sorted(set(by_label.tolist()))
-    shades = dict(zip(levels, grade_colours(len(levels)), strict=True))
+    shades = dict(zip(levels, grade_colours(len(levels), colours), strict=True))
     strip = by_label[order].tolist()
     below = ax.inset_axes((0, -0.2, 1, 0.11))
     below.set_xlim(0, depth)
@@ -102,6 +103,8 @@ def plot_explain(labels: Any, scores: Any, k: int = 10, ax: Axes | None = None, 
         f"{name} is {mean(totals[name])}: {', '.join(mean(float(value)) for value in values)}."
         for name, values in parts.items()
     )
-    finish(ax, colours, title, alt, y="added by the rank")
-    ax.set_xlabel("rank; cells hold the grade of the document there", fontsize=9.5, color=colours.ink, labelpad=36)
-    return ax
+    picture = finish(
+        ax, colours, title, alt, x="rank; cells hold the grade of the document there", y="added by the rank"
+    )
+    ax.xaxis.labelpad = 36
+    return picture

@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING, Any
 from ..._common.shown import short_names
 from ..numbers import difference, mean
 from ..rounds import best_rounds, curve_of, most_torn
-from .style import finish, legend_below, start
+from .style import finish, legend_below, short_metrics, start
 
 if TYPE_CHECKING:
     from collections.abc import Container, Mapping
 
     import pandas as pd
     from matplotlib.axes import Axes
+
+    from .picture import Picture
 
 __all__ = ["plot_curves"]
 
@@ -27,12 +29,12 @@ def plot_curves(
     candidate: str | None = None,
     names: Mapping[str, str] | None = None,
     lower_is_better: Container[str] = (),
-) -> Axes:
+) -> Picture:
     """Draw one candidate's curves under both metrics, each as its distance from its own best, with both best rounds.
 
     Distances from the best make the two comparable on one axis: a curve touches 0 at its own best round (filled
-    marker), and what it has there at the other's best round (hollow marker) is what stopping there loses. Folds are
-    drawn as lines of their own.
+    marker), and how far it is below 0 at the other's best round (thick line down to a hollow marker) is what stopping
+    there loses. Folds are drawn as lines of their own.
 
     Parameters
     ----------
@@ -40,7 +42,7 @@ def plot_curves(
         Columns `candidate`, `round`, `metric`, `value`, `fold` where there are several, and maybe `compared`: a grey
         line stands where the candidate is compared.
     metrics : two metric names
-        Circles and full lines are the first, squares and broken lines the second.
+        Blue circles and full lines are the first, orange diamonds and broken lines the second.
     ax, theme
         As for `plot_conflict`.
     candidate : str, optional
@@ -52,7 +54,7 @@ def plot_curves(
 
     Returns
     -------
-    Axes
+    Picture
 
     Raises
     ------
@@ -69,13 +71,15 @@ def plot_curves(
         raise ValueError(f"there are no curves of {candidate!r} under both metrics (known: {known})")
     ax, colours = start(ax, theme, (6.8, 4.2))
     own = curves[curves["candidate"] == candidate]
+    called = short_metrics(metrics)
     lowest = []
+    kinds = (
+        (*metrics, colours.first, colours.first_text, "-", "o"),
+        (*metrics[::-1], colours.second, colours.second_text, (0, (5, 1.5)), "D"),
+    )
     for row in rows:
         part = own[own["fold"] == row["fold"]] if "fold" in own.columns else own
-        for metric, other, colour, style, marker in (
-            (*metrics, colours.first, "-", "o"),
-            (*metrics[::-1], colours.second, (0, (5, 2)), "s"),
-        ):
+        for metric, other, colour, text, style, marker in kinds:
             line = curve_of(part, metric)
             behind = row[f"best {metric}"] - line if metric in lower_is_better else line - row[f"best {metric}"]
             ax.plot(
@@ -86,12 +90,15 @@ def plot_curves(
                 linewidth=1.8 if len(rows) == 1 else 1.1,
                 label=metric if row is rows[0] else None,
             )
-            stopped = row[f"round {other}"]
-            ax.plot([row[f"round {metric}"]], [0.0], marker, color=colour, markersize=7, zorder=4, clip_on=False)
-            ax.plot([stopped], [-row[f"loss {metric}"]], marker, color=colour, fillstyle="none", markersize=7, zorder=4)
+            stopped, best, loss = row[f"round {other}"], row[f"round {metric}"], row[f"loss {metric}"]
+            if loss > 0:
+                ax.vlines(stopped, -loss, 0, color=colour, linewidth=4, alpha=0.45, zorder=3)
+            ax.plot([stopped], [-loss], marker, color=colour, markerfacecolor=colours.face, markersize=6.5, zorder=4)
+            ax.plot([best], [0.0], marker, color=colour, markersize=6.5, zorder=5, clip_on=False)
             if len(rows) == 1:
-                ax.axvline(row[f"round {metric}"], color=colour, linewidth=0.8, linestyle=":", zorder=0)
-            lowest += [2.5 * row[f"loss {metric}"], -float(behind.iloc[len(behind) // 5])]
+                later = best > stopped or (best == stopped and metric == metrics[1])
+                _best_round(ax, f"{called[metric]}: round {best}", best, later, text)
+            lowest += [2.5 * loss, -float(behind.iloc[len(behind) // 5])]
     for place, number in enumerate(rows[0].get("compared", []) if len(rows) == 1 else []):
         ax.axvline(number, color=colours.muted, linewidth=1.2, zorder=0, label=None if place else "compared here")
     bottom = max(*lowest, 1e-6)
@@ -109,7 +116,15 @@ def plot_curves(
         + " ".join(_fold_in_words(row, metrics, lower_is_better) for row in rows),
         x="round",
         y="how far from its own best" if turned else "metric − its own best",
+        pad=22 if len(rows) == 1 else 10,
     )
+
+
+def _best_round(ax: Axes, words: str, number: int, to_the_right: bool, colour: str) -> None:
+    """Write above a best round which one it is, away from the other metric's."""
+    ax.annotate(words, (number, 1), xycoords=("data", "axes fraction"), xytext=(2 if to_the_right else -2, 3),
+                textcoords="offset points", ha="left" if to_the_right else "right", fontsize=8.5, weight="bold",
+                color=colour, parse_math=False)  # fmt: skip
 
 
 def _finding(rows: list[dict[Any, Any]], metrics: tuple[str, str]) -> str:

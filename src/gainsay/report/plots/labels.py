@@ -11,23 +11,29 @@ from matplotlib.path import Path
 from matplotlib.transforms import Bbox
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from matplotlib.axes import Axes
 
-    from ..._common.typing import Floats
+    from ..._common.typing import Bools, Floats
 
 __all__ = ["ems", "label_points"]
 
-_BESIDE = [(10, 0), (-10, 0), (7, 5), (-7, 5), (7, -5), (-7, -5), (0, 8), (0, -8)]
+_BESIDE = np.array([(10, 0), (-10, 0), (7, 5), (-7, 5), (7, -5), (-7, -5), (0, 8), (0, -8)], dtype=float)
 """Offsets in points of a text that touches its point, the best first; the text grows away from its point."""
 
-_RINGS = range(22, 151, 8)
-_BEARINGS = (20, -20, 160, -160, 50, -50, 130, -130, 5, -5, 175, -175, 75, -75, 105, -105)
-"""Distances in points and directions in degrees of a text that a line leads to."""
+_RINGS = np.arange(22.0, 151, 8)
+_BEARINGS = np.radians([20, -20, 160, -160, 50, -50, 130, -130, 5, -5, 175, -175, 75, -75, 105, -105])
+_AHEAD = np.stack([np.cos(_BEARINGS), np.sin(_BEARINGS)], axis=1)
+"""Distances in points and directions of a text that a line leads to."""
 
 _CLEAR = 5
 """So many points texts keep from the middle of other markers."""
+
+_OFFSETS = np.concatenate([_BESIDE, (_RINGS[:, None, None] * _AHEAD).reshape(-1, 2)])
+_LED = np.arange(len(_OFFSETS)) >= len(_BESIDE)
+_STARTS = np.concatenate([_BESIDE, np.tile(_CLEAR * _AHEAD, (len(_RINGS), 1))])
+"""All offsets at which a text may stand, the best first; whether a line leads to it, and where that starts."""
 
 _RADIUS = 4
 """So many points lines keep from the middle of other markers."""
@@ -41,71 +47,61 @@ _PLAIN = 2
 
 
 class Place(NamedTuple):
-    """Where a text may stand: its offset from the point, its outline, and the line that leads to it, if any."""
+    """Where a text stands: its offset from the point, its corners, and the ends of a line that leads to it."""
 
-    right: float
-    up: float
-    box: Bbox
-    leader: Path | None
-
-    @property
-    def across(self) -> str:
-        """Return how the text is aligned with the offset."""
-        return _across(self.right, self.up)
-
-    @property
-    def along(self) -> str:
-        """Return how the text is aligned with the offset, upwards."""
-        return _along(self.right, self.up)
+    offset: tuple[float, float]
+    box: Floats
+    leader: Floats | None
 
 
 @dataclass
 class _Scene:
     """What texts are placed among; everything in points from the lower left corner of the figure."""
 
-    frame: Bbox
+    frame: Floats
     markers: Floats
     lines: list[Path]
-    texts: list[Bbox]
+    texts: Floats
 
     def arrange(self, texts: Sequence[tuple[int, str]], size: float) -> dict[int, Place]:
         """Return a place for each text, given with the number of its marker, that finds one, the first ones first."""
         found: dict[int, Place] = {}
         for number, text in texts:
-            own, taken = self.markers[number], list(found.values())
-            free = [place for place in _places(own, text, size) if self._has_room(place, own, taken)]
+            free = self._with_room(self.markers[number], _extent(text, size), list(found.values()))
             if free:
                 found[number] = min(free, key=self._crossings)
         return found
 
-    def _has_room(self, place: Place, own: Floats, taken: Sequence[Place]) -> bool:
-        """Return whether a text can stand there and be read as the name of the marker at `own`."""
-        texts = [*self.texts, *(other.box for other in taken)]
-        leaders = [other.leader for other in taken if other.leader is not None]
-        box = place.box
-        if not (self.frame.containsx(box.x0) and self.frame.containsx(box.x1)):
-            return False
-        if not (self.frame.containsy(box.y0) and self.frame.containsy(box.y1)):
-            return False
+    def _with_room(self, own: Floats, extent: Floats, taken: Sequence[Place]) -> list[Place]:
+        """Return where a text can stand and be read as the name of the marker at `own`.
+
+        It lies in the frame, on no other text and on no line that leads to one, and its own line, if it needs one,
+        meets none of these and no other marker.
+        """
         others = self.markers[np.hypot(*(self.markers - own).T) > _CLEAR]
-        nearest = float(_distances(box, others).min(initial=np.inf))
-        if nearest < (_CLEAR if place.leader is None else _CLEAR + 2) or any(
-            box.overlaps(text.padded(3)) for text in texts
-        ):
-            return False
-        if any(leader.intersects_bbox(box) for leader in leaders):
-            return False
-        if place.leader is None:
-            return nearest >= _PLAIN * float(_distances(box, own[None])[0])
-        return not (
-            any(place.leader.intersects_bbox(text.padded(1)) for text in texts)
-            or any(place.leader.intersects_path(leader) for leader in leaders)
-            or any(place.leader.intersects_bbox(_square(other)) for other in others)
-        )
+        texts = np.concatenate([self.texts, *(other.box[None] for other in taken)])
+        leaders = np.array([other.leader for other in taken if other.leader is not None]).reshape(-1, 2, 2)
+        boxes, lines = _outlines(own, extent), own + np.stack([_STARTS, _OFFSETS], axis=1)
+        free = ((boxes >= self.frame[0]) & (boxes <= self.frame[1])).all(axis=(1, 2))
+        free &= ~_overlap(boxes, _padded(texts, 3)).any(axis=1) & ~_meet(leaders, boxes).any(axis=0)
+        free[free] = self._apart(boxes[free], _LED[free], own, others)
+        led = free & _LED
+        barriers = np.concatenate([_padded(texts, 1), np.stack([others - _RADIUS, others + _RADIUS], axis=1)])
+        free[led] = ~_meet(lines[led], barriers).any(axis=1) & ~_cross(lines[led], leaders).any(axis=1)
+        return [
+            Place((float(_OFFSETS[at, 0]), float(_OFFSETS[at, 1])), boxes[at], lines[at] if _LED[at] else None)
+            for at in np.flatnonzero(free)
+        ]
+
+    def _apart(self, boxes: Floats, led: Bools, own: Floats, others: Floats) -> Bools:
+        """Return which texts are far enough from other markers, those without a line much nearer to their own."""
+        beside = np.maximum(_CLEAR, _PLAIN * _distances(boxes, own[None])[:, 0])
+        found: Bools = _distances(boxes, others).min(axis=1, initial=np.inf) >= np.where(led, _CLEAR + 2, beside)
+        return found
 
     def _crossings(self, place: Place) -> int:
         """Return how many of the lines, which are better not written across, the text lies on."""
-        return sum(line.intersects_bbox(place.box, filled=False) for line in self.lines)
+        return sum(line.intersects_bbox(Bbox(place.box), filled=False) for line in self.lines)
 
 
 def label_points(
@@ -131,10 +127,10 @@ def label_points(
         return np.asarray(ax.transData.transform(places), dtype=float).reshape(-1, 2) * scale
 
     scene = _Scene(
-        Bbox(ax.get_window_extent().get_points() * scale),
+        ax.get_window_extent().get_points() * scale,
         in_points([*points, *around]),
         [Path(in_points(line)) for line in lines],
-        [Bbox(text.get_window_extent().get_points() * scale) for text in ax.texts],
+        np.array([text.get_window_extent().get_points() for text in ax.texts]).reshape(-1, 2, 2) * scale,
     )
     for number, place in _arranged(scene, texts, size).items():
         _write(ax, texts[number], points[number], place, colour, size)
@@ -163,17 +159,9 @@ def _settle(ax: Axes) -> None:
         layout.execute(figure)
 
 
-def _places(own: Floats, text: str, size: float) -> Iterator[Place]:
+def _extent(text: str, size: float) -> Floats:
     lines = text.split("\n")
-    wide, tall = size * max(map(ems, lines)), 1.2 * size * len(lines)
-    for right, up in _BESIDE:
-        yield Place(right, up, _outline(own, right, up, wide, tall), None)
-    for ring in _RINGS:
-        for bearing in np.radians(_BEARINGS):
-            ahead = np.array([np.cos(bearing), np.sin(bearing)])
-            across, along = (float(part) for part in ring * ahead)
-            leader = Path([own + _CLEAR * ahead, own + ring * ahead])
-            yield Place(across, along, _outline(own, across, along, wide, tall), leader)
+    return np.array([size * max(map(ems, lines)), 1.2 * size * len(lines)])
 
 
 def _across(right: float, up: float) -> str:
@@ -184,10 +172,15 @@ def _along(right: float, up: float) -> str:
     return "center" if abs(up) <= 0.5 * abs(right) else "bottom" if up > 0 else "top"
 
 
-def _outline(own: Floats, right: float, up: float, wide: float, tall: float) -> Bbox:
-    left = right - wide * {"left": 0.0, "center": 0.5, "right": 1.0}[_across(right, up)]
-    low = up - tall * {"bottom": 0.0, "center": 0.5, "top": 1.0}[_along(right, up)]
-    return Bbox.from_bounds(own[0] + left, own[1] + low, wide, tall)
+_BEFORE = {"left": 0.0, "bottom": 0.0, "center": 0.5, "right": 1.0, "top": 1.0}
+_SHARES = np.array([(_BEFORE[_across(*offset)], _BEFORE[_along(*offset)]) for offset in _OFFSETS])
+"""Which share of its extent a text has to the left of, and below, its offset."""
+
+
+def _outlines(own: Floats, extent: Floats) -> Floats:
+    """Return the lower left and the upper right corners of a text at every offset, shape (offsets, 2, 2)."""
+    low = own + _OFFSETS - extent * _SHARES
+    return np.stack([low, low + extent], axis=1)
 
 
 def ems(line: str) -> float:
@@ -195,24 +188,55 @@ def ems(line: str) -> float:
     return sum(1.0 if unicodedata.east_asian_width(one) in "WF" or one in _WIDE else 0.6 for one in line)
 
 
-def _square(point: Floats) -> Bbox:
-    return Bbox([point - _RADIUS, point + _RADIUS])
+def _padded(boxes: Floats, by: float) -> Floats:
+    return boxes + np.array([[-by], [by]], dtype=np.float64)
 
 
-def _distances(box: Bbox, points: Floats) -> Floats:
-    """Return how far points are from a box."""
-    beyond = np.maximum(np.maximum(box.min - points, points - box.max), 0.0)
-    return np.asarray(np.hypot(*beyond.T))
+def _distances(boxes: Floats, points: Floats) -> Floats:
+    """Return how far every point is from every box, shape (boxes, points)."""
+    beyond = [
+        np.maximum(np.maximum(boxes[:, 0, axis, None] - points[:, axis], points[:, axis] - boxes[:, 1, axis, None]), 0)
+        for axis in (0, 1)
+    ]
+    return np.asarray(np.sqrt(beyond[0] ** 2 + beyond[1] ** 2))
+
+
+def _overlap(boxes: Floats, others: Floats) -> Bools:
+    """Return which boxes share a point with which others, shape (boxes, others)."""
+    shared = (boxes[:, None, 0] <= others[:, 1]) & (others[:, 0] <= boxes[:, None, 1])
+    return np.asarray(shared.all(axis=-1))
+
+
+def _meet(segments: Floats, boxes: Floats) -> Bools:
+    """Return which segments run through which boxes, shape (segments, boxes).
+
+    They do not where an axis parts them: one of the two of the plane, or the one across the segment.
+    """
+    middle = segments.mean(axis=1)[:, None] - boxes.mean(axis=1)
+    along = (segments[:, 1] - segments[:, 0])[:, None] / 2
+    half = (boxes[:, 1] - boxes[:, 0]) / 2
+    within = (np.abs(middle) < np.abs(along) + half).all(axis=-1)
+    cross = np.abs(middle[..., 0] * along[..., 1] - middle[..., 1] * along[..., 0])
+    found: Bools = within & (cross < half[:, 0] * np.abs(along[..., 1]) + half[:, 1] * np.abs(along[..., 0]))
+    return found
+
+
+def _cross(lines: Floats, others: Floats) -> Bools:
+    """Return which lines cross which others, shape (lines, others)."""
+    paths = [Path(other) for other in others]
+    return np.array([[Path(line).intersects_path(path) for path in paths] for line in lines], dtype=bool).reshape(
+        len(lines), len(paths)
+    )
 
 
 def _write(ax: Axes, text: str, point: tuple[float, float], place: Place, colour: str, size: float) -> None:
     ax.annotate(
         text,
         point,
-        xytext=(place.right, place.up),
+        xytext=place.offset,
         textcoords="offset points",
-        ha=place.across,
-        va=place.along,
+        ha=_across(*place.offset),
+        va=_along(*place.offset),
         fontsize=size,
         color=colour,
         parse_math=False,
@@ -221,7 +245,7 @@ def _write(ax: Axes, text: str, point: tuple[float, float], place: Place, colour
         ax.annotate(
             "",
             point,
-            xytext=(place.right, place.up),
+            xytext=place.offset,
             textcoords="offset points",
             arrowprops={"arrowstyle": "-", "color": colour, "linewidth": 0.6, "shrinkA": 2, "shrinkB": _CLEAR},
         )

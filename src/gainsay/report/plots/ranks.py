@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from ...comparison.findings import Findings
+    from .picture import Picture
 
 __all__ = ["plot_ranks"]
 
@@ -27,7 +28,7 @@ class Line(NamedTuple):
     broken: bool
 
 
-def plot_ranks(comparison: Findings, ax: Axes | None = None, theme: str = "light") -> Axes:
+def plot_ranks(comparison: Findings, ax: Axes | None = None, theme: str = "light") -> Picture:
     """Draw a bump chart: every model's rank under the first metric, joined to its rank under the second.
 
     A line is broken where a model changes places only with models that the queries do not tell from it (no conflict of
@@ -42,7 +43,7 @@ def plot_ranks(comparison: Findings, ax: Axes | None = None, theme: str = "light
 
     Returns
     -------
-    Axes
+    Picture
     """
     lines = rank_lines(comparison)
     ax, colours = start(ax, theme, (6.8, max(2.4, 1.4 + 0.24 * len(lines))))
@@ -50,29 +51,30 @@ def plot_ranks(comparison: Findings, ax: Axes | None = None, theme: str = "light
     winners = comparison.verdict.winners
     short = comparison.short_names
     for line in lines:
-        colour, width = colours.muted, 1.1
-        if line.model == winners[first]:
-            colour, width = colours.first, 2.6
+        colour, text, width = colours.muted, colours.ink, 1.0
+        if winners[first] == winners[second] == line.model:
+            colour, width = colours.ink, 2.6
+        elif line.model == winners[first]:
+            colour, text, width = colours.first, colours.first_text, 2.6
         elif line.model == winners[second]:
-            colour, width = colours.second, 2.6
+            colour, text, width = colours.second, colours.second_text, 2.6
         ax.plot(
             [0, 1],
             line.places,
             color=colour,
             linewidth=width,
             linestyle=(0, (4, 2.5)) if line.broken else "-",
-            marker="s" if line.model == winners[second] else "o",
+            marker="D" if colour == colours.second else "o",
             markersize=5,
             zorder=3 if width > 2 else 2,
             clip_on=False,
         )
         texts = (_left(line, short), _right(line, short))
-        for x, place, text, side in zip((-0.035, 1.035), line.places, texts, ("right", "left"), strict=True):
+        for x, place, words, side in zip((-0.035, 1.035), line.places, texts, ("right", "left"), strict=True):
             weight = "bold" if width > 2 else "normal"
-            ax.text(
-                x, place, text, ha=side, va="center", fontsize=9, weight=weight, color=colours.ink, parse_math=False
-            )
-    for x, metric, colour in ((0, first, colours.first), (1, second, colours.second)):
+            ax.text(x, place, words, ha=side, va="center", fontsize=9, weight=weight, color=text, parse_math=False)
+    heads = ((0, first, colours.first, colours.first_text), (1, second, colours.second, colours.second_text))
+    for x, metric, colour, text in heads:
         ax.axvline(x, color=colour, linewidth=1.2, zorder=1)
         ax.annotate(
             metric,
@@ -83,7 +85,8 @@ def plot_ranks(comparison: Findings, ax: Axes | None = None, theme: str = "light
             ha="center",
             va="bottom",
             fontsize=9.5,
-            color=colours.ink,
+            weight="bold",
+            color=text,
             parse_math=False,
         )
     ax.set_xlim(-0.02, 1.02)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ...comparison.findings import Findings
     from ...comparison.verdict import Verdict
     from ...drawing.palette import Theme
+    from .picture import Picture
 
 __all__ = ["pareto_front", "plot_regret"]
 
@@ -39,11 +40,12 @@ def pareto_front(verdict: Verdict) -> tuple[str, ...]:
     return tuple(sorted(front, key=lambda name: at[name]))
 
 
-def plot_regret(comparison: Findings, ax: Axes | None = None, theme: str = "light") -> Axes:
+def plot_regret(comparison: Findings, ax: Axes | None = None, theme: str = "light") -> Picture:
     """Draw one point per model: what it loses under the first metric against what it loses under the second.
 
-    The corner at 0 | 0 is best under both. Filled circles may be best under both (the confidence set), hollow ones are
-    ruled out; a star marks the safe choice; a line joins the Pareto front, the models that no other beats under both
+    The corner at 0 | 0 is best under both. Filled marks may be best under both (the confidence set), hollow ones are
+    ruled out; a star marks the safe choice, a blue circle and an orange diamond the winners under the first and the
+    second metric where they are two; a line joins the Pareto front, the models that no other beats under both
     metrics; a dotted box shows the ROPE. Models far from all of these are drawn as triangles at the edge. Beyond ten
     models, only those on the front, the winners, the safe choice and a small confidence set have their names.
 
@@ -54,7 +56,7 @@ def plot_regret(comparison: Findings, ax: Axes | None = None, theme: str = "ligh
 
     Returns
     -------
-    Axes
+    Picture
     """
     from matplotlib.patches import Rectangle
 
@@ -71,11 +73,11 @@ def plot_regret(comparison: Findings, ax: Axes | None = None, theme: str = "ligh
     away = [name for name in verdict.models if max(at[name]) > limit]
     ax.set_xlim(-0.06 * limit, 1.03 * limit)
     ax.set_ylim(-0.06 * limit, 1.03 * limit)
-    ax.axhline(0, color=colours.grid, linewidth=1, zorder=0)
-    ax.axvline(0, color=colours.grid, linewidth=1, zorder=0)
+    ax.axhline(0, color=colours.ink, linewidth=1, zorder=0)
+    ax.axvline(0, color=colours.ink, linewidth=1, zorder=0)
     if verdict.rope > 0:
         box = Rectangle(
-            (0, 0), verdict.rope, verdict.rope, facecolor="none", edgecolor=colours.third, linestyle=":", linewidth=1.4
+            (0, 0), verdict.rope, verdict.rope, facecolor="none", edgecolor=colours.muted, linestyle=":", linewidth=1.4
         )
         ax.add_patch(box)
         box.set_label(f"negligible (ROPE {amount(verdict.rope)})")
@@ -92,7 +94,11 @@ def plot_regret(comparison: Findings, ax: Axes | None = None, theme: str = "ligh
         [short[name] for name in named],
         colours.ink,
         around=list(drawn.values()),
-        lines=[[drawn[name] for name in front]] if len(front) > 1 else [],
+        lines=[
+            *([[drawn[name] for name in front]] if len(front) > 1 else []),
+            [(0, 0), (0, limit)],
+            [(0, 0), (limit, 0)],
+        ],
     )
     return finish(
         ax,
@@ -101,6 +107,8 @@ def plot_regret(comparison: Findings, ax: Axes | None = None, theme: str = "ligh
         _in_words(verdict, front, short),
         x=f"behind the best under {first}",
         y=f"behind the best under {second}",
+        x_colour=colours.first_text,
+        y_colour=colours.second_text,
     )
 
 
@@ -117,38 +125,33 @@ def _named(verdict: Verdict, front: tuple[str, ...], away: list[str]) -> list[st
 def _scatter(
     ax: Axes, colours: Theme, verdict: Verdict, drawn: dict[str, tuple[float, float]], away: list[str]
 ) -> None:
-    common = [name for name in verdict.models if name in verdict.common_best and name != verdict.safe_choice]
-    others = [name for name in verdict.models if name not in (*common, *away, verdict.safe_choice)]
-    safe_fill = colours.first if verdict.safe_choice in verdict.common_best else colours.face
+    """Draw the models: a winner has the mark and the colour of its metric, the others are ink."""
+    safe, winners = verdict.safe_choice, verdict.winners
+    first, second = verdict.metrics
+    alone = winners if winners[first] != winners[second] else {}
+    special = {safe, *alone.values()}
+    common = [name for name in verdict.models if name in verdict.common_best and name not in special]
+    others = [name for name in verdict.models if name not in {*common, *away, *special}]
     kinds = [
-        ("ruled out as best under both", others, "o", colours.face, colours.second, 36, 3),
-        ("may be best under both", common, "o", colours.first, colours.first, 44, 4),
-        ("safe choice", [verdict.safe_choice], "*", safe_fill, colours.first, 190, 5),
-        (
-            "further out",
-            [name for name in away if name != verdict.safe_choice],
-            "^",
-            colours.face,
-            colours.muted,
-            30,
-            3,
-        ),
+        ("ruled out as best under both", others, "o", colours.muted, 32, 3),
+        ("may be best under both", common, "o", colours.ink, 36, 4),
+        ("further out", [name for name in away if name not in special], "^", colours.muted, 30, 3),
     ]
-    for label, names, marker, fill, edge, size, above in kinds:
+    kinds += [
+        (f"best by {metric}", [alone[metric]], marker, colour, size, 5)
+        for metric, marker, colour, size in ((first, "o", colours.first, 60), (second, "D", colours.second, 46))
+        if metric in alone and alone[metric] != safe
+    ]
+    kinds.append(("safe choice", [safe], "*", colours.ink, 190, 6))
+    for label, names, marker, edge, size, above in kinds:
         if names:
             x, y = zip(*(drawn[name] for name in names), strict=True)
+            filled = marker != "^" and names[0] in verdict.common_best
+            single = label == "safe choice" or label.startswith("best by")
             ax.scatter(
-                x,
-                y,
-                s=size,
-                marker=marker,
-                facecolor=fill,
-                edgecolor=edge,
-                linewidth=1.3,
-                zorder=above,
-                label=f"{label} ({len(names)})" if label != "safe choice" else label,
-                clip_on=False,
-            )
+                x, y, s=size, marker=marker, facecolor=edge if filled else colours.face, edgecolor=edge, linewidth=1.3,
+                zorder=above, label=label if single else f"{label} ({len(names)})", clip_on=False,
+            )  # fmt: skip
 
 
 def _finding(verdict: Verdict, short: dict[str, str]) -> str:

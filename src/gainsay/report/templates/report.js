@@ -1,50 +1,78 @@
 "use strict";
 (() => {
-  const root = document.documentElement;
-  const theme = document.getElementById("theme");
-  const dark = matchMedia("(prefers-color-scheme: dark)");
-  const isDark = () => (root.dataset.theme || (dark.matches ? "dark" : "light")) === "dark";
-  const label = () => { theme.textContent = isDark() ? "Light theme" : "Dark theme"; };
-  theme.hidden = false;
-  theme.addEventListener("click", () => { root.dataset.theme = isDark() ? "light" : "dark"; label(); });
-  dark.addEventListener("change", label);
-  label();
-
-  // What has to be scrolled sideways must be reachable by keyboard; what fits should be no stop on the way.
+  const words = new Intl.Collator("en", { numeric: true });
+  const read = (row, place) => {
+    const cell = row.cells[place];
+    const text = cell.dataset.v ?? (cell.querySelector("strong, bdi") || cell.firstChild || cell).textContent.trim();
+    const number = Number(text.replace(/\u2212/g, "-").replace(/,/g, ""));
+    return text === "" || Number.isNaN(number) ? text : number;
+  };
+  const compare = (a, b) => typeof a === "number" && typeof b === "number" ? a - b
+    : typeof a === "number" ? -1 : typeof b === "number" ? 1 : words.compare(a, b);
+  const safest = document.querySelector(".safest");
+  const sort = (head, way) => {
+    const table = head.closest("table");
+    const place = head.cellIndex;
+    const rows = Array.from(table.tBodies[0].rows, (row, at) => [read(row, place), at, row]);
+    rows.sort((a, b) => (way === "descending" ? -1 : 1) * compare(a[0], b[0]) || a[1] - b[1]);
+    table.tBodies[0].append(...rows.map((entry) => entry[2]));
+    for (const other of head.parentNode.cells) other.removeAttribute("aria-sort");
+    head.setAttribute("aria-sort", way);
+    if (safest && table.matches(".chart")) safest.setAttribute("aria-pressed", String(head.matches(".w")));
+  };
+  for (const head of document.querySelectorAll("thead th[data-sort]:not([data-quiet])")) {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.append(...head.childNodes);
+    button.addEventListener("click", () => {
+      const first = head.dataset.sort === "down" ? "descending" : "ascending";
+      const before = head.getAttribute("aria-sort");
+      sort(head, before ? (before === "ascending" ? "descending" : "ascending") : first);
+    });
+    head.append(button);
+  }
+  if (safest) {
+    const chart = document.querySelector(".chart");
+    const usual = chart.querySelector("th[aria-sort]");
+    const way = usual.getAttribute("aria-sort");
+    safest.hidden = false;
+    safest.setAttribute("aria-pressed", "false");
+    safest.addEventListener("click", () => {
+      if (safest.getAttribute("aria-pressed") === "true") sort(usual, way);
+      else sort(chart.querySelector("th.w"), "ascending");
+    });
+  }
+  const queries = document.getElementById("queries");
+  const search = queries && queries.querySelector("[type=search]");
+  if (search) {
+    search.hidden = false;
+    search.addEventListener("input", () => {
+      const wanted = search.value.trim();
+      queries.classList.toggle("filtered", wanted !== "");
+      for (const row of queries.querySelectorAll("tbody tr")) {
+        const said = [...row.querySelectorAll("bdi")].map((part) => part.textContent).join(" ");
+        row.hidden = !said.includes(wanted);
+      }
+    });
+  }
+  // A link into something folded or into another list opens it.
+  const open = () => {
+    const target = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    if (!target) return;
+    const list = target.closest("tbody[data-k]");
+    if (list) queries.querySelector(`[value=${list.dataset.k}]`).checked = true;
+    const folded = target.closest("details");
+    if (folded) folded.open = true;
+    if (list || folded) target.scrollIntoView({ block: "center" });
+  };
+  addEventListener("hashchange", open);
+  open();
+  // What does not have to be scrolled should be no stop on the way of the keyboard.
   const reach = new ResizeObserver((changes) => {
     for (const { target } of changes) {
       if (target.scrollWidth > target.clientWidth) target.tabIndex = 0;
       else target.removeAttribute("tabindex");
     }
   });
-  for (const drawing of document.querySelectorAll(".drawing")) reach.observe(drawing);
-
-  const words = new Intl.Collator("en", { numeric: true });
-  const text = (cell) => (cell.querySelector("strong, bdi") || cell.firstChild || cell).textContent.trim();
-  const number = (cell) => {
-    const value = parseFloat(text(cell).replace(/\u2212/g, "-").replace(/,/g, ""));
-    return Number.isNaN(value) ? Infinity : value;
-  };
-  const sort = (head) => {
-    const table = head.closest("table");
-    const body = table.tBodies[0];
-    const place = head.cellIndex;
-    const numeric = head.classList.contains("n");
-    const before = head.getAttribute("aria-sort");
-    const down = before ? before === "ascending" : numeric && !("low" in head.dataset);
-    const key = numeric ? number : text;
-    const compare = (a, b) => (numeric ? (a === b ? 0 : a - b) : words.compare(a, b));
-    const rows = Array.from(body.rows, (row) => [key(row.cells[place]), row]);
-    rows.sort((a, b) => (down ? -1 : 1) * compare(a[0], b[0]));
-    body.append(...rows.map((entry) => entry[1]));
-    for (const other of head.parentNode.cells) other.removeAttribute("aria-sort");
-    head.setAttribute("aria-sort", down ? "descending" : "ascending");
-  };
-  for (const head of document.querySelectorAll("table.sortable thead th")) {
-    const button = document.createElement("button");
-    button.type = "button";
-    button.append(...head.childNodes);
-    button.addEventListener("click", () => sort(head));
-    head.append(button);
-  }
+  for (const part of document.querySelectorAll(".scroll")) reach.observe(part);
 })();

@@ -1,0 +1,41 @@
+"""`gainsay.data.read_qrels` and `read_run` on tables with a header."""
+
+from __future__ import annotations
+
+import gzip
+import math
+import warnings
+from pathlib import Path
+
+from gainsay.data import read_qrels, read_run
+
+from .oracle import ViolationError, attempt
+
+SEEDS = (
+    b'query,docid,rating\nstar wars,11,3\n"6"" pipe, steel",802,0\n',
+    b"\xef\xbb\xbfQuery ID;Query Text;Doc ID;Rating;Title\r\n1;shoes;a;2;Boots\r\n1;shoes;b;;\r\n",
+    b"query-id\tcorpus-id\tscore\n1\td1\t1\n",
+    b"qid,docno,score,rank\n1,a,2.5,0\n1,b,-1e3,1\n",
+    b"1\t0\td\t1\n",
+    gzip.compress(b"qid,docno,label\n1,a,1\n", mtime=0),
+)
+TOKENS = (b'"', b'""', b",", b";", b"\t", b"\r\n", b"\r", b"nan", b"inf", b"rating", b"query", b"\xc2\xa0", b"\x1f\x8b")
+LIMIT = 2**22
+
+
+def check(content: bytes, folder: Path) -> None:
+    """Read: numbers are what they must be, ids are not empty, and a document stands once in a query."""
+    for suffix in (".csv", ".tsv"):
+        path = folder / f"list{suffix}"
+        path.write_bytes(content)
+        for read, column in ((read_qrels, "label"), (read_run, "score")):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", UserWarning)
+                found = attempt(lambda read=read, path=path: read(path, max_bytes=LIMIT), path, lines=True)
+            if isinstance(found, str):
+                continue
+            numbers = found[column]
+            wrong = numbers.isna().any() or (column == "label" and not all(map(math.isfinite, numbers)))
+            ids = found[["query", "document"]]
+            if wrong or (ids == "").any(axis=None) or ids.duplicated().any():
+                raise ViolationError(f"returned {found!r}")

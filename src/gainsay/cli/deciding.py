@@ -1,0 +1,224 @@
+"""The commands that decide and plan: `gainsay gate`, `gainsay plan`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from .._common.version import __version__
+from .app import (
+    AsJson,
+    DataFile,
+    FeatureCount,
+    GroupFile,
+    Imports,
+    Iterations,
+    LabelColumn,
+    LabelsFile,
+    Level,
+    Metrics,
+    QrelsFile,
+    QueryColumn,
+    Seed,
+    TableFile,
+    Unjudged,
+    _errors,
+    _print_json,
+    app,
+)
+
+if TYPE_CHECKING:
+    from ..comparison.against import Against
+
+GATE_SCHEMA = 1
+"""Of the JSON that `gate` writes; raised when a key changes its meaning or goes."""
+
+EXIT = {"ship": 0, "do not ship": 3, "undecided": 4}
+"""How `gate` ends."""
+
+
+def _require(**options: object) -> None:
+    """Refuse a call without an option that it needs: an old typer that meets a new click lets it pass."""
+    for name, value in options.items():
+        if value is None:
+            raise typer.BadParameter(f"the option --{name} is missing")
+
+
+@app.command()
+def gate(
+    baseline: Annotated[
+        str,
+        typer.Option(metavar="NAME=FILE", help="The model that is deployed; as for compare, or a column of --table."),
+    ],
+    candidate: Annotated[str, typer.Option(metavar="NAME=FILE", help="The model that may take its place.")],
+    data: DataFile = None,
+    qrels: QrelsFile = None,
+    table: TableFile = None,
+    labels: LabelsFile = None,
+    group: GroupFile = None,
+    label: LabelColumn = "label",
+    query: QueryColumn = "query",
+    features: FeatureCount = None,
+    iteration: Iterations = None,
+    metric: Metrics = None,
+    alpha: Level = 0.05,
+    rope: Annotated[float, typer.Option(help="A loss up to this is tolerated, in the metrics' unit.")] = 0.0,
+    seed: Seed = 0,
+    unjudged: Unjudged = "irrelevant",
+    modules: Imports = None,
+    json_file: Annotated[
+        Path | None,
+        typer.Option("--json", metavar="FILE", help="Write all numbers as JSON to this file; - prints them instead."),
+    ] = None,
+) -> None:
+    """Ship a candidate or not: one sentence, and exit code 0 (ship), 3 (do not ship) or 4 (undecided).
+
+    Ship: under both metrics the candidate's loss against the baseline is proven to be within --rope, and under one of
+    them it is proven better. Do not ship: under one of them its loss is proven to be beyond --rope. By default both
+    NDCGs at 10; one metric or two, by --metric. Wrong input ends with 1 or 2, so that nothing is shipped by mistake.
+
+    Example: gainsay gate --labels labels.npy --group group.npy --baseline old=old.npy --candidate new=new.npy --rope
+    0.002 --json gate.json
+    """
+    _require(baseline=baseline, candidate=candidate)
+    with _errors(modules):
+        from .._common.outputs import check_output
+        from .._common.shown import printable
+        from .inputs import Sources, read_comparison
+
+        if json_file is not None and str(json_file) != "-":
+            check_output("--json", json_file)
+        metrics = metric or ["ndcg_linear@10", "ndcg_exp@10"]
+        if len(metrics) > 2:
+            raise ValueError(f"a gate decides by one metric or two, got {len(metrics)}: {', '.join(metrics)}")
+        columns = () if table is None else (baseline, candidate)
+        sources = Sources(data, qrels, table, labels, group, label, query, columns, features, iteration or ())
+        if baseline == candidate:
+            raise ValueError(f"--baseline and --candidate are both {baseline!r}: name two different models")
+        options: Any = {"alpha": alpha, "rope": rope, "seed": seed, "unjudged": unjudged}
+        models = [] if table is not None else [baseline, candidate]
+        comparison = read_comparison(models, sources, metrics, **options)
+        first, second = comparison.models
+        found = comparison.against(first)
+        sentence = printable(found.sentence(second))
+        content = _outcome(found, second)
+        if str(json_file) == "-":
+            typer.echo(content)
+        else:
+            typer.echo(sentence)
+            if json_file is not None:
+                json_file.write_text(content + "\n", encoding="utf-8")
+        sys.stdout.flush()
+    raise typer.Exit(EXIT[found.decisions[second]])
+
+
+@app.command()
+def plan(
+    lead: Annotated[float, typer.Option(help="The true lead that is to be proven, in the metrics' unit.")],
+    models: Annotated[
+        list[str] | None, typer.Argument(help="As for compare; without models give --query-sd.", show_default=False)
+    ] = None,
+    claim: Annotated[
+        str,
+        typer.Option(help="What is to be proven: genuine (disagreement), pair (one is ahead), or ship (see gate)."),
+    ] = "genuine",
+    power: Annotated[float, typer.Option(help="The probability with which it is to be proven.")] = 0.8,
+    query_sd: Annotated[
+        float | None,
+        typer.Option(
+            help="Instead of models: how much the difference of two varies from query to query.", show_default=False
+        ),
+    ] = None,
+    run_sd: Annotated[float, typer.Option(help="How much a recipe's mean varies from run to run.")] = 0.0,
+    query_run_sd: Annotated[
+        float, typer.Option(help="How much a recipe's value on one query varies from run to run, beyond that.")
+    ] = 0.0,
+    correlation: Annotated[float, typer.Option(help="With --query-sd: between the two metrics.")] = 0.9,
+    number: Annotated[int, typer.Option("--models", help="With --query-sd: how many models are compared.")] = 2,
+    runs: Annotated[
+        list[int] | None, typer.Option(help="Runs of each recipe; may be given several times.", show_default=False)
+    ] = None,
+    data: DataFile = None,
+    qrels: QrelsFile = None,
+    table: TableFile = None,
+    labels: LabelsFile = None,
+    group: GroupFile = None,
+    label: LabelColumn = "label",
+    query: QueryColumn = "query",
+    score: Annotated[list[str] | None, typer.Option(help="With --table: columns of scores; else all others.")] = None,
+    features: FeatureCount = None,
+    iteration: Iterations = None,
+    metric: Metrics = None,
+    alpha: Level = 0.05,
+    rope: Annotated[float, typer.Option(help="With --claim ship: the loss that is tolerated.")] = 0.0,
+    seed: Seed = 0,
+    unjudged: Unjudged = "irrelevant",
+    modules: Imports = None,
+    as_json: AsJson = False,
+) -> None:
+    """Say how many queries, and runs, would prove a lead: by simulating the test itself.
+
+    Variances are those of the models that are named, on judgments given as for compare, or are given by --query-sd,
+    --run-sd and --query-run-sd.
+
+    Example: gainsay plan --lead 0.005 --query-sd 0.1 --claim ship
+    """
+    _require(lead=lead)
+    with _errors(modules):
+        from .._common.shown import printable
+        from ..comparison.planning import plan as planned
+        from .inputs import Sources, read_comparison
+
+        if query_sd is None:
+            for option, value in (("--run-sd", run_sd), ("--query-run-sd", query_run_sd)):
+                if value:
+                    raise ValueError(f"{option} belongs to --query-sd: variances are given, or those of models")
+            given = (label, query, score or (), features, iteration or ())
+            sources = Sources(data, qrels, table, labels, group, *given)
+            options: Any = {"alpha": alpha, "rope": rope, "seed": seed, "unjudged": unjudged}
+            comparison = read_comparison(models or [], sources, metric or ["ndcg_linear@10", "ndcg_exp@10"], **options)
+            found = comparison.plan(lead, power, claim, runs=runs or None)  # type: ignore[arg-type]  # checked there
+        else:
+            if models or any(source is not None for source in (data, qrels, table, labels, group)):
+                raise ValueError("--query-sd says what varies, so name no models and no judgments")
+            found = planned(
+                lead,
+                power,
+                claim,  # type: ignore[arg-type]  # checked there
+                query=query_sd,
+                run=run_sd,
+                query_run=query_run_sd,
+                correlation=correlation,
+                models=number,
+                runs=runs or None,
+                alpha=alpha,
+                rope=rope,
+                seed=seed,
+            )
+        if as_json:
+            _print_json(found.to_dict())
+        else:
+            typer.echo(printable(found.text))
+
+
+def _outcome(found: Against, candidate: str) -> str:
+    """Return what `gate` found as JSON text."""
+    from ..report.document import plain
+
+    everything = found.to_dict()
+    (one,) = everything.pop("candidates").values()
+    content = {
+        "gainsay": __version__,
+        "schema": GATE_SCHEMA,
+        "decision": one["decision"],
+        "exit_code": EXIT[one["decision"]],
+        "sentence": found.sentence(candidate),
+        "candidate": candidate,
+        **everything,
+        **one,
+    }
+    return json.dumps(plain(content), indent=1, ensure_ascii=False, allow_nan=False)

@@ -1,0 +1,84 @@
+"""Clusters of queries: near duplicates, sessions, one user's queries. Not the queries are independent, but they are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .labelling import by_query
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from .._common.typing import Floats, Integers
+    from ..judgments import Judgments
+
+__all__ = ["cluster_sums", "clusters_of", "read_clusters"]
+
+
+def read_clusters(clusters: Any, queries: int, ids: Sequence[Any] | None = None) -> Integers:
+    """Return the cluster of each query as a number from 0.
+
+    Parameters
+    ----------
+    clusters : array-like, shape (queries,)
+        One label per query: numbers, strings, or whatever else has an equality. Labels are told apart by type too, so 1
+        and "1" are two clusters.
+    queries : int
+        How many there are.
+    ids : sequence, optional
+        What messages call the queries; their places, counted from 0, by default.
+
+    Raises
+    ------
+    ValueError
+        Where there are not as many labels as queries, or one is missing (None, NaN, NaT); the message names the query.
+
+    Examples
+    --------
+    >>> read_clusters(["s2", "s1", "s2"], 3)
+    array([0, 1, 0])
+    """
+    if isinstance(clusters, str) or not hasattr(clusters, "__len__"):
+        raise TypeError(f"clusters must hold one label per query: got {clusters!r}")
+    labels = clusters.to_numpy() if hasattr(clusters, "to_numpy") else np.asarray(clusters)
+    if labels.dtype.kind in "US" and not hasattr(clusters, "dtype"):
+        labels = np.array([*clusters, None], dtype=object)[:-1]  # NumPy would turn numbers among strings into strings
+    if labels.ndim != 1:
+        raise ValueError(f"clusters must be one label per query, shape ({queries},): got shape {labels.shape}")
+    if len(labels) != queries:
+        raise ValueError(f"clusters has {len(labels)} labels, but there are {queries} queries: one label per query")
+    numbers: dict[Any, int] = {}
+    codes = np.empty(queries, dtype=np.int64)
+    for place, label in enumerate(labels.tolist()):
+        if label is None or type(label).__name__ == "NAType" or label != label:
+            query = f"query {place} (counted from 0)" if ids is None else f"query {ids[place]!r}"
+            raise ValueError(f"clusters has no label for {query}: give a query that stands alone a label of its own")
+        codes[place] = numbers.setdefault((type(label), label), len(numbers))
+    return codes
+
+
+def clusters_of(clusters: Any, judgments: Judgments) -> Integers:
+    """Return the cluster of each query of judgments as a number, matched by query id where labels carry one.
+
+    Raises
+    ------
+    ValueError
+        Where labels cannot be matched, or one is missing; the message names the query.
+    """
+    if isinstance(clusters, str):
+        raise TypeError(f"clusters must hold one label per query: got {clusters!r}")
+    ids = judgments.query_ids.tolist()
+    return read_clusters(by_query("clusters", clusters, judgments), len(ids), ids)
+
+
+def cluster_sums(rows: Floats, codes: Integers) -> Floats:
+    """Sum what stands in each row, one number a query, within each cluster.
+
+    Examples
+    --------
+    >>> cluster_sums(np.array([[1.0, 2.0, 4.0]]), np.array([0, 1, 0]))
+    array([[5., 2.]])
+    """
+    return np.stack([np.bincount(codes, row) for row in rows])

@@ -1,0 +1,340 @@
+"""Which gain is ours: the base of the power gain that people's preferences between rankings say."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from .._common.checks import check_real
+from .._common.words import confidence, count, number_text
+from ..metrics.dcg import NDCG
+from ..metrics.gains import gains_of
+from .grades import at_base, family_of, settled
+from .inputs import check_level
+from .preferences import read_preferences
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from .._common.typing import Floats
+    from ..metrics.names import MetricLike
+
+__all__ = ["GainFit", "fit_gain"]
+
+STEPS = 80
+"""Into so many steps, even in log b, the range of bases is divided."""
+
+FEW = 30
+"""On fewer preferences the interval's level is not to be relied on."""
+
+
+@dataclass(frozen=True, eq=False)
+class GainFit:
+    """The base of the gain (b^l − 1)/(b − 1) that fits preferences best, and how surely; made by `fit_gain`.
+
+    Attributes
+    ----------
+    metric : str
+        The metric as a function of b.
+    base : float
+        The most likely base.
+    lower, upper : float
+        Profile likelihood interval of the base. `lower` is the lowest base that was tried where that fits too, and
+        `upper` infinite where the highest does: nothing bounds it then.
+    slope : float
+        How strongly preferences follow the metric: P(a preferred) = 1/(1 + exp(−slope · difference)).
+    preferences, ties : int
+        How many there are, and how many of them are ties, which count half for either side.
+    silent : int
+        How many say nothing: both rankings are worth the same at every base.
+    grades : tuple of float
+        The labels that occur.
+    alpha : float
+        As given.
+    """
+
+    metric: str
+    base: float
+    lower: float
+    upper: float
+    slope: float
+    preferences: int
+    ties: int
+    silent: int
+    grades: tuple[float, ...]
+    alpha: float
+    _bases: Floats = field(repr=False)
+    _slopes: Floats = field(repr=False)
+    _likelihood: Floats = field(repr=False)
+
+    @property
+    def verdict(self) -> Literal["linear", "exponential", "cannot tell", "neither"]:
+        """Which of the two usual gains remain: base 1, base 2, both (nobody can tell), or neither."""
+        linear, exponential = (self.lower <= base <= self.upper for base in (1.0, 2.0))
+        if linear and exponential:
+            return "cannot tell"
+        return "linear" if linear else "exponential" if exponential else "neither"
+
+    def frame(self) -> pd.DataFrame:
+        """Return the profile: `base`, `slope` (the most likely one there), `log_likelihood`, `inside` the interval."""
+        import pandas as pd
+
+        inside = (self._bases >= self.lower) & (self._bases <= self.upper)
+        columns = {"base": self._bases, "slope": self._slopes, "log_likelihood": self._likelihood, "inside": inside}
+        return pd.DataFrame(columns)
+
+    @property
+    def text(self) -> str:
+        """What the preferences say, with numbers."""
+        ties = f", {count(self.ties, 'tie')} counted half for either side" if self.ties else ""
+        silent = f", {self.silent} of which say nothing" if self.silent else ""
+        reach = f"{self.lower:.2f} or more" if math.isinf(self.upper) else f"{self.lower:.2f} to {self.upper:.2f}"
+        answer = {
+            "cannot tell": "linear (1) and exponential (2) both fit, so they cannot tell the two apart.",
+            "linear": "linear (1) fits, exponential (2) does not.",
+            "exponential": "exponential (2) fits, linear (1) does not.",
+            "neither": "neither linear (1) nor exponential (2) fits.",
+        }[self.verdict]
+        few = f" Below {FEW} preferences the confidence is a rough one." if self.preferences < FEW else ""
+        shown = [number_text(label) for label in self.grades[:9]]
+        worth = [f"{value:.3g}" for value in self.gains(self.grades[:9])]
+        return (
+            f"From {count(self.preferences, 'preference')}{ties}{silent}: gain base {self.base:.2f}, {reach} with "
+            f"{confidence(self.alpha)}; {answer} Grades {', '.join(shown)} are then worth {', '.join(worth)}.{few}"
+        )
+
+    def gains(self, labels: Sequence[float]) -> list[float]:
+        """Return what documents of these labels are worth at the most likely base; LightGBM's `label_gain` for 0, 1, ….
+
+        Examples
+        --------
+        >>> rankings = {"a": [[2, 0], [1, 1], [2, 1]] * 20, "b": [[1, 1], [2, 0], [1, 2]] * 20}
+        >>> rankings |= {"labels": [[2, 1, 1, 0]] * 60, "preferred": ["b", "a", "a", "a", "b", "a"] * 10}
+        >>> fit_gain(rankings).gains([0, 1])
+        [0.0, 1.0]
+        """
+        metric = NDCG(gain="power", gain_base=self.base)
+        return [float(gain) for gain in gains_of(metric.gain, np.asarray(labels, dtype=np.float64), metric.gain_base)]
+
+    def __str__(self) -> str:
+        return self.text
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        return f"<p><strong>{escape(self.verdict)}</strong></p>\n<p>{escape(self.text)}</p>"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as JSON knows it; an upper bound that is infinite becomes None."""
+        return {
+            "metric": self.metric,
+            "base": self.base,
+            "lower": self.lower,
+            "upper": None if math.isinf(self.upper) else self.upper,
+            "slope": self.slope,
+            "preferences": self.preferences,
+            "ties": self.ties,
+            "silent": self.silent,
+            "grades": list(self.grades),
+            "alpha": self.alpha,
+            "verdict": self.verdict,
+            "text": self.text,
+        }
+
+
+def fit_gain(
+    preferences: Any,
+    *,
+    metric: MetricLike = "ndcg_linear@10",
+    bases: tuple[float, float] = (1.0, 4.0),
+    alpha: float = 0.05,
+) -> GainFit:
+    r"""Find the gain that people's preferences between rankings say: what is a grade worth to them?
+
+    Each preference is a comparison of two rankings, a and b. With d_b the difference of their NDCG under the gain
+    (b^l − 1)/(b − 1), P(a preferred) = 1/(1 + exp(−s · d_b)). Base b and slope s ≥ 0 are estimated by maximum
+    likelihood; the interval of b holds all bases whose profile likelihood is within χ²₁(1 − alpha)/2 of the largest.
+    A tie counts half for either side.
+
+    Parameters
+    ----------
+    preferences : table or list
+        Side by side: a DataFrame or mapping with one entry per preference in `a` and `b` (the labels in ranked order,
+        as they were shown), in `preferred` (``"a"``, ``"b"`` or ``"tie"``) and, unless a and b hold the same labels in
+        different orders, in `labels` (the labels of all judged documents of the query, in any order). Or a list of
+        tuples (judgments, scores_a, scores_b, preferred) with one preference for each query of the judgments, or a
+        single one: a past launch, which compares the means over all queries.
+    metric : str or Metric
+        Lends cutoff, discount, ties and empty queries; its own gain does not matter.
+    bases : tuple of two float
+        The lowest and the highest base that is tried.
+    alpha : float
+        The interval's level, in (0, 0.5).
+
+    Returns
+    -------
+    GainFit
+
+    Raises
+    ------
+    ValueError
+        For input that is not as said; where all preferences are for one side, where each goes to the better ranking
+        (no finite slope is most likely) or most go to the worse one, and where no base is told from another, since
+        rankings are equal or only one grade above 0 occurs.
+
+    References
+    ----------
+    Kanoulas & Aslam 2009, Empirical justification of the gain and discount function for nDCG, CIKM.
+    Burges et al. 2005, Learning to rank using gradient descent, ICML (the logistic model of preferences).
+
+    Examples
+    --------
+    Rankings of ten documents, and people to whom each grade adds half as much again as the one below:
+
+    >>> import numpy as np
+    >>> import gainsay as gs
+    >>> rng = np.random.default_rng(0)
+    >>> labels = rng.choice(5, size=(2, 4000, 10), p=[0.4, 0.3, 0.15, 0.1, 0.05])
+    >>> labels[1] = rng.permuted(labels[0], axis=1)
+    >>> a, b = (gs.evaluate("ndcg_power(gain_base=1.5)@10", gs.Judgments(one.ravel(), group=[10] * 4000),
+    ...                     np.tile(np.arange(10, 0, -1), 4000)).per_query[:, 0] for one in labels)
+    >>> preferred = np.where(rng.random(4000) < 1 / (1 + np.exp(-20 * (a - b))), "a", "b")
+    >>> fit = gs.fit_gain({"a": labels[0], "b": labels[1], "preferred": preferred})
+    >>> fit.lower < 1.5 < fit.upper, fit.verdict
+    (True, 'neither')
+    """
+    level, (low, high) = check_level(alpha), _range(bases)
+    family = settled(family_of({}, (), metric, of="fit_gain"), 1)
+    given = read_preferences(preferences, family)
+    _check_two_sided(given.outcome)
+    at = np.exp(np.linspace(np.log(low), np.log(high), STEPS + 1))
+    at[[0, -1]] = low, high
+    differences = np.stack([given.differences(base) for base in at])
+    _check_telling(given.outcome, differences, at)
+    slopes, likelihood = _profile(given.outcome, differences)
+    if not slopes.any():
+        raise ValueError(
+            "preferences go against the labels: at every base the ranking of lower value is preferred on balance; "
+            "check that a and b were not exchanged"
+        )
+    best, slope, top = _refined(given, at, int(likelihood.argmax()))
+    lower, upper = _interval(at, likelihood, max(top, float(likelihood.max())), level)
+    silent = int((np.abs(differences).max(axis=0) <= 1e-12).sum())
+    name = str(at_base(family, 1.5)).replace("gain_base=1.5", "gain_base=b")
+    ties = int((given.outcome == 0.5).sum())
+    grades = tuple(given.grades.tolist())
+    return GainFit(
+        name, best, lower, upper, slope, len(given.outcome), ties, silent, grades, level, at, slopes, likelihood
+    )  # fmt: skip
+
+
+def _range(bases: Any) -> tuple[float, float]:
+    if not isinstance(bases, Sequence) or isinstance(bases, str) or len(bases) != 2:
+        raise TypeError(f"bases must be the lowest and the highest base, such as (1, 4), got {bases!r}")
+    low, high = (check_real(f"bases[{place}]", base, 1.0) for place, base in enumerate(bases))
+    if not (math.isfinite(high) and low < high):
+        raise ValueError(f"bases must be two finite numbers, the lower one first, got {bases!r}")
+    return low, high
+
+
+def _check_two_sided(outcome: Floats) -> None:
+    for value, side, other in ((1.0, "a", "b"), (0.0, "b", "a"), (0.5, "neither side", "")):
+        if (outcome == value).all():
+            remedy = (
+                f"; if the preferred ranking was always written as {side}, write about half of them the other way "
+                f"round, with preferred={other!r}"
+                if other
+                else ""
+            )
+            raise ValueError(
+                f"all {count(len(outcome), 'preference')} are for {side}: what points one way cannot say what a grade "
+                f"is worth{remedy}"
+            )
+
+
+def _check_telling(outcome: Floats, differences: Floats, at: Floats) -> None:
+    size = np.abs(differences).max()
+    if size <= 1e-12:
+        raise ValueError("a and b are worth the same at every base in all preferences: they say nothing about gains")
+    if np.ptp(differences, axis=0).max() <= 1e-12 * max(1.0, size):
+        raise ValueError(
+            "every base gives the same differences between a and b, as where only one grade above 0 occurs: no "
+            "preference can tell gains apart"
+        )
+    agree = ((outcome - 0.5) * differences > 0) | ((outcome == 0.5) & (np.abs(differences) <= 1e-12))
+    separated = agree.all(axis=1)
+    if separated.any():
+        where = "at every base" if separated.all() else f"at base {at[separated.argmax()]:.2f}, for one,"
+        raise ValueError(
+            f"{where} each of the {count(len(outcome), 'preference')} goes to the ranking of higher value, so that no "
+            "finite slope is most likely; give more preferences, between rankings that are nearly equal too"
+        )
+
+
+def _profile(outcome: Floats, differences: Floats) -> tuple[Floats, Floats]:
+    """Return for each row of differences the most likely slope of 0 or more, and the log likelihood there."""
+    from scipy.special import expit
+
+    slope = np.zeros(len(differences))
+    scale = np.sqrt((differences**2).mean(axis=1))
+    scaled = differences / np.where(scale > 0, scale, 1.0)[:, None]
+    value = _log_likelihood(outcome, scaled, slope)
+    for _ in range(60):
+        chance = expit(slope[:, None] * scaled)
+        gradient = ((outcome - chance) * scaled).sum(axis=1)
+        curvature = (chance * (1 - chance) * scaled**2).sum(axis=1)
+        step = gradient / np.maximum(curvature, 1e-300)
+        step = np.where((slope <= 0) & (step < 0), 0.0, np.clip(step, -slope, 4.0))
+        tried = _log_likelihood(outcome, scaled, slope + step)
+        while (tried < value - 1e-9).any():
+            step = np.where(tried < value - 1e-9, step / 2, step)
+            tried = _log_likelihood(outcome, scaled, slope + step)
+        slope, value = slope + step, tried
+        if np.abs(step).max() < 1e-8:
+            break
+    return np.where(scale > 0, slope / np.where(scale > 0, scale, 1.0), 0.0), value
+
+
+def _log_likelihood(outcome: Floats, differences: Floats, slope: Floats) -> Floats:
+    from scipy.special import log_expit
+
+    linear = slope[:, None] * differences
+    total: Floats = (outcome * log_expit(linear) + (1 - outcome) * log_expit(-linear)).sum(axis=1)
+    return total
+
+
+def _refined(given: Any, at: Floats, place: int) -> tuple[float, float, float]:
+    """Return the most likely base near a place of the grid, the slope there, and the log likelihood."""
+    from scipy.optimize import minimize_scalar
+
+    def profile(logarithm: float) -> tuple[Floats, Floats]:
+        return _profile(given.outcome, given.differences(float(np.exp(logarithm)))[None])
+
+    ends = np.log(at[[max(0, place - 1), min(len(at) - 1, place + 1)]])
+    found = minimize_scalar(lambda base: -float(profile(base)[1][0]), bounds=tuple(ends), method="bounded")
+    tried = [float(at[place]), float(np.exp(found.x))]
+    results = [profile(float(np.log(base))) for base in tried]
+    best = int(results[1][1][0] > results[0][1][0] + 1e-9)
+    return tried[best], float(results[best][0][0]), float(results[best][1][0])
+
+
+def _interval(at: Floats, likelihood: Floats, top: float, alpha: float) -> tuple[float, float]:
+    """Return the lowest and the highest base whose profile likelihood is near enough to the largest."""
+    from scipy.stats import chi2
+
+    margin = likelihood - top + chi2.ppf(1 - alpha, 1) / 2
+    inside = np.flatnonzero(margin >= 0)
+    if not len(inside):  # between two points of the grid
+        inside = np.array([int(likelihood.argmax())])
+
+    def edge(within: int, beyond: int) -> float:
+        share = margin[within] / (margin[within] - margin[beyond])
+        return float(at[within] + (at[beyond] - at[within]) * min(1.0, max(0.0, share)))
+
+    first, last = int(inside[0]), int(inside[-1])
+    lower = float(at[0]) if first == 0 else edge(first, first - 1)
+    return lower, math.inf if last == len(at) - 1 else edge(last, last + 1)

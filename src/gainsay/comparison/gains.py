@@ -1,0 +1,421 @@
+"""The path of gains: which model is best at each gain between linear and exponential, and beyond."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
+
+from .._common.checks import check_real
+from .._common.shown import short_names
+from .._common.words import confidence, count, listed, number_text, p_value
+from .bands import regret_band
+from .crossings import crossings, leads, runs_of
+from .gain_path import SAMPLED, estimate_path, find_nodes
+from .grades import GradeCounts, at_base, direct_values, family_of, settled
+from .inequalities import two_step_test
+from .inputs import FloatArray, Panel
+from .resampling import critical_value
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from ..metrics.base import Metric
+    from ..metrics.dcg import DCG
+    from ..metrics.names import MetricLike
+    from .gain_fit import GainFit
+    from .rankings import Rankings
+    from .sample import Family, Sample
+
+__all__ = ["DEFAULT_BASES", "Gains", "GainsVerdict", "check_bases", "of_family", "trace"]
+
+DEFAULT_BASES = tuple(np.round(np.geomspace(1, 4, 25), 6).tolist())
+"""25 bases from 1 (linear) over 2 (exponential) to 4, evenly spaced in log b."""
+
+Kind = Literal["genuine", "agree", "unresolved"]
+
+MOST_GRADES, MOST_COUNTS = 32, 40_000_000
+"""So many grades are counted, and as many counts by grade, model and query kept (320 MB); for more, each base is
+evaluated by itself."""
+
+
+class GainsVerdict(NamedTuple):
+    """Whether some model is best whatever the gain.
+
+    Attributes
+    ----------
+    kind : {"genuine", "agree", "unresolved"}
+        No model is best at every base (proven); one and the same model beats all others at every base (proven); or
+        neither.
+    p_value : float
+        Of the hypothesis that some model is best at every base; at most alpha exactly where the kind is ``"genuine"``.
+    always_best : tuple of str
+        The confidence set of models that are best at every base; empty where the kind is ``"genuine"``.
+    """
+
+    kind: Kind
+    p_value: float
+    always_best: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Gains:
+    """Means of all models under every gain (b^l − 1)/(b − 1) of a range of bases b; made by `Comparison.gains`.
+
+    Base 1 is the linear gain, base 2 the exponential one. Each grade adds b times what the grade below it added, so b
+    says how steep the scale of grades is. The metric's cutoff, discount, ties and weights stay as they are.
+
+    Attributes
+    ----------
+    metric : str
+        The metric as a function of b.
+    bases : tuple of float
+        Ascending.
+    models : tuple of str
+        In natural order.
+    queries : int
+        Queries of positive weight that have a value.
+    grades : tuple of float
+        The labels that occur, up to nine of them.
+    winners : DataFrame
+        One row per stretch of b in which one model has the best mean: `model`, `from`, `to`. Between the bases means
+        are interpolated by cubic splines in log b; at the bases they are exact.
+    best_sets : dict of base to tuple of str
+        Who may be best at each base. With probability 1 − alpha or more the best model of *every* base is in its set:
+        so a set may hold more models than the verdict's, which speaks of one metric alone.
+    best_ranges : DataFrame
+        The same by model: `model`, `from`, `to`.
+    swaps : DataFrame
+        One row for each change of places: `first` is ahead below `base`, `second` above; `lower` to `upper` is the
+        confidence interval of that base, for all pairs together. Where it ends with the bases, it may go on.
+    verdict : GainsVerdict
+        Whether some model is best at every base: the two-step test of the verdict with all bases as its metrics.
+    fit : GainFit or None
+        Which base your users' preferences say, where it was given.
+    lower_is_better : bool
+        Whether the metric is a loss.
+    alpha, draws, seed : float, int, int
+        As given.
+
+    Examples
+    --------
+    >>> import gainsay as gs
+    >>> from gainsay.data import simulate
+    >>> data = simulate(200, seed=1)
+    >>> labels = data.labels
+    >>> scores = {"fair": (labels > 0) + 0.1 * labels, "excellent": 1.0 * (labels == labels.max())}
+    >>> gains = gs.compare(scores, data.judgments(), ["ndcg_linear@10", "ndcg_exp@10"]).gains([1, 1.5, 2, 3])
+    >>> gains.winners
+      model  from   to
+    0  fair   1.0  3.0
+    >>> gains.verdict.kind
+    'agree'
+    """
+
+    metric: str
+    bases: tuple[float, ...]
+    models: tuple[str, ...]
+    queries: int
+    grades: tuple[float, ...]
+    mean: FloatArray = field(repr=False)
+    regret: FloatArray = field(repr=False)
+    lower: FloatArray = field(repr=False)
+    upper: FloatArray = field(repr=False)
+    winners: pd.DataFrame = field(repr=False)
+    best_sets: dict[float, tuple[str, ...]] = field(repr=False)
+    best_ranges: pd.DataFrame = field(repr=False)
+    swaps: pd.DataFrame = field(repr=False)
+    verdict: GainsVerdict
+    fit: GainFit | None
+    lower_is_better: bool
+    alpha: float
+    draws: int
+    seed: int
+
+    def frame(self) -> pd.DataFrame:
+        """Return one row per base and model: `base`, `model`, `mean`, `regret`, `lower`, `upper`.
+
+        `regret` is the distance to the best mean at that base; `lower` to `upper` is its band, which holds for all
+        bases and models together with probability 1 − alpha or more. `lower` is above 0 exactly where the model is not
+        in `best_sets`.
+        """
+        import pandas as pd
+
+        base, model = np.meshgrid(self.bases, np.array(self.models, dtype=object), indexing="ij")
+        columns: dict[str, Any] = {"base": base.ravel(), "model": model.ravel()}
+        for name in ("mean", "regret", "lower", "upper"):
+            columns[name] = getattr(self, name).ravel()
+        return pd.DataFrame(columns)
+
+    @property
+    def text(self) -> str:
+        """Two sentences, with numbers; one more where preferences were given."""
+        return " ".join([self._led_by(), self._proven(), *([] if self.fit is None else [self._fitted()])])
+
+    def _led_by(self) -> str:
+        size = f"{count(len(self.models), 'model')} on {count(self.queries, 'query')}"
+        low, high = number_text(self.bases[0]), number_text(self.bases[-1])
+        rows = list(self.winners.itertuples(index=False))
+        name = f"Under {self.metric}, gain (b^l - 1)/(b - 1),"
+        if len(rows) == 1:
+            return f"{name} {rows[0][0]} has the best mean at every base b from {low} to {high} ({size})."
+        parts = [f"{model} to b = {base_text(stop)}" for model, _, stop in rows[:-1]]
+        if len(parts) > 5:
+            parts = [*parts[:2], f"{len(parts) - 4} further changes", *parts[-2:]]
+        along = ", then ".join([*parts, f"{rows[-1][0]} to b = {high}"])
+        return f"{name} the best mean from b = {low} on is that of {along} ({size})."
+
+    def _proven(self) -> str:
+        kind, p, always = self.verdict
+        sure = confidence(self.alpha)
+        if len(self.models) == 1:
+            return "There is one model only: nothing is compared."
+        if kind == "genuine":
+            ends = [
+                f"at b = {number_text(base)} it is {listed(list(self.best_sets[base]), word='or')}"
+                for base in (self.bases[0], self.bases[-1])
+            ]
+            return f"No model is best at every base ({p_value(p)}): {', '.join(ends)} ({sure}, all bases together)."
+        if kind == "agree":
+            return f"That {always[0]} is best at every one of them is proven ({sure})."
+        return (
+            f"That one model is best at every base is not ruled out ({p_value(p)}); if so, it is "
+            f"{listed(list(always), word='or')} ({sure})."
+        )
+
+    def _fitted(self) -> str:
+        assert self.fit is not None
+        low, high = max(self.fit.lower, self.bases[0]), min(self.fit.upper, self.bases[-1])
+        rows = list(self.winners.itertuples(index=False))
+        within = [model for model, start, stop in rows if start <= high and stop >= low]
+        found = f"Preferences put the base at {base_text(self.fit.base)} ({base_text(self.fit.lower)} to "
+        found += f"{base_text(self.fit.upper)}, {confidence(self.fit.alpha)})"
+        if low > high or not within:
+            return f"{found}, beyond these bases."
+        first = next((it for it, start, stop in rows if start <= self.fit.base <= stop), None)
+        others = [model for model in dict.fromkeys(within) if model != first]
+        if first is None:
+            return f"{found}: there {listed(others, word='or')} has the best mean."
+        also = f", elsewhere in that interval {listed(others, word='or')}" if others else " throughout"
+        return f"{found}: there {first} has the best mean{also}."
+
+    def __str__(self) -> str:
+        return self.text
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as JSON knows it; an infinite bound becomes None.
+
+        Examples
+        --------
+        >>> import json, gainsay as gs
+        >>> comparison = gs.compare({"a": [2, 1], "b": [1, 2]}, gs.Judgments([1, 0], group=[2]))
+        >>> json.loads(json.dumps(comparison.gains([1, 2]).to_dict(), allow_nan=False))["bases"]
+        [1.0, 2.0]
+        """
+        rows = [
+            {
+                key: None if isinstance(value, float) and not math.isfinite(value) else value
+                for key, value in row.items()
+            }
+            for row in self.frame().to_dict("records")
+        ]
+        return {
+            "metric": self.metric,
+            "bases": list(self.bases),
+            "models": list(self.models),
+            "queries": self.queries,
+            "path": rows,
+            "winners": self.winners.to_dict("records"),
+            "best_sets": [{"base": base, "models": list(models)} for base, models in self.best_sets.items()],
+            "best_ranges": self.best_ranges.to_dict("records"),
+            "swaps": self.swaps.to_dict("records"),
+            "verdict": {**self.verdict._asdict(), "always_best": list(self.verdict.always_best)},
+            "fit": None if self.fit is None else self.fit.to_dict(),
+            "lower_is_better": self.lower_is_better,
+            "alpha": self.alpha,
+            "draws": self.draws,
+            "seed": self.seed,
+            "text": self.text,
+        }
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        from ..drawing.gain_path import gain_path_svg
+
+        head = f"<p><strong>{escape(self.headline)}</strong></p>"
+        return f"{head}\n{gain_path_svg(self.drawn())}\n<p>{escape(self.text)}</p>"
+
+    def drawn(self) -> dict[str, Any]:
+        """Return what a picture of the path needs, as plain lists; see `gainsay.drawing.gain_path`."""
+        names = short_names(self.models)
+        return {
+            "bases": list(self.bases),
+            "regrets": {names[model]: self.regret[:, at].tolist() for at, model in enumerate(self.models)},
+            "leads": [(names[model], start, stop) for model, start, stop in self.winners.itertuples(index=False)],
+            "ranges": [(names[model], start, stop) for model, start, stop in self.best_ranges.itertuples(index=False)],
+            "grades": list(self.grades),
+            "fit": None if self.fit is None else (self.fit.lower, self.fit.base, self.fit.upper),
+            "headline": self.headline,
+            "confidence": confidence(self.alpha),
+        }
+
+    @property
+    def headline(self) -> str:
+        """What the path says, in a few words."""
+        changes = len(self.winners) - 1
+        low, high = number_text(self.bases[0]), number_text(self.bases[-1])
+        if self.verdict.kind == "agree":
+            best = short_names(self.models)[self.verdict.always_best[0]]
+            return f"{best} is best at every gain from b = {low} to {high}"
+        if changes == 0:
+            leader = short_names(self.models)[self.winners["model"].iloc[0]]
+            return f"{leader} leads at every gain from b = {low} to {high}; that it is best is not proven"
+        times = {1: "once", 2: "twice"}.get(changes, f"{changes} times")
+        proof = "no model is best at every gain" if self.verdict.kind == "genuine" else "one may be best throughout"
+        return f"The leader changes {times} between b = {low} and {high}; {proof}"
+
+
+def base_text(base: float) -> str:
+    """Return a base to two places, as sentences have it.
+
+    >>> base_text(1.2034), base_text(2.0), base_text(float("inf"))
+    ('1.20', '2', 'infinity')
+    """
+    if math.isinf(base):
+        return "infinity"
+    return number_text(base) if float(base).is_integer() else f"{base:.2f}"
+
+
+def check_bases(bases: Iterable[float] | None) -> tuple[float, ...]:
+    """Return the bases, ascending, or the default ones.
+
+    Raises
+    ------
+    ValueError
+        Where there are none, one is below 1 or infinite, or one comes twice.
+    TypeError
+        Where they are no numbers.
+    """
+    if bases is None:
+        return DEFAULT_BASES
+    if isinstance(bases, str) or not isinstance(bases, Iterable):
+        raise TypeError(f"bases must be a list of numbers such as [1, 1.5, 2], got {bases!r}")
+    found = [check_real(f"bases[{place}]", base, 1.0) for place, base in enumerate(bases)]
+    if not found:
+        raise ValueError("bases is empty: give at least one, for example [1, 1.5, 2]")
+    for place, base in enumerate(found):
+        if math.isinf(base):
+            raise ValueError(f"bases[{place}] must be finite, got {base}")
+        if base in found[:place]:
+            raise ValueError(f"bases holds {base:g} twice")
+    return tuple(sorted(found))
+
+
+def trace(
+    rankings: Rankings,
+    sample: Sample,
+    compared: Mapping[str, Metric],
+    primary: Sequence[str],
+    bases: tuple[float, ...],
+    metric: MetricLike | None = None,
+) -> Gains:
+    """Follow all models along bases that `check_bases` returned: see `Findings.gains`."""
+    family = family_of(compared, primary, metric)
+    path = _family(rankings, sample.panel, family, bases, sample)
+    return of_family(path, family, bases, sample, tuple(rankings.judgments.levels[:9].tolist()))
+
+
+def _family(rankings: Rankings, panel: Panel, family: DCG, bases: Sequence[float], sample: Sample) -> Family:
+    """Return means and draws of errors with the bases for metrics."""
+    lending = settled(family, int(rankings.judgments.sizes.max()))
+    at = _values_at(rankings, panel, lending, bases)
+    turned = 1.0 if family.higher_is_better else -1.0
+    names = tuple(str(at_base(lending, base)) for base in bases)
+    losses = frozenset(() if family.higher_is_better else names)
+    starts = np.cumsum([0, *(max(1, count) for count in panel.run_counts)])
+    sizes = np.diff(starts)[:, None]
+
+    def by_model(values: FloatArray) -> FloatArray:
+        return values if panel.runs is None else np.add.reduceat(values, starts[:-1], axis=0) / sizes
+
+    def panel_at(places: Sequence[int]) -> Panel:
+        found = [turned * at(place) for place in places]
+        runs = panel.runs and tuple(
+            np.stack([values[start:stop].T for values in found]) for start, stop in itertools.pairwise(starts)
+        )
+        wanted = tuple(names[place] for place in places)
+        means = np.stack([by_model(values) for values in found])
+        made = replace(panel, metrics=wanted, values=means, runs=runs, lower_is_better=losses & set(wanted))
+        return made if counted.all() else made.select(wanted)
+
+    counted = ~np.isnan(at(0)[0])
+    some = np.flatnonzero(counted)[:: max(1, int(counted.sum()) * len(panel.models) // SAMPLED)]
+    nodes = find_nodes(np.stack([by_model(at(place))[:, some] for place in range(len(bases))]))
+    return estimate_path(panel_at, nodes, sample.draws, sample.seed)
+
+
+def _values_at(rankings: Rankings, panel: Panel, lending: DCG, bases: Sequence[float]) -> Callable[[int], FloatArray]:
+    """Return the function from the place of a base to the values of all runs, shape (runs of all models, queries)."""
+    kept = np.flatnonzero(rankings.weights > 0)
+    grades, trainings = int((rankings.judgments.levels > 0).sum()), sum(max(1, count) for count in panel.run_counts)
+    each = (scores for model in panel.models for scores in rankings.runs_of(model))  # one at a time in memory
+    if grades <= MOST_GRADES and grades * trainings * len(kept) <= MOST_COUNTS:
+        counts = GradeCounts(lending, rankings.judgments)
+        table = np.empty((len(counts.levels), trainings, len(kept)))
+        for place, one in enumerate(each):
+            table[:, place] = counts.of(one)[:, kept]
+        return lambda place: counts.values(table, bases[place], kept)
+    every = direct_values(lending, rankings.judgments, each, bases, trainings)[:, :, kept]
+    return lambda place: every[place]
+
+
+def of_family(path: Family, family: DCG, bases: tuple[float, ...], sample: Sample, grades: tuple[float, ...]) -> Gains:
+    """Return what a family says whose metrics are the bases."""
+    import pandas as pd
+
+    band = regret_band(path.estimated, path.noise, sample.alpha)
+    estimated, models = path.estimated, path.panel.models
+    at = np.array(bases)
+    names = np.array(models, dtype=object)
+    tested = two_step_test(estimated, path.noise, sample.alpha)
+    may_be_best = band.may_be_best
+    led = leads(at, estimated.mean)
+    spans = [(model, *run) for column, model in enumerate(models) for run in runs_of(at, may_be_best[:, column])]
+    ranges = sorted(spans, key=lambda span: span[1:])
+    wide = float(critical_value(path.noise.peaks.max(axis=(0, 1)), 1 - sample.alpha))
+    swapped = crossings(at, estimated.difference, estimated.error, estimated.tolerance, wide)
+    one = may_be_best.sum() == len(bases) and len({lead.model for lead in led}) == 1 and len(models) > 1
+    kind: Kind = "genuine" if not tested.kept.any() else "agree" if one else "unresolved"
+    always = (models[led[0].model],) if kind == "agree" else tuple(names[tested.kept])
+    loss = not family.higher_is_better
+    return Gains(
+        metric=str(at_base(settled(family, 1), 1.5)).replace("gain_base=1.5", "gain_base=b"),
+        bases=bases,
+        models=models,
+        queries=path.panel.queries,
+        grades=grades,
+        mean=0.0 - estimated.mean if loss else estimated.mean,
+        regret=np.maximum(0.0, estimated.difference.max(axis=2)),
+        lower=band.lower,
+        upper=band.upper,
+        winners=pd.DataFrame(
+            [(models[lead.model], lead.start, lead.stop) for lead in led], columns=["model", "from", "to"]
+        ),
+        best_sets={base: tuple(names[row]) for base, row in zip(bases, may_be_best, strict=True)},
+        best_ranges=pd.DataFrame(ranges, columns=["model", "from", "to"]),
+        swaps=pd.DataFrame(
+            [(models[it.first], models[it.second], it.base, it.lower, it.upper) for it in swapped],
+            columns=["first", "second", "base", "lower", "upper"],
+        ),
+        verdict=GainsVerdict(kind, tested.p_value, always),
+        fit=None,
+        lower_is_better=loss,
+        alpha=sample.alpha,
+        draws=sample.draws,
+        seed=sample.seed,
+    )

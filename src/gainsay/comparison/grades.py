@@ -1,0 +1,205 @@
+"""What rankings are worth under any gain: how many documents of each grade they show, discounted by rank.
+
+DCG is a sum over documents of gain(label) · discount(rank), and so a sum over grades of gain(grade) times the discounts
+of the ranks at which that grade stands. These sums, by query and grade, are all that a ranking is to any gain: they are
+worked out once, and every base of the power gain then costs one product of small tables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..evaluation.evaluator import Evaluator
+from ..metrics.dcg import DCG, NDCG
+from ..metrics.discounts import discounts
+from ..metrics.gains import LARGEST_EXPONENT, gains_of, magnitude, power, raised
+from ..metrics.names import MetricLike, parse_metrics
+
+if TYPE_CHECKING:
+    from .._common.typing import Bools, Floats
+    from ..judgments import Judgments
+    from ..metrics.base import Metric
+
+__all__ = ["GradeCounts", "at_base", "direct_values", "family_of", "settled"]
+
+
+def family_of(
+    compared: Mapping[str, Metric], primary: Iterable[str], metric: MetricLike | None = None, *, of: str = "gains"
+) -> DCG:
+    """Return the metric that lends cutoff, discount and all options but the gain.
+
+    Parameters
+    ----------
+    compared : mapping of name to Metric
+        The metrics of the comparison.
+    primary : iterable of str
+        Which of them are asked first; where two are of the family, they must differ in their gain only.
+    metric : str or Metric, optional
+        The metric, where the caller names one.
+    of : str
+        The method, for messages.
+
+    Raises
+    ------
+    ValueError
+        Where the metric is no sum of gains over documents, none of the compared ones is, or the two primary ones differ
+        in more than their gain.
+    """
+    if metric is not None:
+        known = compared.get(metric) if isinstance(metric, str) else None
+        (chosen,) = parse_metrics(metric) if known is None else (known,)
+        if not isinstance(chosen, DCG) or not chosen.is_sum_over_documents:
+            raise ValueError(
+                f"metric names {chosen}, which is no sum of gains over documents; take one of the NDCG and DCG family, "
+                "such as metric='ndcg_linear@10'"
+            )
+        return chosen
+    asked = [compared[name] for name in primary if name in compared]
+    for metrics in (asked, compared.values()):
+        found = [one for one in metrics if isinstance(one, DCG) and one.is_sum_over_documents]
+        if metrics is asked and len(found) == 2 and at_base(found[0], 1.0) != at_base(found[1], 1.0):
+            raise ValueError(
+                f"{found[0]} and {found[1]} differ in more than their gain, so there is no path from one to the other; "
+                f"name the one whose cutoff and discount are to be kept, {of}(metric='{found[0]}')"
+            )
+        if found:
+            return found[0]
+    raise ValueError(
+        f"{of} needs a metric of the NDCG and DCG family, and the compared ones ({', '.join(compared)}) are none; name "
+        f"one whose cutoff and discount are meant, {of}(metric='ndcg_linear@10')"
+    )
+
+
+def settled(family: DCG, longest: int) -> DCG:
+    """Return the metric with linear gain, and its discounts as a table where they are a function.
+
+    So no name is given anew to a function that bears one already.
+    """
+    discount: Any = family.discount
+    if callable(discount):
+        discount = tuple(discounts(discount, family.base, longest).tolist())
+    return at_base(replace(family, discount=discount, gain="linear", gain_base=None, name=None), 1.0)
+
+
+def at_base(family: DCG, base: float) -> DCG:
+    """Return the metric with the power gain of a base in place of its own gain."""
+    kind = NDCG if family.is_ratio else DCG
+    options = ("discount", "base", "k", "ties", "empty", "scores", "weights")
+    return kind(gain="power", gain_base=base, **{option: getattr(family, option) for option in options})
+
+
+class GradeCounts:
+    """Discounted counts of documents by grade, and what they are worth under the power gain of any base.
+
+    Parameters
+    ----------
+    family : DCG
+        Says cutoff, discount, ties, and what a query without relevant documents is worth; see `settled`.
+    judgments : Judgments
+        The labels.
+
+    Attributes
+    ----------
+    levels : ndarray, shape (grades,)
+        The labels above 0, ascending.
+    ideal : ndarray, shape (grades, queries)
+        The counts of the ideal ranking, which is the same for every base.
+    empty : ndarray of bool, shape (queries,)
+        Queries without relevant documents.
+
+    Raises
+    ------
+    ValueError
+        For negative labels.
+    """
+
+    def __init__(self, family: DCG, judgments: Judgments) -> None:
+        self.family, self.judgments = family, judgments
+        self.empty: Bools = at_base(family, 1.5 if family.is_ratio else 1.0).bind(judgments, (family.k,)).empty[:, 0]
+        if judgments.levels[0] < 0:
+            raise ValueError(
+                f"a path of gains cannot take negative labels (the lowest is {judgments.levels[0]:g}): "
+                "(b^l - 1)/(b - 1) has no use for them; pass negative_labels='zero' with the labels"
+            )
+        self.levels: Floats = judgments.levels[judgments.levels > 0]
+        single = {float(label): 0.0 for label in judgments.levels}
+        options = {option: getattr(family, option) for option in ("discount", "base", "k", "scores")}
+        of_one = [DCG(gain={**single, label: 1.0}, **options) for label in self.levels.tolist()]
+        self._evaluator = Evaluator([replace(it, ties=family.ties) for it in of_one], judgments) if of_one else None
+        in_order = Evaluator([replace(it, ties="order") for it in of_one], judgments) if of_one else None
+        self.ideal: Floats = self._counts(in_order, judgments.labels)
+        highest = np.zeros(judgments.queries)
+        for label, row in zip(self.levels.tolist(), self.ideal, strict=True):
+            highest[row > 0] = label
+        self._highest = highest
+
+    def of(self, scores: Floats) -> Floats:
+        """Return the counts of one ranking of every query, shape (grades, queries)."""
+        return self._counts(self._evaluator, scores)
+
+    def _counts(self, evaluator: Evaluator | None, scores: Floats) -> Floats:
+        if evaluator is None:
+            return np.zeros((0, self.judgments.queries))
+        return np.ascontiguousarray(evaluator(scores).per_query.T)
+
+    def values(self, counts: Floats, base: float, queries: Any = slice(None)) -> Floats:
+        """Return the metric of every query under the power gain of a base.
+
+        Parameters
+        ----------
+        counts : ndarray, shape (grades, …, queries)
+            Of one or several rankings.
+        base : float
+            1 or more.
+        queries : index, optional
+            Which queries the last axis of `counts` holds; all by default.
+
+        Returns
+        -------
+        ndarray, shape (…, queries)
+            NaN for queries that the metric skips.
+        """
+        ideal, empty = self.ideal[:, queries], self.empty[queries]
+        metric = at_base(self.family, base)
+        if base > 1 and len(self.levels) and magnitude(self.levels[-1:], base)[0] > LARGEST_EXPONENT:
+            gains = self._scaled_gains(base, queries)
+            worth, best = np.einsum("g...q,gq->...q", counts, gains), (ideal * gains).sum(axis=0)
+        else:
+            gains = gains_of(metric.gain, self.levels, metric.gain_base)
+            worth, best = np.tensordot(gains, counts, axes=(0, 0)), gains @ ideal
+        if self.family.is_ratio:
+            worth = worth / np.where(empty, 1.0, best)
+        found: Floats = worth
+        if empty.any():
+            worth[..., empty] = np.nan if metric.empty == "skip" else metric.empty
+        return found
+
+    def _scaled_gains(self, base: float, queries: Any) -> Floats:
+        """Return gains where some overflow: each query's divided by about the largest of its own, as NDCG has it."""
+        if not self.family.is_ratio:
+            at_base(self.family, base).bind(self.judgments, (self.family.k,))  # which refuses them
+        top = self._highest[queries]
+        labels = np.minimum(self.levels[:, None], top)
+        large = magnitude(top, base) > LARGEST_EXPONENT
+        with np.errstate(under="ignore"):
+            scaled = raised(base, labels - top) - raised(base, -top)
+        return np.where(large, scaled, power(np.where(large, 0.0, labels), base))
+
+
+def direct_values(
+    family: DCG, judgments: Judgments, scores: Iterable[Floats], bases: Sequence[float], count: int
+) -> Floats:
+    """Return the metric of every query at each base, shape (bases, count, queries), each of `count` rankings by itself.
+
+    For labels that are amounts, of which there are too many different ones to be counted one by one.
+    """
+    metrics = list(dict.fromkeys(at_base(family, base) for base in bases))
+    evaluator = Evaluator(metrics, judgments)
+    found = np.empty((len(bases), count, judgments.queries))
+    for place, one in enumerate(scores):
+        found[:, place] = evaluator(one).per_query.T
+    return found

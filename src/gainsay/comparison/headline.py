@@ -1,0 +1,179 @@
+"""What a verdict comes down to: a question, the answer in one line, and what to choose."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import TYPE_CHECKING
+
+from .._common.words import amount, confidence, count, p_value
+from ..drawing.lanes import Label
+from .inequalities import FEWEST
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from ..drawing.text import Words
+    from .decide import Outcome
+
+__all__ = ["advice", "headline", "labels_of", "question", "rounded"]
+
+_GAINS = {"linear": ("linear", "linear"), "exp": ("exp", "exponential")}
+_MARKS = ("l", "e")
+
+
+def labels_of(metrics: tuple[str, ...]) -> tuple[Label, ...]:
+    """Return what metrics are called where their names are too long: two that differ by their gain go by that.
+
+    >>> [label.long for label in labels_of(("ndcg_linear@10", "ndcg_exp@10"))]
+    ['linear gain', 'exponential gain']
+    >>> [label.by for label in labels_of(("map", "mrr"))]
+    ['map', 'mrr']
+    """
+    found = [re.fullmatch(r"(n?dcg)_(linear|exp)(\W.*)?", metric) for metric in metrics]
+    gains = [match and (match[1], match[3]) for match in found]
+    if len(metrics) != 2 or gains[0] is None or gains[0] != gains[1]:
+        return tuple(Label(metric, metric, metric, metric) for metric in metrics)
+    named = [_GAINS[match[2]] for match in found if match]
+    return tuple(Label(it, head, f"{by} gain", by) for it, (head, by) in zip(metrics, named, strict=True))
+
+
+def rounded(value: float, up: bool) -> str:
+    """Return a bound to three places, rounded to the side on which it stays one; more places where it is smaller.
+
+    >>> rounded(0.0241, up=True), rounded(0.0054, up=False), rounded(0.0003, up=False), rounded(0.024, up=True)
+    ('0.025', '0.005', '0.0003', '0.024')
+    """
+    for places in range(3, 9):
+        scaled = value * 10**places
+        whole = math.ceil(scaled - 1e-6) if up else math.floor(scaled + 1e-6)
+        if whole and (whole > 2 or value >= 0.001):
+            return f"{whole / 10**places:.{places}f}"
+    return amount(value)
+
+
+def thing(verdict: Outcome) -> str:
+    """Return what is compared: recipes where all are, else models."""
+    return "recipe" if verdict.runs and all(verdict.runs.values()) else "model"
+
+
+def question(verdict: Outcome, models: Sequence[str], said: Mapping[str, str]) -> Words:
+    """Return what is asked; of two `models` in the order given whether to replace the first by the second."""
+    first, second = (("b l", verdict.metrics[0]), ("b e", verdict.metrics[1]))
+    queries, number = count(verdict.queries, "query"), len(verdict.models)
+    if verdict.clusters is not None:
+        queries += f" in {count(verdict.clusters, 'cluster')}"
+    if len(models) == 2:
+        old, new = (("b n", said[model]) for model in models)
+        asked: Words = (("", "Replace "), old, ("", " by "), new, ("", "? By "), first, ("", " and "), second)
+        return (*asked, ("", f" on {queries}"))
+    best = "better" if number == 2 else "best"
+    size = f" disagree about the {best} {thing(verdict)}? {count(number, thing(verdict))}, {queries}"
+    return (("", "Do "), first, ("", " and "), second, ("", size))
+
+
+def headline(verdict: Outcome, said: Mapping[str, str], base: str = "") -> Words:
+    """Return the answer in one line; of two models whether to replace `base` by the other, where it is named."""
+    first, second = verdict.metrics
+    one, other = labels_of(verdict.metrics)
+    winners = [("n l", said[verdict.winners[first]]), ("n e", said[verdict.winners[second]])]
+    models, common, things = len(verdict.models), verdict.common_best, f"{thing(verdict)}s"
+    pair = models == 2 and bool(base)
+    if models == 1:
+        return (("", f"One {thing(verdict)}: there is nothing to disagree about."),)
+    if verdict.kind == "genuine":
+        yes = "It depends: " if pair else "Yes: "
+        kind = "better" if pair else "best"
+        return (("", yes), winners[0], ("", f" is {kind} by {one.long}, "), winners[1], ("", f" by {other.by}."))
+    if verdict.kind == "agree":
+        best, rest = verdict.winners[first], [model for model in verdict.models if model != verdict.winners[first]]
+        if models == 2:
+            yes = "No" if not pair or best == base else "Yes"
+            return (
+                ("", f"{yes}: "),
+                ("n", said[best]),
+                ("", " is better than "),
+                ("n", said[rest[0]]),
+                ("", " under both."),
+            )
+        if len(said[best]) > 20:
+            return (("", f"No: one of the {models} {things} is best under both."),)
+        return (("", "No: "), ("n", said[best]), ("", f" is the best of {models} under both."))
+    if verdict.kind == "immaterial":
+        return (("", "It does not matter: whichever metric you choose by, you lose next to nothing."),)
+    if pair:
+        alone = [row for row, metric in enumerate(verdict.metrics) if len(verdict.best_sets[metric]) == 1]
+        if len(alone) == 1:
+            label, still = (one, other)[alone[0]], (other, one)[alone[0]]
+            return (
+                ("", "Not proven: "),
+                winners[alone[0]],
+                ("", f" is better by {label.long}, {still.by} leaves it open."),
+            )
+        return (("", "Not proven: neither is shown to be better."),)
+    if len(common) == models:
+        some = f"either {thing(verdict)}" if models == 2 else f"any of the {models} {things}"
+        return (("", f"Not proven: {some} may be best under both."),)
+    if len(common) == 1:
+        return (("", "Not proven: if one is best under both, it is "), ("n", said[common[0]]), ("", "."))
+    return (("", f"Not proven: {len(common)} of {models} {things} may still be best under both."),)
+
+
+def advice(verdict: Outcome, said: Mapping[str, str]) -> Words:
+    """Return what to choose, what that costs at most, and how sure all that is."""
+    if len(verdict.models) == 1:
+        return ()
+    level, safe = confidence(verdict.alpha), said[verdict.safe_choice]
+    if (verdict.clusters or verdict.queries) < FEWEST:
+        few = "queries" if verdict.clusters is None else "clusters of queries"
+        low = f": {verdict.clusters or verdict.queries}, and below {FEWEST} nothing is proven. Best in this sample: "
+        return (("b", f"Too few {few} to decide"), ("", low), ("n", safe), ("", "."))
+    upper = rounded(verdict.safe_regret_upper, up=True)
+    bound = f"at most {upper} behind the best under either ({level})"
+    if not verdict.safe_regret_upper:
+        bound = "behind no other under either"
+    if verdict.kind == "agree":
+        return _ahead(verdict, said)
+    if verdict.kind == "immaterial":
+        negligible = f", no more than the {amount(verdict.rope)} that you called negligible" if verdict.rope else ""
+        return (*_choose("Take", safe), ("", f": {bound}{negligible}."))
+    if verdict.kind == "genuine":
+        least = f"some metric loses at least {rounded(verdict.price_lower, up=False)} whatever you choose."
+        sure = p_value(verdict.p_value).replace(" ", "\u00a0")
+        proof = f"The disagreement is proven ({sure}); {least}"
+        return (*_choose("Choose", safe), ("", f" if both matter: {bound}. {proof}{_size(verdict)}"))
+    behind = ""
+    if verdict.safe_regret:
+        behind = f"{amount(verdict.safe_regret)} behind under the metric that likes it less, in truth "
+    evidence = "queries and runs" if verdict.runs else "queries"
+    more = f" More {evidence} decide it, not more {thing(verdict)}s." if len(verdict.common_best) > 1 else ""
+    return (*_choose("Take", safe), ("", f": {behind}{bound}.{more}"))
+
+
+def _choose(verb: str, name: str) -> Words:
+    return (("b", f"\u2605 {verb} "), ("b n", name))
+
+
+def _size(verdict: Outcome) -> str:
+    """Say of a proven disagreement how it compares with what the caller called negligible."""
+    if not verdict.rope:
+        return ""
+    if verdict.material:
+        return f" That is more than the {amount(verdict.rope)} that you called negligible."
+    if verdict.within_rope:
+        return f" It is small, though: no more than the {amount(verdict.rope)} that you called negligible."
+    return f" Whether it exceeds the {amount(verdict.rope)} that you called negligible is open."
+
+
+def _ahead(verdict: Outcome, said: Mapping[str, str]) -> Words:
+    """Say by how much the common winner leads."""
+    leads = [amount(sorted(verdict.regrets[metric].values())[1]) for metric in verdict.metrics]
+    leads = [f"{float(lead):.3f}" if len(lead) == 6 and float(lead) >= 0.001 else lead for lead in leads]
+    choice = _choose("Choose", said[verdict.winners[verdict.metrics[0]]])
+    level = confidence(verdict.alpha)
+    if len(verdict.models) > 2:
+        parts: Words = (("", ": ahead of the next by "), ("l", leads[0]), ("", " and "), ("e", leads[1]))
+        return (*choice, *parts, ("", f", proven under both metrics ({level})."))
+    one, other = labels_of(verdict.metrics)
+    parts = (("", ": ahead by "), ("l", leads[0]), ("", f" under {one.long} and "), ("e", leads[1]))
+    return (*choice, *parts, ("", f" under {other.long}, both proven ({level})."))

@@ -1,0 +1,144 @@
+"""Labels of queries, such as the kind of each: read once, in the order of the queries."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._common.alignment import index_of
+from .._common.arrays import is_missing
+from .._common.names import check_name, natural_key
+from .._common.words import number_text
+
+if TYPE_CHECKING:
+    from ..judgments import Judgments
+
+__all__ = ["MOST_SEGMENTS", "Labels", "by_query", "check_labels", "distinct_labels", "read_labels"]
+
+Labels = dict[str, np.ndarray[Any, Any]]
+"""By column the label of each query, text in an array of shape (queries,)."""
+
+MOST_SEGMENTS = 50
+"""Of all columns together: beyond that each is judged at a level at which next to nothing is proven."""
+
+
+def read_labels(segments: Any, judgments: Judgments) -> Labels:
+    """Return labels in the order of the queries of judgments.
+
+    Parameters
+    ----------
+    segments : array-like, mapping of query id to label, mapping of name to either, or DataFrame
+        One column of labels, or several with names. What carries an index, and a mapping, is matched by query id; what
+        has a row for each document is matched with the rows, and must say the same for all documents of a query.
+    judgments : Judgments
+        The queries.
+
+    Raises
+    ------
+    ValueError
+        Where a query has no label, or labels cannot be matched; the message names the column and the query.
+    """
+    found = {name: by_query(f"segments {name!r}", labels, judgments) for name, labels in _columns(segments).items()}
+    return check_labels(found, judgments.query_ids)
+
+
+def check_labels(segments: Any, ids: Any) -> Labels:
+    """Return labels that stand in the order of the queries as text, one for each of `ids`.
+
+    Raises
+    ------
+    ValueError
+        Where there are too many or too few labels, one is missing, or there are more than 50 distinct ones.
+    """
+    found: Labels = {}
+    for name, labels in _columns(segments).items():
+        given = list(labels)
+        if len(given) != len(ids):
+            raise ValueError(
+                f"segments {name!r} has {len(given)} labels, but there are {len(ids)} queries: one for each"
+            )
+        for place, label in enumerate(given):
+            if is_missing(label) or label != label or label == "":
+                raise ValueError(
+                    f"segments {name!r} has no label for query {np.asarray(ids)[place]!s}: name a segment for it, such "
+                    "as 'other'"
+                )
+        found[name] = np.array([_text(label) for label in given], dtype=object)
+        for text in distinct_labels(found[name]):
+            check_name(f"segments {name!r}: a label", text)
+    total = sum(len(distinct_labels(labels)) for labels in found.values())
+    if total > MOST_SEGMENTS:
+        sizes = ", ".join(f"{name} {len(distinct_labels(labels))}" for name, labels in found.items())
+        raise ValueError(
+            f"segments hold {total} distinct labels ({sizes}), more than {MOST_SEGMENTS}: the error is held over all: "
+            "join small ones first"
+        )
+    return found
+
+
+def distinct_labels(labels: np.ndarray[Any, Any]) -> list[str]:
+    """Return the distinct labels, in natural order.
+
+    >>> distinct_labels(np.array(["10", "9", "10"], dtype=object))
+    ['9', '10']
+    """
+    return sorted(set(labels.tolist()), key=natural_key)
+
+
+def _columns(segments: Any) -> dict[str, Any]:
+    """Return columns by name; a single one without a name is called `segment`."""
+    if isinstance(segments, str):
+        raise TypeError(f"segments must be labels, one for each query, got the text {segments!r}")
+    if hasattr(segments, "columns") and not isinstance(segments, Mapping):
+        return {str(name): segments[name] for name in segments.columns}
+    if isinstance(segments, Mapping) and segments and all(map(_holds_many, segments.values())):
+        return {str(name): labels for name, labels in segments.items()}
+    name = getattr(segments, "name", None)
+    return {name if isinstance(name, str) else "segment": segments}
+
+
+def _holds_many(value: Any) -> bool:
+    return isinstance(value, Mapping) or (not isinstance(value, str) and np.ndim(value) == 1)
+
+
+def by_query(title: str, labels: Any, judgments: Judgments) -> Any:
+    """Return labels in the order of the queries, whatever they came by; messages call them by their title."""
+    ids = judgments.query_ids.tolist()
+    index = index_of(labels)
+    if isinstance(labels, Mapping) or (index is not None and index.is_unique and index.isin(ids).sum() >= len(ids)):
+        by_id = labels if isinstance(labels, Mapping) else dict(zip(index.tolist(), labels.tolist(), strict=True))  # type: ignore[union-attr]
+        missing = [query for query in ids if query not in by_id]
+        if missing:
+            raise ValueError(
+                f"{title} has no label for {len(missing)} of {len(ids)} queries, the first is {missing[0]!r}"
+            )
+        return [by_id[query] for query in ids]
+    if index is not None and len(labels) == judgments.documents:
+        labels = judgments.in_row_order(title, labels)
+    given = labels.tolist() if hasattr(labels, "tolist") else list(labels)
+    if len(given) == len(ids):
+        return given
+    if len(given) != judgments.documents:
+        raise ValueError(
+            f"{title} has {len(given)} labels; there must be one for each query ({len(ids)}) or for each "
+            f"document ({judgments.documents})"
+        )
+    found: list[Any] = [None] * len(ids)
+    for query, label in zip(judgments.query_of_rows.tolist(), given, strict=True):
+        if found[query] is None:
+            found[query] = label
+        elif found[query] != label and not (label != label and found[query] != found[query]):
+            raise ValueError(
+                f"{title} has two labels for query {ids[query]!r}, {found[query]!r} and {label!r}: give all "
+                "documents of a query the same"
+            )
+    return found
+
+
+def _text(label: Any) -> str:
+    """Return a label as text; numbers as people write them."""
+    if isinstance(label, np.generic):
+        label = label.item()
+    return number_text(label) if isinstance(label, float) else str(label)

@@ -1,0 +1,314 @@
+"""How many queries, and runs, a proof takes: a formula for a first guess, then the test itself on simulated samples."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import TYPE_CHECKING, get_args
+
+import numpy as np
+
+from .._common.arrays import nearest
+from .._common.checks import check_real, check_whole
+from .inequalities import FEWEST
+from .inputs import check_level, check_rope, check_seed
+from .parts import Parts, found_parts, given_parts
+from .planned import Claimed, Plan, PlannedRuns
+from .rankings import check_pair
+from .runs import LEAST_RUNS
+from .trials import Claim, Trials, is_genuine, is_pair, is_ship
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from .inputs import FloatArray
+    from .sample import Family, Sample
+
+__all__ = ["plan", "plan_from"]
+
+RUNS = (3, 5, 10)
+"""Numbers of runs that a plan tries where none is given."""
+
+MOST = 1e9
+"""So many queries nobody has."""
+
+CLOSE = 1.01
+"""A number of queries is found up to this factor: no simulation tells it more closely."""
+
+DRAWS = {"genuine": 1000, "pair": 10_000, "ship": 10_000}
+"""Of every test of fixed models; those of recipes, which need new ones for each sample, have a thousand."""
+
+SAMPLES = {"genuine": 1000, "pair": 10_000, "ship": 10_000}
+"""Of fixed models; of recipes there are a third of a thousand for `genuine`, a thousand otherwise."""
+
+
+def plan(
+    lead: float,
+    power: float = 0.8,
+    claim: Claimed = "genuine",
+    *,
+    query: float,
+    run: float = 0.0,
+    query_run: float = 0.0,
+    correlation: float = 0.9,
+    models: int = 2,
+    runs: int | Sequence[int] | None = None,
+    alpha: float = 0.05,
+    rope: float = 0.0,
+    seed: int = 0,
+) -> Plan:
+    """Say how many queries, and runs, a proof takes, from standard deviations that are known or guessed.
+
+    The mean difference of two recipes over n queries and R runs has the variance
+    2 · run² / R + (query² + 2 · query_run² / R) / n. That gives a first guess; then the test itself is tried on
+    simulated samples, with n found by bisection: the test counts 2 · query_run² / R twice, to be on the safe side, has
+    to estimate the variance of few runs, and has rivals to deal with, so that the formula alone promises too much.
+
+    Parameters
+    ----------
+    lead : float
+        The true lead that is to be proven, above 0, in the metrics' unit.
+    power : float
+        The probability with which it is to be proven, in (0, 1).
+    claim : {"genuine", "pair", "ship"}
+        ``"genuine"``: no model is best under both metrics. In truth one of two models leads all others by `lead` under
+        the first metric, the other one under the second, and nobody else leads anybody. ``"pair"``: one model is ahead
+        of another by `lead`, shown by the interval of this pair and one metric alone, two-sided at `alpha`. ``"ship"``:
+        a candidate that leads the baseline by `lead` under both metrics is shipped (see `Against`), all other models
+        being candidates as good as the baseline.
+    query : float
+        Standard deviation, from query to query, of the difference of two models.
+    run : float
+        Standard deviation of one recipe's mean from training run to training run; 0 for fixed models.
+    query_run : float
+        Standard deviation of one recipe's value on one query from run to run, beyond that.
+    correlation : float
+        Between the two metrics.
+    models : int
+        How many models are compared.
+    runs : int or sequence of int, optional
+        Of each recipe, 3 or more; by default 3, 5 and 10 are tried. Not for fixed models.
+    alpha, rope, seed
+        As for `Verdict.from_values`.
+
+    Raises
+    ------
+    ValueError
+        Where `lead` is not above 0, or another number is out of its range.
+
+    Examples
+    --------
+    >>> import gainsay as gs
+    >>> one = gs.plan(0.01, claim="pair", query=0.1)
+    >>> one.options[0].first_guess  # (1.960 + 0.842)² · 0.1² / 0.01²
+    785
+    >>> 0.95 < one.queries / 785 < 1.05
+    True
+    """
+    size = check_whole("models", models, 2)
+    spreads = {
+        name: check_real(name, value, 0.0) for name, value in (("query", query), ("run", run), ("query_run", query_run))
+    }
+    for name, value in spreads.items():
+        if not math.isfinite(value):
+            raise ValueError(f"{name} must be finite, got {value!r}")
+    if not any(spreads.values()):
+        raise ValueError("query, run and query_run are all 0: where nothing varies, nothing needs a proof")
+    parts = given_parts(query, run, query_run, check_real("correlation", correlation, -1.0, 1.0), size)
+    if runs is not None and not parts.recipes.any():
+        raise ValueError(f"runs={runs!r} is for recipes: give run or query_run, by how much their runs differ")
+    tried = RUNS if runs is None else _run_numbers(runs)
+    wanted = _Wanted(lead, power, claim, alpha, rope, seed)
+    names = ("first metric", "second metric")
+    return wanted.plan(parts, (0, 1), ("model 1", "model 2"), names, tried, None)
+
+
+def plan_from(
+    sample: Sample,
+    metrics: tuple[str, ...],
+    lead: float,
+    power: float,
+    claim: Claimed,
+    models: Sequence[str] | None,
+    rope: float,
+    likely: Sequence[str],
+    runs: int | Sequence[int] | None = None,
+) -> Plan:
+    """Plan from the variances that a sample shows: see `Comparison.plan`."""
+    wanted = _Wanted(lead, power, claim, sample.alpha, rope, sample.seed)
+    if claim == "genuine" and len(metrics) < 2:
+        raise ValueError(f"claim='genuine' is about two metrics, and there is one: {metrics[0]}; take 'pair' or 'ship'")
+    family = sample.family(metrics)
+    panel = family.panel
+    if len(panel.models) < 2:
+        raise ValueError(f"there is one model only, {panel.models[0]}: nothing is to be proven of a lead")
+    if panel.units < FEWEST:
+        units = "queries" if panel.clusters is None else "clusters of queries"
+        raise ValueError(
+            f"there are {panel.units} {units} only, from which no variance is to be had: take gainsay.plan"
+        )
+    parts = found_parts(family)
+    pair = _chosen(family, parts, claim, models, likely)
+    names = (panel.models[pair[0]], panel.models[pair[1]])
+    if not family.estimated.error[:, pair[0], pair[1]].any():
+        raise ValueError(f"{names[0]} and {names[1]} differ by nothing that varies: name two other models by models=")
+    there = min((number for number in panel.run_counts if number), default=None)
+    if runs is not None and there is None:
+        raise ValueError(f"runs={runs!r} is for recipes, and the models compared here are fixed: take gainsay.plan")
+    tried = tuple(sorted({*RUNS, there or RUNS[0]})) if runs is None else _run_numbers(runs)
+    return wanted.plan(parts, pair, names, tuple(panel.metrics), tried, (panel.queries, there))
+
+
+def _run_numbers(runs: int | Sequence[int]) -> tuple[int, ...]:
+    """Return numbers of runs, each once."""
+    given = (runs,) if isinstance(runs, int | float | np.number) else tuple(runs)
+    return tuple(dict.fromkeys(check_whole("runs", number, LEAST_RUNS) for number in given))
+
+
+def _chosen(
+    family: Family, parts: Parts, claim: str, models: Sequence[str] | None, likely: Sequence[str]
+) -> tuple[int, int]:
+    """Return which two models are planned for, by place."""
+    panel, estimated = family.panel, family.estimated
+    if models is not None:
+        pair = (models,) if isinstance(models, str) else tuple(models)
+        if len(pair) != 2:
+            raise ValueError(f"models must name two models, got {models!r}")
+        check_pair(*pair, panel.models)
+        return panel.models.index(pair[0]), panel.models.index(pair[1])
+    if claim == "genuine":
+        first = int(estimated.mean[0].argmax())
+        rest = estimated.mean[1].copy()
+        rest[first] = -np.inf
+        return first, int(rest.argmax())
+    places = [panel.models.index(name) for name in likely]
+    places = places if len(places) > 1 else list(range(len(panel.models)))
+    pairs = [(k, j) for k in places for j in places if k < j]
+    rows = range(parts.metrics)
+
+    def spread(pair: tuple[int, int]) -> float:
+        return max(sum(value**2 for value in parts.deviations(row, *pair).values()) for row in rows)
+
+    return max(pairs, key=spread)
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    """What a plan is asked for, checked."""
+
+    lead: float
+    power: float
+    claim: Claimed
+    alpha: float
+    rope: float
+    seed: int
+
+    def __post_init__(self) -> None:
+        if self.claim not in get_args(Claimed):
+            known = ", ".join(map(repr, get_args(Claimed)))
+            raise ValueError(
+                f"claim must be one of {known}, got {self.claim!r}{nearest(str(self.claim), get_args(Claimed))}"
+            )
+        if not 0 < check_real("lead", self.lead) < math.inf:
+            raise ValueError(
+                f"lead must be above 0, got {self.lead!r}: no number of queries proves that nothing is ahead"
+            )
+        if not 0 < check_real("power", self.power) < 1:
+            raise ValueError(f"power must lie between 0 and 1, both excluded: got {self.power!r}")
+        check_level(self.alpha)
+        check_rope(self.rope)
+        check_seed(self.seed, DRAWS[self.claim], self.alpha)
+
+    def plan(
+        self,
+        parts: Parts,
+        pair: tuple[int, int],
+        names: tuple[str, str],
+        metrics: tuple[str, ...],
+        runs: tuple[int, ...],
+        present: tuple[int, int | None] | None,
+    ) -> Plan:
+        """Return the plan for two models."""
+        recipes = bool(parts.recipes.any())
+        options = [self._option(parts, pair, number if recipes else None) for number in (runs if recipes else (3,))]
+        chance = None
+        if present is not None:
+            chance = (*present, self._chance(parts, pair, present[1] or 3)(present[0]))
+        return Plan(
+            claim=self.claim,
+            lead=float(self.lead),
+            power=float(self.power),
+            options=tuple(options),
+            deviations={metric: parts.deviations(row, *pair) for row, metric in enumerate(metrics)},
+            models=names,
+            rivals=parts.models,
+            present=chance,
+            alpha=self.alpha,
+            rope=self.rope,
+            seed=self.seed,
+        )
+
+    def _option(self, parts: Parts, pair: tuple[int, int], runs: int | None) -> PlannedRuns:
+        guess = self._guess(parts, pair, runs or 1)
+        chance = self._chance(parts, pair, runs or 3)
+        high = chance(MOST)
+        if high < self.power:
+            return PlannedRuns(runs, None, None if guess is None else math.ceil(guess), high)
+        queries = _least(chance, self.power, guess or 1000.0)
+        return PlannedRuns(runs, math.ceil(queries), None if guess is None else math.ceil(guess), chance(queries))
+
+    def _guess(self, parts: Parts, pair: tuple[int, int], runs: int) -> float | None:
+        """Return n of lead² = z² · (2 σ_b² / R + (σ_a² + 2 σ_c² / R) / n), under the metric that takes more."""
+        side = 1 - self.alpha if self.claim == "genuine" else 1 - self.alpha / 2
+        z = NormalDist().inv_cdf(side) + NormalDist().inv_cdf(self.power)
+        found = []
+        for row in range(parts.metrics):
+            by = parts.deviations(row, *pair)
+            left = self.lead**2 - z**2 * by["run"] ** 2 / runs
+            if left <= 0:
+                return None
+            found.append(z**2 * (by["query"] ** 2 + by["query_run"] ** 2 / runs) / left)
+        return max(float(FEWEST), *found)
+
+    def _chance(self, parts: Parts, pair: tuple[int, int], runs: int) -> Callable[[float], float]:
+        """Return the function that says with which probability so many queries prove the claim."""
+        truth, claims = self._truth(parts, pair), self._claims(parts, pair)
+        samples, draws = SAMPLES[self.claim], DRAWS[self.claim]
+        if parts.recipes.any():
+            samples, draws = (333 if self.claim == "genuine" else 1000), 1000
+        trials = Trials(parts, truth, samples, draws, self.seed, runs)
+        together = self.claim != "genuine"
+        return lambda queries: trials.chance(queries, claims, together=together)
+
+    def _truth(self, parts: Parts, pair: tuple[int, int]) -> FloatArray:
+        truth = np.zeros((parts.metrics, parts.models))
+        if self.claim == "genuine":
+            truth[0, pair[0]] = truth[1, pair[1]] = self.lead
+        else:
+            truth[:, pair[1]] = self.lead
+        return truth
+
+    def _claims(self, parts: Parts, pair: tuple[int, int]) -> list[Claim]:
+        if self.claim == "genuine":
+            order = [*pair, *(k for k in range(parts.models) if k not in pair)]
+            return [is_genuine(self.alpha, order)]
+        if self.claim == "ship":
+            return [is_ship(*pair, self.alpha, self.rope)]
+        return [is_pair(*pair, row, self.alpha) for row in range(parts.metrics)]
+
+
+def _least(chance: Callable[[float], float], power: float, guess: float) -> float:
+    """Return about the least number of queries that will do, from a guess; `FEWEST` at least."""
+    low = high = max(float(FEWEST), guess)
+    while chance(high) < power:
+        low, high = high, high * 2
+    while low == high or chance(low) >= power:
+        high = low
+        if low <= FEWEST:
+            return low
+        low = max(float(FEWEST), low / 2)
+    while high / low > CLOSE:
+        middle = math.sqrt(low * high)
+        low, high = (low, middle) if chance(middle) >= power else (middle, high)
+    return high

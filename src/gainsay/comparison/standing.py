@@ -1,0 +1,91 @@
+"""How every model stands under two metrics: a verdict as rows of a chart, with what it comes down to above them."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from .._common.shown import Names
+from .._common.words import confidence, count
+from ..drawing.lanes import Chart, Row, mark_of
+from .headline import advice, headline, labels_of, question
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..drawing.lanes import Label
+    from ..drawing.text import Words
+    from .decide import Outcome
+
+__all__ = ["STAR", "chart_of"]
+
+STAR = "\u2605"
+"""Marks the safe choice."""
+
+
+def chart_of(verdict: Outcome, names: Names | None = None, models: Sequence[str] = ()) -> Chart:
+    """Return what a verdict says as a chart, best under the first metric first.
+
+    Parameters
+    ----------
+    verdict : Outcome
+        Any kind.
+    names : Names, optional
+        What models are called.
+    models : sequence of str, optional
+        All models in the order given; of two the question is whether to replace the first by the second.
+    """
+    named = names or Names.of(verdict.models)
+    order = tuple(models) or verdict.models
+    several = len(verdict.models) > 1
+    asked = question(verdict, order if models else (), named.said)
+    common, total = len(verdict.common_best), len(verdict.models)
+    if verdict.kind == "agree":
+        shading = "best under both, proven"
+    elif verdict.kind == "genuine":
+        shading = "none may be best under both"
+    else:
+        shading = f"may be best under both ({common} of {total})"
+    return Chart(
+        question=asked,
+        headline=headline(verdict, named.said, models[0] if models else ""),
+        advice=advice(verdict, named.said),
+        labels=labels_of(verdict.metrics),
+        heads=named.heads,
+        alike=named.alike,
+        rows=_rows(verdict, named) if several else (),
+        level=confidence(verdict.alpha),
+        shading=shading,
+        price=verdict.price if verdict.kind == "genuine" else math.nan,
+        ruler=verdict.detectable if verdict.kind == "unresolved" else math.inf,
+        ruler_says=f"smallest lead that {count(verdict.queries, 'query')} show",
+    )
+
+
+def _rows(verdict: Outcome, names: Names) -> tuple[Row, ...]:
+    labels, first = labels_of(verdict.metrics), verdict.metrics[0]
+    flagged: dict[str, list[str]] = {}
+    for flag in verdict.flags:
+        for model in flag.models if len(flag.models) < len(verdict.models) else ():
+            flagged.setdefault(model, []).append(flag.message)
+    order = sorted(verdict.models, key=verdict.regrets[first].__getitem__)
+    marks = []
+    for metric in verdict.metrics:
+        regrets, means = verdict.regrets[metric], verdict.means[metric]
+        may = {*verdict.best_sets[metric], *verdict.common_best}
+        lower, upper = verdict.regrets_lower[metric], verdict.regrets_upper[metric]
+        marks.append([mark_of(metric, regrets[it], lower[it], upper[it], it in may, means[it]) for it in order])
+    rows = []
+    for model, own in zip(order, zip(*marks, strict=True), strict=True):
+        best = tuple(verdict.winners[metric] == model for metric in verdict.metrics)
+        remark, shaded = " ".join(flagged.get(model, ())), model in verdict.common_best
+        tags = _tags(model == verdict.safe_choice, best, labels)
+        rows.append(Row(model, names.cells[model], names.full[model], tags, own, shaded, best, remark))
+    return tuple(rows)
+
+
+def _tags(safe: bool, best: tuple[bool, ...], labels: tuple[Label, ...]) -> Words:
+    if all(best):
+        return (("", f"{STAR} best by both" if safe else "best by both"),)
+    tags = [(style, f"best by {label.head}") for style, label, it in zip("le", labels, best, strict=True) if it]
+    return (*tags, *([("", f"{STAR}\u200asafe")] if safe else []))

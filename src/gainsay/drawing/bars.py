@@ -1,0 +1,106 @@
+"""Bars to both sides of a line: stacked ones in rows, and small ones for single differences."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING, NamedTuple
+
+from .lanes import COLOURS, TEXTS, drawing, text_at
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["Bars", "bar_key", "bars"]
+
+SHADES = (1, 0.72, 0.48, 0.28, 0.16)
+"""How strong the bands of a bar are, from the first outwards."""
+
+
+class Bars(NamedTuple):
+    """A panel of bars: for each row the parts of its sum, above 0 to the right, and the total of all rows.
+
+    The side that the total favours has the colour of the lane, the other is grey.
+    """
+
+    title: str
+    lane: int
+    sides: tuple[str, ...]
+    rows: list[str]
+    cells: list[list[float]]
+    nets: list[str]
+    total: float
+    total_said: str
+    parts: list[str]
+
+
+def shade(part: int) -> float:
+    """Return how strong a band is."""
+    return SHADES[min(part, len(SHADES) - 1)]
+
+
+def bars(panel: Bars, limits: tuple[float, float]) -> str:
+    """Return a panel as HTML, on a scale between two limits."""
+    low, high = limits
+    step = 28 if len(panel.rows) <= 6 else 22
+    colour = COLOURS[panel.lane] if panel.lane < 2 else "wit"
+    sides = ("off", colour) if panel.total >= 0 else (colour, "off")
+
+    start, width = (30, 55) if max(map(len, panel.rows), default=0) <= 10 else (42, 43)
+
+    def at(value: float) -> float:
+        return start + width * (value - low) / (high - low)
+
+    zero, end = at(0.0), 24 + step * len(panel.rows) + 8
+    parts = [
+        text_at(zero, 12, f"\u25c2 {panel.sides[0]}", dx=-8, anchor="end"),
+        text_at(zero, 12, f"{panel.sides[1]} \u25b8", dx=8),
+    ]
+    for place, (row, cells, net) in enumerate(zip(panel.rows, panel.cells, panel.nets, strict=True)):
+        y = 24 + step * place
+        parts.append(text_at(0, y + 14, row))
+        reach = [0.0, 0.0]
+        for band, value in enumerate(cells):
+            if value:
+                side = value > 0
+                left, right = sorted((at(reach[side]), at(reach[side] + value)))
+                reach[side] += value
+                said = escape(f"{row}, {panel.parts[band]}: {value:+.4f}".replace("-", "\u2212"))
+                box = f'x="{left:.2f}%" width="{right - left:.2f}%" y="{y}" height="{step - 8}"'
+                parts.append(
+                    f'<rect class="bar {sides[side]}" {box} fill-opacity="{shade(band):g}"><title>{said}</title></rect>'
+                )
+        ahead = sum(cells) >= 0
+        where = {"dx": 6.0} if ahead else {"dx": -6.0, "anchor": "end"}
+        parts.append(text_at(at(reach[ahead]), y + 14, net, style="s", **where))
+    parts.append(f'<line class="g" x1="0" x2="100%" y1="{end - 2}" y2="{end - 2}"/>')
+    left, right = sorted((zero, at(panel.total)))
+    box = f'x="{left:.2f}%" width="{right - left:.2f}%" y="{end + 6}" height="18"'
+    parts.append(f'<rect class="bar {sides[panel.total >= 0]}" {box}/>')
+    parts.append(text_at(0, end + 20, "total", style="s b"))
+    dx, anchor = (-6, "end") if panel.total >= 0 else (6, "start")
+    parts.append(text_at(zero, end + 20, panel.total_said, dx=dx, anchor=anchor, style="s b"))
+    parts.append(f'<line class="z" x1="{zero:.2f}%" x2="{zero:.2f}%" y1="18" y2="{end + 28}"/>')
+    said = "; ".join(f"{row} {net}" for row, net in zip(panel.rows, panel.nets, strict=True))
+    label = escape(
+        f"{panel.title}, {panel.sides[1]} minus {panel.sides[0]}: {said}; total {panel.total_said}", quote=True
+    )
+    style = f' class="{TEXTS[panel.lane]}"' if panel.lane < 2 else ""
+    picture = drawing("".join(parts), end + 30, label=label)
+    return f"<div><h3{style}>{escape(panel.title)}</h3>{picture}</div>"
+
+
+def bar_key(parts: Sequence[str], lanes: Sequence[int]) -> str:
+    """Return what the shades of bars are."""
+    items = []
+    for band, name in enumerate(parts):
+        boxes = "".join(
+            f'<rect class="bar {COLOURS[lane] if lane < 2 else "wit"}" x="{11 * place}" width="11" height="11" '
+            f'fill-opacity="{shade(band):g}"/>'
+            for place, lane in enumerate(dict.fromkeys(lanes))
+        )
+        width = 11 * len(set(lanes))
+        items.append(
+            f'<span class="key m"><svg width="{width}" height="11" aria-hidden="true">{boxes}</svg>'
+            f"{escape(name)}</span>"
+        )
+    return f'<p class="keys">{"".join(items)}</p>'

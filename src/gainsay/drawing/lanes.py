@@ -1,0 +1,334 @@
+"""A chart that is a table: one row each with a strip on a common axis, one lane in it for each metric.
+
+Distances from a line of reference, each with an interval. Positions are in percent of the strip's width, so that text
+and strokes keep their size; colours are classes.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from html import escape
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from .text import Words
+
+__all__ = [
+    "Axis",
+    "Chart",
+    "Label",
+    "Mark",
+    "Panel",
+    "Row",
+    "axis_foot",
+    "bare",
+    "dot",
+    "drawing",
+    "interval",
+    "mark_of",
+    "pair_bars",
+    "panel_strips",
+    "rug",
+    "strip",
+    "text_at",
+]
+
+MINUS = "\u2212"
+COLOURS = ("lin", "exp")
+TEXTS = ("l", "e")
+
+
+class Label(NamedTuple):
+    """What a lane is called: its name, a word for the head of a column, and in sentences ("by `by`")."""
+
+    name: str
+    head: str
+    long: str
+    by: str
+
+
+class Mark(NamedTuple):
+    """A point of a lane with its interval, whether it is filled, in words what it says, and the mean behind it."""
+
+    value: float
+    low: float
+    high: float
+    filled: bool
+    said: str
+    mean: float
+
+
+def mark_of(metric: str, value: float, low: float, high: float, may: bool, mean: float) -> Mark:
+    """Return a distance from the best of a metric, with what it says in words; `may` be best, or is ruled out."""
+    between = f", in truth between {bare(low)} and {bare(high)}" if math.isfinite(high) else ""
+    said = f"{metric}: {bare(value)} behind the best{between}; {'may be best' if may else 'ruled out as best'}"
+    return Mark(value, low, high, may, said, mean)
+
+
+class Row(NamedTuple):
+    """A row: what it is called, what it is, its marks, whether it is shaded, and what is to be said of it."""
+
+    key: str
+    cells: tuple[str, ...]
+    full: str
+    tags: Words
+    marks: tuple[Mark, ...]
+    shaded: bool
+    best: tuple[bool, ...]
+    remark: str = ""
+
+    @property
+    def worst(self) -> float:
+        """The larger one of its distances."""
+        return max(mark.value for mark in self.marks)
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A question, its answer, what to do, and the rows that show it.
+
+    Attributes
+    ----------
+    question, headline, advice : Words
+        Before the chart.
+    labels : tuple of Label
+        The lanes, in colours and marks of their own.
+    heads : tuple of (str, str)
+        Columns of names, short and in full.
+    alike : str
+        What all names have in common.
+    rows : tuple of Row
+        All of them, in order.
+    level : str
+        The confidence of the intervals, such as "95 %".
+    shading : str
+        What a shaded row says, or why there is none.
+    price : float
+        Where a dashed line stands; NaN for none.
+    ruler, ruler_says : float, str
+        A length for comparison, infinite for none, and what it is.
+    """
+
+    question: Words
+    headline: Words
+    advice: Words
+    labels: tuple[Label, ...] = ()
+    heads: tuple[tuple[str, str], ...] = ()
+    alike: str = ""
+    rows: tuple[Row, ...] = ()
+    level: str = ""
+    shading: str = ""
+    price: float = math.nan
+    ruler: float = math.inf
+    ruler_says: str = ""
+
+    def shown(self, most: int) -> tuple[Row, ...]:
+        """Return the first rows, and those further down that somebody looks for: winners and the safe choice."""
+        return tuple(row for place, row in enumerate(self.rows) if place < most or row.tags)
+
+    def axis(self, rows: Sequence[Row]) -> Axis:
+        """Return the axis on which these rows have room."""
+        ends = [end for row in rows for mark in row.marks for end in (mark.value, mark.high) if math.isfinite(end)]
+        return Axis.of(0.0, 1.02 * max(ends, default=0.0) or 0.01)
+
+
+@dataclass(frozen=True)
+class Axis:
+    """Where numbers stand on a strip, in percent of its width."""
+
+    low: float
+    high: float
+    ticks: tuple[float, ...]
+    places: int
+    start: float = 2.2
+    width: float = 95.6
+
+    @classmethod
+    def of(cls, low: float, high: float, most: int = 6) -> Axis:
+        """Return an axis with at most so many round steps.
+
+        >>> Axis.of(0, 0.052).ticks
+        (0.0, 0.01, 0.02, 0.03, 0.04, 0.05)
+        """
+        rough = (high - low) / most
+        power = 10.0 ** math.floor(math.log10(rough))
+        step = next(power * factor for factor in (1, 2, 5, 10) if power * factor >= rough * (1 - 1e-9))
+        first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+        places = max(0, -math.floor(math.log10(step) + 1e-9))
+        return cls(low, high, tuple(round(k * step, places) for k in range(first, last + 1)), places)
+
+    def at(self, value: float) -> float:
+        """Return where a number stands; what is beyond an end stands there."""
+        inside = min(max(value, self.low), self.high)
+        return self.start + self.width * (inside - self.low) / (self.high - self.low)
+
+    def written(self, tick: float, signed: bool = False) -> str:
+        """Return a tick as text."""
+        return f"{tick:{'+' if signed and tick else ''}.{self.places}f}".replace("-", MINUS)
+
+    def grid(self, height: float, origin: float = 0.0) -> str:
+        """Return the lines of a strip: faint ones at ticks, a strong one at the origin."""
+        lines = (
+            f'<line class="{"z" if tick == origin else "g"}" x1="{self.at(tick):.2f}%" x2="{self.at(tick):.2f}%" '
+            f'y1="0" y2="{height:g}"/>'
+            for tick in dict.fromkeys((origin, *self.ticks))
+        )
+        return "".join(lines)
+
+
+def bare(value: float, places: int = 4) -> str:
+    """Write a number to so many places; what would show as zero and is not, by its first digit.
+
+    >>> bare(0.01372), bare(0.0), bare(0.00003), bare(-0.5, 3), bare(float("inf"))
+    ('0.0137', '0.0000', '0.00003', '−0.500', 'unbounded')
+    """
+    if not math.isfinite(value):
+        return "unbounded"
+    while value and abs(value) < 0.5 * 10.0**-places and places < 12:
+        places += 1
+    return f"{value:.{places}f}".replace("-", MINUS)
+
+
+def drawing(inner: str, height: float, style: str = "", label: str = "") -> str:
+    """Return a picture of the strip's width; without a label it is hidden from those who do not see it."""
+    kind = f' class="{style}"' if style else ""
+    how = f'role="img" aria-label="{label}"' if label else 'aria-hidden="true"'
+    return f'<svg{kind} width="100%" height="{height:g}" {how}>{inner}</svg>'
+
+
+def dot(lane: int, x: float, y: float, *, filled: bool, title: str = "", size: float = 5.2) -> str:
+    """Return a mark: a circle in the first lane, a diamond in the second, hollow where it is not filled."""
+    style = f"mk {COLOURS[lane] if lane < len(COLOURS) else 'wit'}{'' if filled else ' open'}"
+    inner = f"<title>{escape(title)}</title>" if title else ""
+    if lane != 1:
+        return f'<circle class="{style}" cx="{x:.2f}%" cy="{y:g}" r="{size:g}">{inner}</circle>'
+    d = size * 1.23
+    path = f'<path class="{style}" d="M0-{d:.1f} {d:.1f} 0 0 {d:.1f}-{d:.1f} 0z">{inner}</path>'
+    return f'<svg x="{x:.2f}%" y="{y:g}" overflow="visible">{path}</svg>'
+
+
+def text_at(x: float, y: float, text: str, *, dx: float = 0, anchor: str = "start", style: str = "") -> str:
+    """Return text of a picture."""
+    where = f' dx="{dx:g}"' if dx else ""
+    how = f' text-anchor="{anchor}"' if anchor != "start" else ""
+    kind = f' class="{style}"' if style else ""
+    return f'<text x="{x:.2f}%" y="{y:g}"{where}{how}{kind}>{escape(text)}</text>'
+
+
+def interval(lane: int, low: float, high: float, y: float) -> str:
+    """Return the line of an interval between two places."""
+    colour = COLOURS[lane] if lane < len(COLOURS) else "wit"
+    return f'<line class="i {colour}" x1="{low:.2f}%" x2="{high:.2f}%" y1="{y:g}" y2="{y:g}"/>'
+
+
+def strip(row: Row, axis: Axis, height: float, grid: str, *, tall: bool = False) -> str:
+    """Return the strip of a row; a tall one has a connector between the marks, and their numbers."""
+    lanes = len(row.marks)
+    ys = [round(height * share, 1) for share in ((0.31, 0.69) if lanes > 1 else (0.5,))]
+    places = [axis.at(mark.value) for mark in row.marks]
+    parts = [grid]
+    for lane, mark in enumerate(row.marks):
+        if math.isfinite(mark.high) and mark.high > mark.low:
+            parts.append(interval(lane, axis.at(mark.low), axis.at(mark.high), ys[lane]))
+    if tall and lanes > 1:
+        x1, x2 = places
+        parts.append(f'<line class="cn" x1="{x1:.2f}%" y1="{ys[0]:g}" x2="{x2:.2f}%" y2="{ys[1]:g}"/>')
+    for lane, mark in enumerate(row.marks):
+        if tall and mark.value > 0:
+            finite = math.isfinite(mark.high)
+            end = max(places[lane], axis.at(mark.high)) if finite else places[lane]
+            number, colour = bare(mark.value), f"{TEXTS[lane]} num"
+            if end < 86:
+                parts.append(text_at(end, ys[lane] + 4, number, dx=11, style=colour))
+            else:
+                y = ys[lane] + (18 if lane else -9)
+                parts.append(text_at(min(places[lane], 94), y, number, anchor="middle", style=colour))
+        parts.append(dot(lane, places[lane], ys[lane], filled=mark.filled, title=f"{row.full}\n{mark.said}"))
+    return drawing("".join(parts), height, "reg")
+
+
+class Panel(NamedTuple):
+    """A lane of its own: its axis, where the best is, and for each row low, middle, high, filled, and what it says."""
+
+    axis: Axis
+    best: float
+    points: list[tuple[float, float, float, bool, str]]
+
+
+def panel_strips(panels: Sequence[Panel], height: float) -> list[str]:
+    """Return for each row one strip with all panels side by side."""
+    pictures, y = [], height / 2
+    for points in zip(*(panel.points for panel in panels), strict=True):
+        parts = []
+        for lane, (panel, (low, middle, high, filled, said)) in enumerate(zip(panels, points, strict=True)):
+            best = panel.axis.at(panel.best)
+            parts.append(f'<line class="z to" x1="{best:.2f}%" x2="{best:.2f}%" y1="0" y2="{height:g}"/>')
+            if math.isfinite(low) and math.isfinite(high):
+                parts.append(interval(lane, panel.axis.at(low), panel.axis.at(high), y))
+            parts.append(dot(lane, panel.axis.at(middle), y, filled=filled, title=said))
+        pictures.append(drawing("".join(parts), height, "mea"))
+    return pictures
+
+
+def pair_bars(rows: Sequence[tuple[Sequence[float], Sequence[float]]]) -> list[str]:
+    """Return small bars to both sides of a line, one for each lane, and their numbers in words.
+
+    Parameters
+    ----------
+    rows : sequence of (differences, leads)
+        What is written, and how far and to which side it is drawn; all rows on one scale.
+    """
+    widest = max((abs(lead) for _, leads in rows for lead in leads), default=0.0) or 1.0
+    pictures = []
+    for differences, leads in rows:
+        parts, said = [], ", ".join(map(bare, differences))
+        for lane, (difference, lead) in enumerate(zip(differences, leads, strict=True)):
+            end, y = 50 + 28 * lead / widest, 3 + 16 * lane
+            box = f'x="{min(50, end):.2f}%" width="{abs(end - 50):.2f}%" y="{y}" height="12"'
+            parts.append(f'<rect class="bar {COLOURS[lane]}" {box}/>')
+            dx, anchor = (5, "start") if lead >= 0 else (-5, "end")
+            parts.append(text_at(end, y + 10, bare(abs(difference), 3), dx=dx, anchor=anchor))
+        line = '<line class="z" x1="50%" x2="50%" y1="0" y2="34"/>'
+        pictures.append(f'{drawing(line + "".join(parts), 34)}<span class="sr">{said}</span>')
+    return pictures
+
+
+def rug(rows: Iterable[Row], axis: Axis, height: float, grid: str) -> tuple[str, int]:
+    """Return a strip of one tick a row and lane, and how many rows have one beyond the axis."""
+    parts, beyond = [grid], 0
+    for row in rows:
+        beyond += any(mark.value > axis.high for mark in row.marks)
+        for lane, mark in enumerate(row.marks):
+            if mark.value <= axis.high:
+                x, y = axis.at(mark.value), 3 + lane * (height - 4) / 2
+                ends = f'x1="{x:.2f}%" x2="{x:.2f}%" y1="{y:g}" y2="{y + height / 2 - 5:g}"'
+                parts.append(f'<line class="rug {COLOURS[lane]}" {ends}/>')
+    return drawing("".join(parts), height, "reg"), beyond
+
+
+def axis_foot(chart: Chart, axis: Axis) -> str:
+    """Return the axis below the strips: its numbers, the price or the ruler."""
+    parts = [text_at(axis.at(0), 18, "best", anchor="middle", style="s b")]
+    for tick in axis.ticks:
+        parts.append(f'<line class="g" x1="{axis.at(tick):.2f}%" x2="{axis.at(tick):.2f}%" y1="0" y2="5"/>')
+        if tick:
+            parts.append(text_at(axis.at(tick), 18, axis.written(tick), anchor="middle"))
+    height = 24
+    if math.isfinite(chart.price):
+        height, x = 40, axis.at(chart.price)
+        anchor, dx = ("start", -12) if x < 14 else ("end", 12) if x > 86 else ("middle", 0)
+        parts.append(f'<line class="pr" x1="{x:.2f}%" x2="{x:.2f}%" y1="0" y2="23"/>')
+        parts.append(text_at(x, 36, f"price of disagreement {bare(chart.price)}", dx=dx, anchor=anchor, style="s"))
+    elif math.isfinite(chart.ruler):
+        height, right = 44, axis.start + axis.width
+        left = right - axis.width * chart.ruler / axis.high
+        whole = left >= axis.start
+        parts.append(f'<line class="rl" x1="{max(left, axis.start):.2f}%" x2="{right:.2f}%" y1="27" y2="27"/>')
+        for end in (left, right)[not whole :]:
+            parts.append(f'<line class="rl" x1="{end:.2f}%" x2="{end:.2f}%" y1="23" y2="31"/>')
+        more = "" if whole else "\u25c2 "
+        parts.append(text_at(right, 42, f"{more}{chart.ruler_says}: {bare(chart.ruler)}", anchor="end", style="s"))
+    return drawing("".join(parts), height, "reg ax")

@@ -1,0 +1,79 @@
+"""The path of gains in tables and as Markdown, from a `Gains`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .._common.shown import short_names
+from ..drawing.gain_path import labelled_bases
+from .markdown import _safe as safe
+from .markdown import _table as table_text
+from .section import Cell, Column, Table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from ..comparison.gains import Gains
+
+__all__ = ["gains_markdown", "gains_tables"]
+
+MOST_SWAPS = 12
+"""Pairs of models that change places; more are counted."""
+
+
+def gains_markdown(gains: Gains) -> str:
+    """Return heading, text and tables as Markdown.
+
+    Examples
+    --------
+    >>> import gainsay as gs
+    >>> judgments = gs.Judgments([2, 1, 1, 0] * 40, group=[4] * 40)
+    >>> scores = {"top": [3, 1, 2, 4] * 40, "broad": [1, 4, 3, 2] * 40}
+    >>> gains = gs.compare(scores, judgments, ["ndcg_linear@2", "ndcg_exp@2"]).gains()
+    >>> print(*gains_markdown(gains).splitlines()[:1])
+    ## The leader changes once between b = 1 and 4; no model is best at every gain
+    """
+    lines = [f"## {safe(gains.headline)}", "", safe(gains.text), ""]
+    for caption, frame in gains_tables(gains):
+        table = frame.reset_index()
+        heads = [Column(str(name), numeric=table[name].dtype.kind == "f") for name in table.columns]
+        rows = [[Cell(str(value)) for value in row] for row in table.itertuples(index=False)]
+        lines += [table_text(Table(caption, heads, rows)), ""]
+    return "\n".join(lines)
+
+
+def gains_tables(gains: Gains) -> list[tuple[str, pd.DataFrame]]:
+    """Return who leads from where to where, means and regrets at some bases, and who changes places, with captions."""
+    names = short_names(gains.models)
+    sure = f"{100 * (1 - gains.alpha):g} %"
+    leaders = gains.winners.assign(model=gains.winners["model"].map(names)).set_index("model").round(2)
+    tables = [
+        (f"Best mean of {gains.metric}", leaders),
+        (f"How far behind, {sure} band of all bases", _behind(gains, names)),
+    ]
+    if len(gains.swaps):
+        shown = gains.swaps.head(MOST_SWAPS)
+        shown = shown.assign(first=shown["first"].map(names), second=shown["second"].map(names)).set_index("first")
+        rest = len(gains.swaps) - len(shown)
+        more = f"; {rest} more pairs do" if rest else ""
+        tables.append((f"Who changes places at which base, {sure} intervals{more}", shown.round(2)))
+    return tables
+
+
+def _behind(gains: Gains, names: dict[str, str]) -> pd.DataFrame:
+    """Return regret and band of every model at the bases that an axis would name, the best at the first base on top."""
+    import pandas as pd
+
+    wanted = labelled_bases(gains.bases) if len(gains.bases) > 1 else list(gains.bases)
+    places = sorted({int(np.abs(np.log(np.array(gains.bases) / base)).argmin()) for base in wanted})
+    rows = {}
+    for column in np.argsort(gains.regret[0], kind="stable").tolist():
+        cells = {}
+        for place in places:
+            low, high = gains.lower[place, column], gains.upper[place, column]
+            band = f"{low:.4f} to {high:.4f}" if np.isfinite(high) else f"{low:.4f} or more"
+            cells[f"b = {gains.bases[place]:.3g}"] = f"{gains.regret[place, column]:.4f} ({band})"
+        rows[names[gains.models[column]]] = cells
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("model")

@@ -1,0 +1,190 @@
+"""Every pair of models as two cells of a table, one for each metric."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..._common.words import count
+from ...comparison.pairs import advantages, common_column, common_ranks
+from ..numbers import GAP, difference
+from .labels import ems
+from .style import finish, legend_below, mixed, start, without_frame
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from ..._common.typing import Bools, Floats
+    from ...comparison.findings import Findings
+    from ...drawing.palette import Theme
+    from .picture import Picture
+
+__all__ = ["plot_pairs"]
+
+MOST_NUMBERS = 8
+"""Up to so many models, cells show their numbers."""
+
+STRONGEST = {"light": 0.7, "dark": 0.5}
+"""How much colour the strongest cell has; ink is legible on it."""
+
+
+def plot_pairs(comparison: Findings, ax: Axes | None = None, theme: str = "light") -> Picture:
+    """Draw every pair of models as two cells: above the diagonal the first metric, below it the second.
+
+    Models stand in the order of the first metric. Every cell is the difference "model higher in the list minus model
+    lower in the list" (of a loss the other way round), so that a pair has the same sign on both sides of the diagonal
+    where the metrics agree: above it no cell is negative, and below it every negative one (grey, with a minus sign) is
+    a conflict. Cells above the diagonal are blue, those below it orange. Numbers, or signs where there are many models,
+    are bold where the difference is significant after Holm's correction. Shades go by the root of the size.
+
+    Parameters
+    ----------
+    comparison, ax, theme
+        As for `plot_conflict`.
+
+    Returns
+    -------
+    Picture
+    """
+    metrics = comparison.verdict.metrics
+    losses = comparison.lower_is_better
+    ranks = [common_ranks(comparison.pairs, comparison.models, metric, losses) for metric in metrics]
+    labels = [f"{metric}{' (turned: lower is better)' if metric in losses else ''}" for metric in metrics]
+    names = sorted(comparison.verdict.models, key=lambda name: [rank[name] for rank in ranks])
+    side = len(names) * (0.56 if len(names) <= MOST_NUMBERS else max(0.19, 0.36 - 0.007 * len(names)))
+    short = comparison.short_names
+    beside = 1.5 + 0.125 * max(map(ems, short.values()))
+    ax, colours = start(ax, theme, (max(5.6, side + beside), max(2.9, side + 1.7)))
+    table, proven = _pair_cells(comparison, names, metrics)
+    _cells(ax, table, colours)
+    write = _signs if len(names) > MOST_NUMBERS else _numbers
+    write(ax, table, proven, colours)
+    places = np.arange(len(names)) + 0.5
+    size = 9 if len(names) <= 20 else 7.5
+    ax.set_xticks(places, [str(place) for place in range(1, len(names) + 1)])
+    ax.set_yticks([])
+    ax.tick_params(length=0, labelsize=size)
+    for place, name in enumerate(names, 1):
+        ax.annotate(
+            f"{short[name]}{GAP}{place}",
+            (0, place - 0.5),
+            xytext=(-5, 0),
+            textcoords="offset points",
+            ha="right",
+            va="center",
+            fontsize=size,
+            color=colours.ink,
+            parse_math=False,
+        )
+    ax.plot([0, len(names)], [0, len(names)], color=colours.muted, linewidth=0.8)
+    ax.text(1, 1.01, f"above the diagonal: {labels[0]}", transform=ax.transAxes, ha="right", va="bottom", fontsize=9.5,
+            color=colours.first_text, parse_math=False)  # fmt: skip
+    ax.set_aspect("equal")
+    if len(names) > MOST_NUMBERS:
+        _legend(ax, colours, table, labels, below=0.55 / side)
+    below = [table[row, column] for row in range(len(names)) for column in range(row)]
+    against = sum(cell < 0 for cell in below)
+    words = (
+        "The pair is in opposite order: it turns negative below the diagonal"
+        if len(below) == against == 1
+        else f"{count(against, 'pair')} of {len(below)} turn{'s' if against == 1 else ''} negative below the diagonal: "
+        "in opposite order"
+        if against
+        else "No cell is negative on either side of the diagonal: no pair is in opposite order"
+    )
+    cells = [(row, column) for row in range(len(names)) for column in range(row)]
+    strongest = sorted(
+        ((table[cell], names[cell[1]], names[cell[0]], proven[cell]) for cell in cells), key=lambda found: found[0]
+    )
+    listed = " ".join(
+        f"{short[high]} minus {short[low]}: {difference(value)} under {metrics[1]}{', significant' if sure else ''}."
+        for value, high, low, sure in strongest[:12]
+        if value < 0
+    )
+    alt = (
+        f"Heat map of differences between {count(len(names), 'model')}: above the diagonal under {labels[0]}, "
+        f"below it under {labels[1]}. {words}. {listed}"
+    )
+    label = f"below the diagonal: {labels[1]}"
+    return finish(ax, colours, words, alt.strip(), x=label, x_colour=colours.second_text, pad=24, wide=0.6)
+
+
+def _pair_cells(comparison: Findings, names: list[str], metrics: tuple[str, str]) -> tuple[Floats, Bools]:
+    table = np.full((len(names), len(names)), np.nan)
+    proven = np.zeros(table.shape, dtype=bool)
+    place = {name: number for number, name in enumerate(names)}
+    pairs, losses = comparison.pairs, comparison.lower_is_better
+    gained = [advantages(pairs, metric, losses).to_numpy(float) for metric in metrics]
+    for number, pair in enumerate(pairs.to_dict("records")):
+        one, other = place[pair["model_x"]], place[pair["model_y"]]
+        sign = 1 if one < other else -1
+        high, low = min(one, other), max(one, other)
+        for metric, gain, cell in zip(metrics, gained, ((high, low), (low, high)), strict=True):
+            table[cell] = sign * gain[number]
+            proven[cell] = pair[common_column(pairs, f"p_holm {metric}")] <= comparison.alpha
+    return table, proven
+
+
+def _cells(ax: Axes, table: Floats, colours: Theme) -> None:
+    """Draw the cells: the hue says which metric, grey that the difference is negative, the strength how large it is."""
+    largest = float(np.nanmax(np.abs(table), initial=0.0)) or 1.0
+    strengths = STRONGEST[colours.name] * np.sqrt(np.abs(np.nan_to_num(table)) / largest)
+    shades = np.full(table.shape, colours.face, dtype=object)
+    for cell in np.argwhere(np.isfinite(table)).tolist():
+        row, column = cell
+        hue = colours.muted if table[row, column] < 0 else colours.first if row < column else colours.second
+        shades[row, column] = mixed(colours.face, hue, float(strengths[row, column]))
+    edges = np.arange(len(table) + 1)
+    ax.pcolormesh(edges, edges, _rgb(shades), edgecolors=colours.face, linewidth=1.2 if len(table) <= 20 else 0.6)
+    ax.set_xlim(0, len(table))
+    ax.set_ylim(len(table), 0)
+    without_frame(ax)
+
+
+def _rgb(shades: np.ndarray[tuple[int, ...], np.dtype[np.object_]]) -> Floats:
+    from matplotlib.colors import to_rgb
+
+    return np.array([[to_rgb(shade) for shade in row] for row in shades.tolist()])
+
+
+def _numbers(ax: Axes, table: Floats, proven: Bools, colours: Theme) -> None:
+    """Write the numbers into their cells, the proven ones bold."""
+    cells = np.argwhere(np.isfinite(table))
+    texts = map(difference, table[tuple(cells.T)].tolist())
+    for (row, column), text in zip(cells.tolist(), texts, strict=True):
+        weight = "bold" if proven[row, column] else "normal"
+        ax.text(column + 0.5, row + 0.5, text, ha="center", va="center", fontsize=8, weight=weight, color=colours.ink)
+
+
+def _signs(ax: Axes, table: Floats, proven: Bools, colours: Theme) -> None:
+    """Draw the signs of the cells, the proven ones bold."""
+    rows, columns = np.nonzero(np.nan_to_num(table))
+    positive, sure = table[rows, columns] > 0, proven[rows, columns]
+    for marker, sign in (("+", positive), ("_", ~positive)):
+        for width, size, chosen in ((1.8, 30, sure), (0.7, 16, ~sure)):
+            here = sign & chosen
+            places = (columns[here] + 0.5, rows[here] + 0.5)
+            ax.scatter(*places, s=size, marker=marker, color=colours.ink, linewidth=width)
+
+
+def _legend(ax: Axes, colours: Theme, table: Floats, labels: list[str], below: float) -> None:
+    """Say what hues mean, and how large the largest difference of each is."""
+    from matplotlib.patches import Patch
+
+    upper, lower = table[np.triu_indices(len(table), 1)], table[np.tril_indices(len(table), -1)]
+    kinds = [
+        (labels[0], colours.first, upper[upper > 0]),
+        (labels[1], colours.second, lower[lower > 0]),
+        ("opposite order", colours.muted, lower[lower < 0]),
+    ]
+    entries = [
+        (
+            Patch(facecolor=mixed(colours.face, hue, STRONGEST[colours.name])),
+            f"{words}: to {difference(float(found[np.abs(found).argmax()]))}",
+        )
+        for words, hue, found in kinds
+        if len(found)
+    ]
+    if entries:
+        legend_below(ax, colours, *zip(*entries, strict=True), below=below, handletextpad=0.4, columnspacing=1.2)

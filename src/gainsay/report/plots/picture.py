@@ -1,0 +1,127 @@
+"""What every plot returns: a picture that shows itself, can be drawn on, and saves."""
+
+from __future__ import annotations
+
+import base64
+import io
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..._common.outputs import check_output
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable
+
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["Picture", "drawn"]
+
+SHARP = 2
+"""Pixels of the image for each of the notebook's, which is sharp on screens of high resolution."""
+
+
+class Picture:
+    """A drawn picture: the last line of a notebook's cell shows it, `save` writes it to a file.
+
+    Made by the methods of `comparison.plot`. Matplotlib's axes are there to change or to add to what was drawn.
+
+    Parameters
+    ----------
+    ax : Axes
+        The axes.
+    alt : str
+        The text alternative.
+
+    Attributes
+    ----------
+    ax : Axes
+        What was drawn on.
+    alt : str
+        What the picture shows, in words and with its numbers, for those who do not see it. Files and notebooks get it
+        along with the image.
+    """
+
+    def __init__(self, ax: Axes, alt: str) -> None:
+        self.ax, self.alt = ax, alt
+
+    @property
+    def figure(self) -> Figure:
+        """The figure that the axes are part of."""
+        return self.ax.figure.canvas.figure
+
+    @property
+    def title(self) -> str:
+        """What the picture found, in a sentence."""
+        return self.ax.get_title(loc="left").replace("\n", " ")
+
+    def save(self, path: str | os.PathLike[str], *, dpi: float = 150) -> Path:
+        """Write the whole figure to a file whose ending says of what kind: .png, .svg, .pdf, or other.
+
+        Title and text alternative become part of PNG, SVG and PDF files.
+
+        Parameters
+        ----------
+        path : path
+            Written anew if it is there.
+        dpi : float
+            Dots per inch of an image.
+
+        Returns
+        -------
+        Path
+            The file.
+
+        Raises
+        ------
+        ValueError
+            Where the ending is of no kind that Matplotlib writes.
+        OSError
+            Where the file cannot be written.
+        """
+        target = check_path(path)
+        described = {"Title": self.title, _DESCRIPTION.get(target.suffix.lower(), ""): self.alt}
+        metadata = described if target.suffix.lower() in _DESCRIPTION else None
+        self.figure.savefig(target, dpi=dpi, metadata=metadata)
+        return target
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return the picture as notebooks show it; one on a figure of pyplot's is left to pyplot, which shows it."""
+        data: dict[str, Any] = {"text/plain": repr(self)}
+        figure = self.figure
+        if figure.canvas.manager is not None:
+            return data, {}
+        written = io.BytesIO()
+        figure.savefig(written, format="png", dpi=SHARP * 96, metadata={"Software": None})
+        data["image/png"] = base64.b64encode(written.getvalue()).decode("ascii")
+        width, height = (round(96 * inches) for inches in figure.get_size_inches())
+        return data, {"image/png": {"width": width, "height": height, "alt": self.alt}}
+
+    def __repr__(self) -> str:
+        return f"<Picture: {self.title}>"
+
+
+_DESCRIPTION = {".png": "Description", ".svg": "Description", ".pdf": "Subject"}
+"""What the formats call a text alternative."""
+
+
+def check_path(path: str | os.PathLike[str]) -> Path:
+    """Return the path that a picture is to be written to, or raise where it cannot be."""
+    from matplotlib.backend_bases import FigureCanvasBase
+
+    target = Path(path)
+    known = FigureCanvasBase.get_supported_filetypes()
+    if target.suffix.lower().removeprefix(".") not in known:
+        raise ValueError(f"path {str(target)!r} must end in the kind of the picture: {', '.join(sorted(known))}")
+    return check_output("path", target)
+
+
+def drawn(path: str | os.PathLike[str] | None, draw: Callable[[], Picture]) -> Picture:
+    """Return the picture that `draw` makes, saved where there is a path; whether it can be is tried before."""
+    if path is None:
+        return draw()
+    check_path(path)
+    picture = draw()
+    picture.save(path)
+    return picture

@@ -1,0 +1,70 @@
+"""One band for all regrets of a family."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from gainsay.comparison.bands import regret_band
+from gainsay.comparison.inputs import Panel
+from gainsay.comparison.resampling import critical_value, draw_noise, estimate
+
+
+def noise_of(values, draws=2000):
+    metrics, models, _ = values.shape
+    names = tuple("abcdefghij"[:models])
+    estimated = estimate(Panel(tuple(map(str, range(metrics))), names, values, None))
+    return estimated, draw_noise(estimated, draws, 0)
+
+
+class TestBand:
+    def test_near_ties_get_the_quantile_of_all_errors(self):
+        """No model is ruled out, so no inequality has slack: the largest error of any pair, either way, decides."""
+        rng = np.random.default_rng(1)
+        estimated, noise = noise_of(rng.normal(size=(3, 4, 500)))
+        band = regret_band(estimated, noise, 0.05)
+        leads = [abs(noise.lead(m, k, j)) for m in range(3) for k in range(4) for j in range(4) if j != k]
+        assert band.critical == critical_value(np.max(leads, axis=0), 0.955)
+        assert band.may_be_best.all()
+
+    def test_models_far_behind_do_not_widen_it(self):
+        rng = np.random.default_rng(2)
+        values = rng.normal(size=(2, 8, 500))
+        values[:, :2] += 5
+        few = regret_band(*noise_of(values[:, :2]), 0.05).critical
+        many = regret_band(*noise_of(values), 0.05)
+        assert many.critical < regret_band(*noise_of(values - values.mean(axis=2, keepdims=True)), 0.05).critical
+        assert many.critical > few  # those far behind have an error too, towards the best
+        assert many.may_be_best.sum(axis=1).tolist() == [2, 2]
+
+    def test_bounds_by_hand(self):
+        rng = np.random.default_rng(3)
+        values = rng.normal(size=(2, 3, 400)) + np.array([0, 0.3, 1.0])[None, :, None]
+        estimated, noise = noise_of(values)
+        band = regret_band(estimated, noise, 0.1)
+        q = band.critical
+        for m in range(2):
+            for k in range(3):
+                reach = [estimated.difference[m, k, j] - q * estimated.error[m, k, j] for j in range(3)]
+                assert band.lower[m, k] == pytest.approx(max(0, *reach))
+            assert band.upper[m, 0] == pytest.approx(estimated.difference[m, 0, 2] + q * estimated.error[m, 0, 2])
+
+    def test_few_queries_rule_out_nobody(self):
+        values = np.random.default_rng(4).normal(size=(1, 2, 20))
+        values[:, 1] += 10
+        band = regret_band(*noise_of(values), 0.05)
+        assert band.may_be_best.all()
+        assert np.isinf(band.upper).all()
+
+    def test_covers(self):
+        """Three models, the last 0.1 standard deviations behind, two metrics; the band holds in 95 % of samples."""
+        rng, held, times = np.random.default_rng(5), 0, 300
+        truth = np.array([0.0, 0.0, -0.1])
+        for _ in range(times):
+            shared = rng.normal(size=(1, 3, 400))
+            values = shared + 0.5 * rng.normal(size=(2, 3, 400)) + truth[:, None]
+            band = regret_band(*noise_of(values, 500), 0.05)
+            held += bool(((band.lower <= -truth + 1e-12) & (-truth - 1e-12 <= band.upper)).all())
+        assert held / times > 0.95 - 2.5 * math.sqrt(0.05 * 0.95 / times)

@@ -1,0 +1,265 @@
+"""Which base preferences say: planted ones come back, and what cannot be told is refused."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.optimize import minimize
+
+import gainsay as gs
+from gainsay.comparison.preferences import read_preferences
+
+DISCOUNT = 1 / np.log2(np.arange(2, 12))
+
+
+def gain_of(base, labels):
+    return labels.astype(float) if base == 1 else (base**labels - 1.0) / (base - 1)
+
+
+def ndcg(base, ranked, judged):
+    """Plain NDCG@10 of rows of labels."""
+    depth = min(10, ranked.shape[1])
+    best = -np.sort(-judged, axis=1)[:, :10]
+    ideal = gain_of(base, best) @ DISCOUNT[: best.shape[1]]
+    return (gain_of(base, ranked[:, :depth]) @ DISCOUNT[:depth]) / np.where(ideal > 0, ideal, 1)
+
+
+def planted(base, count, seed=0, slope=15.0, documents=10):
+    """Two orders of the same documents, preferred as the planted base says."""
+    rng = np.random.default_rng(seed)
+    first = rng.choice(5, size=(count, documents), p=[0.4, 0.3, 0.15, 0.1, 0.05])
+    second = rng.permuted(first, axis=1)
+    gap = ndcg(base, first, first) - ndcg(base, second, first)
+    preferred = np.where(rng.random(count) < 1 / (1 + np.exp(-slope * gap)), "a", "b")
+    return first, second, preferred
+
+
+def table(first, second, preferred, **more):
+    return {"a": first, "b": second, "preferred": preferred, **more}
+
+
+class TestEstimates:
+    @pytest.mark.parametrize("base", [1.0, 1.5, 2.0, 3.0])
+    def test_planted_bases_come_back(self, base):
+        fit = gs.fit_gain(table(*planted(base, 4000, seed=int(10 * base))), alpha=0.001)
+        assert fit.lower <= base <= fit.upper
+        assert fit.base == pytest.approx(base, rel=0.2)
+        assert fit.slope == pytest.approx(15, rel=0.15)
+
+    def test_is_the_most_likely_pair_of_base_and_slope(self):
+        """By SciPy's general optimizer on the plain formula, from several starts."""
+        first, second, preferred = planted(1.6, 500, seed=3)
+        sign = np.where(preferred == "a", 1, -1)
+
+        def surprise(parameters):
+            base, slope = parameters
+            gap = ndcg(base, first, first) - ndcg(base, second, first)
+            return np.logaddexp(0, -sign * slope * gap).sum()
+
+        bounds = [(1.0001, 4), (0, 100)]
+        best = min(
+            (minimize(surprise, start, bounds=bounds) for start in ([1.2, 5], [2, 15], [3, 20])), key=lambda it: it.fun
+        )
+        fit = gs.fit_gain(table(first, second, preferred))
+        assert fit.base == pytest.approx(best.x[0], abs=2e-3)
+        assert fit.slope == pytest.approx(best.x[1], rel=2e-3)
+        profile = fit.frame()
+        assert profile["log_likelihood"].max() == pytest.approx(-best.fun, abs=1e-4)
+        inside = profile["log_likelihood"] >= -best.fun - 3.841459 / 2
+        assert profile["inside"].tolist() == inside.tolist()
+
+    def test_ties_count_half_for_either_side(self):
+        first, second, preferred = planted(1.5, 300, seed=4)
+        preferred = preferred.astype(object)
+        preferred[:60] = "tie"
+        fit = gs.fit_gain(table(first, second, preferred))
+        doubled = [np.concatenate([part, part]) for part in (first, second)]
+        twice = np.concatenate([preferred, preferred])
+        twice[:60], twice[300:360] = "a", "b"
+        other = gs.fit_gain(table(*doubled, twice))
+        assert (fit.base, fit.slope) == (pytest.approx(other.base, abs=1e-4), pytest.approx(other.slope, rel=1e-4))
+        assert fit.ties == 60
+        assert "60 ties counted half for either side" in fit.text
+
+    def test_sides_may_be_exchanged(self):
+        first, second, preferred = planted(1.5, 300, seed=5)
+        fit = gs.fit_gain(table(first, second, preferred))
+        turned = np.where(preferred == "a", "b", "a")
+        other = gs.fit_gain(table(second, first, turned))
+        assert (other.base, other.lower, other.upper) == pytest.approx((fit.base, fit.lower, fit.upper), rel=1e-9)
+
+
+class TestInputs:
+    def test_frame_lists_and_scores_say_the_same(self):
+        first, second, preferred = planted(1.5, 200, seed=6)
+        expected = gs.fit_gain(table(first, second, preferred))
+        frame = pd.DataFrame(table(list(map(list, first)), list(map(list, second)), preferred))
+        judgments = gs.Judgments(first.ravel(), group=[10] * 200)
+        scores = np.tile(np.arange(10, 0, -1), 200)
+        taken = np.zeros(first.shape)
+        for row, (one, other) in enumerate(zip(first, second, strict=True)):
+            free = {label: list(np.flatnonzero(one == label)) for label in range(5)}
+            for rank, label in enumerate(other):
+                taken[row, free[label].pop()] = 10 - rank
+        scored = [(judgments, scores, taken.ravel(), preferred)]
+        for given in (frame, scored, scored[0]):
+            fit = gs.fit_gain(given)
+            assert (fit.base, fit.slope) == (pytest.approx(expected.base), pytest.approx(expected.slope))
+
+    def test_lists_that_show_other_documents_need_the_labels_of_all(self):
+        rng = np.random.default_rng(7)
+        judged = rng.choice(4, size=(300, 12), p=[0.5, 0.3, 0.15, 0.05])
+        order = rng.permuted(np.tile(np.arange(12), (300, 1)), axis=1)
+        first = np.take_along_axis(judged, order[:, :5], axis=1)
+        second = np.take_along_axis(judged, order[:, 7:], axis=1)
+        gap = ndcg(2, first, judged) - ndcg(2, second, judged)
+        preferred = np.where(rng.random(300) < 1 / (1 + np.exp(-8 * gap)), "a", "b")
+        with pytest.raises(ValueError, match="row 0 of preferences shows different labels in a and b"):
+            gs.fit_gain(table(first, second, preferred))
+        given = read_preferences(table(first, second, preferred, labels=judged), gs.NDCG(gain="linear", k=10))
+        for base in (1.0, 2.0, 3.0):
+            expected = ndcg(base, first, judged) - ndcg(base, second, judged)
+            np.testing.assert_allclose(given.differences(base), expected, rtol=1e-12, atol=1e-15)
+
+    def test_a_launch_compares_means_over_all_queries(self):
+        rng = np.random.default_rng(8)
+        launches, expected = [], []
+        for _ in range(5):
+            labels = rng.integers(0, 4, 60)
+            judgments = gs.Judgments(labels, group=[6] * 10, weight=rng.uniform(0.5, 2, 10))
+            first, second = rng.normal(size=(2, 60))
+            launches.append((judgments, first, second, rng.choice(["a", "b"])))
+            name = "ndcg_power(gain_base=1.7)@3"
+            means = [gs.evaluate(name, judgments, one).mean[name] for one in (first, second)]
+            expected.append(means[0] - means[1])
+        found = read_preferences(launches, gs.NDCG(gain="linear", k=3)).differences(1.7)
+        np.testing.assert_allclose(found, expected, rtol=1e-10)
+
+    def test_cutoff_and_discount_are_the_metrics(self):
+        first, second, preferred = planted(1.5, 20, seed=9)
+        given = read_preferences(table(first, second, preferred), gs.NDCG(gain="linear", k=2, discount="reciprocal"))
+        best = -np.sort(-first, axis=1)[:, :2] @ [1, 0.5]
+        expected = (first[:, :2] - second[:, :2]) @ [1, 0.5] / np.where(best > 0, best, 1)
+        np.testing.assert_allclose(given.differences(1.0), expected, rtol=1e-12, atol=1e-15)
+
+
+class TestSaid:
+    def test_few_preferences_cannot_tell(self):
+        fit = gs.fit_gain(table(*planted(1.4, 60, seed=1)))
+        assert fit.verdict == "cannot tell"
+        assert "linear (1) and exponential (2) both fit, so they cannot tell the two apart." in fit.text
+
+    def test_text_and_gains(self):
+        fit = gs.fit_gain(table(*planted(1.5, 4000, seed=15)))
+        assert fit.verdict == "neither"
+        assert f": gain base {fit.base:.2f}, {fit.lower:.2f} to {fit.upper:.2f} with 95 %" in fit.text
+        assert fit.gains([0, 1, 2]) == pytest.approx([0, 1, fit.base + 1])
+        assert "neither linear (1) nor exponential (2) fits" in fit._repr_html_()
+
+    def test_an_interval_that_nothing_bounds(self):
+        fit = gs.fit_gain(table(*planted(3.5, 150, seed=2)))
+        assert math.isinf(fit.upper)
+        assert " or more with 95 %" in fit.text
+        content = json.loads(json.dumps(fit.to_dict(), allow_nan=False))
+        assert content["upper"] is None
+
+    def test_the_range_of_bases_may_be_wider(self):
+        first, second, preferred = planted(6.0, 4000, seed=3)
+        fit = gs.fit_gain(table(first, second, preferred), bases=(1, 16))
+        assert fit.lower < 6 < fit.upper < 16
+
+    def test_preferences_that_say_nothing_are_counted(self):
+        first, second, preferred = planted(1.5, 300, seed=4)
+        second[:7] = first[:7]
+        fit = gs.fit_gain(table(first, second, preferred))
+        assert fit.silent >= 7
+        assert f"{fit.silent} of which say nothing" in fit.text
+
+
+class TestRefused:
+    @pytest.mark.parametrize(
+        ("change", "message"),
+        [
+            (
+                {"preferred": ["a"] * 40},
+                r"all 40 preferences are for a: .*; if the preferred ranking was always written",
+            ),
+            ({"preferred": ["b"] * 40}, r"all 40 preferences are for b: .*preferred='a'"),
+            ({"preferred": ["tie"] * 40}, r"all 40 preferences are for neither side"),
+            ({"preferred": ["a"] * 39 + ["c"]}, r"preferred\[39\] must be 'a', 'b' or 'tie', got 'c'"),
+            ({"preferred": ["a"] * 39 + [None]}, r"preferred\[39\] must be 'a', 'b' or 'tie', got None"),
+            ({"preferred": ["a"] * 39}, r"a has 40 rankings, but preferred has 39 entries"),
+            ({"a": [["x"]] * 40}, r"a\[0\] must be a list of labels in ranked order"),
+            ({"a": [[-1, 1]] * 40}, r"a\[0\] must be a list of finite labels of 0 or more"),
+            ({"labels": [[0, 1]] * 40}, r"a\[\d+\] shows \d documents of label \d, but labels\[\d+\] has \d"),
+        ],
+    )
+    def test_tables(self, change, message):
+        first, second, preferred = planted(1.5, 40)
+        with pytest.raises(ValueError, match=message):
+            gs.fit_gain({**table(first, second, preferred), **change})
+
+    def test_missing_columns(self):
+        with pytest.raises(ValueError, match=r"preferences has no column 'b' \(columns: a\)"):
+            gs.fit_gain({"a": [[1]]})
+
+    def test_every_preference_for_the_better_ranking(self):
+        first, second, _ = planted(1.5, 40)
+        better = ndcg(2, first, first) > ndcg(2, second, first)
+        with pytest.raises(ValueError, match="each of the 40 preferences goes to the ranking of higher value"):
+            gs.fit_gain(table(first, second, np.where(better, "a", "b")))
+
+    def test_preferences_against_the_labels(self):
+        first, second, preferred = planted(1.5, 200)
+        with pytest.raises(ValueError, match="preferences go against the labels"):
+            gs.fit_gain(table(first, second, np.where(preferred == "a", "b", "a")))
+
+    def test_binary_labels_tell_no_gains_apart(self):
+        first, second, preferred = planted(1.5, 100)
+        with pytest.raises(ValueError, match="only one grade above 0 occurs: no preference can tell gains apart"):
+            gs.fit_gain(table(np.minimum(first, 1), np.minimum(second, 1), preferred, labels=np.minimum(first, 1)))
+
+    def test_equal_rankings(self):
+        first, _, preferred = planted(1.5, 100)
+        with pytest.raises(ValueError, match="a and b are worth the same at every base"):
+            gs.fit_gain(table(first, first, preferred))
+
+    @pytest.mark.parametrize(
+        ("given", "error", "message"),
+        [
+            ([], ValueError, "preferences is empty"),
+            (3, TypeError, "preferences must be a table .* or a list .* got int"),
+            ([(1, 2)], TypeError, r"preferences\[0\] must be \(judgments, scores_a, scores_b, preferred\)"),
+            ([(1, 2, 3, "a")], TypeError, r"preferences\[0\] must be .* begins with a int"),
+            ({"a": [], "b": [], "preferred": []}, ValueError, "preferences is empty"),
+        ],
+    )
+    def test_other_things(self, given, error, message):
+        with pytest.raises(error, match=message):
+            gs.fit_gain(given)
+
+    def test_as_many_preferences_as_queries(self):
+        judgments = gs.Judgments([1, 0, 2, 1], group=[2, 2])
+        with pytest.raises(
+            ValueError, match=r"preferred has 3 entries for 2 queries: give one for each query, or a single"
+        ):
+            gs.fit_gain([(judgments, [1, 2, 3, 4], [4, 3, 2, 1], ["a", "b", "a"])])
+
+    @pytest.mark.parametrize(
+        ("options", "error", "message"),
+        [
+            ({"bases": (2, 1)}, ValueError, "bases must be two finite numbers, the lower one first"),
+            ({"bases": (0.5, 2)}, ValueError, r"bases\[0\] must be at least 1"),
+            ({"bases": (1, math.inf)}, ValueError, "bases must be two finite numbers"),
+            ({"bases": 3}, TypeError, "bases must be the lowest and the highest base"),
+            ({"alpha": 0.7}, ValueError, "alpha must lie between 0 and 0.5"),
+            ({"metric": "map@10"}, ValueError, "metric names map@10, which is no sum of gains"),
+        ],
+    )
+    def test_options(self, options, error, message):
+        with pytest.raises(error, match=message):
+            gs.fit_gain(table(*planted(1.5, 40)), **options)

@@ -1,0 +1,358 @@
+"""The path of gains: every point is the metric, draws have the errors of the points, and what is said follows."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import gainsay as gs
+from gainsay.comparison import gains as module
+from gainsay.comparison.findings import Findings
+from gainsay.comparison.gain_path import find_nodes
+from gainsay.comparison.inequalities import two_step_test
+
+BASES = [1, 1.2, 1.5, 2, 3, 4]
+BOTH = ["ndcg_linear@5", "ndcg_exp@5"]
+
+
+def data(queries=60, seed=0, labels=5, **options):
+    """Queries of 1 to 12 documents, some of them empty, and three models with many ties; one leaves documents out."""
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(1, 13, queries)
+    label = rng.choice(labels, sizes.sum(), p=np.array([8, 4, 2, 1, 1][:labels]) / sum([8, 4, 2, 1, 1][:labels]))
+    label[: sizes[:5].sum()] = 0
+    judgments = gs.Judgments(label, group=sizes, **options)
+    scores = {name: np.round(label * pull + rng.normal(0, 1, len(label)), 0) for name, pull in [("a", 0.5), ("b", 1)]}
+    scores["c"] = np.where(rng.random(len(label)) < 0.2, -np.inf, rng.normal(size=len(label)))
+    return judgments, scores
+
+
+def weighted(queries=60, seed=5):
+    return {"weight": np.random.default_rng(seed).integers(0, 4, queries).astype(float)}
+
+
+class TestPoints:
+    @pytest.mark.parametrize("options", [{}, weighted()], ids=["equal", "weighted"])
+    @pytest.mark.parametrize(
+        "name",
+        [
+            "ndcg_linear@5",
+            "ndcg_linear(ties=order)",
+            "ndcg_linear(ties=worst,empty=1)@3",
+            "ndcg_linear(empty=skip)@5",
+            "ndcg_linear(scores=float32,discount=reciprocal)@10",
+            "dcg_linear@5",
+            "dcg_linear(empty=skip)@2",
+            "ndcg_jk(base=3)@7",
+            "cg@4",
+        ],
+    )
+    def test_equal_the_metric_of_that_base(self, name, options):
+        judgments, scores = data(**options)
+        comparison = gs.compare(scores, judgments, BOTH)
+        path = comparison.gains(BASES, metric=name).frame().pivot(index="base", columns="model", values="mean")
+        (metric,) = gs.parse_metrics(name)
+        for base in BASES:
+            gain = {label: label if base == 1 else (base**label - 1) / (base - 1) for label in range(5)}
+            of_table = gs.DCG(discount="none", gain=gain, k=4) if name == "cg@4" else replace(metric, gain=gain)
+            for model, one in scores.items():
+                (expected,) = gs.evaluate(of_table, judgments, one).mean.values()
+                assert path.loc[base, model] == pytest.approx(expected, rel=1e-12, abs=1e-15)
+
+    def test_ends_equal_the_leaderboard(self):
+        judgments, scores = data()
+        comparison = gs.compare(scores, judgments, BOTH)
+        path = comparison.gains([1, 2]).frame().set_index(["base", "model"])["mean"]
+        for base, metric in ((1.0, BOTH[0]), (2.0, BOTH[1])):
+            expected = comparison.leaderboard[metric].to_dict()
+            assert path.loc[base].to_dict() == pytest.approx(expected, rel=1e-14)
+
+    def test_labels_that_are_amounts_are_evaluated_base_by_base(self, monkeypatch):
+        judgments, scores = data(20)
+        amounts = gs.Judgments(np.random.default_rng(1).gamma(1.0, 2.0, judgments.documents), group=judgments.sizes)
+        comparison = gs.compare(scores, amounts, BOTH)
+        direct = comparison.gains(BASES).frame()
+        monkeypatch.setattr(module, "MOST_GRADES", 1000)
+        counted = gs.compare(scores, amounts, BOTH).gains(BASES).frame()
+        for base in BASES:
+            metric = gs.NDCG(gain="power", gain_base=base, k=5)
+            expected = {name: gs.evaluate(metric, amounts, one).mean[str(metric)] for name, one in scores.items()}
+            for path in (counted, direct):
+                found = path[path["base"] == base].set_index("model")["mean"].to_dict()
+                assert found == pytest.approx(expected, rel=1e-12)
+
+    def test_labels_that_overflow(self):
+        judgments, scores = data()
+        huge = gs.Judgments(np.asarray(judgments.labels) * 700.0, group=judgments.sizes)
+        path = gs.compare(scores, huge, ["ndcg_linear@5", "ndcg_exp@5"]).gains(BASES).frame()
+        for base in BASES:
+            metric = gs.NDCG(gain="power", gain_base=base, k=5)
+            expected = {name: gs.evaluate(metric, huge, one).mean[str(metric)] for name, one in scores.items()}
+            found = path[path["base"] == base].set_index("model")["mean"].to_dict()
+            assert found == pytest.approx(expected, rel=1e-12)
+
+    def test_a_discount_without_a_name_is_followed_too(self):
+        judgments, scores = data()
+        own = gs.NDCG(gain="linear", discount=lambda ranks: 1 / ranks**0.5, name="ndcg_slow", k=5)
+        path = gs.compare(scores, judgments, [own]).gains([1, 3]).frame().set_index(["base", "model"])["mean"]
+        expected = gs.evaluate(own, judgments, scores["a"]).mean["ndcg_slow@5"]
+        assert path[1.0, "a"] == pytest.approx(expected, rel=1e-12)
+
+
+class TestErrors:
+    def test_draws_have_the_errors_of_the_points(self):
+        """At bases that are no nodes the draws are interpolated: off by less than a millionth of the standard error."""
+        judgments, scores = data(400, seed=3)
+        comparison = gs.compare(scores, judgments, BOTH)
+        lending = module.settled(gs.NDCG(gain="linear", k=5), 12)
+        bases = module.DEFAULT_BASES
+        family = module._family(comparison.rankings, comparison.sample.panel, lending, bases, comparison.sample)
+        estimated = family.estimated
+        assert len(family.panel.metrics) < len(bases)
+        blocks = estimated.root.reshape(len(estimated.root), len(bases), 3)
+        implied = np.sqrt(((blocks[:, :, :, None] - blocks[:, :, None, :]) ** 2).sum(axis=0))
+        np.testing.assert_allclose(implied, estimated.error, rtol=2e-5, atol=1e-12)
+        both = [bases.index(1.0), bases.index(2.0)]
+        direct = comparison.sample.family(BOTH).estimated
+        np.testing.assert_allclose(estimated.error[both], direct.error, rtol=1e-12)
+        covariance = np.einsum("rm,rk->mk", blocks[:, both[0]], blocks[:, both[1]])
+        np.testing.assert_allclose(covariance, (direct.root.T @ direct.root)[:3, 3:], rtol=1e-4, atol=1e-10)
+
+    def test_verdict_of_the_two_ends_is_the_comparisons(self):
+        judgments, scores = data(400, seed=3)
+        comparison = gs.compare(scores, judgments, BOTH)
+        ends = comparison.gains([1, 2]).verdict
+        assert ends.p_value == pytest.approx(comparison.verdict.p_value, abs=0.02)
+        assert set(ends.always_best) == set(comparison.verdict.common_best)
+
+    def test_nodes_reproduce_what_few_bases_determine(self):
+        rng = np.random.default_rng(0)
+        at = np.linspace(0, 1, 9)
+        values = np.einsum(
+            "bp,pmq->bmq", np.stack([at**power for power in range(3)], axis=1), rng.normal(size=(3, 4, 50))
+        )
+        nodes = find_nodes(values)
+        assert len(nodes.places) == 3
+        np.testing.assert_allclose(np.einsum("bn,nmq->bmq", nodes.weights, values[nodes.places]), values, atol=1e-12)
+
+    def test_models_that_never_differ_need_one_node(self):
+        nodes = find_nodes(np.ones((4, 3, 10)))
+        assert (len(nodes.places), nodes.weights.shape) == (1, (4, 1))
+
+
+@pytest.fixture(scope="module")
+def changing():
+    """One excellent document at rank 2, or two fair ones: log2(3) is where the two are worth the same."""
+    labels = np.tile([2, 1, 1, 0], 300)
+    rng = np.random.default_rng(0)
+    scores = {"broad": np.tile([1, 4, 3, 2], 300), "top": np.tile([3, 1, 2, 4], 300)}
+    noise = rng.random(300) < 0.1
+    scores["top"] = np.where(np.repeat(noise, 4), scores["broad"], scores["top"])
+    return gs.compare(scores, gs.Judgments(labels, group=[4] * 300), ["ndcg_linear@2", "ndcg_exp@2"]).gains()
+
+
+class TestSaid:
+    def test_the_change_is_where_arithmetic_has_it(self, changing):
+        assert changing.winners["model"].tolist() == ["broad", "top"]
+        assert changing.winners["to"].iloc[0] == pytest.approx(math.log2(3), abs=1e-5)
+        (swap,) = changing.swaps.to_dict("records")
+        assert (swap["first"], swap["second"]) == ("broad", "top")
+        assert swap["lower"] <= swap["base"] <= swap["upper"]
+
+    def test_sets_band_and_verdict_agree(self, changing):
+        for base, part in changing.frame().groupby("base"):
+            assert set(part["model"][part["lower"] == 0]) == set(changing.best_sets[base])
+            assert (part["lower"] <= part["regret"]).all()
+            assert (part["regret"] <= part["upper"]).all()
+        assert changing.verdict.kind == "genuine"
+        assert changing.verdict.always_best == ()
+        assert 0 < changing.verdict.p_value <= 0.05
+
+    def test_text(self, changing):
+        assert changing.text.startswith(
+            "Under ndcg_power(gain_base=b)@2, gain (b^l - 1)/(b - 1), the best mean from b = 1 on is that of broad to "
+            "b = 1.58, then top to b = 4 (2 models on 300 queries). No model is best at every base (p = "
+        )
+        assert changing.headline == "The leader changes once between b = 1 and 4; no model is best at every gain"
+
+    def test_one_that_is_always_best(self):
+        labels = np.tile([2, 1, 0, 0], 100)
+        rng = np.random.default_rng(0)
+        scores = {"good": labels + rng.normal(0, 0.3, 400), "poor": rng.normal(size=400)}
+        path = gs.compare(scores, gs.Judgments(labels, group=[4] * 100), BOTH).gains()
+        assert path.verdict.kind == "agree"
+        assert path.verdict.always_best == ("good",)
+        assert path.text.endswith("That good is best at every one of them is proven (95 %).")
+        assert "good has the best mean at every base b from 1 to 4" in path.text
+
+    def test_json(self, changing):
+        content = json.loads(json.dumps(changing.to_dict(), allow_nan=False))
+        assert len(content["path"]) == 50
+        assert content["verdict"]["kind"] == "genuine"
+        assert content["winners"][0]["model"] == "broad"
+
+    def test_repr_is_a_picture_without_styles(self, changing):
+        page = changing._repr_html_()
+        assert "<svg" in page
+        assert "style=" not in page
+        assert 'id="' not in page
+
+    def test_one_model(self):
+        path = gs.compare({"a": [2, 1]}, gs.Judgments([1, 0], group=[2]), BOTH).gains([1, 2])
+        assert path.frame()["regret"].tolist() == [0, 0]
+        assert "There is one model only" in path.text
+
+    def test_twins_are_both_best_everywhere(self):
+        judgments, scores = data()
+        path = gs.compare({"a": scores["a"], "twin": scores["a"]}, judgments, BOTH).gains(BASES)
+        assert all(models == ("a", "twin") for models in path.best_sets.values())
+        assert path.swaps.empty
+
+    def test_binary_labels_give_a_flat_path(self):
+        judgments, scores = data(labels=2)
+        path = gs.compare(scores, judgments, BOTH).gains(BASES).frame()
+        assert (path.groupby("model")["mean"].agg(np.ptp) < 1e-14).all()
+
+    def test_order_of_models_does_not_matter(self):
+        judgments, scores = data()
+        first = gs.compare(scores, judgments, BOTH).gains(BASES)
+        second = gs.compare(dict(reversed(scores.items())), judgments, BOTH).gains(BASES)
+        assert first.to_dict() == second.to_dict()
+
+    def test_computed_once(self):
+        judgments, scores = data()
+        comparison = gs.compare(scores, judgments, BOTH)
+        assert comparison.gains(BASES).winners is comparison.gains(BASES).winners
+
+
+class TestLosses:
+    def test_a_loss_is_won_by_the_lowest(self):
+        class Regretted(gs.NDCG):
+            higher_is_better = False
+            names = {"ndcg_regretted": {}}
+
+        judgments, scores = data(200)
+        metric = Regretted(gain="linear", k=5)
+        path = gs.compare(scores, judgments, [metric, "mrr"]).gains(BASES)
+        plain = gs.compare(scores, judgments, BOTH).gains(BASES)
+        assert path.lower_is_better
+        np.testing.assert_allclose(path.mean, plain.mean, rtol=1e-13)
+        lowest = plain.frame().sort_values("mean").groupby("base")["model"].first()
+        assert path.winners["model"].iloc[0] == lowest.iloc[0]
+        assert (path.regret == 0).any(axis=1).all()
+
+
+class TestRefused:
+    @pytest.mark.parametrize(
+        ("bases", "error", "message"),
+        [
+            ([0.5, 2], ValueError, r"bases\[0\] must be at least 1, got 0.5"),
+            ([1, math.inf], ValueError, r"bases\[1\] must be finite"),
+            ([1, 2, 1.0], ValueError, "bases holds 1 twice"),
+            ([], ValueError, "bases is empty"),
+            ("12", TypeError, "bases must be a list of numbers"),
+            (2, TypeError, "bases must be a list of numbers"),
+            ([1, "2"], TypeError, r"bases\[1\] must be a number"),
+        ],
+    )
+    def test_bases(self, bases, error, message):
+        judgments, scores = data()
+        with pytest.raises(error, match=message):
+            gs.compare(scores, judgments, BOTH).gains(bases)
+
+    def test_values_only(self):
+        with pytest.raises(ValueError, match=r"gains needs the scores of the models, .* values only"):
+            Findings({"ndcg_linear@5": np.ones((3, 2))}, ["a", "b"]).gains()
+
+    def test_metrics_outside_the_family(self):
+        judgments, scores = data()
+        comparison = gs.compare(scores, judgments, ["map", "mrr"])
+        with pytest.raises(ValueError, match=r"gains needs a metric of the NDCG and DCG family.*gains\(metric="):
+            comparison.gains()
+        with pytest.raises(ValueError, match="metric names map@5, which is no sum of gains"):
+            comparison.gains(metric="map@5")
+        assert comparison.gains(BASES, metric="ndcg_linear@5").metric == "ndcg_power(gain_base=b)@5"
+
+    def test_primary_metrics_that_differ_in_more_than_the_gain(self):
+        judgments, scores = data()
+        comparison = gs.compare(scores, judgments, ["ndcg_jk@5", "ndcg_exp@5"])
+        with pytest.raises(ValueError, match=r"differ in more than their gain.*gains\(metric='ndcg_jk@5'\)"):
+            comparison.gains()
+        assert comparison.gains(BASES, metric="ndcg_jk@5").metric == "ndcg_power(gain_base=b,discount=jk)@5"
+
+    def test_one_of_two_primary_metrics_in_the_family_is_enough(self):
+        judgments, scores = data()
+        assert gs.compare(scores, judgments, ["map", "ndcg_exp@3"]).gains(BASES).metric == "ndcg_power(gain_base=b)@3"
+
+    def test_a_metric_that_defines_its_values_anew(self):
+        class Odd(gs.NDCG):
+            names = {"ndcg_odd": {}}
+
+            def score(self, rows, facts, cutoffs):
+                return super().score(rows, facts, cutoffs) / 2
+
+        judgments, scores = data()
+        with pytest.raises(ValueError, match="which is no sum of gains"):
+            gs.compare(scores, judgments, BOTH).gains(metric=Odd(gain="linear"))
+
+    def test_negative_labels(self):
+        judgments = gs.Judgments([-1, 2, 1], group=[3], negative_labels="allow")
+        with pytest.raises(ValueError, match="cannot take negative labels"):
+            gs.compare({"a": [1, 2, 3]}, judgments, ["ndcg_linear@5"]).gains()
+
+    def test_a_picture_of_one_base(self):
+        judgments, scores = data()
+        with pytest.raises(ValueError, match="give gains\\(bases\\) two or more"):
+            gs.compare(scores, judgments, BOTH).gains([1]).plot()
+
+
+def test_runs_and_clusters_follow():
+    """Of recipes the values are means over runs, and errors those of a verdict on the same values."""
+    judgments, scores = data(300, seed=7)
+    rng = np.random.default_rng(8)
+    runs = {model: [one + rng.normal(0, 0.3, len(one)) for _ in range(3)] for model, one in scores.items()}
+    values = {metric: {} for metric in BOTH}
+    for model, several in runs.items():
+        found = [gs.evaluate(BOTH, judgments, one).per_query for one in several]
+        for place, metric in enumerate(BOTH):
+            values[metric][model] = np.stack([one[:, place] for one in found], axis=1)
+    clusters = np.arange(300) // 3
+    rankings = replace(gs.compare(scores, judgments, BOTH).rankings, scores=runs)
+    means = {metric: np.stack([by[model].mean(axis=1) for model in runs], axis=1) for metric, by in values.items()}
+    by_model = {model: {metric: values[metric][model] for metric in BOTH} for model in runs}
+    found = Findings(means, list(runs), rankings=rankings, runs=by_model, clusters=clusters)
+    lending = module.settled(gs.NDCG(gain="linear", k=5), 12)
+    family = module._family(rankings, found.sample.panel, lending, (1.0, 1.5, 2.0), found.sample)
+    direct = found.sample.family(BOTH)
+    for name in ("mean", "error", "support"):
+        expected = getattr(direct.estimated, name)
+        np.testing.assert_allclose(getattr(family.estimated, name)[[0, 2]], expected, rtol=1e-12, err_msg=name)
+    np.testing.assert_allclose(family.estimated.runs.variance[[0, 2]], direct.estimated.runs.variance, rtol=1e-12)
+    ours = two_step_test(family.estimated, family.noise, 0.05, rows=[0, 2])
+    assert ours.p_value == pytest.approx(two_step_test(direct.estimated, direct.noise, 0.05).p_value, abs=0.03)
+    assert found.gains([1, 1.5, 2]).verdict.kind in ("genuine", "agree", "unresolved")
+
+
+@pytest.mark.slow
+def test_experiments_of_several_runs(tmp_path):
+    """Scores come from the experiment's files; at base 2 the path is the leaderboard."""
+    from gainsay.data import simulate
+    from gainsay.experiment import Candidate, Experiment
+    from gainsay.experiment.measured import rankings_of
+
+    parts = simulate(160, seed=1, mean_length=10).split_queries(0.4, 0.2, 0.4, seed=1)
+    made = [Candidate(f"{leaves}", "lightgbm", {"num_leaves": leaves, "extra_trees": True}) for leaves in (3, 15)]
+    options = {"metrics": BOTH, "directory": tmp_path, "num_boost_round": 4, "draws": 1000, "runs": 3}
+    result = Experiment(made, *parts, **options).run(progress=False)
+    comparison = result.comparison
+    counted = np.ones(len(parts[2].query_ids), dtype=bool)
+    comparison.rankings = rankings_of(result.measured, result.artefacts, counted, result._read_scores)
+    path = comparison.gains([1, 1.5, 2])
+    found = path.frame().set_index(["base", "model"])["mean"]
+    for base, metric in ((1.0, BOTH[0]), (2.0, BOTH[1])):
+        assert found.loc[base].to_dict() == pytest.approx(comparison.leaderboard[metric].to_dict(), rel=1e-12)
+    assert comparison.run_counts == {"3": 3, "15": 3}

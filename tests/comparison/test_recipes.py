@@ -1,0 +1,541 @@
+"""Recipes of several runs: errors and draws against plain NumPy, truths by simulation, words, bad input."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import gainsay as gs
+from gainsay.comparison.bounds import detectable_lead
+from gainsay.comparison.findings import Findings
+from gainsay.comparison.inputs import read_panel
+from gainsay.comparison.paired import pair_p_values
+from gainsay.comparison.pairs import leaderboard_of
+from gainsay.comparison.recipes import variance_parts
+from gainsay.comparison.resampling import critical_value, draw_noise, estimate
+from gainsay.comparison.runs import one_by_one, recipes_of
+from gainsay.comparison.sample import Sample
+from gainsay.comparison.verdict import Verdict
+
+NAMES = ("x", "y")
+COUNTS = (3, 0, 5, 4)
+"""Runs of four models; the second is fixed."""
+
+
+def runs_of(seed=0, queries=200, counts=COUNTS, run=0.02, query_run=0.1, leads=None, base=1.0):
+    """By metric a list of arrays, (queries, runs) of a recipe and (queries,) of a fixed model, metrics correlated."""
+    rng = np.random.default_rng(seed)
+    base, found = base * rng.random((queries, 1)), {name: [] for name in NAMES}
+    for k, count in enumerate(counts):
+        effect, noise = rng.normal(0, run, max(count, 1)), rng.normal(0, query_run, (queries, max(count, 1)))
+        own = rng.normal(0, 0.1, (queries, 1))
+        for row, name in enumerate(NAMES):
+            lead = 0 if leads is None else leads[row][k]
+            effects = effect + rng.normal(0, 0.3 * run, len(effect)) if count else 0.0  # a fixed model is its truth
+            values = base + own + effects + noise + lead
+            values = values + rng.normal(0, 0.05, noise.shape)
+            found[name].append(values if count else values[:, 0])
+    return found
+
+
+def panel_of(values, **options):
+    given, runs = recipes_of(values, dict(zip(NAMES, NAMES, strict=True)), None)
+    return read_panel(given, runs=runs, **options)
+
+
+def as_runs(values):
+    return [value if value.ndim == 2 else value[:, None] for value in values]
+
+
+def covariance_written_out(values, weights=None):
+    """Q + S, metrics side by side: loops over models, with NumPy's own covariances."""
+    n = len(values["x"][0])
+    w = np.full(n, 1 / n) if weights is None else weights / weights.sum()
+    columns = np.stack([runs.mean(axis=1) for name in NAMES for runs in as_runs(values[name])], axis=1)
+    centred = (columns - w @ columns) * w[:, None]
+    total = n / (n - 1) * centred.T @ centred
+    models = len(values["x"])
+    for k in range(models):
+        means = np.stack([w @ as_runs(values[name])[k] for name in NAMES])
+        count = means.shape[1]
+        if count > 1:
+            at = [k, models + k]
+            total[np.ix_(at, at)] += np.cov(means) / count
+    return total
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_errors_are_those_of_queries_and_runs(weighted):
+    values = runs_of()
+    weights = np.random.default_rng(5).random(200) + 0.5 if weighted else None
+    estimated = estimate(panel_of(values, weights=weights))
+    covariance = covariance_written_out(values, weights)
+    for row in (0, 1):
+        for k, j in itertools.permutations(range(4), 2):
+            a, b = 4 * row + k, 4 * row + j
+            expected = np.sqrt(covariance[a, a] + covariance[b, b] - 2 * covariance[a, b])
+            assert estimated.error[row, k, j] == pytest.approx(expected, rel=1e-9)
+        np.testing.assert_allclose(estimated.mean_error[row], np.sqrt(np.diag(covariance))[4 * row : 4 * row + 4])
+
+
+def test_draws_have_the_covariance_of_queries_and_runs():
+    values = runs_of(1)
+    noise = draw_noise(estimate(panel_of(values)), 40_000, 3)
+    covariance = covariance_written_out(values)
+    spread = np.sqrt(np.outer(np.diag(covariance), np.diag(covariance)))
+    assert np.abs((np.cov(noise.values.reshape(8, -1)) - covariance) / spread).max() < 5 / np.sqrt(40_000)
+
+
+def test_each_draw_is_studentised_by_the_run_variance_that_so_few_runs_would_have_shown():
+    """The squared error less the queries' part is, over the run's variance, a χ²: the same one under both metrics."""
+    values = runs_of(2)
+    estimated = estimate(panel_of(values))
+    noise = draw_noise(estimated, 20_000, 1)
+    runs = estimated.runs
+    assert runs.counts.tolist() == list(COUNTS)
+    for k, freedom in ((0, 2), (2, 4), (3, 3)):  # against the fixed model: one χ² alone
+        shown = []
+        for row in (0, 1):
+            lead = noise.lead(row, 1, k)
+            error = (noise.values[row, k] - noise.values[row, 1]) / lead
+            shown.append((error**2 - runs.query_error[row, 1, k] ** 2) / runs.variance[row, k])
+        np.testing.assert_allclose(shown[0], shown[1], rtol=1e-6)
+        assert stats.kstest(shown[0] * freedom, stats.chi2(freedom).cdf).pvalue > 1e-3
+        assert abs(np.corrcoef(shown[0], noise.values[0, k])[0, 1]) < 5 / np.sqrt(20_000)
+
+
+def test_peaks_and_deviations_are_the_largest_studentised_errors():
+    noise = draw_noise(estimate(panel_of(runs_of(3))), 300, 1)
+    for row in (0, 1):
+        for k in range(4):
+            leads = [noise.lead(row, k, j) for j in range(4) if j != k]
+            np.testing.assert_allclose(noise.peaks[row, k], np.maximum(0, np.max(leads, axis=0)), rtol=1e-12)
+
+
+def test_without_run_variance_everything_is_as_with_fixed_models():
+    """Three equal runs each: the same numbers to the last digit, but for the words and the flag."""
+    fixed = runs_of(4, counts=(0, 0, 0), leads=[[0.03, 0, 0.01], [0, 0.03, 0.01]])
+    tripled = {name: [np.repeat(v[:, None], 3, axis=1) * 1.0 for v in fixed[name]] for name in NAMES}
+    for name in NAMES:  # thirds that sum to the whole without rounding
+        fixed[name] = [np.round(v * 1024) / 1024 for v in fixed[name]]
+        tripled[name] = [np.repeat(v[:, None], 3, axis=1) for v in fixed[name]]
+    one = Verdict.from_values(*(np.stack(fixed[name], axis=1) for name in NAMES), draws=500).to_dict()
+    other = Verdict.from_values(*(tripled[name] for name in NAMES), draws=500).to_dict()
+    assert {flag["code"] for flag in other["flags"]} >= {"identical runs", "few runs"}
+    assert other["variance"]["ndcg_exp@10"]["run"] == other["variance"]["ndcg_exp@10"]["query_run"] == 0
+    for name in one:
+        if name not in ("flags", "text", "runs", "variance"):
+            assert one[name] == other[name], name
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_order_of_models_changes_nothing_to_the_last_digit(seed):
+    values, names = runs_of(seed), ["b", "c10", "c9", "a"]
+    order = np.random.default_rng(seed).permutation(4)
+    one = Verdict.from_values(*(values[name] for name in NAMES), models=names, draws=400)
+    shuffled = [[np.asfortranarray(values[name][k]) for k in order] for name in NAMES]
+    other = Verdict.from_values(*shuffled, models=[names[k] for k in order], draws=400)
+    assert one == other
+    assert one.runs == {"a": 4, "b": 3, "c9": 5, "c10": 0}
+
+
+def test_order_of_runs_and_queries_changes_nothing_beyond_rounding():
+    values, rng = runs_of(5), np.random.default_rng(0)
+    rows = rng.permutation(200)
+    runs = [rng.permutation(max(count, 1)) for count in COUNTS]
+    shuffled = [
+        [v[rows][:, places] if v.ndim == 2 else v[rows] for v, places in zip(values[name], runs, strict=True)]
+        for name in NAMES
+    ]
+    one, other = Verdict.from_values(values["x"], values["y"], draws=500), Verdict.from_values(*shuffled, draws=500)
+    for name in ("price", "price_lower", "safe_regret_upper", "detectable"):
+        assert getattr(other, name) == pytest.approx(getattr(one, name), abs=1e-9)
+    assert other.p_value == pytest.approx(one.p_value, abs=3 / 501)
+
+
+def test_three_dimensions_and_a_list_are_the_same():
+    values = runs_of(6, counts=(4, 4, 4))
+    cube = [np.stack(values[name], axis=1) for name in NAMES]
+    assert cube[0].shape == (200, 3, 4)
+    assert Verdict.from_values(*cube, draws=300) == Verdict.from_values(values["x"], values["y"], draws=300)
+
+
+def test_a_skipped_query_is_skipped_in_every_run():
+    values = runs_of(7)
+    for value in values["x"]:
+        value[::10] = np.nan
+    verdict = Verdict.from_values(values["x"], values["y"], draws=300)
+    kept = np.arange(200) % 10 != 0
+    fewer = [[value[kept] for value in values[name]] for name in NAMES]
+    assert verdict.queries == 180
+    assert verdict.price == pytest.approx(Verdict.from_values(*fewer, draws=300).price)
+    assert verdict.detectable == pytest.approx(Verdict.from_values(*fewer, draws=300).detectable)
+
+
+def test_a_query_of_weight_zero_counts_as_absent():
+    values, weights = runs_of(8), np.arange(200) % 4 + 0.0
+    fewer = [[value[weights > 0] for value in values[name]] for name in NAMES]
+    one = Verdict.from_values(values["x"], values["y"], weights=weights, draws=300)
+    other = Verdict.from_values(*fewer, weights=weights[weights > 0], draws=300)
+    assert one.detectable == pytest.approx(other.detectable)
+    assert one.variance["ndcg_exp@10"].run == pytest.approx(other.variance["ndcg_exp@10"].run)
+
+
+def test_two_recipes_of_the_same_runs_are_twins():
+    values = runs_of(9, counts=(3, 3))
+    for name in NAMES:
+        values[name].append(values[name][0][:, [1, 2, 0]])
+    verdict = Verdict.from_values(values["x"], values["y"], models=["a", "b", "c"], draws=300)
+    assert {flag.pairs for flag in verdict.flags if flag.code == "identical models"} == {(("a", "c"),)}
+    assert verdict.regrets["ndcg_exp@10"]["a"] == verdict.regrets["ndcg_exp@10"]["c"]
+    assert verdict.regrets_upper["ndcg_exp@10"]["a"] == verdict.regrets_upper["ndcg_exp@10"]["c"]
+
+
+class TestPairs:
+    def test_p_values_are_welch_s_where_queries_do_not_vary(self):
+        """All variance is that of runs, so that only their means count: the two-sample test of SciPy on these."""
+        rng = np.random.default_rng(0)
+        values = {name: [np.tile(rng.normal(size=count), (50, 1)) for count in (4, 7)] for name in NAMES}
+        found = pair_p_values(estimate(panel_of(values))).two_sided
+        for row, name in enumerate(NAMES):
+            first, second = (value[0] for value in values[name])
+            expected = stats.ttest_ind(first, second, equal_var=False).pvalue
+            assert found[row, 0, 1] == pytest.approx(expected, rel=1e-6)
+
+    def test_p_values_of_fixed_models_are_those_of_the_paired_test(self):
+        values = runs_of(1, counts=(0, 0, 4))
+        found = pair_p_values(estimate(panel_of(values))).two_sided
+        for row, name in enumerate(NAMES):
+            expected = stats.ttest_rel(values[name][0], values[name][1]).pvalue
+            assert found[row, 0, 1] == pytest.approx(expected, rel=1e-8)
+
+    @pytest.mark.slow
+    def test_two_recipes_that_tie_are_told_apart_in_at_most_one_of_twenty_samples(self):
+        rejected = []
+        for seed in range(400):
+            values = runs_of(seed, queries=150, counts=(3, 5), run=0.03)
+            rejected.append(pair_p_values(estimate(panel_of(values))).two_sided[0, 0, 1] <= 0.05)
+        assert np.mean(rejected) <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / 400)
+
+    @pytest.mark.slow
+    def test_intervals_of_means_hold_together(self):
+        """The truth is 0, over queries *and* runs; intervals around means that are taken for fixed seldom hold."""
+        held = {"recipes": [], "averaged": []}
+        for seed in range(300):
+            values = runs_of(seed, queries=150, counts=(5, 6, 7), run=0.05, base=0.0)
+            means = {name: np.stack([v.mean(axis=1) for v in values[name]], axis=1) for name in NAMES}
+            for what, panel in (("recipes", panel_of(values)), ("averaged", read_panel(means))):
+                estimated = estimate(panel)
+                noise = draw_noise(estimated, 400, seed)
+                half = critical_value(noise.deviations(0), 0.95) * estimated.mean_error[0]
+                held[what].append((np.abs(estimated.mean[0]) <= half).all())
+        assert np.mean(held["recipes"]) >= 0.95 - 2 * np.sqrt(0.05 * 0.95 / 300)
+        assert np.mean(held["averaged"]) < 0.6
+
+    def test_the_leaderboard_has_these_intervals(self):
+        panel = panel_of(runs_of(1))
+        table = leaderboard_of(Sample(panel, 0.05, 400, 2))
+        estimated = estimate(panel.select(["x"]))
+        noise = draw_noise(estimated, 400, 2)
+        shown = np.abs(noise.values[0]).T
+        factor = noise.runs.factor.T
+        shown /= np.sqrt(noise.runs.query_mean_error[0] ** 2 + factor * noise.runs.variance[0])
+        width = np.sort(shown.max(axis=1))[math.ceil(0.95 * 401) - 1]
+        of_x = table[table["metric"] == "x"].set_index("model").sort_index()
+        np.testing.assert_allclose(of_x["upper"] - of_x["mean"], width * estimated.mean_error[0], rtol=1e-9)
+
+
+class TestVerdict:
+    def null(self, seed, counts, queries=400):
+        """The first leads by far under x; under y all tie: the first is a common best."""
+        return runs_of(seed, queries, counts, run=0.02, query_run=0.05, leads=[[0.5, *[0] * 9], [0] * 10])
+
+    @pytest.mark.slow
+    @pytest.mark.parametrize("counts", [(3, 3, 3), (5, 5, 5), (0, 4, 4)])
+    def test_another_run_is_no_disagreement(self, counts):
+        genuine = {"recipes": 0, "averaged": 0}
+        for seed in range(150):
+            values = self.null(seed, counts)
+            means = [np.stack([v.mean(axis=1) if v.ndim == 2 else v for v in values[n]], axis=1) for n in NAMES]
+            genuine["recipes"] += Verdict.from_values(*values.values(), draws=300, seed=seed).kind == "genuine"
+            genuine["averaged"] += Verdict.from_values(*means, draws=300, seed=seed).kind == "genuine"
+        assert genuine["recipes"] / 150 <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / 150)
+        assert genuine["averaged"] / 150 > 0.15
+
+    def test_a_lead_that_runs_do_not_blur_is_found(self):
+        values = runs_of(0, 400, (5, 5, 5), run=0.003, leads=[[0.1, 0, -1], [0, 0.1, -1]])
+        verdict = Verdict.from_values(values["x"], values["y"], models=["a", "b", "c"])
+        assert verdict.kind == "genuine"
+        assert 0 < verdict.price_lower < verdict.price
+        assert verdict.regrets_lower["ndcg_linear@10"]["c"] > 0.9
+
+    @pytest.mark.slow
+    def test_a_lead_of_the_detectable_size_is_detected_four_times_in_five(self):
+        """Of two recipes; with one rival no inequality is slack, so little is on the safe side but Q + S."""
+        shown, found = [], 0
+        for seed in range(20):
+            values = runs_of(seed, 400, (5, 5), run=0.03, query_run=0.02)
+            estimated = estimate(panel_of(values))
+            noise = draw_noise(estimated, 1000, seed)
+            shown.append(detectable_lead(estimated, noise, 0.05, np.ones(2, dtype=bool), np.array([0, 0])))
+        lead = float(np.mean(shown))
+        for seed in range(200):
+            values = runs_of(100 + seed, 400, (5, 5), run=0.03, query_run=0.02, leads=[[0, lead], [0, 0]])
+            found += "model 1" not in Verdict.from_values(values["x"], values["y"], draws=400, seed=seed).common_best
+        assert 0.80 - 2 * np.sqrt(0.16 / 200) <= found / 200 <= 0.97
+
+    def test_json_has_runs_and_variance(self):
+        values = runs_of(1)
+        told = json.loads(json.dumps(Verdict.from_values(values["x"], values["y"], draws=200).to_dict()))
+        assert told["runs"] == {"model 1": 3, "model 2": 0, "model 3": 5, "model 4": 4}
+        assert set(told["variance"]["ndcg_exp@10"]) == {"query", "run", "query_run"}
+
+    @pytest.mark.parametrize(
+        ("vary", "covered"),
+        [
+            ("seed", "; another seed is covered, other training data are not."),
+            (
+                "queries",
+                " on resampled training queries; another seed and another such sample are covered, and all means are "
+                "those of training on resampled queries.",
+            ),
+            (None, "; another such run is covered, and whatever differed between the runs counts as chance."),
+        ],
+    )
+    def test_it_is_said_what_is_covered(self, vary, covered):
+        values = runs_of(1, counts=(3, 5, 4))
+        verdict = Verdict.from_values(values["x"], values["y"], models=["a", "b", "c"], draws=200, vary=vary)
+        says = (
+            f"The queries and the runs are random samples. The models are recipes, trained 3 to 5 times each{covered}"
+        )
+        assert verdict.about == says
+        assert verdict.text.endswith(says)
+        assert "3 recipes on 200 queries" in verdict.text
+        assert "model" not in verdict.text.replace("The models are recipes", "").replace("a model is", "")
+
+    def test_it_is_said_which_are_fixed(self):
+        values = runs_of(1, counts=(0, 5, 0))
+        verdict = Verdict.from_values(values["x"], values["y"], models=["a", "b", "c"], draws=200, vary="seed")
+        assert "b is a recipe, trained 5 times; another seed is covered" in verdict.about
+        assert verdict.about.endswith("a and c are fixed: no other training is covered there.")
+        assert "3 models on 200 queries" in verdict.text
+
+    @pytest.mark.parametrize(
+        ("counts", "few"), [((3, 5), ("model 1",)), ((4, 3), ("model 1", "model 2")), ((5, 0), ())]
+    )
+    def test_few_runs_are_flagged(self, counts, few):
+        values = runs_of(1, counts=counts)
+        found = {flag.code: flag for flag in Verdict.from_values(values["x"], values["y"], draws=200).flags}
+        assert ("few runs" in found) == bool(few)
+        if few:
+            assert found["few runs"].models == few
+
+    def test_runs_that_are_the_same_are_flagged(self):
+        values = runs_of(1, counts=(5, 5))
+        for name in NAMES:
+            values[name][1][:, 4] = values[name][1][:, 0]
+        (flag,) = [
+            f for f in Verdict.from_values(values["x"], values["y"], draws=200).flags if f.code == "identical runs"
+        ]
+        assert flag.models == ("model 2",)
+
+
+class TestVarianceParts:
+    def test_parts_are_those_of_an_analysis_of_variance(self):
+        """Balanced, unweighted: mean squares of the two-way layout, by their textbook expectations."""
+        values = runs_of(3, queries=120, counts=(4, 6), run=0.05)
+        panel = panel_of(values)
+        found = variance_parts(panel, estimate(panel).runs)
+        for name in NAMES:
+            run, rest = [], []
+            for x in values[name]:
+                left = x - x.mean(axis=1, keepdims=True) - x.mean(axis=0) + x.mean()
+                rest.append((left**2).sum() / ((len(x) - 1) * (x.shape[1] - 1)))
+                run.append((len(x) * x.mean(axis=0).var(ddof=1) - rest[-1]) / len(x))
+            difference = values[name][1].mean(axis=1) - values[name][0].mean(axis=1)
+            query = difference.var(ddof=1) - rest[0] / 4 - rest[1] / 6
+            assert found[name].run == pytest.approx(math.sqrt(np.mean(run)))
+            assert found[name].query_run == pytest.approx(math.sqrt(np.mean(rest)))
+            assert found[name].query == pytest.approx(math.sqrt(query))
+
+    def test_the_parts_of_the_calibration_population_are_found(self):
+        parts, truth = [], {"query": 0.14, "run": 0.03, "query_run": 0.11}
+        for seed in range(60):
+            panel = panel_of(runs_of(seed, queries=150, counts=(5, 5, 5), run=0.03 / math.sqrt(1.09)))
+            parts.append(variance_parts(panel, estimate(panel).runs)["x"].to_dict())
+        truth = {"query": math.sqrt(2) * 0.1, "run": 0.03, "query_run": math.hypot(0.1, 0.05)}
+        for name, size in truth.items():
+            assert np.sqrt(np.mean([one[name] ** 2 for one in parts])) == pytest.approx(size, rel=0.06), name
+
+    def test_weights_and_clusters_enter(self):
+        """Doubling every query, told of it by clusters, leaves the error of a lead as it is."""
+        values = runs_of(3, queries=80, counts=(4, 4))
+        doubled = {name: [np.repeat(v, 2, axis=0) for v in values[name]] for name in NAMES}
+        plain = panel_of(values)
+        told = panel_of(doubled, clusters=np.repeat(np.arange(80), 2))
+        one, other = (variance_parts(panel, estimate(panel).runs)["x"] for panel in (plain, told))
+        assert other.run == pytest.approx(one.run)
+        assert other.error_of_lead(160, 4) == pytest.approx(one.error_of_lead(80, 4))
+
+    def test_nothing_is_said_of_fixed_models(self):
+        panel = read_panel({"x": np.random.default_rng(0).random((50, 2))})
+        assert variance_parts(panel, estimate(panel).runs) == {}
+
+    def test_a_recipe_beside_a_fixed_model_has_parts_too(self):
+        panel = panel_of(runs_of(3, counts=(0, 6), queries=3000))
+        found = variance_parts(panel, estimate(panel).runs)["x"]
+        # The fixed model's own part by query and run cannot be told from its part by query.
+        assert found.query == pytest.approx(math.sqrt(2 * 0.01 + 0.0125), rel=0.1)
+
+
+class TestBadInput:
+    @pytest.mark.parametrize("count", [1, 2])
+    def test_one_run_or_two_are_refused(self, count):
+        values = runs_of(0, counts=(3, 3))
+        values["x"][1] = values["x"][1][:, :count]
+        size = "1 run" if count == 1 else "2 runs"
+        with pytest.raises(
+            ValueError, match=f"model 'b' has {size}: how much another run would differ takes at least 3"
+        ):
+            Verdict.from_values(values["x"], values["y"], models=["a", "b"])
+        with pytest.raises(ValueError, match=f"model 'model 1' has {size}"):
+            Verdict.from_values(np.zeros((9, 2, count)), np.zeros((9, 2, count)))
+
+    def test_runs_under_one_metric_only(self):
+        values = runs_of(0, counts=(3, 3))
+        with pytest.raises(ValueError, match="first has runs of model 1 and second has none: give the same runs"):
+            Verdict.from_values(values["x"], np.zeros((200, 2)))
+
+    def test_other_numbers_of_runs_under_another_metric(self):
+        values = runs_of(0, counts=(4, 4))
+        values["y"][0] = values["y"][0][:, :3]
+        with pytest.raises(ValueError, match=r"runs\['model 1'\] has .* runs: every metric needs the same runs"):
+            Verdict.from_values(values["x"], values["y"])
+
+    def test_other_queries_in_one_model(self):
+        values = runs_of(0, counts=(4, 4))
+        values["x"][1] = values["x"][1][:-1]
+        with pytest.raises(ValueError, match="first has 199 queries for model 2, but 200 for model 1"):
+            Verdict.from_values(values["x"], values["y"])
+
+    @pytest.mark.parametrize("value", [np.nan, np.inf])
+    def test_a_value_that_is_missing_in_one_run(self, value):
+        values = runs_of(0, counts=(4, 4))
+        values["y"][1][17, 2] = value
+        with pytest.raises(ValueError, match=r"(query 17 of run 3|finite|NaN at query 17)"):
+            Verdict.from_values(values["x"], values["y"])
+
+    def test_means_that_are_not_those_of_the_runs(self):
+        values = runs_of(0, counts=(3, 3))
+        means = {name: np.stack([v.mean(axis=1) for v in values[name]], axis=1) for name in NAMES}
+        runs = {"a": {name: values[name][0] for name in NAMES}}
+        assert Findings(means, ["a", "b"], runs=runs).run_counts == {"a": 3, "b": 0}
+        means["y"][5, 0] += 0.01
+        with pytest.raises(ValueError, match="values of 'a' must be the means over its runs: at query 5"):
+            Findings(means, ["a", "b"], runs=runs)
+        with pytest.raises(ValueError, match=r"runs names 'A', which is not among the models"):
+            Findings(means, ["a", "b"], runs={"A": runs["a"]})
+        with pytest.raises(ValueError, match=r"runs\['a'\] has no 'y'"):
+            Findings(means, ["a", "b"], runs={"a": {"x": values["x"][0]}})
+
+    def test_what_varies(self):
+        values = runs_of(0, counts=(3, 3))
+        with pytest.raises(ValueError, match="vary must be 'seed' or 'queries'"):
+            Verdict.from_values(values["x"], values["y"], vary="seeds")
+
+
+class TestListsOfModels:
+    def test_a_list_of_numbers_is_scores(self):
+        models = {"a": [1, 2, 3], "b": (1.0, 2.0), "c": np.zeros(3), "d": [np.float64(1)], "e": []}
+        assert one_by_one(models) == (models, {})
+
+    @pytest.mark.parametrize("run", [np.zeros(4), [1, 2], "a.csv", {"q": {"d": 1.0}}])
+    def test_a_list_of_what_scores_come_from_is_a_recipe(self, run):
+        flat, recipes = one_by_one({"a": [run] * 3, "b": [0.5, 0.2]})
+        assert list(flat) == ["a, run 1", "a, run 2", "a, run 3", "b"]
+        assert recipes == {"a": ["a, run 1", "a, run 2", "a, run 3"]}
+
+    def test_a_name_that_a_run_would_have(self):
+        with pytest.raises(ValueError, match="a model is named 'a, run 2', as a run of another one is"):
+            one_by_one({"a": ["x", "y", "z"], "a, run 2": [1.0]})
+
+
+class TestCompare:
+    """Scores in, recipes out: against the values of every run evaluated by itself."""
+
+    @pytest.fixture
+    def judgments(self):
+        return gs.Judgments(np.random.default_rng(0).integers(0, 4, 1500), group=[25] * 60)
+
+    @pytest.fixture
+    def scores(self, judgments):
+        rng = np.random.default_rng(1)
+        return {name: [judgments.labels + rng.normal(0, 2, 1500) for _ in range(n)] for name, n in (("A", 4), ("B", 3))}
+
+    @pytest.fixture
+    def comparison(self, judgments, scores):
+        models = scores | {"base": scores["A"][0] + scores["B"][0]}
+        return gs.compare(models, judgments, ["ndcg_linear@10", "ndcg_exp@10", "map"], draws=300, vary="seed")
+
+    def test_values_are_means_over_runs(self, comparison, judgments, scores):
+        for name, runs in scores.items():
+            own = [gs.evaluate(["ndcg_exp@10"], judgments, run).per_query[:, 0] for run in runs]
+            column = comparison.models.index(name)
+            np.testing.assert_allclose(comparison.values["ndcg_exp@10"][:, column], np.mean(own, axis=0), atol=1e-15)
+            np.testing.assert_array_equal(comparison.runs[name]["ndcg_exp@10"], np.transpose(own))
+        assert comparison.run_counts == {"A": 4, "B": 3, "base": 0}
+        assert "base is fixed" in comparison.verdict.about
+        assert set(comparison.variance) == {"ndcg_linear@10", "ndcg_exp@10", "map"}
+
+    def test_attribution_is_the_mean_over_runs_with_its_spread(self, comparison, judgments, scores):
+        found = comparison.attribution("A", "base")
+        alone = []
+        for run in scores["A"]:
+            models = {"A": run, "base": scores["A"][0] + scores["B"][0]}
+            pair = gs.compare(models, judgments, ["ndcg_linear@10", "ndcg_exp@10"], draws=300)
+            alone.append(pair.attribution("A", "base"))
+        for metric in ("ndcg_linear@10", "ndcg_exp@10"):
+            differences = [one.difference[metric] for one in alone]
+            assert found.difference[metric] == pytest.approx(np.mean(differences))
+            assert found.spread[metric] == pytest.approx(np.std(differences, ddof=1))
+            cells = np.stack([one.grades_by_ranks.loc[metric].to_numpy() for one in alone])
+            np.testing.assert_allclose(found.grades_by_ranks.loc[metric], cells.mean(axis=0), atol=1e-15)
+            np.testing.assert_allclose(found.cell_spread.loc[metric], cells.std(axis=0, ddof=1), atol=1e-15)
+        assert "between runs" in repr(found)
+        assert alone[0].spread == {}
+        assert "spread" in found.frame()
+
+    def test_queries_have_the_spread_beside_them(self, comparison):
+        table = comparison.queries("A", "B", most=3)
+        place = {query: row for row, query in enumerate(range(60))}
+        for row in table.to_dict("records"):
+            at = place[row["query"]]
+            runs = [comparison.runs[name]["ndcg_exp@10"][at] for name in "AB"]
+            assert row["difference ndcg_exp@10"] == pytest.approx(runs[0].mean() - runs[1].mean())
+            expected = math.sqrt(sum(one.var(ddof=1) for one in runs))
+            assert row["spread ndcg_exp@10"] == pytest.approx(expected)
+
+    def test_runs_of_unequal_length_are_named(self, judgments, scores):
+        with pytest.raises(ValueError, match="model 'A, run 2' has 1499 scores, but there are 1500 documents"):
+            gs.compare({"A": [scores["A"][0], scores["A"][1][:-1], scores["A"][2]]}, judgments)
+        with pytest.raises(ValueError, match="model 'A' has 2 runs"):
+            gs.compare({"A": scores["A"][:2]}, judgments)
+
+    def test_a_list_of_numbers_is_a_fixed_model(self, judgments, scores):
+        comparison = gs.compare({"A": scores["A"][0].tolist()}, judgments, "map")
+        assert comparison.run_counts == {"A": 0}
+
+    def test_runs_of_trec(self):
+        rng = np.random.default_rng(0)
+        qrels = {f"q{q}": {f"d{d}": int(rng.integers(0, 3)) for d in range(8)} for q in range(40)}
+        runs = [{q: {d: rng.random() for d in of} for q, of in qrels.items()} for _ in range(7)]
+        comparison = gs.compare_runs({"A": runs[:3], "B": runs[3:6], "C": runs[6]}, qrels, ["ndcg_exp@5", "map"])
+        assert comparison.run_counts == {"A": 3, "B": 3, "C": 0}
+        alone = [gs.evaluate_run(["map"], run, qrels).mean["map"] for run in runs[:3]]
+        assert comparison.leaderboard.loc["A", "map"] == pytest.approx(np.mean(alone))
+        assert set(comparison.holes.retrieved) == {"A", "B", "C"}

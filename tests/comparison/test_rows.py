@@ -1,0 +1,167 @@
+"""Values row by row, the largest differences, and single rankings: the same names of queries and models in all."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import gainsay as gs
+from gainsay.harness import Comparison
+
+METRICS = ["ndcg_linear@3", "ndcg_exp@3", "map"]
+RNG = np.random.default_rng(4)
+LABELS = RNG.integers(0, 4, 120)
+QUERIES = np.array([f"q{place % 20}" for place in range(120)])  # rows of a query do not stand together
+SCORES = {"B": RNG.integers(0, 6, 120).astype(float), "A": LABELS + RNG.normal(size=120)}
+
+
+@pytest.fixture(scope="module")
+def comparison():
+    return gs.compare(SCORES, gs.Judgments(LABELS, qid=QUERIES), METRICS)
+
+
+class TestFrame:
+    def test_is_what_evaluate_gives_of_each_model(self, comparison):
+        judgments = gs.Judgments(LABELS, qid=QUERIES)
+        for model, scores in SCORES.items():
+            expected = gs.evaluate(METRICS, judgments, scores).frame()
+            pd.testing.assert_frame_equal(comparison.frame().xs(model, level="model"), expected)
+
+    def test_models_stand_as_they_were_given(self, comparison):
+        assert comparison.frame().index.get_level_values("model")[:2].tolist() == ["B", "A"]
+
+    def test_means_of_the_leaderboard_are_those_of_the_frame_weighted_by_its_column(self):
+        weight = {f"q{place}": place + 1.0 for place in range(20)}
+        found = gs.compare(SCORES, gs.Judgments(LABELS, qid=QUERIES, weight=weight), METRICS)
+        frame = found.frame()
+        assert list(frame) == [*METRICS, "weight"]
+        assert frame["weight"].loc["q7", "A"] == 8.0
+        for model in SCORES:
+            rows = frame.xs(model, level="model")
+            mean = np.average(rows["map"], weights=rows["weight"])
+            assert found.leaderboard.loc[model, "map"] == pytest.approx(mean, rel=1e-12)
+
+    def test_a_query_that_a_metric_skips_is_missing_under_it_and_one_that_all_skip_is_left_out(self):
+        judgments = gs.Judgments([1, 0, 0, 0, 2, 1], qid=["a", "a", "b", "b", "c", "c"])
+        scores = {"A": [1, 2, 1, 2, 1, 2], "B": [2, 1, 2, 1, 2, 1]}
+        some = gs.compare(scores, judgments, ["map(empty=skip)", "mrr"]).frame()
+        assert np.isnan(some.loc["b", "map(empty=skip)"]).all()
+        every = gs.compare(scores, judgments, ["map(empty=skip)", "mrr(empty=skip)"]).frame()
+        assert every.index.get_level_values("query").unique().tolist() == ["a", "c"]
+
+    def test_queries_of_values_only_are_numbered(self):
+        found = Comparison({"a": np.zeros((3, 2)), "weight": np.ones((3, 2))}, ["m", "n"], weights=np.arange(1.0, 4))
+        assert found.frame().index.get_level_values("query").unique().tolist() == [0, 1, 2]
+        assert found.frame()["query weight"].tolist() == [1, 1, 2, 2, 3, 3]
+
+
+def by_model(comparison, metric):
+    table = comparison.frame()[metric]
+    return pd.DataFrame({model: table.xs(model, level="model") for model in comparison.models})
+
+
+class TestLargestDifferences:
+    def test_in_order_of_size_with_both_values(self, comparison):
+        frame = by_model(comparison, "ndcg_linear@3")
+        expected = (frame["A"] - frame["B"]).sort_values(key=lambda column: -column.abs(), kind="stable").head(4)
+        found = comparison.largest_differences("A", "B", most=4)
+        assert found["query"].tolist() == expected.index.tolist()
+        np.testing.assert_allclose(found["difference ndcg_linear@3"], expected, rtol=1e-12)
+        np.testing.assert_allclose(found["ndcg_linear@3 B"], frame.loc[expected.index, "B"])
+
+    def test_by_another_metric(self, comparison):
+        frame = by_model(comparison, "map")
+        found = comparison.largest_differences("B", "A", most=1, metric="map")
+        assert found.loc[0, "difference map"] == (frame["B"] - frame["A"]).loc[found.loc[0, "query"]]
+        assert abs(found.loc[0, "difference map"]) == (frame["B"] - frame["A"]).abs().max()
+
+    def test_a_heavy_query_comes_first(self):
+        judgments = gs.Judgments([1, 0, 0, 1, 0], qid=[1, 1, 2, 2, 2], weight=[10.0, 1.0])
+        found = gs.compare({"A": [2, 1, 1, 2, 1], "B": [1, 2, 2, 0, 1]}, judgments, ["mrr", "map"])
+        table = found.largest_differences("A", "B")
+        assert table["query"].tolist() == [1, 2]
+        assert table["difference mrr"].tolist() == pytest.approx([0.5, 2 / 3])
+        assert table["weight"].tolist() == [10, 1]
+
+    def test_equal_queries_are_left_out_and_values_alone_suffice(self):
+        found = Comparison({"loss": np.array([[1.0, 1.0], [0.2, 0.5], [np.nan, np.nan]])}, ["m", "n"])
+        table = found.largest_differences("m", "n")
+        assert table["query"].tolist() == [1]
+        assert list(table) == ["query", "difference loss", "loss m", "loss n"]
+
+    def test_bad_names(self, comparison):
+        with pytest.raises(ValueError, match="'C' is not among the models"):
+            comparison.largest_differences("A", "C")
+        with pytest.raises(
+            ValueError, match=r"'ndcg_exp@5' is not among the compared metrics; did you mean 'ndcg_exp@3'"
+        ):
+            comparison.largest_differences("A", "B", metric="ndcg_exp@5")
+        with pytest.raises(ValueError, match="most must be"):
+            comparison.largest_differences("A", "B", most=0)
+
+
+class TestRanking:
+    @pytest.mark.parametrize("ties", ["average", "order", "worst", "best"])
+    def test_what_documents_add_is_the_value_of_the_query(self, ties):
+        metrics = [f"{name}(ties={ties})@3" for name in ("ndcg_linear", "ndcg_exp", "dcg_jk", "cg")]
+        metrics += [f"ndcg_exp(ties={ties})"]
+        found = gs.compare(SCORES, gs.Judgments(LABELS, qid=QUERIES), metrics)
+        frame = found.frame()
+        for query, model in frame.index:
+            table = found.ranking(query, model)
+            for metric in found.metrics:
+                assert table[f"adds {metric}"].sum() == pytest.approx(frame.loc[(query, model), metric], abs=1e-12)
+
+    def test_documents_are_rows_of_the_input_in_order_of_score(self, comparison):
+        table = comparison.ranking("q3", "A")
+        rows = table["document"].to_numpy()
+        assert set(rows) == set(np.flatnonzero(QUERIES == "q3"))
+        assert table["rank"].tolist() == list(range(1, 7))
+        assert table["score"].tolist() == sorted(SCORES["A"][rows], reverse=True)
+        assert table["label"].tolist() == LABELS[rows].tolist()
+        assert table["gain ndcg_exp@3"].tolist() == (2.0 ** LABELS[rows] - 1).tolist()
+
+    def test_equal_scores_are_marked_and_stand_in_the_order_of_the_input(self):
+        found = gs.compare({"A": [1, 2, 1, 0]}, gs.Judgments([0, 1, 2, 3], group=[4]), "ndcg_linear@10")
+        table = found.ranking(0, "A")
+        assert table["document"].tolist() == [1, 0, 2, 3]
+        assert table["tied"].tolist() == [False, True, True, False]
+
+    def test_huge_labels(self):
+        found = gs.compare({"A": [1, 2]}, gs.Judgments([2000, 1999], group=[2]), "ndcg_exp")
+        table = found.ranking(0, "A")
+        share = 0.5 + 1 / np.log2(3)  # of 2^2000 as the unit
+        np.testing.assert_allclose(table["adds ndcg_exp"].sum(), share / (1 + 0.5 / np.log2(3)), rtol=1e-12)
+
+    def test_of_runs_documents_have_their_ids_and_those_not_retrieved_no_rank(self):
+        qrels = {"7": {"x": 2, "y": 1}, "8": {"z": 1}}
+        runs = {"one": {"7": {"n": 3.0, "x": 2.0}}, "two": {"7": {"y": 1.0}, "8": {"z": 1.0}}}
+        found = pickle.loads(pickle.dumps(gs.compare_runs(runs, qrels, ["ndcg_linear@2", "mrr"])))
+        table = found.ranking("7", "one")
+        assert table["document"].tolist() == ["n", "x", "y"]
+        assert table["rank"].tolist()[:2] == [1, 2]
+        assert table["rank"].isna().tolist() == [False, False, True]
+        assert table["judged"].tolist() == [False, True, True]
+        assert found.frame().loc[("7", "one"), "mrr"] == 0.5
+        dropped = gs.compare_runs(runs, qrels, ["ndcg_linear@2", "mrr"], unjudged="drop")
+        assert dropped.ranking("7", "one")["document"].tolist() == ["x", "y"]
+
+    def test_unjudged_rows_that_are_dropped_keep_the_numbers_of_the_others(self):
+        judgments = gs.Judgments([0, 1, 2, 1], qid=["b", "a", "b", "b"], judged=[False, True, True, True])
+        found = gs.compare({"A": [4, 3, 2, 3]}, judgments, "ndcg_linear@2", unjudged="drop")
+        assert found.ranking("b", "A")["document"].tolist() == [3, 2]
+
+    def test_bad_names(self, comparison):
+        with pytest.raises(ValueError, match=r"there is no query 'q20'; did you mean 'q"):
+            comparison.ranking("q20", "A")
+        with pytest.raises(ValueError, match="'C' is not among the models"):
+            comparison.ranking("q1", "C")
+        numbered = gs.compare(SCORES, gs.Judgments(LABELS, group=[60, 60]), METRICS)
+        with pytest.raises(ValueError, match=r"did you mean 1 \(a number, not text\)"):
+            numbered.ranking("1", "A")
+        assert numbered.ranking(np.int64(1), "A")["document"].min() == 60
+        with pytest.raises(ValueError, match="ranking needs the scores"):
+            Comparison({"a": np.zeros((3, 2))}, ["m", "n"]).ranking(0, "m")

@@ -1,0 +1,229 @@
+"""Segments: each is judged on its own queries at its share of the level, and labels find their queries."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import gainsay as gs
+from gainsay.comparison.inputs import Panel
+from gainsay.comparison.labelling import read_labels
+from gainsay.harness import Comparison
+
+FIRST, SECOND = METRICS = ("ndcg_linear@10", "ndcg_exp@10")
+KINDS = np.array(["head"] * 400 + ["tail"] * 300 + ["rare"] * 12)
+
+
+def values_of(seed=0, lead=0.03, models=3):
+    """A is ahead on head queries, B on tail queries, under both metrics; C never is."""
+    rng = np.random.default_rng(seed)
+    base = rng.uniform(0.3, 0.6, (len(KINDS), 1)) + rng.normal(0, 0.07, (len(KINDS), models))
+    base[KINDS == "head", 0] += lead
+    base[KINDS == "tail", 1] += lead
+    return {metric: base + rng.normal(0, 0.03, (len(KINDS), models)) for metric in METRICS}
+
+
+def compared(values=None, segments=KINDS, **options):
+    return Comparison(
+        values or values_of(), ["A", "B", "C"], ranges={}, segments=segments, **{"draws": 2000, **options}
+    )
+
+
+class TestSegments:
+    @pytest.mark.parametrize("weighted", [False, True])
+    def test_are_judged_as_their_queries_alone_at_a_share_of_the_level(self, weighted):
+        values = values_of()
+        weights = np.random.default_rng(1).integers(0, 3, len(KINDS)).astype(float) if weighted else None
+        found = compared(values, weights=weights, alpha=0.06).segments
+        assert (found.level, found.draws) == (pytest.approx(0.02), 12_500)
+        for kind in ("head", "tail", "rare"):
+            here = np.equal(KINDS, kind)
+            expected = gs.Verdict.from_values(
+                *(values[metric][here] for metric in METRICS),
+                models=["A", "B", "C"],
+                weights=None if weights is None else weights[here],
+                alpha=found.level,
+                draws=found.draws,
+            )
+            got = found[kind].verdict
+            assert got.kind == expected.kind
+            assert got.p_value == expected.p_value
+            assert got.safe_regret_upper == pytest.approx(expected.safe_regret_upper, rel=1e-9)
+            assert got.means[FIRST] == pytest.approx(expected.means[FIRST], rel=1e-12)
+            positive = here if weights is None else here & (weights > 0)
+            assert found[kind].queries == got.queries == positive.sum()
+
+    def test_leaderboards_are_those_of_their_queries(self):
+        values = values_of()
+        board = compared(values).segments.leaderboard()
+        found = board.loc[("segment", "tail")].query("model == 'B' and metric == @SECOND")["mean"]
+        assert found.tolist() == pytest.approx([values[SECOND][KINDS == "tail", 1].mean()])
+
+    def test_the_level_is_divided_over_all_columns(self):
+        columns = {"kind": KINDS, "parity": np.arange(len(KINDS)) % 2}
+        found = compared(segments=columns).segments
+        assert found.level == pytest.approx(0.05 / 5)
+        assert [(part.column, part.label) for part in found.parts] == [
+            *(("kind", kind) for kind in ("head", "rare", "tail")), ("parity", "0"), ("parity", "1"),
+        ]  # fmt: skip
+        assert found["parity", "1"].queries == 356
+        assert sum(part.share for part in found.parts) == pytest.approx(2)
+
+    def test_too_few_queries_are_reported_and_never_decided(self):
+        values = values_of()
+        for table in values.values():
+            table[KINDS == "rare"] = [0.9, 0.1, 0.1]
+            table[KINDS == "rare"] += np.random.default_rng(0).normal(0, 0.001, (12, 3))
+        found = compared(values).segments
+        rare = found["rare"]
+        assert (rare.queries, rare.decided, rare.verdict.kind) == (12, False, "unresolved")
+        assert not rare.leads.any()
+        assert "Of fewer than 30 queries, and so not decided: segment rare (12)." in found.text
+        assert found.frame()["decided"].tolist() == [True, False, True]
+
+    def test_a_segment_that_a_metric_skips(self):
+        values = values_of()
+        values[SECOND][KINDS == "tail"] = np.nan
+        values["witness"] = values[FIRST].copy()
+        values["witness"][KINDS == "head"] = np.nan
+        found = compared(values).segments
+        assert (found["tail"].queries, found["tail"].verdict) == (0, None)
+        assert set(found["head"].leaderboard["metric"]) == set(METRICS)
+        assert found["head"].share == pytest.approx(400 / 412)
+        json.dumps(found.to_dict(), allow_nan=False)
+        assert "<td>segment: tail</td>" in found._repr_html_()
+        assert found.frame()["kind"].isna().tolist() == [False, False, True]
+
+
+class TestContrasts:
+    def test_name_who_is_best_where_and_where_it_trails(self):
+        found = compared(values_of(lead=0.04)).segments
+        assert [contrast.text for contrast in found.contrasts] == [
+            "Under both metrics A is best where segment is head, and trails where segment is tail.",
+            "Under both metrics B is best where segment is tail, and trails where segment is head.",
+        ]
+        assert found.text.startswith(found.contrasts[0].text)
+        assert found.frame()[f"differs {FIRST}"].tolist()[::2].count(True) == 1
+
+    def test_under_one_metric_where_only_that_proves_it(self):
+        values = values_of(lead=0.04)
+        values[SECOND] = values_of(seed=5, lead=0.0)[SECOND]
+        found = compared(values).segments
+        assert {contrast.metrics for contrast in found.contrasts} == {(FIRST,)}
+        assert found.contrasts[0].text.startswith(f"Under {FIRST} A is best where segment is head")
+
+    def test_nothing_is_said_that_is_not_proven(self):
+        found = compared(values_of(lead=0.0)).segments
+        assert found.contrasts == ()
+        assert found.text.startswith("No model is proven best in one segment and beaten in another.")
+
+    def test_leads_are_those_of_plain_normal_draws_over_all_pairs_and_metrics(self):
+        values = values_of(lead=0.012)
+        found = compared(values, draws=60_000).segments
+        for kind in ("head", "tail"):
+            here = np.concatenate([values[metric][np.equal(KINDS, kind)] for metric in METRICS], axis=1)
+            pairs = [(m, k, j) for m in (0, 1) for k in range(3) for j in range(3) if j != k]
+            contrast = np.zeros((len(pairs), 6))
+            for row, (m, k, j) in enumerate(pairs):
+                contrast[row, 3 * m + j], contrast[row, 3 * m + k] = 1, -1
+            covariance = contrast @ np.cov(here.T) @ contrast.T / len(here)
+            error = np.sqrt(np.diag(covariance))
+            draws = np.random.default_rng(1).multivariate_normal(np.zeros(6), np.cov(here.T) / len(here), 300_000)
+            critical = np.quantile((draws @ contrast.T / error).max(axis=1), 1 - 0.05 / 3)
+            t = contrast @ here.mean(axis=0) / error
+            clear = np.abs(t - critical) > 0.03  # both quantiles are of draws
+            got = np.array([found[kind].leads[pair] for pair in pairs])
+            assert clear.sum() >= 10
+            assert (got[clear] == (t > critical)[clear]).all()
+
+
+class TestLabels:
+    judgments = gs.Judgments([1, 0, 2, 0, 1, 1], qid=["b", "a", "b", "c", "a", "c"])
+    expected = {"b": "tail", "a": "head", "c": "tail"}
+
+    @pytest.mark.parametrize(
+        "segments",
+        [
+            ["tail", "head", "tail"],
+            {"a": "head", "b": "tail", "c": "tail", "unknown": "head"},
+            {"segment": {"a": "head", "b": "tail", "c": "tail"}},
+            pd.Series(["head", "tail", "tail"], index=["a", "b", "c"]),
+            pd.DataFrame({"segment": ["head", "tail", "tail"]}, index=["a", "b", "c"]),
+            ["tail", "head", "tail", "tail", "head", "tail"],
+            pd.Series(["tail", "head", "tail", "tail", "head", "tail"]),
+            {"segment": np.array(["tail", "head", "tail"])},
+        ],
+    )
+    def test_find_their_queries(self, segments):
+        found = read_labels(segments, self.judgments)
+        assert list(found) == ["segment"]
+        assert dict(zip(self.judgments.query_ids, found["segment"], strict=True)) == self.expected
+
+    def test_compare_takes_them_beside_queries_that_all_metrics_skip(self):
+        rng = np.random.default_rng(0)
+        labels = rng.integers(0, 3, 400)
+        labels[:20] = 0  # the first two queries
+        judgments = gs.Judgments(labels, group=[10] * 40)
+        kinds = pd.DataFrame({"kind": ["x", "y"] * 20, "size": [1.0] * 40})
+        metrics = ["ndcg_linear(empty=skip)@10", "ndcg_exp(empty=skip)@10"]
+        models = {"A": rng.random(400), "B": rng.random(400)}
+        found = gs.compare(models, judgments, metrics, segments=kinds, draws=1000)
+        assert found.segments["kind", "x"].queries == 19
+        assert found.segments["size", "1"].queries == 38
+        assert found.segments["kind", "y"].verdict.means[metrics[0]]["B"] == pytest.approx(
+            found.frame().xs("B", level="model").loc[3::2, metrics[0]].mean()
+        )
+        assert found.to_dict()["segments"]["segments"][0]["segment"] == "x"
+
+    @pytest.mark.parametrize(
+        ("segments", "message"),
+        [
+            (["tail", "head"], r"has 2 labels; there must be one for each query \(3\) or for each document \(6\)"),
+            ({"a": "head", "b": "tail"}, "has no label for 1 of 3 queries, the first is 'c'"),
+            (["tail", None, "tail"], "has no label for query a: name a segment for it"),
+            (["tail", float("nan"), "tail"], "has no label for query a"),
+            (["x", "head", "tail", "tail", "head", "tail"], "has two labels for query 'b', 'x' and 'tail'"),
+            (["", "head", "tail"], "has no label for query b"),
+        ],
+    )
+    def test_bad_ones(self, segments, message):
+        with pytest.raises(ValueError, match=message):
+            read_labels(segments, self.judgments)
+
+    def test_too_many_and_none(self):
+        with pytest.raises(ValueError, match=r"segments hold 53 distinct labels \(kind 3, number 50\), more than 50"):
+            compared(segments={"kind": KINDS, "number": np.arange(len(KINDS)) % 50})
+        with pytest.raises(ValueError, match="712 queries"):
+            compared(segments=KINDS[:5])
+        with pytest.raises(TypeError, match="got the text 'kind'"):
+            compared(segments="kind")
+        with pytest.raises(ValueError, match="make it with segments="):
+            _ = compared(segments=None).segments
+        with pytest.raises(KeyError, match="there is no segment 'torso'"):
+            _ = compared().segments["torso"]
+
+
+def test_a_subset_of_a_panel_has_its_queries_in_every_array():
+    values, weights = np.arange(12.0).reshape(1, 2, 6), np.array([1, 2, 3, 0.5, 0.5, 1]) / 8
+    panel = Panel(("m",), ("a", "b"), values, weights)
+    kept = np.array([True, False, True, True, False, False])
+    part = panel.subset(kept)
+    np.testing.assert_array_equal(part.values, values[:, :, kept])
+    np.testing.assert_allclose(part.weights, np.array([1, 3, 0.5]) / 4.5)
+    assert panel.subset(np.array([False, False, False, True, True, False])).weights is None
+
+
+@pytest.mark.slow
+def test_over_all_segments_of_equal_models_false_alarms_are_rare():
+    alarms, samples = np.zeros(2), 75
+    for seed in range(samples):
+        found = compared(values_of(10_000 + seed, lead=0.0), alpha=0.2, segments=np.arange(len(KINDS)) % 4).segments
+        alarms += [
+            any(part.verdict.kind == "genuine" for part in found.parts),
+            any(part.leads.any() for part in found.parts),
+        ]
+    assert (alarms / samples <= 0.2 + 2 * np.sqrt(0.2 * 0.8 / samples)).all()
+    assert alarms[1] / samples >= 0.05  # max-T over ties is not idle

@@ -1,0 +1,76 @@
+"""The picture of a notebook: one output that is replaced in place, in a kernel as Jupyter runs it."""
+
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ElementTree
+
+import pytest
+
+TRAINING = """
+import warnings
+warnings.simplefilter("ignore")
+import lightgbm as lgb
+from gainsay.data import simulate
+from gainsay.drawing import updating
+from gainsay.lightgbm import Curves, early_stopping, feval
+updating.OFTEN = 0.0
+train, valid = simulate(60, seed=1, mean_length=20).split_queries(0.5, 0.5, seed=1)
+train_set = lgb.Dataset(train.features, train.labels, group=train.group)
+valid_set = lgb.Dataset(valid.features, valid.labels, group=valid.group, reference=train_set)
+params = {"objective": "lambdarank", "metric": "None", "verbose": -1, "num_threads": 1}
+curves = Curves(name="small")
+"""
+FIT = """
+lgb.train(params, train_set, 40, valid_sets=[valid_set], feval=feval(["ndcg_linear@10", "ndcg_exp@10"]),
+          callbacks=[curves, {stop}]);
+"""
+
+
+def run(*cells):
+    """Run cells in a kernel; return their outputs and every message about pictures that came in."""
+    nbclient = pytest.importorskip("nbclient")
+    nbformat = pytest.importorskip("nbformat")
+    pytest.importorskip("ipykernel")
+    messages = []
+
+    class Client(nbclient.NotebookClient):
+        def process_message(self, message, cell, cell_index):
+            if message["msg_type"] in ("display_data", "update_display_data"):
+                messages.append(message)
+            return super().process_message(message, cell, cell_index)
+
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
+    Client(notebook, timeout=60, kernel_name="python3").execute()
+    return [cell["outputs"] for cell in notebook["cells"]], messages
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")  # of the client's own
+class TestPicture:
+    @pytest.mark.parametrize(
+        "stop", ['early_stopping("ndcg_exp@10", 5, verbose=False)', "lgb.early_stopping(5, verbose=False)"]
+    )
+    def test_one_output_that_is_replaced(self, stop):
+        outputs, messages = run(TRAINING, FIT.format(stop=stop), "print(curves.rounds)")
+        assert [output["output_type"] for output in outputs[1]] == ["display_data"]  # nothing on stderr either
+        assert len({message["content"]["transient"]["display_id"] for message in messages}) == 1
+        kinds = [message["msg_type"] for message in messages]
+        assert kinds[0] == "display_data"
+        assert set(kinds[1:]) == {"update_display_data"}
+        rounds = int(outputs[2][0]["text"])
+        last = messages[-1]["content"]["data"]["text/html"]
+        assert f"round {rounds}" in last
+        assert outputs[1][0]["data"]["text/html"] == last
+
+    def test_what_is_drawn(self):
+        outputs, _ = run(TRAINING, FIT.format(stop='early_stopping("ndcg_exp@10", 5, verbose=False)'), "curves")
+        for cell in (1, 2):
+            page = outputs[cell][0]["data"]["text/html"]
+            assert " style=" not in page
+            assert " id=" not in page
+            assert "<script" not in page
+            svg = ElementTree.fromstring(re.search(r"<svg.*</svg>", page, re.DOTALL)[0])
+            lines = [one for one in svg.iter() if one.tag.endswith("polyline")]
+            assert [one.get("class") for one in lines] == ["gs-line-first", "gs-line-second"]
+            assert "ndcg_linear@10 is best at round" in svg.get("aria-label")

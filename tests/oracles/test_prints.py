@@ -1,0 +1,125 @@
+"""What `Convention.prints` says that libraries call their metrics: asked of the libraries themselves."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+import gainsay as gs
+from gainsay.metrics.conventions import CONVENTIONS
+
+K = 5
+SIZES = [7, 4, 9]
+RNG = np.random.default_rng(3)
+LABELS = np.concatenate([[4, *RNG.choice(4, size - 1)] for size in SIZES])  # every query has a relevant document
+SCORES = RNG.permutation(len(LABELS)) / 32.0  # no ties, and the same in 32 bits
+
+
+def of_lightgbm(names):
+    lgb = pytest.importorskip("lightgbm")
+    quiet = {"verbose": -1, "num_threads": 1}
+    data = lgb.Dataset(np.zeros((len(LABELS), 1)), LABELS, group=SIZES, init_score=SCORES, params=quiet)
+    options = {"objective": "lambdarank", "metric": [name.partition("@")[0] for name in names], "eval_at": [K], **quiet}
+    found = {name: value for _, name, value, _ in lgb.Booster(options, data).eval_train()}
+    return [found[name] for name in names]
+
+
+def of_xgboost(names):
+    xgb = pytest.importorskip("xgboost")
+    values = []
+    for name in names:
+        data = xgb.DMatrix(np.zeros((len(LABELS), 1)), LABELS if name.startswith("ndcg") else LABELS > 0, nthread=1)
+        data.set_group(SIZES)
+        data.set_base_margin(SCORES.astype(np.float32))
+        metric, *more = name.split(", ")
+        if more and xgb.__version__ < "3":
+            pytest.skip("the built-in ndcg of XGBoost 2 does not know ndcg_exp_gain")
+        options = dict(option.split("=") for option in more)
+        booster = xgb.Booster({"objective": "rank:ndcg", "eval_metric": [metric], "nthread": 1, **options}, [data])
+        values.append(float(re.search(r"data-[^:]+:(\S+)", booster.eval_set([(data, "data")]))[1]))
+    return values
+
+
+def of_catboost(names):
+    utils = pytest.importorskip("catboost.utils")
+    query = np.repeat(np.arange(len(SIZES)), SIZES)
+    return [utils.eval_metric(LABELS, SCORES, name, group_id=query)[0] for name in names]
+
+
+def of_sklearn(names):
+    ranking = pytest.importorskip("sklearn.metrics")
+    cuts = np.cumsum(SIZES)[:-1]
+    queries = list(zip(np.split(LABELS, cuts), np.split(SCORES, cuts), strict=True))
+    return [
+        np.mean([getattr(ranking, name.partition("(")[0])([labels], [scores], k=K) for labels, scores in queries])
+        for name in names
+    ]
+
+
+def by_id():
+    ids = [f"d{place:02}" for place in range(len(LABELS))]
+    starts = np.cumsum([0, *SIZES])
+    queries = [slice(*ends) for ends in pairwise(starts)]
+    qrels = {f"q{at}": dict(zip(ids[it], LABELS[it].tolist(), strict=True)) for at, it in enumerate(queries)}
+    run = {f"q{at}": dict(zip(ids[it], SCORES[it].tolist(), strict=True)) for at, it in enumerate(queries)}
+    return qrels, run
+
+
+def of_trec_eval(names):
+    pytrec_eval = pytest.importorskip("pytrec_eval")
+    qrels, run = by_id()
+    values = pytrec_eval.RelevanceEvaluator(qrels, {re.sub(r"_(\d+)$", r".\1", name) for name in names}).evaluate(run)
+    return [np.mean([found[name] for found in values.values()]) for name in names]
+
+
+@pytest.mark.filterwarnings("ignore::Warning")
+def of_ranx(names):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        ranx = pytest.importorskip("ranx")
+        qrels, run = by_id()
+        return list(ranx.evaluate(ranx.Qrels(qrels), ranx.Run(run), list(names)).values())
+
+
+def of_torchmetrics(names):
+    torch = pytest.importorskip("torch")
+    retrieval = pytest.importorskip("torchmetrics.retrieval")
+    query = torch.as_tensor(np.repeat(np.arange(len(SIZES)), SIZES))
+    values = []
+    for name in names:
+        metric = getattr(retrieval, name.partition("(")[0])(top_k=K)
+        labels = torch.as_tensor(LABELS if "NDCG" in name or "DCG" in name else (LABELS > 0).astype(int))
+        values.append(float(metric(torch.as_tensor(SCORES + 1.0, dtype=torch.float32), labels, indexes=query)))
+    return values
+
+
+@pytest.mark.filterwarnings("ignore::Warning")
+@pytest.mark.parametrize("library", CONVENTIONS)
+def test_the_library_prints_that_number_by_that_name(library):
+    prints = {ours.format(k=K): theirs.format(k=K) for ours, theirs in CONVENTIONS[library].prints.items()}
+    expected = globals()[f"of_{library}"](tuple(prints.values()))
+    metrics = gs.parse_metrics(list(prints), convention=library)
+    found = list(gs.evaluate(metrics, gs.Judgments(LABELS, group=SIZES), SCORES).mean.values())
+    assert found == pytest.approx(expected, rel=1e-6 if library == "torchmetrics" else 1e-9)
+
+
+def test_xgboost_alone_refuses_grades():
+    xgb = pytest.importorskip("xgboost")
+    data = xgb.DMatrix(np.zeros((len(LABELS), 1)), LABELS, nthread=1)
+    data.set_group(SIZES)
+    for metric in ("map@5", "pre@5"):
+        booster = xgb.Booster({"objective": "rank:ndcg", "eval_metric": [metric], "nthread": 1}, [data])
+        with pytest.raises(xgb.core.XGBoostError, match="binary"):
+            booster.eval_set([(data, "data")])
+    assert [name for name, convention in CONVENTIONS.items() if convention.binary_only] == ["xgboost"]
+
+
+@pytest.mark.parametrize("library", CONVENTIONS)
+def test_the_first_ndcg_is_what_it_prints_if_not_told_otherwise(library):
+    first = next(name for name in CONVENTIONS[library].prints if name.startswith("ndcg"))
+    gain = CONVENTIONS[library].gain
+    assert gain is None or first == {"linear": "ndcg_linear@{k}", "exponential": "ndcg_exp@{k}"}[gain]

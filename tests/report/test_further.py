@@ -1,0 +1,129 @@
+"""What was asked for beside a comparison has a place in its report: segments, and the path of gains."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import numpy as np
+import pytest
+
+import gainsay as gs
+from gainsay.data import simulate
+
+
+@pytest.fixture(scope="module")
+def comparison():
+    rng = np.random.default_rng(0)
+    labels = rng.choice(5, size=200 * 12, p=[0.5, 0.28, 0.14, 0.05, 0.03])
+    scores = {name: labels * (0.4 + 0.2 * place) + rng.normal(size=2400) for place, name in enumerate("abc")}
+    kind = np.where(np.arange(200) < 80, "head", "tail")
+    return gs.compare(scores, gs.Judgments(labels, group=[12] * 200), segments={"kind": kind}, draws=1000)
+
+
+def page_of(comparison, folder):
+    return comparison.to_html(folder / "r.html").read_text("utf-8")
+
+
+def test_every_segment_has_a_chart_with_its_own_numbers(comparison, tmp_path):
+    page = page_of(comparison, tmp_path)
+    part = page[page.index('<section id="segments">') : page.index('<section id="full">')]
+    for segment in comparison.segments.parts:
+        assert f"kind: {segment.label} <span" in part
+        assert f"({segment.queries} queries, {100 * segment.share:.0f} %)" in part
+        for metric, regrets in segment.verdict.regrets.items():
+            for regret in regrets.values():
+                assert f"{metric}: {regret:.4f} behind the best" in part
+    assert comparison.segments.text.split(".")[0] in re.sub("<[^>]+>", "", page)
+    assert "## Segments" in comparison.to_markdown()
+
+
+def test_the_path_of_gains_is_the_one_that_was_asked_for_last(tmp_path, monkeypatch):
+    rng = np.random.default_rng(1)
+    labels = rng.choice(5, size=2400)
+    scores = {name: labels + rng.normal(size=2400) for name in "abc"}
+    comparison = gs.compare(scores, gs.Judgments(labels, group=[12] * 200), draws=1000)
+    monkeypatch.setattr("gainsay.report.further.MOST_VALUES", 599)
+    assert '<section id="gains">' not in page_of(comparison, tmp_path)
+    monkeypatch.setattr("gainsay.report.further.MOST_VALUES", 600)
+    assert comparison.gains().headline in page_of(comparison, tmp_path)
+    path = comparison.gains([1, 1.5, 2, 4])
+    page = page_of(comparison, tmp_path)
+    assert '<section id="gains">' in page
+    assert f"{path.headline}. {path.text}" in page
+    assert '<svg class="gain-path"' in page
+
+
+def test_without_them_there_is_no_section(make, tmp_path):
+    assert 'id="segments"' not in page_of(make(3), tmp_path)
+
+
+def test_which_run_of_a_recipe_is_shown_is_said_where_it_stands(tmp_path):
+    rng = np.random.default_rng(0)
+    labels = rng.choice(4, size=60 * 10)
+    models = {name: [labels * taste + rng.normal(size=600) for _ in range(3)] for name, taste in (("a", 0.5), ("b", 1))}
+    found = gs.compare(models, gs.Judgments(labels, group=[10] * 60), draws=1000)
+    assert "Of a recipe the ranking of its first run is shown" in page_of(found, tmp_path)
+
+
+def test_what_was_asked_stands_beside_the_query_and_is_never_markup(tmp_path):
+    data = simulate(40, seed=1, mean_length=12)
+    texts = {query: f"<b>shoes</b> {query} & socks" for query in data.qid.tolist()}
+    judgments = gs.Judgments(data.labels, qid=data.qid, texts=texts)
+    rng = np.random.default_rng(0)
+    models = {"a": data.labels + rng.normal(size=len(data.labels)), "b": rng.normal(size=len(data.labels))}
+    page = gs.compare(models, judgments).to_html(tmp_path / "r.html").read_text("utf-8")
+    asked = re.findall(r'<strong><bdi>(\d+)</bdi></strong>.*?class="asked"><bdi>(.*?)</bdi>', page)
+    assert len(asked) >= 25
+    assert all(text == f"&lt;b&gt;shoes&lt;/b&gt; {query} &amp; socks" for query, text in asked)
+    assert 'class="asked"' not in gs.compare(models, data.judgments()).to_html(tmp_path / "s.html").read_text("utf-8")
+
+
+def test_titles_of_documents_stand_in_the_order_of_each_ranking(tmp_path):
+    labels, titles = np.array([3, 0, 1, 2] * 30), [f"<i>{place}</i>" for place in range(120)]
+    judgments = gs.Judgments(labels, group=[4] * 30, titles=titles)
+    rng = np.random.default_rng(0)
+    scores = {name: rng.normal(size=120) for name in "ab"}
+    scores["a"][:4] = [1.0, -np.inf, 2.0, 1.0]
+    comparison = gs.compare(scores, judgments)
+    page = comparison.to_html(tmp_path / "r.html").read_text("utf-8")
+    for row in re.findall(r'<tr id="random-(\d+)">(.*?)</tr>', page):
+        query = int(row[0])
+        cells = re.findall(r'<td data-k="([ab])">(.*?)</td>', row[1])
+        assert sorted(name for name, _ in cells) == ["a", "b"]
+        for name, cell in cells:
+            shown = [int(title) for title in re.findall(r'title="&lt;i&gt;(\d+)&lt;/i&gt;"', cell)]
+            here = range(4 * query, 4 * query + 4)
+            expected = sorted((at for at in here if scores[name][at] > -np.inf), key=lambda at: -scores[name][at])
+            assert shown == expected
+
+
+def test_titles_are_those_of_the_grades_beside_them_in_the_precision_of_the_metric(tmp_path):
+    labels = np.array([0, 1, 2, 3] * 40)
+    judgments = gs.Judgments(labels, group=[4] * 40, titles=[f"grade {label}" for label in labels])
+    rng = np.random.default_rng(0)
+    near = 1.0 + 1e-12 * np.array([0, 1, 2, 3] * 40)  # of one value in 32 bits, as XGBoost compares them
+    models = {"a": near, "b": rng.normal(size=160), "c": np.repeat(1.0, 160)}
+    metrics = ["ndcg_exp(scores=float32)@3", "ndcg_linear(scores=float32)@3"]
+    page = gs.compare(models, judgments, metrics).to_html(tmp_path / "r.html").read_text("utf-8")
+    cells = re.findall(r'<span title="grade (\d)"><i class="g\d+">(.)</i></span>', page)
+    assert len(cells) > 100
+    assert all(grade == ("\u00b7" if title == "0" else title) for title, grade in cells)
+
+
+def test_the_path_of_gains_is_there_unless_the_metrics_are_others(tmp_path):
+    data = simulate(40, seed=1, mean_length=12)
+    rng = np.random.default_rng(0)
+    models = {"a": data.labels + rng.normal(size=len(data.labels)), "b": rng.normal(size=len(data.labels))}
+    page = gs.compare(models, data.judgments()).to_html(tmp_path / "r.html").read_text("utf-8")
+    assert '<section id="gains">' in page
+    other = gs.compare(models, data.judgments(), ["map", "mrr"]).to_html(tmp_path / "s.html").read_text("utf-8")
+    assert '<section id="gains">' not in other
+
+
+def test_the_json_holds_both(comparison, make):
+    told = json.loads(comparison.to_json())
+    labels = [part.label for part in comparison.segments.parts]
+    assert [part["segment"] for part in told["segments"]["segments"]] == labels
+    assert told["gains"]["text"] == comparison.gains().text
+    assert json.loads(make(3).to_json())["segments"] is None

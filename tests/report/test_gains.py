@@ -1,0 +1,139 @@
+"""The path of gains as a figure and as tables."""
+
+from __future__ import annotations
+
+import re
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+import gainsay as gs
+from gainsay.comparison.gain_fit import GainFit
+from gainsay.data import simulate
+from gainsay.drawing.gain_path import gain_path_svg
+from gainsay.report.gains import gains_tables
+from gainsay.report.plots import plot_gains
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+@pytest.fixture(scope="module")
+def comparison():
+    """Three models that lead one after the other, one far behind, and names that HTML could trip over."""
+    data = simulate(1500, seed=4, mean_length=40)
+    passable, outstanding = np.minimum(data.labels, 2), np.maximum(data.labels - 2, 0)
+    noise = np.random.default_rng(4).normal(size=(4, len(data.labels)))
+    scores = {
+        "<fair>": passable + 1.25 * noise[0],
+        "top & only": 0.4 * passable + 1.5 * outstanding + 0.9 * noise[1],
+        "blend": 0.7 * passable + 0.75 * outstanding + 1.1 * noise[2],
+        "noise": noise[3],
+    }
+    return gs.compare(scores, data.judgments(), ["ndcg_linear@10", "ndcg_exp@10"])
+
+
+@pytest.fixture(scope="module")
+def path(comparison):
+    return comparison.gains()
+
+
+@pytest.fixture
+def fit():
+    return GainFit("m", 1.6, 1.4, 1.9, 10.0, 200, 0, 0, (0.0, 1.0), 0.05, *(np.zeros(0),) * 3)
+
+
+class TestFigure:
+    def test_is_well_formed_without_styles_and_ids(self, path):
+        figure = gain_path_svg(path.drawn())
+        tree = ElementTree.fromstring(figure)
+        assert all(not {"style", "id"} & set(element.attrib) for element in tree.iter())
+        assert tree.attrib["role"] == "img"
+        assert path.headline in tree.attrib["aria-label"]
+
+    def test_band_and_bars_say_what_the_path_says(self, path):
+        tree = ElementTree.fromstring(gain_path_svg(path.drawn()))
+        titles = [title.text for title in tree.iter(f"{SVG}title")]
+        for model, start, stop in path.winners.itertuples(index=False):
+            assert f"{model}: b = {start:.2f} to {stop:.2f}" in titles
+        for model, start, stop in path.best_ranges.itertuples(index=False):
+            assert f"{model} may be best (95 %): b = {start:.2f} to {stop:.2f}" in titles
+
+    def test_a_line_stands_where_its_regret_is(self, path):
+        """The first point of each line: depth in proportion to the regret at the first base."""
+        drawn = path.drawn()
+        tree = ElementTree.fromstring(gain_path_svg(drawn))
+        thin = [line for line in tree.iter(f"{SVG}polyline") if line.attrib["stroke-width"] == "1.6"]
+        starts = sorted(float(line.attrib["points"].split()[0].split(",")[1]) for line in thin)
+        notable = {name for name, _, _ in [*drawn["leads"], *drawn["ranges"]]}
+        regrets = sorted(drawn["regrets"][name][0] for name in notable)
+        scale = (starts[-1] - starts[0]) / (regrets[-1] - regrets[0])
+        assert starts == pytest.approx([starts[0] + scale * (regret - regrets[0]) for regret in regrets], abs=0.11)
+
+    def test_the_fitted_base_is_shown(self, comparison, fit):
+        path = comparison.gains(fit=fit)
+        assert "your users: 1.60" in gain_path_svg(path.drawn())
+        assert "Preferences put the base at 1.60 (1.40 to 1.90, 95 %): there " in path.text
+
+    def test_hostile_names(self, path):
+        page = path._repr_html_()
+        assert "<fair>" not in page
+        assert "&lt;fair&gt;" in page
+
+    def test_a_single_base_has_none(self, comparison):
+        assert gain_path_svg(comparison.gains([1]).drawn()) == ""
+
+    def test_many_models_fit(self):
+        rng = np.random.default_rng(1)
+        labels = rng.integers(0, 3, 600)
+        scores = {f"m{number}": labels + 3 * rng.normal(size=600) for number in range(40)}
+        found = gs.compare(scores, gs.Judgments(labels, group=[10] * 60), ["ndcg_linear@5", "ndcg_exp@5"]).gains(
+            [1, 2, 4]
+        )
+        figure = gain_path_svg(found.drawn())
+        height = float(re.search(r'viewBox="0 0 \d+ (\d+)"', figure)[1])
+        assert height < 600
+        assert re.search(r"m\d+ and \d+ more", figure)
+
+
+class TestTables:
+    def test_who_leads_and_how_far_behind_the_others_are(self, path):
+        tables = gains_tables(path)
+        captions = [caption for caption, _ in tables]
+        assert captions[0] == "Best mean of ndcg_power(gain_base=b)@10"
+        behind = tables[1][1]
+        assert behind.columns.tolist() == ["b = 1", "b = 1.5", "b = 2", "b = 3", "b = 4"]
+        row = path.frame().set_index(["base", "model"]).loc[(1.0, "noise")]
+        assert behind.loc["noise", "b = 1"] == f"{row['regret']:.4f} ({row['lower']:.4f} to {row['upper']:.4f})"
+
+    def test_markdown(self, path):
+        text = path.to_markdown()
+        assert text.startswith(f"## {path.headline}")
+        assert "| &lt;fair&gt; | 1.0 |" in text
+        assert "<fair>" not in text
+
+    def test_without_changes(self):
+        judgments = gs.Judgments([1, 0] * 40, group=[2] * 40)
+        found = gs.compare({"a": [2.0, 1.0] * 40}, judgments, ["ndcg_linear@2"]).gains()
+        assert len(gains_tables(found)) == 2
+
+
+class TestPlot:
+    @pytest.mark.parametrize("theme", ["light", "dark"])
+    def test_says_what_it_shows(self, path, theme):
+        picture = path.plot(theme=theme)
+        assert picture.title == path.headline
+        assert path.text in picture.alt
+        assert picture.ax.get_xlim() == (1, 4)
+
+    def test_saves(self, comparison, fit, tmp_path):
+        comparison.plot.gains(path=tmp_path / "path.svg", fit=fit)
+        written = (tmp_path / "path.svg").read_text(encoding="utf-8")
+        assert "<svg" in written
+
+    def test_lines_are_the_regrets(self, path):
+        ax = plot_gains(path).ax
+        drawn = [line.get_ydata() for line in ax.lines if len(line.get_ydata()) == len(path.bases)]
+        for model in set(path.winners["model"]):
+            regret = path.regret[:, path.models.index(model)]
+            assert any(np.allclose(line, regret, equal_nan=True) for line in drawn)
