@@ -4,8 +4,9 @@
 
 A step is an event of the interpreter (a file opened for writing, renamed, removed, a folder made), an fsync, a write,
 or the middle of one. FAULT is what happens there: `kill`, `full` (the disk, this once), `full from then on` or
-`read-only` (likewise, until the end). WHERE the trainings run is `here` or `elsewhere`, which copies the data to disk.
-Only every EVERY-th step is tried. Each attempt is a fork of this process, which itself never trains, so that no time
+`read-only` (likewise, until the end). WHERE the trainings run is `here` (one after the other), `side by side` (in two
+threads, whose steps take turns in another order each time) or `elsewhere`, which copies the data to disk. Only every
+EVERY-th step is tried. Each attempt is a fork of this process, which itself never trains, so that no time
 goes into imports. Prints one JSON document: the names of the steps, and what each attempt found.
 """
 
@@ -14,6 +15,7 @@ from __future__ import annotations
 import errno
 import hashlib
 import io
+import itertools
 import json
 import os
 import pickle
@@ -55,13 +57,15 @@ class Steps:
     def __init__(self, folder, at, fault):
         self.folder, self.at, self.fault = str(folder), at, fault
         self.names = []
+        self.count = itertools.count(1)
 
     def step(self, name):
         self.names.append(name)
-        here = len(self.names) == self.at
+        number = next(self.count)  # the next step may be another thread's
+        here = number == self.at
         if here and self.fault == "kill":
             os.kill(os.getpid(), signal.SIGKILL)
-        if here or (0 < self.at < len(self.names) and self.fault in ("full from then on", "read-only")):
+        if here or (0 < self.at < number and self.fault in ("full from then on", "read-only")):
             if self.fault == "read-only":
                 raise OSError(errno.EROFS, os.strerror(errno.EROFS))
             if here or not name.startswith(("os.remove", "os.rmdir")):
@@ -169,7 +173,8 @@ def attempt(made, steps, where, told):
     if steps is not None:
         steps.watch()
     try:
-        result = made.run(Elsewhere() if where == "elsewhere" else None, progress=False)
+        executor, jobs = (Elsewhere(), None) if where == "elsewhere" else (None, 2 if where == "side by side" else 1)
+        result = made.run(executor, progress=False, jobs=jobs)
     except OSError as error:
         wanted = (errno.ENOSPC, errno.EROFS)
         return (RAISED if error.errno in wanted else 1), f"{type(error).__name__}: {error}"
@@ -233,6 +238,7 @@ def main():
             {
                 "step": f"{at}: {names[at - 1]}",
                 "status": status,
+                "reached": status != 0 or len(about) >= at,
                 "about": about,
                 "resumed": ended,
                 "same result": result == expected,

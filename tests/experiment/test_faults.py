@@ -45,9 +45,14 @@ class TestEveryStep:
         ("fault", "status"),
         [("kill", {KILLED}), ("full", {0, 3}), ("full from then on", {0, 3}), ("read-only", {0, 3})],
     )
-    @pytest.mark.parametrize("where", ["here", pytest.param("elsewhere", marks=pytest.mark.repeated)])
+    @pytest.mark.parametrize(
+        "where", ["here", *(pytest.param(where, marks=pytest.mark.repeated) for where in ("side by side", "elsewhere"))]
+    )
     def test_ends_with_the_same_result(self, tmp_path, fault, status, where):
-        """A fault that is survived (status 0) is one in a step that may fail, such as tidying up."""
+        """A fault that is survived (status 0) is one in a step that may fail, such as tidying up.
+
+        Threads side by side may make a folder twice, and then not: the last steps are not always reached there.
+        """
         command = [sys.executable, str(FAULTY), str(tmp_path), fault, where, str(EVERY)]
         environment = {**os.environ, "OMP_NUM_THREADS": "1"}
         ended = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT, check=False, env=environment)
@@ -59,7 +64,8 @@ class TestEveryStep:
             about = {key: found[key] for key in ("resumed", "same result", "differing files", "trained twice")}
             expected = {"resumed": 0, "same result": True, "differing files": [], "trained twice": []}
             assert about == expected, found["step"]
-            assert found["status"] in status, (found["step"], found["about"])
+            assert found["reached"] or where == "side by side", found["step"]
+            assert found["status"] in status or not found["reached"], (found["step"], found["about"])
 
 
 class TestRealDisk:
