@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 import gainsay as gs
+from gainsay.comparison import gain_path
 from gainsay.comparison import gains as module
 from gainsay.comparison.findings import Findings
-from gainsay.comparison.gain_path import find_nodes
+from gainsay.comparison.gain_path import find_nodes, path_family
 from gainsay.comparison.inequalities import two_step_test
 
 BASES = [1, 1.2, 1.5, 2, 3, 4]
@@ -76,7 +77,7 @@ class TestPoints:
         amounts = gs.Judgments(np.random.default_rng(1).gamma(1.0, 2.0, judgments.documents), group=judgments.sizes)
         comparison = gs.compare(scores, amounts, BOTH)
         direct = comparison.gains(BASES).frame()
-        monkeypatch.setattr(module, "MOST_GRADES", 1000)
+        monkeypatch.setattr(gain_path, "MOST_GRADES", 1000)
         counted = gs.compare(scores, amounts, BOTH).gains(BASES).frame()
         for base in BASES:
             metric = gs.NDCG(gain="power", gain_base=base, k=5)
@@ -108,9 +109,8 @@ class TestErrors:
         """At bases that are no nodes the draws are interpolated: off by less than a millionth of the standard error."""
         judgments, scores = data(400, seed=3)
         comparison = gs.compare(scores, judgments, BOTH)
-        lending = module.settled(gs.NDCG(gain="linear", k=5), 12)
         bases = module.DEFAULT_BASES
-        family = module._family(comparison.rankings, comparison.sample.panel, lending, bases, comparison.sample)
+        family = path_family(comparison.rankings, comparison.sample, gs.NDCG(gain="linear", k=5), bases)
         estimated = family.estimated
         assert len(family.panel.metrics) < len(bases)
         blocks = estimated.root.reshape(len(estimated.root), len(bases), 3)
@@ -325,8 +325,7 @@ def test_runs_and_clusters_follow():
     means = {metric: np.stack([by[model].mean(axis=1) for model in runs], axis=1) for metric, by in values.items()}
     by_model = {model: {metric: values[metric][model] for metric in BOTH} for model in runs}
     found = Findings(means, list(runs), rankings=rankings, runs=by_model, clusters=clusters)
-    lending = module.settled(gs.NDCG(gain="linear", k=5), 12)
-    family = module._family(rankings, found.sample.panel, lending, (1.0, 1.5, 2.0), found.sample)
+    family = path_family(rankings, found.sample, gs.NDCG(gain="linear", k=5), (1.0, 1.5, 2.0))
     direct = found.sample.family(BOTH)
     for name in ("mean", "error", "support"):
         expected = getattr(direct.estimated, name)

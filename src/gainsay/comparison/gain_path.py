@@ -8,17 +8,25 @@ values best: an interpolative decomposition. Means, errors and support of every 
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .inputs import FloatArray, Panel
-from .resampling import IntArray, draw_noise, estimate
+from .grades import GradeCounts, direct_values, settled
+from .resampling import draw_noise, estimate
 from .sample import Family
 
-__all__ = ["Nodes", "estimate_path", "find_nodes"]
+if TYPE_CHECKING:
+    from ..metrics.dcg import DCG
+    from .inputs import FloatArray, Panel
+    from .rankings import Rankings
+    from .resampling import Estimate, IntArray
+    from .sample import Sample
+
+__all__ = ["Nodes", "find_nodes", "path_family"]
 
 BY_ROW = ("mean", "difference", "error", "mean_error", "wins", "support", "differing", "twin", "tolerance")
 OF_RUNS = ("variance", "query_error", "query_mean_error", "error", "mean_error")
@@ -29,6 +37,10 @@ CLOSE = 1e-6
 
 SAMPLED = 20_000
 """From so many values the nodes are chosen."""
+
+MOST_GRADES, MOST_COUNTS = 32, 40_000_000
+"""So many grades are counted, and as many counts by grade, model and query kept (320 MB); for more, each base is
+evaluated by itself."""
 
 
 @dataclass(frozen=True)
@@ -77,33 +89,75 @@ def find_nodes(values: FloatArray) -> Nodes:
     return Nodes(order[:count], weights)
 
 
-def estimate_path(panel_at: Callable[[Sequence[int]], Panel], nodes: Nodes, draws: int, seed: int) -> Family:
-    """Estimate all bases, each exactly, and draw the errors of all together.
+def path_family(rankings: Rankings, sample: Sample, family: DCG, bases: Sequence[float]) -> Family:
+    """Estimate all bases of the gain, each exactly, and draw the errors of all together.
 
     Parameters
     ----------
-    panel_at : callable
-        Returns the values at some of the bases, given their places.
-    nodes : Nodes
-        From whose errors those of all bases follow.
-    draws, seed : int
-        Of the noise.
+    rankings : Rankings
+        The scores of all models.
+    sample : Sample
+        The queries and models that they are of.
+    family : DCG
+        Lends all options but the gain.
+    bases : sequence of float
+        1 or more each.
 
     Returns
     -------
     Family
         Its rows are the bases. The panel is that of the nodes: all values at once would be large.
     """
-    panel = panel_at(nodes.places.tolist())
-    joint = estimate(panel)
-    single = [estimate(panel_at([place])) for place in range(len(nodes.weights))]
+    panel = sample.panel
+    at = _values_at(rankings, panel, settled(family, int(rankings.judgments.sizes.max())), bases)
+    turned = 1.0 if family.higher_is_better else -1.0
+    losses = frozenset(() if family.higher_is_better else map(str, bases))
+    starts = np.cumsum([0, *(max(1, count) for count in panel.run_counts)])
+    sizes = np.diff(starts)[:, None]
+
+    def by_model(values: FloatArray) -> FloatArray:
+        return values if panel.runs is None else np.add.reduceat(values, starts[:-1], axis=0) / sizes
+
+    def panel_at(places: Sequence[int]) -> Panel:
+        found = [turned * at(place) for place in places]
+        runs = panel.runs and tuple(
+            np.stack([values[start:stop].T for values in found]) for start, stop in itertools.pairwise(starts)
+        )
+        wanted = tuple(str(bases[place]) for place in places)
+        means = np.stack([by_model(values) for values in found])
+        made = replace(panel, metrics=wanted, values=means, runs=runs, lower_is_better=losses & set(wanted))
+        return made if counted.all() else made.select(wanted)
+
+    counted = ~np.isnan(at(0)[0])
+    some = np.flatnonzero(counted)[:: max(1, int(counted.sum()) * len(panel.models) // SAMPLED)]
+    nodes = find_nodes(np.stack([by_model(at(place))[:, some] for place in range(len(bases))]))
+    few = panel_at(nodes.places.tolist())
+    estimated = _combined(estimate(few), [estimate(panel_at([place])) for place in range(len(bases))], nodes)
+    return Family(few, estimated, draw_noise(estimated, sample.draws, sample.seed))
+
+
+def _values_at(rankings: Rankings, panel: Panel, lending: DCG, bases: Sequence[float]) -> Callable[[int], FloatArray]:
+    """Return the function from the place of a base to the values of all runs, shape (runs of all models, queries)."""
+    kept = np.flatnonzero(rankings.weights > 0)
+    grades, trainings = int((rankings.judgments.levels > 0).sum()), sum(max(1, count) for count in panel.run_counts)
+    each = (scores for model in panel.models for scores in rankings.runs_of(model))  # one at a time in memory
+    if grades <= MOST_GRADES and grades * trainings * len(kept) <= MOST_COUNTS:
+        counts = GradeCounts(lending, rankings.judgments)
+        table = np.empty((len(counts.levels), trainings, len(kept)))
+        for place, one in enumerate(each):
+            table[:, place] = counts.of(one)[:, kept]
+        return lambda place: counts.values(table, bases[place], kept)
+    every = direct_values(lending, rankings.judgments, each, bases, trainings)[:, :, kept]
+    return lambda place: every[place]
+
+
+def _combined(joint: Estimate, single: Sequence[Estimate], nodes: Nodes) -> Estimate:
+    """Return what is said of every base by itself, with the errors of the nodes combined for those of all."""
     rows: dict[str, Any] = {name: np.concatenate([getattr(one, name) for one in single]) for name in BY_ROW}
-    models = joint.mean.shape[1]
+    models, runs = joint.mean.shape[1], joint.runs
     spread = joint.root.reshape(len(joint.root), -1, models)
     root = np.einsum("rnm,bn->rbm", spread, nodes.weights).reshape(len(joint.root), -1)
-    runs = joint.runs
     if runs is not None:
         parts: dict[str, Any] = {name: np.concatenate([getattr(one.runs, name) for one in single]) for name in OF_RUNS}
         runs = replace(runs, root=np.einsum("krn,bn->krb", runs.root, nodes.weights), **parts)
-    estimated = replace(joint, root=root, runs=runs, **rows)
-    return Family(panel, estimated, draw_noise(estimated, draws, seed))
+    return replace(joint, root=root, runs=runs, **rows)

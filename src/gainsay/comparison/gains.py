@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
@@ -15,10 +14,10 @@ from .._common.shown import short_names
 from .._common.words import confidence, count, listed, number_text, p_value
 from .bands import regret_band
 from .crossings import crossings, leads, runs_of
-from .gain_path import SAMPLED, estimate_path, find_nodes
-from .grades import GradeCounts, at_base, direct_values, family_of, settled
+from .gain_path import path_family
+from .grades import at_base, family_of, settled
 from .inequalities import two_step_test
-from .inputs import FloatArray, Panel
+from .inputs import FloatArray
 from .resampling import critical_value
 
 if TYPE_CHECKING:
@@ -37,10 +36,6 @@ DEFAULT_BASES = tuple(np.round(np.geomspace(1, 4, 25), 6).tolist())
 """25 bases from 1 (linear) over 2 (exponential) to 4, evenly spaced in log b."""
 
 Kind = Literal["genuine", "agree", "unresolved"]
-
-MOST_GRADES, MOST_COUNTS = 32, 40_000_000
-"""So many grades are counted, and as many counts by grade, model and query kept (320 MB); for more, each base is
-evaluated by itself."""
 
 
 class GainsVerdict(NamedTuple):
@@ -326,52 +321,8 @@ def trace(
 ) -> Gains:
     """Follow all models along bases that `check_bases` returned: see `Findings.gains`."""
     family = family_of(compared, primary, metric)
-    path = _family(rankings, sample.panel, family, bases, sample)
+    path = path_family(rankings, sample, family, bases)
     return of_family(path, family, bases, sample, tuple(rankings.judgments.levels[:9].tolist()))
-
-
-def _family(rankings: Rankings, panel: Panel, family: DCG, bases: Sequence[float], sample: Sample) -> Family:
-    """Return means and draws of errors with the bases for metrics."""
-    lending = settled(family, int(rankings.judgments.sizes.max()))
-    at = _values_at(rankings, panel, lending, bases)
-    turned = 1.0 if family.higher_is_better else -1.0
-    names = tuple(str(at_base(lending, base)) for base in bases)
-    losses = frozenset(() if family.higher_is_better else names)
-    starts = np.cumsum([0, *(max(1, count) for count in panel.run_counts)])
-    sizes = np.diff(starts)[:, None]
-
-    def by_model(values: FloatArray) -> FloatArray:
-        return values if panel.runs is None else np.add.reduceat(values, starts[:-1], axis=0) / sizes
-
-    def panel_at(places: Sequence[int]) -> Panel:
-        found = [turned * at(place) for place in places]
-        runs = panel.runs and tuple(
-            np.stack([values[start:stop].T for values in found]) for start, stop in itertools.pairwise(starts)
-        )
-        wanted = tuple(names[place] for place in places)
-        means = np.stack([by_model(values) for values in found])
-        made = replace(panel, metrics=wanted, values=means, runs=runs, lower_is_better=losses & set(wanted))
-        return made if counted.all() else made.select(wanted)
-
-    counted = ~np.isnan(at(0)[0])
-    some = np.flatnonzero(counted)[:: max(1, int(counted.sum()) * len(panel.models) // SAMPLED)]
-    nodes = find_nodes(np.stack([by_model(at(place))[:, some] for place in range(len(bases))]))
-    return estimate_path(panel_at, nodes, sample.draws, sample.seed)
-
-
-def _values_at(rankings: Rankings, panel: Panel, lending: DCG, bases: Sequence[float]) -> Callable[[int], FloatArray]:
-    """Return the function from the place of a base to the values of all runs, shape (runs of all models, queries)."""
-    kept = np.flatnonzero(rankings.weights > 0)
-    grades, trainings = int((rankings.judgments.levels > 0).sum()), sum(max(1, count) for count in panel.run_counts)
-    each = (scores for model in panel.models for scores in rankings.runs_of(model))  # one at a time in memory
-    if grades <= MOST_GRADES and grades * trainings * len(kept) <= MOST_COUNTS:
-        counts = GradeCounts(lending, rankings.judgments)
-        table = np.empty((len(counts.levels), trainings, len(kept)))
-        for place, one in enumerate(each):
-            table[:, place] = counts.of(one)[:, kept]
-        return lambda place: counts.values(table, bases[place], kept)
-    every = direct_values(lending, rankings.judgments, each, bases, trainings)[:, :, kept]
-    return lambda place: every[place]
 
 
 def of_family(path: Family, family: DCG, bases: tuple[float, ...], sample: Sample, grades: tuple[float, ...]) -> Gains:

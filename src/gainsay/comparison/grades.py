@@ -16,7 +16,7 @@ import numpy as np
 from ..evaluation.evaluator import Evaluator
 from ..metrics.dcg import DCG, NDCG
 from ..metrics.discounts import discounts
-from ..metrics.gains import LARGEST_EXPONENT, gains_of, magnitude, power, raised
+from ..metrics.gains import CANONICAL_BASES, LARGEST_EXPONENT, gains_of, magnitude, power, raised
 from ..metrics.names import MetricLike, parse_metrics
 
 if TYPE_CHECKING:
@@ -164,18 +164,17 @@ class GradeCounts:
             NaN for queries that the metric skips.
         """
         ideal, empty = self.ideal[:, queries], self.empty[queries]
-        metric = at_base(self.family, base)
         if base > 1 and len(self.levels) and magnitude(self.levels[-1:], base)[0] > LARGEST_EXPONENT:
             gains = self._scaled_gains(base, queries)
             worth, best = np.einsum("g...q,gq->...q", counts, gains), (ideal * gains).sum(axis=0)
         else:
-            gains = gains_of(metric.gain, self.levels, metric.gain_base)
+            gains = gains_of(CANONICAL_BASES.get(base, "power"), self.levels, base)
             worth, best = np.tensordot(gains, counts, axes=(0, 0)), gains @ ideal
         if self.family.is_ratio:
             worth = worth / np.where(empty, 1.0, best)
         found: Floats = worth
         if empty.any():
-            worth[..., empty] = np.nan if metric.empty == "skip" else metric.empty
+            worth[..., empty] = np.nan if self.family.empty == "skip" else self.family.empty
         return found
 
     def _scaled_gains(self, base: float, queries: Any) -> Floats:
