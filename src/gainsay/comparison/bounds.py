@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from statistics import NormalDist
 
 import numpy as np
 
-from .inequalities import FEWEST, BestTest, BoolArray, two_step_test
+from .inequalities import FEWEST, BoolArray
 from .inputs import FloatArray
 from .resampling import Estimate, IntArray, Noise, critical_value
 
-__all__ = ["POWER", "detectable_lead", "price_lower", "regret_lower", "regret_upper"]
+__all__ = ["POWER", "RegretBand", "detectable_lead", "regret_band", "regret_upper"]
 
 POWER = 0.80
 """The probability with which `detectable_lead` is detected."""
@@ -39,73 +40,79 @@ def regret_upper(estimated: Estimate, noise: Noise, alpha: float) -> FloatArray:
     return upper
 
 
-def regret_lower(estimated: Estimate, noise: Noise, alpha: float, row: int, tested: BestTest) -> FloatArray:
-    """Bound the regret of every model under one metric from below, each by itself.
+@dataclass(frozen=True)
+class RegretBand:
+    """A simultaneous band of regrets.
 
-    The regret of a model is below a margin where no rival leads by more than that. The margins at which the test says
-    otherwise are a confidence statement, so the bound is above 0 exactly where the test at margin 0 rules the model
-    out. It is found in steps, as that of `price_lower` is.
+    Attributes
+    ----------
+    lower, upper : ndarray, shape (metrics, M)
+        With probability 1 − α or more, all regrets under all metrics lie between them. `lower` is above 0 exactly where
+        the band rules out that the model is best; `upper` is infinite below `FEWEST` queries.
+    critical : float
+        In standard errors of a difference, how far the band reaches on either side.
+    """
+
+    lower: FloatArray
+    upper: FloatArray
+    critical: float
+
+    @property
+    def may_be_best(self) -> BoolArray:
+        """Under which metrics each model may be best: at all of them together, with probability 1 − α or more."""
+        return self.lower <= 0
+
+
+def regret_band(estimated: Estimate, noise: Noise, alpha: float) -> RegretBand:
+    r"""Bound all regrets from below and above, under all metrics and for all models at once.
+
+    Two steps, as in the test. With d the lead of j over k, e its standard error and q₁ the 1 − β quantile of the
+    largest studentised error of all pairs and metrics, β = α/10, ρ(j) = max(0, maxᵢ(dᵢ − q₁eᵢ)) bounds the regret of
+    every model j from below. The band is max_j(d − q e) to max_j(d + q e). It can fail from below only by a rival j
+    whose lead was overestimated, which is slack by j's own regret, at least ρ(j); and from above only by a rival that
+    is best, so that ρ(j) = 0. So q is the 1 − α + β quantile of the largest of ± t* over pairs whose rival has
+    ρ(j) = 0, and of t* − ρ(j)/e over the others.
+
+    A pair that differs on fewer than `FEWEST` queries rules out nobody.
 
     Parameters
     ----------
-    estimated, noise, alpha
-        As for the test.
-    row : int
-        The metric.
-    tested : BestTest
-        The test of this metric alone, at margin 0.
+    estimated : Estimate
+        Means and errors.
+    noise : Noise
+        Draws made from `estimated`.
+    alpha : float
+        Level.
 
     Returns
     -------
-    ndarray, shape (M,)
-        0 where the test keeps the model.
+    RegretBand
     """
-    reached = np.where(tested.kept, 0.0, tested.reach)
-    enough, rising = 1e-6 * float(np.abs(estimated.difference[row]).max()), np.flatnonzero(~tested.kept)
-    for _ in range(25):
-        if not len(rising):
-            break
-        further = two_step_test(estimated, noise, alpha, reached[rising], [row], rising).reach
-        gained = further > reached[rising] + enough
-        reached[rising] = np.maximum(reached[rising], further)
-        rising = rising[gained]
-    return reached
+    beta = max(alpha / 10, 1 / (noise.draws + 1))
+    peaks = noise.peaks.max(axis=(0, 1))
+    first = _lower(estimated, float(critical_value(peaks, 1 - beta)))
+    slack = np.divide(first[:, None, :], estimated.error, out=np.zeros_like(estimated.error), where=estimated.error > 0)
+    slack[(first[:, None, :] == 0) | (first[:, :, None] == 0)] = 0.0  # a lead and its negative, that of the other model
+    rows, models = map(range, first.shape)
+    largest = noise.shifted_peaks(rows, models, estimated.error, -slack).max(axis=0)
+    critical = float(critical_value(largest, 1 - alpha + beta))
+    lower = _lower(estimated, critical)
+    lower[lower <= estimated.tolerance[:, None]] = 0.0
+    if estimated.queries < FEWEST:
+        return RegretBand(lower, np.full_like(lower, np.inf), critical)
+    finite = np.isfinite(estimated.error)
+    reach = np.where(finite, estimated.difference + np.where(finite, estimated.error, 0.0) * critical, np.inf)
+    rival = np.broadcast_to((first == 0)[:, None, :], reach.shape)
+    upper = np.maximum(0.0, reach.max(axis=2, initial=0.0, where=rival))
+    return RegretBand(lower, np.maximum(upper, np.maximum(0.0, estimated.difference.max(axis=2))), critical)
 
 
-def price_lower(estimated: Estimate, noise: Noise, alpha: float, tested: BestTest, margin: float = 0.0) -> float:
-    """Bound the price of disagreement from below: the smallest margin at which some model may be best.
-
-    The price is min over k of model k's worst-metric regret. A margin below it leaves no model best up to that margin,
-    so the margins at which every model is rejected are a confidence statement about the price, at the test's own level:
-    the bound is positive exactly where the test at margin 0 rejects.
-
-    A margin is found to be rejected in steps. As the margin grows, more slack can only lower the critical values; so
-    those made at one margin serve for all larger ones, up to where the statistic falls below them. There the next step
-    begins. Stopping early would leave a valid bound, only a lower one.
-
-    Parameters
-    ----------
-    estimated, noise, alpha
-        As for the test.
-    tested : BestTest
-        The test at `margin`.
-    margin : float
-        Where to begin.
-
-    Returns
-    -------
-    float
-        0 where the test at margin 0 does not reject.
-    """
-    if tested.kept.any():
-        return 0.0
-    reached, enough = margin, 1e-6 * float(np.abs(estimated.difference).max())
-    for _ in range(25):
-        if tested.lower <= reached + enough:
-            break
-        reached = tested.lower
-        tested = two_step_test(estimated, noise, alpha, margin=reached)
-    return max(reached, tested.lower)
+def _lower(estimated: Estimate, critical: float) -> FloatArray:
+    """Return max over j of d − q e, or 0, by those pairs that may speak."""
+    speaks = (estimated.support >= FEWEST) & np.isfinite(estimated.error)
+    reach = np.where(speaks, estimated.difference - critical * np.where(speaks, estimated.error, 0.0), 0.0)
+    lower: FloatArray = np.maximum(0.0, reach.max(axis=2))
+    return lower
 
 
 def detectable_lead(estimated: Estimate, noise: Noise, alpha: float, kept: BoolArray, winner: IntArray) -> float:

@@ -7,11 +7,11 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from .bounds import detectable_lead, price_lower, regret_lower, regret_upper
+from .bounds import detectable_lead, regret_upper
 from .descriptions import best_probabilities, winners_differ
 from .flags import Flag, find_flags, left_out_flags
 from .holes import Holes
-from .inequalities import FEWEST, BestTest, two_step_test
+from .inequalities import FEWEST, BestTest, price_lower, regret_lower, two_step_test
 from .inputs import FloatArray
 from .recipes import VarianceParts, variance_parts
 from .resampling import Estimate, Noise

@@ -12,7 +12,7 @@ import numpy as np
 from .._common.checks import check_real
 from .._common.shown import short_names
 from .._common.words import confidence, count, listed, number_text, p_value
-from .bands import regret_band
+from .bounds import regret_band
 from .crossings import crossings, leads, runs_of
 from .gain_path import path_family
 from .grades import at_base, family_of, settled

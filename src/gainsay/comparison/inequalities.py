@@ -3,7 +3,8 @@
 That model k is best, under one metric or under several at once, says that no rival's mean is larger under any of them:
 ``mean[m, j] - mean[m, k] <= margin`` for every metric m and rival j. Each k is tested by itself at level α. The
 hypothesis that *some* model is best is the union of these, so it is rejected where every k is, at the same level:
-no correction for the number of models is due.
+no correction for the number of models is due. Tested at one margin after another, the same inequalities bound regrets
+and the price of disagreement from below.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 from .inputs import FloatArray
 from .resampling import Estimate, IntArray, Noise, critical_value
 
-__all__ = ["FEWEST", "BestTest", "two_step_test"]
+__all__ = ["FEWEST", "BestTest", "price_lower", "regret_lower", "two_step_test"]
 
 BoolArray: TypeAlias = NDArray[np.bool_]
 
@@ -106,41 +107,105 @@ def two_step_test(
     ----------
     Romano, Shaikh & Wolf (2014), "A practical two-step method for testing moment inequalities", Econometrica 82(5).
     """
-    chosen = list(range(len(estimated.mean)) if rows is None else rows)
-    tested = list(range(estimated.mean.shape[1]) if models is None else models)
-    cells = np.ix_(chosen, tested)
-    beta = max(alpha / 10, 1 / (noise.draws + 1))
-    difference, error = estimated.difference[cells], estimated.error[cells]
-    t = _studentise(difference - np.reshape(margin, (-1, 1)), error, estimated.tolerance[chosen])
-    t[estimated.support[cells] < FEWEST] = -np.inf
-    peaks = noise.peaks[chosen].max(axis=0)[tested]
-    statistic = t.max(axis=(0, 2))
-    slack = np.minimum(0.0, t + critical_value(peaks, 1 - beta)[:, None])
-    largest = np.empty_like(peaks)
-    for place, k in enumerate(tested):
-        largest[place] = _shifted_peaks(noise, chosen, k, error[:, place], slack[:, place], peaks[place])
-    critical = np.maximum(0.0, critical_value(largest, 1 - alpha + beta))
-    exceeded = (largest >= statistic[:, None]).sum(axis=1)
-    p_values = np.where(statistic > 0, np.minimum(1.0, (1 + exceeded) / (noise.draws + 1) + beta), 1.0)
-    reach = difference - critical[:, None] * np.where(t > -np.inf, error, 0.0)
-    return BestTest(statistic, critical, p_values, np.where(t > -np.inf, reach, -np.inf).max(axis=(0, 2)))
+    return _Inequalities(estimated, noise, alpha, rows).tested(margin, models)
 
 
-def _studentise(lead: FloatArray, error: FloatArray, tolerance: FloatArray) -> FloatArray:
-    sure = np.where(lead > tolerance[:, None, None], np.inf, -np.inf)
-    return np.divide(lead, error, out=sure, where=error > 0)
+class _Inequalities:
+    """What the test of some metrics stands on, whatever the margin."""
+
+    def __init__(self, estimated: Estimate, noise: Noise, alpha: float, rows: Sequence[int] | None = None) -> None:
+        self._rows = list(range(len(estimated.mean)) if rows is None else rows)
+        self._noise, self._draws = noise, noise.draws
+        self._difference, self._error = estimated.difference[self._rows], estimated.error[self._rows]
+        self._tolerance = estimated.tolerance[self._rows]
+        self._speaks = estimated.support[self._rows] >= FEWEST
+        self._alpha, self._beta = alpha, max(alpha / 10, 1 / (self._draws + 1))
+        self._first = critical_value(noise.peaks[self._rows].max(axis=0), 1 - self._beta)
+
+    def tested(self, margin: float | FloatArray = 0.0, models: Sequence[int] | IntArray | None = None) -> BestTest:
+        """Test the models, or some of them, for being best up to a margin."""
+        tested = range(self._difference.shape[1]) if models is None else models
+        difference, error, speaks = self._difference[:, tested], self._error[:, tested], self._speaks[:, tested]
+        lead = difference - np.reshape(margin, (-1, 1))
+        t = np.where(lead > self._tolerance[:, None, None], np.inf, -np.inf)
+        t = np.where(speaks, np.divide(lead, error, out=t, where=error > 0), -np.inf)
+        statistic = t.max(axis=(0, 2))
+        slack = np.minimum(0.0, t + self._first[tested, None])
+        largest = self._noise.shifted_peaks(self._rows, tested, error, slack)
+        critical = np.maximum(0.0, critical_value(largest, 1 - self._alpha + self._beta))
+        exceeded = (largest >= statistic[:, None]).sum(axis=1)
+        p_values = np.minimum(1.0, (1 + exceeded) / (self._draws + 1) + self._beta)
+        reach = difference - critical[:, None] * np.where(t > -np.inf, error, 0.0)
+        reach = np.where(t > -np.inf, reach, -np.inf).max(axis=(0, 2))
+        return BestTest(statistic, critical, np.where(statistic > 0, p_values, 1.0), reach)
 
 
-def _shifted_peaks(
-    noise: Noise, rows: Sequence[int], k: int, error: FloatArray, slack: FloatArray, peaks: FloatArray
-) -> FloatArray:
-    """Take in every draw the largest of t* + λ over the rivals of k, or 0 where all are negative."""
-    # No t* of k exceeds `ceiling`, so an inequality with more slack than that cannot reach above 0.
-    ceiling = peaks.max(initial=0.0)
-    active = (error > 0) & (error < np.inf) & (slack + ceiling > 0)
-    largest, lead = np.zeros_like(peaks), np.empty_like(peaks)
-    for m, j in np.argwhere(active):
-        noise.lead(rows[m], k, j, out=lead)
-        lead += slack[m, j]
-        np.maximum(largest, lead, out=largest)
-    return largest
+def regret_lower(estimated: Estimate, noise: Noise, alpha: float, row: int, tested: BestTest) -> FloatArray:
+    """Bound the regret of every model under one metric from below, each by itself.
+
+    The regret of a model is below a margin where no rival leads by more than that. The margins at which the test says
+    otherwise are a confidence statement, so the bound is above 0 exactly where the test at margin 0 rules the model
+    out. It is found in steps, as that of `price_lower` is.
+
+    Parameters
+    ----------
+    estimated, noise, alpha
+        As for the test.
+    row : int
+        The metric.
+    tested : BestTest
+        The test of this metric alone, at margin 0.
+
+    Returns
+    -------
+    ndarray, shape (M,)
+        0 where the test keeps the model.
+    """
+    inequalities = _Inequalities(estimated, noise, alpha, [row])
+    reached = np.where(tested.kept, 0.0, tested.reach)
+    enough, rising = 1e-6 * float(np.abs(estimated.difference[row]).max()), np.flatnonzero(~tested.kept)
+    for _ in range(25):
+        if not len(rising):
+            break
+        further = inequalities.tested(reached[rising], rising).reach
+        gained = further > reached[rising] + enough
+        reached[rising] = np.maximum(reached[rising], further)
+        rising = rising[gained]
+    return reached
+
+
+def price_lower(estimated: Estimate, noise: Noise, alpha: float, tested: BestTest, margin: float = 0.0) -> float:
+    """Bound the price of disagreement from below: the smallest margin at which some model may be best.
+
+    The price is min over k of model k's worst-metric regret. A margin below it leaves no model best up to that margin,
+    so the margins at which every model is rejected are a confidence statement about the price, at the test's own level:
+    the bound is positive exactly where the test at margin 0 rejects.
+
+    A margin is found to be rejected in steps. As the margin grows, more slack can only lower the critical values; so
+    those made at one margin serve for all larger ones, up to where the statistic falls below them. There the next step
+    begins. Stopping early would leave a valid bound, only a lower one.
+
+    Parameters
+    ----------
+    estimated, noise, alpha
+        As for the test.
+    tested : BestTest
+        The test at `margin`.
+    margin : float
+        Where to begin.
+
+    Returns
+    -------
+    float
+        0 where the test at margin 0 does not reject.
+    """
+    if tested.kept.any():
+        return 0.0
+    inequalities = _Inequalities(estimated, noise, alpha)
+    reached, enough = margin, 1e-6 * float(np.abs(estimated.difference).max())
+    for _ in range(25):
+        if tested.lower <= reached + enough:
+            break
+        reached = tested.lower
+        tested = inequalities.tested(reached)
+    return max(reached, tested.lower)

@@ -7,6 +7,7 @@ times draws.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -288,6 +289,33 @@ class Noise:
         else:
             lead /= error
         return lead
+
+    def shifted_peaks(
+        self, rows: Sequence[int], models: Sequence[int] | IntArray, error: FloatArray, shift: FloatArray
+    ) -> FloatArray:
+        """Take in every draw the largest `lead` + shift of any rival over each model, or 0 where all are negative.
+
+        Parameters
+        ----------
+        rows, models : sequence of int
+            Which metrics, and over which of the models.
+        error, shift : ndarray, shape (rows, models, M)
+            Of each rival: what the lead is studentised by (0 and infinite ones never count), and 0 or less.
+
+        Returns
+        -------
+        ndarray, shape (models, draws)
+        """
+        largest, lead = np.zeros((len(models), self.values.shape[2])), np.empty(self.values.shape[2])
+        for place, k in enumerate(models):
+            # No lead over k exceeds `ceiling`, so one that is shifted further cannot reach above 0.
+            ceiling = max(self.peaks[row, k].max(initial=0.0) for row in rows)
+            active = (error[:, place] > 0) & (error[:, place] < np.inf) & (shift[:, place] + ceiling > 0)
+            for m, j in np.argwhere(active).tolist():
+                self.lead(rows[m], int(k), j, out=lead)
+                lead += shift[m, place, j]
+                np.maximum(largest[place], lead, out=largest[place])
+        return largest
 
     def deviations(self, row: int) -> FloatArray:
         """Return the largest absolute studentised error of the mean of any model in every draw, shape (draws,)."""

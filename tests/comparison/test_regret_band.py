@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from gainsay.comparison.bands import regret_band
+from gainsay.comparison.bounds import regret_band
 from gainsay.comparison.inputs import Panel
 from gainsay.comparison.resampling import critical_value, draw_noise, estimate
 
