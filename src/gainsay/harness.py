@@ -151,7 +151,8 @@ def compare(
         if row.all():
             raise ValueError(f"{metric} has a value on no query: it skips all, for want of relevant documents")
     counted: Bools = np.logical_not(skipped.all(axis=0))
-    ranges = {str(metric): metric.value_range(judgments) for metric in chosen}
+    metric_of = dict(zip(evaluator.names, chosen, strict=True))
+    ranges = {name: metric.value_range(judgments) for name, metric in metric_of.items()}
     labels = None if segments is None else read_labels(segments, judgments)
     together = None if clusters is None else clusters_of(clusters, judgments)
     holes, documents = find_holes(judgments, scores, leading, unjudged), None
@@ -159,11 +160,11 @@ def compare(
         judgments, kept = judgments.condensed
         documents = evaluator.judgments.rows_by_query(slice(None))[kept]
         scores = {name: evaluator.judgments.by_query(predicted)[kept] for name, predicted in scores.items()}
-    models, runs, tables = _of_recipes(list(scores), recipes, list(map(str, chosen)), values[:, counted])
+    models, runs, tables = _of_recipes(list(scores), recipes, list(metric_of), values[:, counted])
     return Comparison(
         tables,
         models,
-        metrics={str(metric): metric for metric in chosen},
+        metrics=metric_of,
         weights=None if weights is None else weights[counted],
         primary=None if primary is None else [str(metric) for metric in leading],
         rankings=Rankings(judgments, _joined(scores, recipes, models), counted, weights, documents),

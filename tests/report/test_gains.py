@@ -95,6 +95,14 @@ class TestFigure:
         assert height < 600
         assert re.search(r"m\d+ and \d+ more", figure)
 
+    def test_grades_whose_worth_no_float_can_hold(self):
+        """990 · log10 4 = 596.0393, so a third of 4^990 is 10^595.5622 = 3.65e+595; NDCG itself stays finite."""
+        judgments = gs.Judgments([0, 990, 600] * 40, group=[3] * 40)
+        found = gs.compare(
+            {"a": [1.0, 3.0, 2.0] * 40, "b": [2.0, 3.0, 1.0] * 40}, judgments, ["ndcg_linear", "ndcg_exp"]
+        ).gains()
+        assert "3.65e+595" in gain_path_svg(found.drawn())
+
 
 class TestTables:
     def test_who_leads_and_how_far_behind_the_others_are(self, path):

@@ -136,6 +136,7 @@ class GradeCounts:
         for label, row in zip(self.levels.tolist(), self.ideal, strict=True):
             highest[row > 0] = label
         self._highest = highest
+        self._gains: dict[float, Floats] = {}
 
     def of(self, scores: Floats) -> Floats:
         """Return the counts of one ranking of every query, shape (grades, queries)."""
@@ -164,11 +165,13 @@ class GradeCounts:
             NaN for queries that the metric skips.
         """
         ideal, empty = self.ideal[:, queries], self.empty[queries]
-        if base > 1 and len(self.levels) and magnitude(self.levels[-1:], base)[0] > LARGEST_EXPONENT:
-            gains = self._scaled_gains(base, queries)
+        gains = self._gains.get(base)
+        if gains is None:
+            gains = self._gains[base] = self._gains_at(base)
+        if gains.ndim > 1:  # each query has its own
+            gains = gains[:, queries]
             worth, best = np.einsum("g...q,gq->...q", counts, gains), (ideal * gains).sum(axis=0)
         else:
-            gains = gains_of(CANONICAL_BASES.get(base, "power"), self.levels, base)
             worth, best = np.tensordot(gains, counts, axes=(0, 0)), gains @ ideal
         if self.family.is_ratio:
             worth = worth / np.where(empty, 1.0, best)
@@ -177,11 +180,13 @@ class GradeCounts:
             worth[..., empty] = np.nan if self.family.empty == "skip" else self.family.empty
         return found
 
-    def _scaled_gains(self, base: float, queries: Any) -> Floats:
-        """Return gains where some overflow: each query's divided by about the largest of its own, as NDCG has it."""
+    def _gains_at(self, base: float) -> Floats:
+        """Return the gain of each grade; where some overflow each query's divided by about the largest of its own."""
+        if base == 1 or not len(self.levels) or magnitude(self.levels[-1:], base)[0] <= LARGEST_EXPONENT:
+            return gains_of(CANONICAL_BASES.get(base, "power"), self.levels, base)
         if not self.family.is_ratio:
             at_base(self.family, base).bind(self.judgments, (self.family.k,))  # which refuses them
-        top = self._highest[queries]
+        top = self._highest
         labels = np.minimum(self.levels[:, None], top)
         large = magnitude(top, base) > LARGEST_EXPONENT
         with np.errstate(under="ignore"):

@@ -67,8 +67,8 @@ def run_means(panel: Panel, model: int) -> Floats:
 
 def run_error(
     panel: Panel, query_error: Floats, query_mean_error: Floats, twin: Integers, tolerance: Floats
-) -> RunError | None:
-    """Return what runs add to the errors, None where all models are fixed.
+) -> RunError:
+    """Return what runs add to the errors, where some models are recipes.
 
     The covariance of all means is Q + S: Q of the values by query, averaged over runs, as if these were fixed models; S
     block by block for each recipe the covariance of its runs' means over R. The part that differs by query and run is
@@ -86,8 +86,6 @@ def run_error(
         Below this a standard deviation is rounding.
     """
     counts = np.array(panel.run_counts)
-    if not counts.any():
-        return None
     metrics, models = query_mean_error.shape
     variance, root = np.zeros((metrics, models)), np.zeros((models, metrics, metrics))
     for k in np.flatnonzero(counts).tolist():

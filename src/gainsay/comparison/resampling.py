@@ -115,8 +115,8 @@ def estimate(panel: Panel) -> Estimate:
     mean = values.mean(axis=2) if weights is None else np.einsum("mjq,q->mj", values, weights)
     # Equal columns may get unequal last digits from a vectorised sum: take the mean of one of them for all.
     mean = mean[rows, twin]
-    units, shares = panel.units, _unit_weights(panel)
-    root = _covariance_root(panel, mean)
+    units = panel.units
+    shares, root = _unit_weights(panel, units), _covariance_root(panel, mean, units)
     column = (np.arange(metrics)[:, None] * models + twin).ravel()
     root = root[:, column]
     even = shares is None or np.ptp(shares) <= ROUNDING * shares.max()
@@ -131,10 +131,11 @@ def estimate(panel: Panel) -> Estimate:
     difference[np.abs(difference) <= tolerance[:, None, None]] = 0.0
     support, differing = discordant.astype(np.float64), discordant
     if shares is not None:
-        support, differing = _effective_support(panel, shares, tolerance)
+        support, differing = _effective_support(panel, units, shares, tolerance)
         support = differing.astype(np.float64) if even else support
-    runs = run_error(panel, error, mean_error, twin, tolerance)
-    if runs is not None:
+    runs = None
+    if panel.runs is not None:
+        runs = run_error(panel, error, mean_error, twin, tolerance)
         error, mean_error = runs.error, runs.mean_error
     return Estimate(
         mean, difference, error, mean_error, root, wins, support, differing, twin, tolerance, queries, units, effective,
@@ -142,11 +143,12 @@ def estimate(panel: Panel) -> Estimate:
     )  # fmt: skip
 
 
-def _unit_weights(panel: Panel) -> FloatArray | None:
+def _unit_weights(panel: Panel, units: int) -> FloatArray | None:
     """Return what each query weighs, or each cluster; None where all queries weigh the same and are independent."""
-    if panel.units == panel.queries:  # clusters of one query each are none
+    queries = panel.values.shape[2]
+    if units == queries:  # clusters of one query each are none
         return panel.weights
-    weights = np.full(panel.queries, 1 / panel.queries) if panel.weights is None else panel.weights
+    weights = np.full(queries, 1 / queries) if panel.weights is None else panel.weights
     assert panel.clusters is not None
     shares: FloatArray = cluster_sums(weights[None], panel.clusters)[0]
     return shares
@@ -184,9 +186,11 @@ def count_wins(values: FloatArray, tolerance: FloatArray) -> IntArray:
     return wins
 
 
-def _effective_support(panel: Panel, shares: FloatArray, tolerance: FloatArray) -> tuple[FloatArray, IntArray]:
+def _effective_support(
+    panel: Panel, units: int, shares: FloatArray, tolerance: FloatArray
+) -> tuple[FloatArray, IntArray]:
     """Count the queries or clusters on which two models differ, as (Σw)²/Σw² and plainly: heavy ones are worth few."""
-    values, clusters = panel.values, panel.clusters if panel.units < panel.queries else None
+    values, clusters = panel.values, panel.clusters if units < panel.values.shape[2] else None
     metrics, models, _ = values.shape
     both = np.stack([shares, shares**2], axis=1)
     support, count = np.zeros((metrics, models, models)), np.zeros((metrics, models, models), dtype=np.int64)
@@ -195,16 +199,16 @@ def _effective_support(panel: Panel, shares: FloatArray, tolerance: FloatArray) 
             for j in range(k + 1, models):
                 differ = np.abs(values[m, j] - values[m, k]) > tolerance[m]
                 if clusters is not None:
-                    differ = np.bincount(clusters[differ], minlength=panel.units) > 0
+                    differ = np.bincount(clusters[differ], minlength=units) > 0
                 first, second = differ.astype(np.float64) @ both
                 support[m, k, j] = support[m, j, k] = first**2 / second if second > 0 else 0.0
                 count[m, k, j] = count[m, j, k] = np.count_nonzero(differ)
     return support, count
 
 
-def _covariance_root(panel: Panel, mean: FloatArray) -> FloatArray:
+def _covariance_root(panel: Panel, mean: FloatArray, units: int) -> FloatArray:
     metrics, models, queries = panel.values.shape
-    width, units = metrics * models, panel.units
+    width = metrics * models
     if units < 2:
         return np.zeros((width, width))
     centred = (panel.values - mean[:, :, None]).reshape(width, queries).T

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from html import escape
 from itertools import pairwise
 from typing import Any
@@ -240,15 +241,19 @@ def _axis(path: Mapping[str, Any], bases: Sequence[float], axis: float) -> list[
         anchor = "start" if base == bases[0] else "middle"
         fill, weight = (WORDS[colour], 'font-weight="600"') if colour else (MUTED, "")
         parts.append(_text(_x(bases, base), axis + 14, text, anchor, fill, weight))
-        worth = " ".join(f"{_gain(base, grade):.3g}" for grade in path["grades"][:5])
+        worth = " ".join(_gain(base, grade) for grade in path["grades"][:5])
         parts.append(_text(_x(bases, base), axis + 30, worth, anchor, MUTED, 'font-size="11.5"'))
     caption = "gain base b, (b^l - 1)/(b - 1) for grade l, on a logarithmic scale; below it what the grades are worth"
     parts.append(_text(20, axis + 47, caption, "start", MUTED, 'font-size="12"'))
     return parts
 
 
-def _gain(base: float, grade: float) -> float:
-    return grade if base == 1 else (base**grade - 1) / (base - 1)
+def _gain(base: float, grade: float) -> str:
+    """Return what a grade is worth to three digits, however large it is."""
+    try:
+        return f"{grade if base == 1 else (base**grade - 1) / (base - 1):.3g}"
+    except OverflowError:
+        return f"{Decimal(base) ** Decimal(grade) / (Decimal(base) - 1):.2e}"
 
 
 def _text(x: float, y: float, text: str, anchor: str, fill: str = MUTED, more: str = "") -> str:

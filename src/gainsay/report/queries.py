@@ -103,7 +103,8 @@ class Queries:
         sizes = judgments.sizes[shown].tolist()
         known = judgments.query_ids[shown].tolist()
         ids = [printable(str(query)) for query in known]
-        asked = [printable(self.comparison.query_texts.get(query, ""))[:MOST_LETTERS] for query in known]
+        texts = self.comparison.query_texts
+        asked = [printable(texts.get(query, ""))[:MOST_LETTERS] for query in known]
         about = [count(size, "doc") for size in sizes]
         if self.comparison.weights is not None:
             about = [f"{text}, weight {w:g}" for text, w in zip(about, found.weights[places].tolist(), strict=True)]
