@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from .._common.typing import Floats
 from .._common.words import confidence, count, listed
 from .clusters import cluster_sums
 from .inequalities import FEWEST
-from .inputs import FloatArray, Panel, Queries
+from .inputs import Panel, Queries
 from .resampling import ROUNDING, Estimate
 from .runs import FEW_RUNS
 
@@ -142,7 +143,7 @@ def _run_flags(panel: Panel, estimated: Estimate) -> list[Flag]:
     return flags
 
 
-def _repeats(runs: FloatArray, tolerance: FloatArray) -> bool:
+def _repeats(runs: Floats, tolerance: Floats) -> bool:
     """Whether two runs have the same value on every query under every metric."""
     return any(
         bool((np.abs(runs[:, :, first] - runs[:, :, second]) <= tolerance[:, None]).all())
@@ -165,7 +166,7 @@ def _weight_flags(panel: Panel) -> list[Flag]:
     return [Flag("uneven weights", says)]
 
 
-def heaviest_share(weights: FloatArray) -> float:
+def heaviest_share(weights: Floats) -> float:
     """Return what the heaviest hundredth of all queries carries of weights that sum to 1, a part of a query included.
 
     Examples
@@ -221,7 +222,7 @@ def _pair_flags(panel: Panel, estimated: Estimate, alpha: float) -> list[Flag]:
     return found
 
 
-def lopsidedness(panel: Panel) -> FloatArray:
+def lopsidedness(panel: Panel) -> Floats:
     """Return for each pair of models how skewed the mean of their differences is, the larger one of the metrics.
 
     That is |Σ e³| / (Σ e²)^1.5 of e = w (d − mean), the differences d from their weighted mean. With equal weights it

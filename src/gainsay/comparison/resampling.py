@@ -12,11 +12,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from .._common.typing import Floats, Integers
 from .clusters import cluster_sums
-from .inputs import FloatArray, IntArray, Panel
+from .inputs import Panel
 from .recipes import RunDraws, RunError, draw_runs, run_error
 
-__all__ = ["Estimate", "IntArray", "Noise", "count_wins", "critical_value", "draw_noise", "estimate"]
+__all__ = ["Estimate", "Noise", "count_wins", "critical_value", "draw_noise", "estimate"]
 
 ROUNDING = 1e-12
 """Differences this small, relative to a metric's largest value, are rounding: such values count as equal."""
@@ -61,16 +62,16 @@ class Estimate:
         What the runs of recipes add to the errors; None where all models are fixed.
     """
 
-    mean: FloatArray
-    difference: FloatArray
-    error: FloatArray
-    mean_error: FloatArray
-    root: FloatArray
-    wins: IntArray
-    support: FloatArray
-    differing: IntArray
-    twin: IntArray
-    tolerance: FloatArray
+    mean: Floats
+    difference: Floats
+    error: Floats
+    mean_error: Floats
+    root: Floats
+    wins: Integers
+    support: Floats
+    differing: Integers
+    twin: Integers
+    tolerance: Floats
     queries: int
     units: int
     effective: float
@@ -143,18 +144,18 @@ def estimate(panel: Panel) -> Estimate:
     )  # fmt: skip
 
 
-def _unit_weights(panel: Panel, units: int) -> FloatArray | None:
+def _unit_weights(panel: Panel, units: int) -> Floats | None:
     """Return what each query weighs, or each cluster; None where all queries weigh the same and are independent."""
     queries = panel.values.shape[2]
     if units == queries:  # clusters of one query each are none
         return panel.weights
     weights = np.full(queries, 1 / queries) if panel.weights is None else panel.weights
     assert panel.clusters is not None
-    shares: FloatArray = cluster_sums(weights[None], panel.clusters)[0]
+    shares: Floats = cluster_sums(weights[None], panel.clusters)[0]
     return shares
 
 
-def count_wins(values: FloatArray, tolerance: FloatArray) -> IntArray:
+def count_wins(values: Floats, tolerance: Floats) -> Integers:
     """Count for every metric and pair of models the queries on which the one is above the other.
 
     Parameters
@@ -186,9 +187,7 @@ def count_wins(values: FloatArray, tolerance: FloatArray) -> IntArray:
     return wins
 
 
-def _effective_support(
-    panel: Panel, units: int, shares: FloatArray, tolerance: FloatArray
-) -> tuple[FloatArray, IntArray]:
+def _effective_support(panel: Panel, units: int, shares: Floats, tolerance: Floats) -> tuple[Floats, Integers]:
     """Count the queries or clusters on which two models differ, as (Σw)²/Σw² and plainly: heavy ones are worth few."""
     values, clusters = panel.values, panel.clusters if units < panel.values.shape[2] else None
     metrics, models, _ = values.shape
@@ -206,7 +205,7 @@ def _effective_support(
     return support, count
 
 
-def _covariance_root(panel: Panel, mean: FloatArray, units: int) -> FloatArray:
+def _covariance_root(panel: Panel, mean: Floats, units: int) -> Floats:
     metrics, models, queries = panel.values.shape
     width = metrics * models
     if units < 2:
@@ -223,11 +222,11 @@ def _covariance_root(panel: Panel, mean: FloatArray, units: int) -> FloatArray:
     # triangle' triangle = S; with S = V diag(s²) V', the symmetric root V diag(s) V' owes nothing to signs or order.
     triangle = np.linalg.qr(centred, mode="r")
     _, scale, directions = np.linalg.svd(triangle, full_matrices=False)
-    root: FloatArray = (directions.T * scale) @ directions
+    root: Floats = (directions.T * scale) @ directions
     return root
 
 
-def _difference_errors(root: FloatArray, metrics: int, models: int) -> FloatArray:
+def _difference_errors(root: Floats, metrics: int, models: int) -> Floats:
     blocks = root.reshape(-1, metrics, models)
     error = np.empty((metrics, models, models))
     for k in range(models):
@@ -257,10 +256,10 @@ class Noise:
         By how much runs would have shown another error in every draw; None where all models are fixed.
     """
 
-    values: FloatArray
-    peaks: FloatArray
-    error: FloatArray
-    mean_error: FloatArray
+    values: Floats
+    peaks: Floats
+    error: Floats
+    mean_error: Floats
     runs: RunDraws | None = None
 
     @property
@@ -274,19 +273,19 @@ class Noise:
         runs = None if self.runs is None else self.runs.alone(row)
         return Noise(self.values[one], self.peaks[one], self.error[one], self.mean_error[one], runs)
 
-    def errors(self, row: int, k: int, j: int) -> float | FloatArray:
+    def errors(self, row: int, k: int, j: int) -> float | Floats:
         """Return the standard error of the difference of two models, one for all draws or one for each."""
         error = float(self.error[row, k, j])
         if self.runs is None or not 0 < error < np.inf:
             return error
         return self.runs.errors(row, k, j)
 
-    def lead(self, row: int, k: int, j: int, out: FloatArray | None = None) -> FloatArray:
+    def lead(self, row: int, k: int, j: int, out: Floats | None = None) -> Floats:
         """Return the studentised error of the lead of model j over model k in every draw, shape (draws,).
 
         0 where the two never differ, or nothing is known of how much they vary. Written into `out` where it is given.
         """
-        lead: FloatArray = np.subtract(self.values[row, j], self.values[row, k], out=out)
+        lead: Floats = np.subtract(self.values[row, j], self.values[row, k], out=out)
         error = self.errors(row, k, j)
         if isinstance(error, float):
             lead *= 1 / error if 0 < error < np.inf else 0.0
@@ -295,8 +294,8 @@ class Noise:
         return lead
 
     def shifted_peaks(
-        self, rows: Sequence[int], models: Sequence[int] | IntArray, error: FloatArray, shift: FloatArray
-    ) -> FloatArray:
+        self, rows: Sequence[int], models: Sequence[int] | Integers, error: Floats, shift: Floats
+    ) -> Floats:
         """Take in every draw the largest `lead` + shift of any rival over each model, or 0 where all are negative.
 
         Parameters
@@ -321,7 +320,7 @@ class Noise:
                 np.maximum(largest[place], lead, out=largest[place])
         return largest
 
-    def deviations(self, row: int) -> FloatArray:
+    def deviations(self, row: int) -> Floats:
         """Return the largest absolute studentised error of the mean of any model in every draw, shape (draws,)."""
         largest = np.zeros(self.draws)
         for k, known in enumerate(self.mean_error[row]):
@@ -381,7 +380,7 @@ def _find_peaks(noise: Noise) -> None:
                 np.maximum(noise.peaks[m, j], lead, out=noise.peaks[m, j])
 
 
-def critical_value(draws: FloatArray, level: float) -> FloatArray:
+def critical_value(draws: Floats, level: float) -> Floats:
     """Return the quantile of `draws` that a statistic exceeds exactly where its p-value is at most ``1 - level``.
 
     That is the order statistic number ``ceil(level · (B + 1))`` of B draws, which goes with the p-value
@@ -406,5 +405,5 @@ def critical_value(draws: FloatArray, level: float) -> FloatArray:
     """
     count = draws.shape[-1]
     place = min(max(int(np.ceil(level * (count + 1) - 1e-9)), 1), count) - 1
-    found: FloatArray = np.partition(draws, place)[..., place]
+    found: Floats = np.partition(draws, place)[..., place]
     return found
