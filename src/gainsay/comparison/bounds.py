@@ -9,8 +9,9 @@ from statistics import NormalDist
 import numpy as np
 
 from .._common.typing import Bools, Floats, Integers
+from .estimates import Estimate
 from .inequalities import FEWEST
-from .resampling import Estimate, Noise, critical_value
+from .resampling import Noise, critical_value
 
 __all__ = ["POWER", "RegretBand", "detectable_lead", "regret_band", "regret_upper"]
 

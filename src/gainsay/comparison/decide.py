@@ -10,11 +10,12 @@ import numpy as np
 from .._common.typing import Floats
 from .bounds import detectable_lead, regret_upper
 from .descriptions import best_probabilities, winners_differ
+from .estimates import Estimate
 from .flags import Flag, find_flags, left_out_flags
 from .holes import Holes
 from .inequalities import FEWEST, BestTest, price_lower, regret_lower, two_step_test
 from .recipes import VarianceParts, variance_parts
-from .resampling import Estimate, Noise
+from .resampling import Noise
 from .runs import Vary
 from .sample import Sample
 

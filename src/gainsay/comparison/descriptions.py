@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._common.typing import Floats
-from .resampling import Estimate, Noise
+from .estimates import Estimate
+from .resampling import Noise
 
 __all__ = ["best_probabilities", "kendall_tau", "tau_ap", "winners_differ"]
 

@@ -11,9 +11,9 @@ import numpy as np
 from .._common.typing import Floats
 from .._common.words import confidence, count, listed
 from .clusters import cluster_sums
+from .estimates import ROUNDING, Estimate
 from .inequalities import FEWEST
 from .inputs import Panel, Queries
-from .resampling import ROUNDING, Estimate
 from .runs import FEW_RUNS
 
 __all__ = ["FEW", "Flag", "find_flags", "left_out_flags"]

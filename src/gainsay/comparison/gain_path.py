@@ -16,15 +16,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._common.typing import Floats, Integers
+from .estimates import estimate
 from .grades import GradeCounts, direct_values, settled
-from .resampling import draw_noise, estimate
+from .resampling import draw_noise
 from .sample import Family
 
 if TYPE_CHECKING:
     from ..metrics.dcg import DCG
+    from .estimates import Estimate
     from .inputs import Panel
     from .rankings import Rankings
-    from .resampling import Estimate
     from .sample import Sample
 
 __all__ = ["Nodes", "find_nodes", "path_family"]

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._common.typing import Bools, Floats, Integers
-from .resampling import Estimate, Noise, critical_value
+from .estimates import Estimate
+from .resampling import Noise, critical_value
 
 __all__ = ["FEWEST", "BestTest", "price_lower", "regret_lower", "two_step_test"]
 

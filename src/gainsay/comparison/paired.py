@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._common.typing import Floats
-from .resampling import Estimate
+from .estimates import Estimate
 
 __all__ = ["PairedPValues", "conflict_p_values", "holm", "pair_p_values"]
 

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._common.typing import Floats
+from .estimates import Estimate
 from .flags import FEW
 from .inequalities import FEWEST, two_step_test
 from .paired import conflict_p_values, holm, pair_p_values
-from .resampling import Estimate, critical_value
+from .resampling import critical_value
 from .sample import Family, Sample
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from .._common.typing import Floats
+from .estimates import ROUNDING
 from .inputs import Panel
-from .resampling import ROUNDING
 
 __all__ = ["Share", "goodman", "shares_of"]
 
