@@ -179,7 +179,7 @@ class TestLopsidedPairs:
         rng = np.random.default_rng(3)
         values = rng.random((2, 6, 4000))
         values[0, 5] = values[0, 4] - 0.5 * (np.arange(4000) < 2)  # these two differ on two queries only
-        weights = rng.dirichlet(np.full(4000, 20.0)) if weighted else None
+        weights = rng.dirichlet(np.full(4000, 500.0)) if weighted else None
         panel = Panel(("x", "y"), tuple("abcdef"), values, weights)
         among = may_be_lopsided(panel, estimate(panel))
         whole, some = lopsidedness(panel), lopsidedness(panel, among)
