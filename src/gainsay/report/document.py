@@ -21,6 +21,7 @@ are not finite (bounds from a single query) are null.
 - ``why``: object of ``pair`` (first, second), ``reason``, and ``attribution`` (see `Attribution.to_dict`, or null).
 - ``contradictions``: object of ``count`` and ``queries``, the strongest of them: a list of objects, see
   `contradictory_queries`.
+- ``against``: object, see `Against.to_dict`: decisions about a baseline, or null without one.
 - ``segments``: object, see `Segments.to_dict`, or null without them. ``gains``: object, see `Gains.to_dict`, or null
   where the metrics are no two gains of one NDCG, or there are so many values that the path has to be asked for.
 - ``curves``: list of objects ``candidate``, ``fold``, ``round``, ``metric``, ``value``; ``best_rounds``: list of
@@ -123,6 +124,7 @@ def document(content: Content, queries: int = 50) -> dict[str, Any]:
         "contradictions": None
         if table is None
         else {"count": len(table), "queries": table.head(queries).to_dict("records")},
+        "against": None if content.against is None else content.against.to_dict(),
         "segments": comparison.segments.to_dict() if comparison.segment_labels else None,
         "gains": None if path is None else path.to_dict(),
         "curves": None if curves is None else curves.to_dict("records"),
