@@ -116,6 +116,7 @@ class TestJson:
             "pairs",
             "why",
             "contradictions",
+            "against",
             "segments",
             "gains",
             "curves",

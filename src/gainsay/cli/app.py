@@ -285,6 +285,14 @@ def compare(
         ),
     ] = None,
     clusters: Clusters = None,
+    baseline: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="The model that is deployed: say first whether to replace it, and by which; --rope is tolerated.",
+            show_default=False,
+        ),
+    ] = None,
     html: Annotated[Path | None, typer.Option(help="Write the report to this HTML file.")] = None,
     markdown: Annotated[Path | None, typer.Option(help="Write the report to this Markdown file.")] = None,
     per_query: Annotated[
@@ -301,6 +309,7 @@ def compare(
     """Compare models on the same judgments: who is best under which metric, and is a disagreement real."""
     with _errors(modules):
         from .._common.shown import printable
+        from ..report.text import decisions_table
         from .inputs import Sources, read_comparison
         from .tables import check_table, write_table
 
@@ -310,6 +319,7 @@ def compare(
         given = (label, query, score or (), features, iteration or (), segments or (), run or (), clusters)
         sources = Sources(data, qrels, table, labels, group, *given)
         options: Any = {"alpha": alpha, "rope": rope, "seed": seed, "unjudged": unjudged, "vary": vary}
+        options["baseline"] = baseline
         comparison = read_comparison(models or [], sources, metric, **options)
         if as_json:
             _print_json(comparison.to_dict())
@@ -317,7 +327,8 @@ def compare(
             steps = [] if html is not None else [("why, and which queries", "add --html report.html")]
             steps += [] if text else [("the verdict in full", "add --text")]
             steps += [] if every else [("all models, all metrics", "add --all")]
-            _show(_console(), comparison, text=text, every=every, steps=steps)
+            decided = [] if comparison.content.against is None else [decisions_table(comparison.content)]
+            _show(_console(), comparison, *decided, text=text, every=every, steps=steps)
             if comparison.segment_labels:
                 _console().print(printable(comparison.segments.text), markup=False, soft_wrap=not sys.stdout.isatty())
         if html is not None:

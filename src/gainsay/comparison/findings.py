@@ -17,7 +17,7 @@ from ..metrics.base import Metric
 from ..metrics.names import parse_metrics
 from .against import Against
 from .attribution import Attribution, attribute
-from .baseline import against
+from .baseline import against, check_baseline
 from .contradictions import Preferences, contradictory_queries, preferences
 from .gains import check_bases, trace
 from .inputs import check_level, check_rope, check_seed, read_panel
@@ -97,6 +97,8 @@ class Findings:
         One label per query: those of one cluster are not independent.
     segments : array-like or mapping of name to array-like, shape (queries,), optional
         Labels of the queries, one column or several with names: `segments` judges each label's queries by themselves.
+    baseline : str, optional
+        The model that is deployed, say: reports then answer whether to replace it, see `against`.
 
     Raises
     ------
@@ -128,6 +130,7 @@ class Findings:
         vary: Vary | None = None,
         clusters: Any = None,
         segments: Any = None,
+        baseline: str | None = None,
     ) -> None:
         self.values = dict(values)
         self.models = tuple(models)
@@ -154,6 +157,9 @@ class Findings:
         self.segment_labels = {} if segments is None else check_labels(segments, self.query_ids)
         if self.segment_labels:
             self._both_primary()
+        if baseline is not None:
+            check_baseline(baseline, self.models)
+        self.baseline = baseline
 
     @property
     def query_count(self) -> int:
@@ -652,6 +658,8 @@ class Findings:
             content |= {"pairs": self.pairs.to_dict("records"), "verdict": self.verdict.to_dict()}
         if self.segment_labels:
             content["segments"] = self.segments.to_dict()
+        if self.baseline is not None:
+            content["against"] = self.against(self.baseline).to_dict()
         return content
 
     def _both_primary(self) -> tuple[str, str]:

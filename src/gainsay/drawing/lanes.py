@@ -25,6 +25,7 @@ __all__ = [
     "Row",
     "axis_foot",
     "bare",
+    "difference_strip",
     "dot",
     "drawing",
     "interval",
@@ -248,6 +249,21 @@ def strip(row: Row, axis: Axis, height: float, grid: str, *, tall: bool = False)
                 parts.append(text_at(min(places[lane], 94), y, number, anchor="middle", style=colour))
         parts.append(dot(lane, places[lane], ys[lane], filled=mark.filled, title=f"{row.full}\n{mark.said}"))
     return drawing("".join(parts), height, "reg")
+
+
+def difference_strip(
+    lanes: Sequence[tuple[float, float, float]], axis: Axis, height: float, floor: float, said: Sequence[str]
+) -> str:
+    """Return a strip of differences around a line at 0, each lane low, middle and high; a dashed line at `floor`."""
+    parts = [axis.grid(height, 0.0)]
+    if floor:
+        parts.append(f'<line class="pr" x1="{axis.at(floor):.2f}%" x2="{axis.at(floor):.2f}%" y1="0" y2="{height:g}"/>')
+    for lane, ((low, middle, high), text) in enumerate(zip(lanes, said, strict=True)):
+        y = round(height * (lane + 1) / (len(lanes) + 1), 1)
+        if math.isfinite(low) and math.isfinite(high):
+            parts.append(interval(lane, axis.at(low), axis.at(high), y))
+        parts.append(dot(lane, axis.at(middle), y, filled=True, title=text))
+    return f'{drawing("".join(parts), height)}<span class="sr">{escape(". ".join(said))}</span>'
 
 
 class Panel(NamedTuple):

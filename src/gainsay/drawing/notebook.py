@@ -37,7 +37,7 @@ _STYLE = (
     ".gainsay p{margin:0}.gainsay .a{font-size:16px;font-weight:650}.gainsay .l{color:var(--lt)}"
     ".gainsay .e{color:var(--et)}.gainsay .m{color:var(--mute)}.gainsay table{border-collapse:collapse;border:0;"
     "margin:2px 0 0}.gainsay table.w{width:100%}.gainsay tr,.gainsay td,.gainsay th{background:none;border:0}"
-    ".gainsay td,.gainsay th{padding:0 10px 0 0;white-space:nowrap;text-align:left;font-weight:400}"
+    ".gainsay td,.gainsay th{padding:0 10px 0 0;white-space:nowrap;text-align:left;font-size:13px;font-weight:400}"
     ".gainsay td.w,.gainsay th.w{width:100%;padding:0}.gainsay .v{text-align:right;padding:0 0 0 10px}"
     ".gainsay .p{text-align:right}.gainsay th.n{font-weight:600}.gainsay .tag{font-size:12px;font-weight:600;"
     "margin-right:6px}.gainsay tr.may>*{background:var(--tint)}.gainsay svg{display:block;overflow:visible}"

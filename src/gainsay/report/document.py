@@ -21,6 +21,7 @@ are not finite (bounds from a single query) are null.
 - ``why``: object of ``pair`` (first, second), ``reason``, and ``attribution`` (see `Attribution.to_dict`, or null).
 - ``contradictions``: object of ``count`` and ``queries``, the strongest of them: a list of objects, see
   `contradictory_queries`.
+- ``against``: object, see `Against.to_dict`: decisions about a baseline, or null without one.
 - ``segments``: object, see `Segments.to_dict`, or null without them. ``gains``: object, see `Gains.to_dict`, or null
   where the metrics are no two gains of one NDCG, or there are so many values that the path has to be asked for.
 - ``curves``: list of objects ``candidate``, ``fold``, ``round``, ``metric``, ``value``; ``best_rounds``: list of
@@ -65,10 +66,27 @@ def to_json(content: Content, path: str | os.PathLike[str] | None = None, *, que
         Where the file cannot be written; found out before the work.
     """
     target = None if path is None else check_output("path", path)
-    text = json.dumps(document(content, queries), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    parts = (f"{_written(name)}: {_in_lines(value)}" for name, value in document(content, queries).items())
+    text = "{\n" + ",\n".join(parts) + "\n}\n"
     if target is not None:
         target.write_bytes(text.encode("utf-8", "replace"))
     return text
+
+
+def _in_lines(value: Any) -> str:
+    """Return a value as JSON, the entries of a list or an object in lines of their own.
+
+    All that lies deeper stands in one line: what indents it is written in Python, and takes ten times as long.
+    """
+    if isinstance(value, list) and value:
+        return "[\n" + ",\n".join(map(_written, value)) + "\n]"
+    if isinstance(value, dict) and value:
+        return "{\n" + ",\n".join(f"{_written(name)}: {_written(one)}" for name, one in value.items()) + "\n}"
+    return _written(value)
+
+
+def _written(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False)
 
 
 def document(content: Content, queries: int = 50) -> dict[str, Any]:
@@ -106,6 +124,7 @@ def document(content: Content, queries: int = 50) -> dict[str, Any]:
         "contradictions": None
         if table is None
         else {"count": len(table), "queries": table.head(queries).to_dict("records")},
+        "against": None if content.against is None else content.against.to_dict(),
         "segments": comparison.segments.to_dict() if comparison.segment_labels else None,
         "gains": None if path is None else path.to_dict(),
         "curves": None if curves is None else curves.to_dict("records"),

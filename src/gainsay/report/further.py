@@ -25,7 +25,7 @@ __all__ = ["gains_part", "path_of", "segments_part"]
 
 MOST_ROWS = 5
 MOST_SEGMENTS = 12
-MOST_VALUES = 1_000_000
+MOST_VALUES = 300_000
 """Of all models on all queries; the path of more, which takes seconds, is shown where it was asked for."""
 
 
