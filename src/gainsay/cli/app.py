@@ -94,6 +94,12 @@ Recipes = Annotated[
         show_default=False,
     ),
 ]
+Vary = Annotated[
+    str | None,
+    typer.Option(
+        help="What differs between the runs of a recipe, for the words: seed, or queries.", show_default=False
+    ),
+]
 Clusters = Annotated[
     str | None,
     typer.Option(
@@ -278,12 +284,7 @@ def compare(
     unjudged: Unjudged = "irrelevant",
     segments: Segments = None,
     run: Recipes = None,
-    vary: Annotated[
-        str | None,
-        typer.Option(
-            help="What differs between the runs of --run, for the words: seed, or queries.", show_default=False
-        ),
-    ] = None,
+    vary: Vary = None,
     clusters: Clusters = None,
     baseline: Annotated[
         str | None,
@@ -316,7 +317,7 @@ def compare(
         _check_outputs(html, markdown)
         if per_query is not None:
             check_table("--per-query", per_query)
-        given = (label, query, score or (), features, iteration or (), segments or (), run or (), clusters)
+        given = (label, query, score, features, iteration or (), segments or (), run or (), clusters)
         sources = Sources(data, qrels, table, labels, group, *given)
         options: Any = {"alpha": alpha, "rope": rope, "seed": seed, "unjudged": unjudged, "vary": vary}
         options["baseline"] = baseline

@@ -12,6 +12,7 @@ import typer
 from .._common.version import __version__
 from .app import (
     AsJson,
+    Clusters,
     DataFile,
     FeatureCount,
     GroupFile,
@@ -23,9 +24,11 @@ from .app import (
     Metrics,
     QrelsFile,
     QueryColumn,
+    Recipes,
     Seed,
     TableFile,
     Unjudged,
+    Vary,
     _errors,
     _print_json,
     app,
@@ -52,9 +55,13 @@ def _require(**options: object) -> None:
 def gate(
     baseline: Annotated[
         str,
-        typer.Option(metavar="NAME=FILE", help="The model that is deployed; as for compare, or a column of --table."),
+        typer.Option(
+            metavar="NAME=FILE",
+            help="The model that is deployed; as for compare, or a column of --table. NAME=FILE,FILE,FILE for a recipe "
+            "that was trained several times.",
+        ),
     ],
-    candidate: Annotated[str, typer.Option(metavar="NAME=FILE", help="The model that may take its place.")],
+    candidate: Annotated[str, typer.Option(metavar="NAME=FILE", help="What may take its place; the same forms.")],
     data: DataFile = None,
     qrels: QrelsFile = None,
     table: TableFile = None,
@@ -69,6 +76,8 @@ def gate(
     rope: Annotated[float, typer.Option(help="A loss up to this is tolerated, in the metrics' unit.")] = 0.0,
     seed: Seed = 0,
     unjudged: Unjudged = "irrelevant",
+    vary: Vary = None,
+    clusters: Clusters = None,
     modules: Imports = None,
     json_file: Annotated[
         Path | None,
@@ -88,21 +97,25 @@ def gate(
     with _errors(modules):
         from .._common.outputs import check_output
         from .._common.shown import printable
-        from .inputs import Sources, read_comparison
+        from .inputs import Sources, is_recipe, read_comparison
 
         if json_file is not None and str(json_file) != "-":
             check_output("--json", json_file)
         metrics = metric or ["ndcg_linear@10", "ndcg_exp@10"]
         if len(metrics) > 2:
             raise ValueError(f"a gate decides by one metric or two, got {len(metrics)}: {', '.join(metrics)}")
-        columns = () if table is None else (baseline, candidate)
-        sources = Sources(data, qrels, table, labels, group, label, query, columns, features, iteration or ())
         if baseline == candidate:
             raise ValueError(f"--baseline and --candidate are both {baseline!r}: name two different models")
-        options: Any = {"alpha": alpha, "rope": rope, "seed": seed, "unjudged": unjudged}
-        models = [] if table is not None else [baseline, candidate]
-        comparison = read_comparison(models, sources, metrics, **options)
+        recipes = [text for text in (baseline, candidate) if is_recipe(text)]
+        single = [text for text in (baseline, candidate) if text not in recipes]
+        columns = None if table is None else single
+        given = (label, query, columns, features, iteration or (), (), recipes, clusters)
+        sources = Sources(data, qrels, table, labels, group, *given)
+        options: Any = {"alpha": alpha, "rope": rope, "seed": seed, "unjudged": unjudged, "vary": vary}
+        comparison = read_comparison([] if table is not None else single, sources, metrics, **options)
         first, second = comparison.models
+        if recipes == [baseline]:  # recipes come last
+            first, second = second, first
         found = comparison.against(first)
         sentence = printable(found.sentence(second))
         content = _outcome(found, second)
@@ -140,7 +153,8 @@ def plan(
     correlation: Annotated[float, typer.Option(help="With --query-sd: between the two metrics.")] = 0.9,
     number: Annotated[int, typer.Option("--models", help="With --query-sd: how many models are compared.")] = 2,
     runs: Annotated[
-        list[int] | None, typer.Option(help="Runs of each recipe; may be given several times.", show_default=False)
+        list[int] | None,
+        typer.Option(help="How many runs of each recipe to plan for; may be given several times.", show_default=False),
     ] = None,
     data: DataFile = None,
     qrels: QrelsFile = None,
@@ -157,6 +171,8 @@ def plan(
     rope: Annotated[float, typer.Option(help="With --claim ship: the loss that is tolerated.")] = 0.0,
     seed: Seed = 0,
     unjudged: Unjudged = "irrelevant",
+    run: Recipes = None,
+    clusters: Clusters = None,
     modules: Imports = None,
     as_json: AsJson = False,
 ) -> None:
@@ -164,6 +180,8 @@ def plan(
 
     Variances are those of the models that are named, on judgments given as for compare, or are given by --query-sd,
     --run-sd and --query-run-sd.
+
+    Variances of runs come from recipes that were trained several times (--run).
 
     Example: gainsay plan --lead 0.005 --query-sd 0.1 --claim ship
     """
@@ -177,13 +195,13 @@ def plan(
             for option, value in (("--run-sd", run_sd), ("--query-run-sd", query_run_sd)):
                 if value:
                     raise ValueError(f"{option} belongs to --query-sd: variances are given, or those of models")
-            given = (label, query, score or (), features, iteration or ())
+            given = (label, query, score, features, iteration or (), (), run or (), clusters)
             sources = Sources(data, qrels, table, labels, group, *given)
             options: Any = {"alpha": alpha, "rope": rope, "seed": seed, "unjudged": unjudged}
             comparison = read_comparison(models or [], sources, metric or ["ndcg_linear@10", "ndcg_exp@10"], **options)
             found = comparison.plan(lead, power, claim, runs=runs or None)  # type: ignore[arg-type]  # checked there
         else:
-            if models or any(source is not None for source in (data, qrels, table, labels, group)):
+            if models or run or any(source is not None for source in (data, qrels, table, labels, group, clusters)):
                 raise ValueError("--query-sd says what varies, so name no models and no judgments")
             found = planned(
                 lead,

@@ -69,7 +69,10 @@ def named_files(sources: list[str], *, columns: bool = False) -> dict[str, Sourc
 
 
 class Sources(NamedTuple):
-    """Where judgments come from, as options say it: exactly one of `data`, `qrels`, `table` and `labels`."""
+    """Where judgments come from, as options say it: exactly one of `data`, `qrels`, `table` and `labels`.
+
+    Without `score` all columns of a table that are nothing else are scores.
+    """
 
     data: Path | None = None
     qrels: Path | None = None
@@ -78,7 +81,7 @@ class Sources(NamedTuple):
     group: Path | None = None
     label: str = "label"
     query: str = "query"
-    score: Sequence[str] = ()
+    score: Sequence[str] | None = None
     features: int | None = None
     iteration: Sequence[str] = ()
     segments: Sequence[str] = ()
@@ -119,7 +122,7 @@ def read_comparison(models: list[str], sources: Sources, metric: list[str] | Non
         if models:
             raise ValueError(f"with --table the models are its columns (--score names them), got {models[0]!r} too")
         apart = [*sources.segments, *([] if sources.clusters is None else [sources.clusters])]
-        judged = from_table(sources.table, sources.label, sources.query, list(sources.score), apart, recipes)
+        judged = from_table(sources.table, sources.label, sources.query, sources.score, apart, recipes)
         kinds = judged.segments or {}
         options |= {"segments": {name: kinds[name] for name in sources.segments} or None}
         options |= {"clusters": None if sources.clusters is None else kinds[sources.clusters]}
@@ -157,6 +160,16 @@ def listed_runs(given: Sequence[str]) -> dict[str, list[str]]:
             raise ValueError(f"--run names {name!r} twice: list all its runs after one name")
         found[name] = runs.split(",")
     return found
+
+
+def is_recipe(text: str) -> bool:
+    """Whether this names a recipe and its runs, `NAME=A,B,C`, and not a file with a comma in its name."""
+    _, equals, runs = text.partition("=")
+    if "," not in text or _source(runs if equals else text, True).path.is_file():
+        return False
+    if not equals:
+        raise ValueError(f"{text!r} lists several runs: name the recipe, as NAME=FILE,FILE,FILE")
+    return True
 
 
 def recipe_files(recipes: dict[str, list[str]], others: Container[str], *, columns: bool) -> dict[str, list[Source]]:
@@ -317,7 +330,7 @@ def from_table(
     path: Path,
     label: str,
     query: str,
-    scores: list[str],
+    scores: Sequence[str] | None,
     segments: list[str] | None = None,
     recipes: dict[str, list[str]] | None = None,
 ) -> Judged:
@@ -328,7 +341,8 @@ def from_table(
     labels, queries = column(table, label, path), column(table, query, path)
     runs = [name for names in (recipes or {}).values() for name in names]
     taken = (label, query, *(segments or ()), *runs)
-    chosen = scores or [str(name) for name in table if name not in taken and table[name].dtype.kind in "fiu"]
+    others = [str(name) for name in table if name not in taken and table[name].dtype.kind in "fiu"]
+    chosen = others if scores is None else list(scores)
     if not chosen and not runs:
         raise ValueError(f"{path} has no column of scores beside {label!r} and {query!r}")
     try:

@@ -243,7 +243,8 @@ class Against:
             if number is not None
         ]
         if not ways:
-            return "; if the true differences are these, no number of queries will decide it"
+            nothing = "neither more queries nor more runs alone" if self.runs else "no number of queries"
+            return f"; if the true differences are these, {nothing} will decide it"
         return f"; if the true differences are these, {' or '.join(ways)} will decide it four times in five"
 
 
