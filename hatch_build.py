@@ -1,4 +1,4 @@
-"""Compiles the core of `src/gainsay/_kernel` for the wheel; without a compiler the wheel is built as complete without it.
+"""Compiles `src/gainsay/_kernel` into the wheel; where there is no compiler, the wheel is complete without.
 
 An editable installation has the library beside its source. It is no module of Python, so that one wheel serves every
 version. `HATCH_BUILD_NO_HOOKS=true`, an option of hatchling, builds the wheel for any platform where a compiler is.
