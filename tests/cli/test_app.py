@@ -489,6 +489,12 @@ def test_version():
     assert run("--version").stdout.strip() == gs.__version__
 
 
+def test_what_runs_here(capsys):
+    printed = run("--show-config").stdout
+    gs.show_config()
+    assert printed == capsys.readouterr().out
+
+
 def test_the_command_is_installed():
     done = subprocess.run([sys.executable, "-m", "gainsay", "--version"], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == gs.__version__

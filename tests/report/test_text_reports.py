@@ -83,6 +83,7 @@ class TestJson:
         content = json.loads(comparison.to_json(queries=7))
         assert content["schema"] == SCHEMA
         assert content["gainsay"] == gs.__version__
+        assert content["kernel"] == gs.show_config("dicts")["kernel"]["path"]
         assert content["models"] == list(comparison.models)
         assert content["primary"] == ["ndcg_linear@10", "ndcg_exp@10"]
         assert content["settings"] == {"alpha": 0.05, "rope": 0.002, "draws": 2000, "seed": 0}

@@ -154,9 +154,20 @@ def _print_json(content: Any) -> None:
 
 
 @app.callback(invoke_without_command=True)
-def _version(version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False) -> None:
+def _version(
+    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+    config: Annotated[
+        bool, typer.Option("--show-config", help="Print versions, CPUs, and whether the compiled core runs.")
+    ] = False,
+) -> None:
     if version:
         typer.echo(__version__)
+        raise typer.Exit
+    if config:
+        from .._kernel.config import show_config
+
+        with _errors():
+            show_config()
         raise typer.Exit
 
 

@@ -4,6 +4,7 @@ The document is one object. Keys are always there, unless said otherwise; what i
 are not finite (bounds from a single query) are null.
 
 - ``gainsay``: version that wrote it; ``schema``: 1, raised when a key changes its meaning or goes.
+- ``kernel``: "compiled" or "numpy", the path on which this process evaluates metrics; both give the same values.
 - ``models``, ``metrics``: lists of names. ``primary``: the two metrics between which disagreement is looked for, or
   null where there is one metric. ``lower_is_better``: those that are losses.
 - ``missing``: list of sentences, one for each model that should be compared and is not.
@@ -36,6 +37,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._common.outputs import check_output
 from .._common.version import __version__
+from .._kernel.config import running
 from .further import path_of
 
 if TYPE_CHECKING:
@@ -99,6 +101,7 @@ def document(content: Content, queries: int = 50) -> dict[str, Any]:
     document = {
         "gainsay": __version__,
         "schema": SCHEMA,
+        "kernel": running().path,
         "models": list(comparison.models),
         "metrics": list(comparison.metrics),
         "primary": None if comparison.primary is None else list(comparison.primary),
