@@ -237,7 +237,10 @@ def test_bad_models(models, error, message):
 
 @pytest.mark.parametrize(
     ("primary", "message"),
-    [(["map"], "primary must name two metrics, got map"), (["map", "mrr"], "primary names 'mrr', which is not among")],
+    [
+        (["map"], "primary must name two different metrics: got"),
+        (["map", "mrr"], "primary names 'mrr', which is not among"),
+    ],
 )
 def test_bad_primary(data, scores, primary, message):
     with pytest.raises(ValueError, match=message):

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import itertools
-import json
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import stats
-from statsmodels.stats.multitest import multipletests
 
-from gainsay.comparison.descriptions import describe, kendall_tau, tau_ap
+from gainsay.comparison.descriptions import kendall_tau, tau_ap
 from gainsay.comparison.verdict import Verdict
 
 small_lists = st.integers(2, 5).flatmap(
@@ -90,28 +87,9 @@ def sample(seed, queries=200, models=5):
     return {"a": a, "b": 0.5 * a + rng.normal(0, 0.2, (queries, models))}
 
 
-def test_separated_pairs_are_counted_after_holm():
-    values = sample(0)
-    about = describe(values, draws=500)
-    for metric, v in values.items():
-        p = [stats.ttest_rel(v[:, x], v[:, y]).pvalue for x, y in itertools.combinations(range(5), 2)]
-        count = multipletests(p, method="holm")[0].sum()
-        assert about.separated[metric] == count
-        assert about.separated_share[metric] == pytest.approx(count / 10)
-    assert about.separated["a"] > about.separated["b"]
-
-
-def test_correlations_are_those_of_the_means():
-    values = sample(1)
-    a, b = (v.mean(axis=0) for v in values.values())
-    about = describe(values, draws=500)
-    assert about.kendall_tau == pytest.approx(stats.kendalltau(a, b).statistic)
-    assert about.tau_ap == pytest.approx((tau_ap(a, b) + tau_ap(b, a)) / 2)
-
-
 def test_best_probabilities_match_a_bootstrap_of_queries():
     values = sample(2)
-    about = describe(values, draws=20_000)
+    about = Verdict.from_values(*values.values(), draws=20_000, metric_names=tuple(values))
     rng = np.random.default_rng(0)
     best = {metric: np.zeros(5) for metric in values}
     differ = 0
@@ -130,34 +108,6 @@ def test_two_equal_models_share_a_best_draw():
     rng = np.random.default_rng(3)
     v = rng.random((100, 3)) * [0.2, 1, 1]
     v[:, 2] = v[:, 1]
-    about = describe({"a": v, "b": v}, models=["low", "one", "two"], draws=500)
+    about = Verdict.from_values(v, v, models=["low", "one", "two"], draws=500, metric_names=("a", "b"))
     assert about.best_probability["a"] == {"low": 0.0, "one": 0.5, "two": 0.5}
     assert about.winners_differ_probability == 0
-
-
-def test_describe_and_verdict_tell_the_same():
-    values = sample(4)
-    about, verdict = describe(values, draws=500, seed=7), Verdict.from_values(
-        values["a"], values["b"], draws=500, seed=7, metric_names=("a", "b")
-    )  # fmt: skip
-    assert about.best_probability == verdict.best_probability
-    assert about.winners_differ_probability == verdict.winners_differ_probability
-
-
-@settings(max_examples=25, deadline=None)
-@given(st.integers(0, 10_000), st.integers(1, 30), st.integers(1, 4))
-def test_descriptions_are_json_without_nan(seed, queries, models):
-    rng = np.random.default_rng(seed)
-    values = {name: np.round(rng.random((queries, models)), 1) for name in "ab"}
-    about = describe(values, draws=200)
-    told = json.loads(json.dumps(about.to_dict(), allow_nan=False))
-    assert told["metrics"] == ["a", "b"]
-    for metric in "ab":
-        assert sum(about.best_probability[metric].values()) == pytest.approx(1)
-
-
-def test_models_tied_by_rounding_count_as_tied():
-    v = np.random.default_rng(5).random((50, 1))
-    values = np.hstack([v, v * (1 + 1e-15), v - 0.5])
-    assert describe({"a": values, "b": values}, draws=200).separated == {"a": 2, "b": 2}
-    assert describe({"a": values, "b": values}, draws=200).kendall_tau == pytest.approx(1)

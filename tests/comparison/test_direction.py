@@ -12,10 +12,10 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+from tests.comparison.tables import leaderboard_table, pairs_table
 
 import gainsay as gs
-from gainsay.comparison.descriptions import describe
-from gainsay.comparison.pairs import common_ranks, leaderboard_table, pairs_table
+from gainsay.comparison.pairs import common_ranks
 from gainsay.data import simulate
 from gainsay.report.chosen import chosen_pair
 from gainsay.report.plots.curves import plot_curves
@@ -120,9 +120,7 @@ class TestMirror:
         ranges = {"x": (-3.5, np.inf)} if rope else {}
         gain = leaderboard_table({"x": first, "y": second}, MODELS, weights, draws=400, ranges=ranges)
         ranges = {"x": (-np.inf, 3.5)} if rope else {}
-        loss = leaderboard_table(
-            {"x": -first, "y": second}, MODELS, weights, draws=400, ranges=ranges, higher_is_better={"x": False}
-        )
+        loss = leaderboard_table({"x": -first, "y": second}, MODELS, weights, draws=400, ranges=ranges, losses=["x"])
         own = gain["metric"] == "x"
         lower, upper = gain.loc[own, "lower"].copy(), gain.loc[own, "upper"].copy()
         gain.loc[own, "mean"] *= -1
@@ -134,20 +132,12 @@ class TestMirror:
         first, second, weights = drawn(seed, ties)
         values = {"x": first, "y": second, "z": second[:, ::-1]}
         losses = {"x": -first, "y": second, "z": -second[:, ::-1]}
-        found = pairs_table(losses, MODELS, weights, draws=400, higher_is_better={"x": False, "z": False})
+        found = pairs_table(losses, MODELS, weights, draws=400, losses=["x", "z"])
         expected = turned_columns(turned_columns(pairs_table(values, MODELS, weights, draws=400), "x"), "z")
         pd.testing.assert_frame_equal(found, expected, check_exact=True)
         for metric in "xyz":
             ranks = common_ranks(pairs_table(values, MODELS, weights, draws=400), MODELS, metric)
             assert common_ranks(found, MODELS, metric, lower_is_better="xz") == ranks
-
-    def test_descriptions(self, seed, rope, ties):
-        first, second, weights = drawn(seed, ties)
-        gain = describe({"x": first, "y": second}, MODELS, weights, draws=400)
-        loss = describe(
-            {"x": first, "y": -second}, MODELS, weights, draws=400, higher_is_better={"y": False, "x": True}
-        )
-        assert loss == gain
 
 
 class TestSaidOfValues:
@@ -159,16 +149,8 @@ class TestSaidOfValues:
             gs.Verdict.from_values(self.VALUES, self.VALUES, higher_is_better=said)
 
     def test_a_direction_is_true_or_false(self):
-        with pytest.raises(TypeError, match="higher_is_better of x must be True or False, got 'no'"):
-            pairs_table({"x": self.VALUES, "y": self.VALUES}, higher_is_better={"x": "no"})
-
-    def test_directions_by_metric(self):
-        with pytest.raises(TypeError, match="higher_is_better must map metrics to True or False, got False"):
-            leaderboard_table({"x": self.VALUES}, higher_is_better=False)
-
-    def test_a_metric_that_is_not_there(self):
-        with pytest.raises(ValueError, match="higher_is_better names 'z', which is not among the values: x, y"):
-            describe({"x": self.VALUES, "y": self.VALUES}, higher_is_better={"z": False})
+        with pytest.raises(TypeError, match="higher_is_better must be True or False for each of two metrics, got"):
+            gs.Verdict.from_values(self.VALUES, self.VALUES, higher_is_better=("no", True))
 
     def test_values_under_the_name_of_a_loss_go_by_it(self):
         found = gs.Comparison({"rank_found": self.VALUES, "anything": self.VALUES}, ["a", "b"], draws=400)

@@ -120,7 +120,7 @@ class TestSettings:
         [
             (["x"], r"primary must name two different metrics: got \('x',\)"),
             (["x", "x"], r"primary must name two different metrics: got \('x', 'x'\)"),
-            (["x", "w"], "primary names 'w', which is not among the values: x, y"),
+            (["x", "w"], "primary names 'w', which is not among the metrics: x, y"),
         ],
     )
     def test_families_of_other_sizes(self, primary, message):

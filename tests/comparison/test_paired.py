@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy import stats
+from tests.comparison.tables import leaderboard_table
 
 from gainsay.comparison.inputs import read_panel
 from gainsay.comparison.paired import pair_p_values
-from gainsay.comparison.pairs import leaderboard_table
 from gainsay.comparison.resampling import estimate
 
 

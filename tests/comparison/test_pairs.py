@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
+from tests.comparison.tables import leaderboard_table, pairs_table
 
 from gainsay.comparison.paired import conflict_p_values, holm
-from gainsay.comparison.pairs import leaderboard_table, pairs_table
 
 NAMES = ["p", "q", "r", "s"]
 

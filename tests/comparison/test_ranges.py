@@ -6,10 +6,10 @@ import math
 
 import numpy as np
 import pytest
+from tests.comparison.tables import leaderboard_table, pairs_table
 
 import gainsay as gs
 from gainsay import Comparison
-from gainsay.comparison.pairs import leaderboard_table, pairs_table
 
 PLAIN = gs.Judgments([2, 0, 1, 3], group=[2, 2])
 NEGATIVE = gs.Judgments([2, -1, 1, 3], group=[2, 2], negative_labels="allow")

@@ -8,10 +8,10 @@ import math
 import numpy as np
 import pytest
 from scipy.stats import t as students_t
+from tests.comparison.tables import leaderboard_table, pairs_table
 
 import gainsay as gs
 from gainsay import Comparison, Verdict
-from gainsay.comparison.pairs import leaderboard_table, pairs_table
 from gainsay.report import full
 from gainsay.report.text import notes_lines
 

@@ -224,7 +224,7 @@ class TestArguments:
         [
             ({"valid": None}, ValueError, "valid missing: give train, valid and test, or folds"),
             ({"metrics": "ndcg@10"}, ValueError, "does not say which NDCG"),
-            ({"primary": ["mrr"]}, ValueError, "primary must name two metrics, got 1"),
+            ({"primary": ["mrr"]}, ValueError, "primary must name two different metrics: got"),
             ({"primary": ["mrr", "map"]}, ValueError, "primary names 'map', which is not among"),
             ({"alpha": 0.7}, ValueError, "alpha must lie between"),
             ({"rope": -1}, ValueError, "rope must be"),

@@ -20,7 +20,7 @@ from .attribution import Attribution, attribute
 from .baseline import against, check_baseline
 from .contradictions import Preferences, contradictory_queries, preferences
 from .gains import check_bases, trace
-from .inputs import check_level, check_rope, check_seed, read_panel
+from .inputs import check_family, check_level, check_rope, check_seed, read_panel
 from .labelling import check_labels
 from .pairs import leaderboard_of, pairs_of
 from .planned import Claimed, Plan
@@ -138,7 +138,8 @@ class Findings:
         self.definitions = _definitions(self.metrics, metrics)
         self.lower_is_better = tuple(it for it, metric in self.definitions.items() if not metric.higher_is_better)
         self.weights = weights
-        self.primary = _primary(self.metrics, primary)
+        single = primary is None and len(self.metrics) < 2
+        self.primary = None if single else check_family(primary, self.metrics)
         self.rankings = rankings
         self.curves = curves
         self.missing = tuple(missing)
@@ -209,7 +210,22 @@ class Findings:
 
     @cached_property
     def standings(self) -> pd.DataFrame:
-        """One row per metric and model, best first: see `leaderboard_table`."""
+        """One row per metric and model, metrics in their order, models from best to worst.
+
+        ``metric``, ``model``, ``rank``
+            Rank 1 has the best mean; equal means share a rank.
+        ``queries``
+            On how many queries of positive weight the metric has a value. Everything in a row is about these.
+        ``mean``, ``lower``, ``upper``
+            The intervals of all models of a metric hold together with probability 1 − `alpha`. They say where each mean
+            lies, cut off at the ends of the metric's range: the true mean lies within it, so that they lose nothing.
+            They are too wide to compare models by, for models are scored on the same queries.
+        ``regret``, ``regret_lower``, ``regret_upper``
+            Distance to the best mean, with bounds from the simultaneous intervals of all pairs of the metric:
+            valid for whichever model is picked out.
+        ``may_be_best``
+            Whether the model is in the confidence set of the best under this metric alone.
+        """
         if self.primary is not None:
             self.sample.family(self.primary)  # a part of it serves both
         return leaderboard_of(self.sample)
@@ -236,7 +252,34 @@ class Findings:
 
     @cached_property
     def pairs(self) -> pd.DataFrame:
-        """Every pair of models: differences under each metric, conflict of signs, p-values. See `pairs_table`."""
+        """One row per pair, the pairs in natural order of the names; differences are ``model_x`` minus ``model_y``.
+
+        ``model_x``, ``model_y``
+            The pair.
+        ``conflict``
+            Whether the primary metrics prefer different ones of the two in the sample. This and the next four are
+            statements about both metrics, made on the queries that both have.
+        ``p_value``, ``p_holm``
+            Of a sign conflict: the larger of the two one-sided p-values (see `paired.conflict_p_values`), and the same
+            after Holm's correction over all pairs. Never 0; 1 for models that never differ.
+        ``differing``
+            On how many queries the two differ, the smaller count of the primary metrics, under weights their effective
+            number.
+        ``flag``
+            ``"identical"`` (never differ), ``"few"`` (differ on fewer than 30 queries), ``"thin"`` (fewer than 100), or
+            empty.
+        ``difference M``, ``lower M``, ``upper M`` for each metric M
+            Mean difference in the metric's own unit and sign, with a confidence interval. The intervals of both primary
+            metrics and all pairs hold together with probability 1 − `alpha` (max-T; where the two have different
+            queries, each at `alpha` / 2); those of each further metric are a family of their own, so adding one does
+            not widen the others.
+        ``wins M``, ``ties M``, ``losses M``
+            On how many queries ``model_x`` is better, level and worse. Unweighted.
+        ``p_value M``, ``p_holm M``
+            Two-sided paired t-test, raw and after Holm's correction over all pairs.
+        ``common difference M``, ``common lower M``, ``common upper M``, ``common p_holm M`` for both primary metrics
+            The same on the queries that both have, by which `conflict` goes; only where the two have different ones.
+        """
         return pairs_of(self.sample, self._both_primary())
 
     @cached_property
@@ -695,15 +738,3 @@ def _definitions(names: Sequence[str], given: Mapping[str, Metric] | None) -> di
 def _ranges(metrics: Mapping[str, Metric], rankings: Rankings | None) -> dict[str, tuple[float, float]]:
     """Return the ranges of metrics, asked of them with the labels at hand; none without labels."""
     return {} if rankings is None else {name: it.value_range(rankings.judgments) for name, it in metrics.items()}
-
-
-def _primary(metrics: Sequence[str], primary: Sequence[str] | None) -> tuple[str, str] | None:
-    """Return the two metrics between which disagreement is looked for; None where there is one only."""
-    if primary is None:
-        return (metrics[0], metrics[1]) if len(metrics) > 1 else None
-    if len(primary) != 2:
-        raise ValueError(f"primary must name two metrics, got {', '.join(primary) or 'none'}")
-    missing = [name for name in primary if name not in metrics]
-    if missing:
-        raise ValueError(f"primary names {missing[0]!r}, which is not among the metrics: {', '.join(metrics)}")
-    return primary[0], primary[1]

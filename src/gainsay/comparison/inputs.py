@@ -25,7 +25,6 @@ __all__ = [
     "check_level",
     "check_rope",
     "check_seed",
-    "losses_of",
     "model_names",
     "read_panel",
 ]
@@ -235,34 +234,8 @@ def check_family(primary: Sequence[str] | None, metrics: Sequence[str]) -> tuple
         raise ValueError(f"primary must name two different metrics: got {pair!r}")
     for metric in pair:
         if metric not in metrics:
-            raise ValueError(f"primary names {metric!r}, which is not among the values: {', '.join(metrics)}")
+            raise ValueError(f"primary names {metric!r}, which is not among the metrics: {', '.join(metrics)}")
     return pair[0], pair[1]
-
-
-def losses_of(higher_is_better: Mapping[str, bool] | None, metrics: Iterable[str]) -> frozenset[str]:
-    """Return the metrics that are said to be losses.
-
-    Raises
-    ------
-    ValueError
-        If a name is not among `metrics`.
-    TypeError
-        If what is said is neither True nor False.
-
-    Examples
-    --------
-    >>> losses_of({"shortfall": False}, ["shortfall", "mrr"])
-    frozenset({'shortfall'})
-    """
-    known, said = tuple(metrics), {} if higher_is_better is None else higher_is_better
-    if not isinstance(said, Mapping):
-        raise TypeError(f"higher_is_better must map metrics to True or False, got {said!r}")
-    for metric, higher in said.items():
-        if metric not in known:
-            raise ValueError(f"higher_is_better names {metric!r}, which is not among the values: {', '.join(known)}")
-        if not isinstance(higher, bool | np.bool_):
-            raise TypeError(f"higher_is_better of {metric} must be True or False, got {higher!r}")
-    return frozenset(metric for metric, higher in said.items() if not higher)
 
 
 def read_panel(

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from collections.abc import Callable, Container, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from .flags import FEW
 from .inequalities import FEWEST, two_step_test
-from .inputs import FloatArray, check_family, check_level, check_seed, losses_of, read_panel
+from .inputs import FloatArray
 from .paired import conflict_p_values, holm, pair_p_values
 from .resampling import Estimate, critical_value
 from .sample import Family, Sample
@@ -23,109 +22,12 @@ __all__ = [
     "common_column",
     "common_ranks",
     "leaderboard_of",
-    "leaderboard_table",
     "pairs_of",
-    "pairs_table",
 ]
-
-Ranges: TypeAlias = Mapping[str, tuple[float, float]]
-
-
-def pairs_table(
-    values: Mapping[str, ArrayLike],
-    models: Sequence[str] | None = None,
-    weights: ArrayLike | None = None,
-    alpha: float = 0.05,
-    draws: int = 10_000,
-    seed: int = 0,
-    primary: Sequence[str] | None = None,
-    ranges: Ranges | None = None,
-    higher_is_better: Mapping[str, bool] | None = None,
-) -> pd.DataFrame:
-    """Compare every pair of models under every metric.
-
-    Parameters
-    ----------
-    values : mapping of metric name to array, shape (queries, models)
-        Per-query values. A query that a metric skips is NaN for every model; each metric is compared on its own
-        queries.
-    models, weights, alpha, draws, seed
-        As for `Verdict.from_values`.
-    primary : two metric names, optional
-        Between which two a sign conflict is looked for; the first two by default.
-    ranges : mapping of metric name to (lowest, highest), optional
-        Between which values a metric lies (`Metric.value_range`): no interval of a difference reaches beyond what they
-        allow.
-    higher_is_better : mapping of metric name to bool, optional
-        False for a loss; a higher value of a metric that is not named is better.
-
-    Returns
-    -------
-    DataFrame
-        One row per pair, the pairs in natural order of the names; differences are ``model_x`` minus ``model_y``.
-
-        ``model_x``, ``model_y``
-            The pair.
-        ``conflict``
-            Whether the primary metrics prefer different ones of the two in the sample. This and the next four are
-            statements about both metrics, made on the queries that both have.
-        ``p_value``, ``p_holm``
-            Of a sign conflict: the larger of the two one-sided p-values (see `paired.conflict_p_values`), and the same
-            after Holm's correction over all pairs. Never 0; 1 for models that never differ.
-        ``differing``
-            On how many queries the two differ, the smaller count of the primary metrics, under weights their effective
-            number.
-        ``flag``
-            ``"identical"`` (never differ), ``"few"`` (differ on fewer than 30 queries), ``"thin"`` (fewer than 100), or
-            empty.
-        ``difference M``, ``lower M``, ``upper M`` for each metric M
-            Mean difference in the metric's own unit and sign, with a confidence interval. The intervals of both primary
-            metrics and all pairs hold together with probability 1 − `alpha` (max-T; where the two have different
-            queries, each at `alpha` / 2); those of each further metric are a family of their own, so adding one does
-            not widen the others.
-        ``wins M``, ``ties M``, ``losses M``
-            On how many queries ``model_x`` is better, level and worse. Unweighted.
-        ``p_value M``, ``p_holm M``
-            Two-sided paired t-test, raw and after Holm's correction over all pairs.
-        ``common difference M``, ``common lower M``, ``common upper M``, ``common p_holm M`` for both primary metrics
-            The same on the queries that both have, by which `conflict` goes; only where the two have different ones.
-
-    Raises
-    ------
-    ValueError
-        If the values or settings are not as said.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> x = np.random.default_rng(0).random((100, 1))
-    >>> table = pairs_table({"a": x * [0.9, 0.8], "b": x * [0.8, 0.9]}, models=["m", "n"])
-    >>> table[["model_x", "model_y", "conflict", "wins a", "losses b"]].values.tolist()
-    [['m', 'n', True, 100, 100]]
-    """
-    sample = read_sample(values, models, weights, alpha, draws, seed, ranges, higher_is_better)
-    return pairs_of(sample, check_family(primary, sample.panel.metrics))
-
-
-def read_sample(
-    values: Mapping[str, ArrayLike],
-    models: Sequence[str] | None,
-    weights: ArrayLike | None,
-    alpha: float,
-    draws: int,
-    seed: int,
-    ranges: Ranges | None,
-    higher_is_better: Mapping[str, bool] | None,
-) -> Sample:
-    """Return the sample that arguments of `pairs_table` say, checked."""
-    level = check_level(alpha)
-    seed, draws = check_seed(seed, draws, level)
-    losses = losses_of(higher_is_better, values)
-    return Sample(read_panel(values, models, weights, lower_is_better=losses), level, draws, seed, ranges)
 
 
 def pairs_of(sample: Sample, names: tuple[str, str]) -> pd.DataFrame:
-    """Return what `pairs_table` does, for a sample that was read already."""
+    """Compare every pair of models under every metric: see `Findings.pairs` for the columns."""
     import pandas as pd
 
     panel, level = sample.panel, sample.alpha
@@ -152,7 +54,7 @@ def pairs_of(sample: Sample, names: tuple[str, str]) -> pd.DataFrame:
 
 
 def common_column(table: pd.DataFrame, column: str) -> str:
-    """Return the column of `pairs_table` that has a number on the queries that both primary metrics have.
+    """Return the column of a table of pairs that has a number on the queries that both primary metrics have.
 
     >>> import pandas as pd
     >>> common_column(pd.DataFrame({"difference a": [0.1], "common difference a": [0.2]}), "difference a")
@@ -233,60 +135,8 @@ def _conflicts(estimated: Estimate, first: Any, second: Any) -> dict[str, Any]:
     }
 
 
-def leaderboard_table(
-    values: Mapping[str, ArrayLike],
-    models: Sequence[str] | None = None,
-    weights: ArrayLike | None = None,
-    alpha: float = 0.05,
-    draws: int = 10_000,
-    seed: int = 0,
-    ranges: Ranges | None = None,
-    higher_is_better: Mapping[str, bool] | None = None,
-) -> pd.DataFrame:
-    """Rank the models under every metric, with confidence intervals.
-
-    Parameters
-    ----------
-    values, models, weights, alpha, draws, seed, ranges, higher_is_better
-        As for `pairs_table`.
-
-    Returns
-    -------
-    DataFrame
-        One row per metric and model, metrics in the order given, models from best to worst.
-
-        ``metric``, ``model``, ``rank``
-            Rank 1 has the best mean; equal means share a rank.
-        ``queries``
-            On how many queries of positive weight the metric has a value. Everything in a row is about these.
-        ``mean``, ``lower``, ``upper``
-            The intervals of all models of a metric hold together with probability 1 − `alpha`. They say where each mean
-            lies, cut off at the ends of the metric's range: the true mean lies within it, so that they lose nothing.
-            They are too wide to compare models by, for models are scored on the same queries.
-        ``regret``, ``regret_lower``, ``regret_upper``
-            Distance to the best mean, with bounds from the simultaneous intervals of all pairs of the metric:
-            valid for whichever model is picked out.
-        ``may_be_best``
-            Whether the model is in the confidence set of the best under this metric alone.
-
-    Raises
-    ------
-    ValueError
-        If the values or settings are not as said.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> x = np.random.default_rng(0).random((100, 1))
-    >>> table = leaderboard_table({"a": x * [0.8, 0.9]}, models=["m", "n"])
-    >>> table[["model", "rank", "may_be_best"]].values.tolist()
-    [['n', 1, True], ['m', 2, False]]
-    """
-    return leaderboard_of(read_sample(values, models, weights, alpha, draws, seed, ranges, higher_is_better))
-
-
 def leaderboard_of(sample: Sample, metrics: Sequence[str] | None = None) -> pd.DataFrame:
-    """Return what `leaderboard_table` does, for a sample that was read already, or for some of its metrics."""
+    """Rank the models under every metric, or some, with confidence intervals: see `Findings.standings`."""
     import pandas as pd
 
     chosen = sample.panel.metrics if metrics is None else metrics

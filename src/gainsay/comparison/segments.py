@@ -48,7 +48,7 @@ class Segment:
     verdict : Verdict or None
         At the level of one segment; None without queries. Below 30 queries it is never decided.
     leaderboard : DataFrame or None
-        See `leaderboard_table`, at that level.
+        See `Findings.standings`, at that level.
     leads : ndarray of bool, shape (metrics, M, M)
         ``leads[m, k, j]``: that model j is better than model k under metric m is proven, together with all else that
         is of all segments.

@@ -14,7 +14,7 @@ from ..drawing.notebook import chart_cell
 from .decide import Kind, Outcome, decide
 from .flags import Flag
 from .holes import Holes, uneven_judging
-from .inputs import check_level, check_rope, check_seed, losses_of, read_panel
+from .inputs import check_level, check_rope, check_seed, read_panel
 from .recipes import VarianceParts
 from .runs import Vary, recipes_of
 from .sample import Sample
@@ -203,7 +203,7 @@ class Verdict(Outcome):
         level, width = check_level(alpha), check_rope(rope)
         seed, draws = check_seed(seed, draws, level)
         labels = dict(zip(names, ("first", "second"), strict=True))
-        losses = losses_of(_two_directions(names, higher_is_better), names)
+        losses = _losses(names, higher_is_better)
         values, runs = recipes_of(dict(zip(names, (first, second), strict=True)), labels, models)
         panel = read_panel(values, models, weights, labels, losses, runs, clusters, vary)
         return cls.of(Sample(panel, level, draws, seed), names, width)
@@ -260,10 +260,11 @@ def _plain(value: Any) -> Any:
     return value.to_dict() if isinstance(value, Flag | Holes | VarianceParts) else value
 
 
-def _two_directions(names: tuple[str, str], higher_is_better: Sequence[bool]) -> dict[str, bool]:
-    if isinstance(higher_is_better, bool | str) or len(higher_is_better) != 2:
+def _losses(names: tuple[str, str], higher_is_better: Sequence[bool]) -> list[str]:
+    said = () if isinstance(higher_is_better, bool | str) else tuple(higher_is_better)
+    if len(said) != 2 or not all(higher in (True, False) for higher in said):
         raise TypeError(f"higher_is_better must be True or False for each of two metrics, got {higher_is_better!r}")
-    return dict(zip(names, higher_is_better, strict=True))
+    return [name for name, higher in zip(names, said, strict=True) if not higher]
 
 
 def _two_names(metric_names: Sequence[str]) -> tuple[str, str]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._common.checks import check_whole
 from .._common.words import count
-from ..comparison.inputs import check_level, check_rope, check_seed
+from ..comparison.inputs import check_family, check_level, check_rope, check_seed
 from ..evaluation.evaluator import Evaluator, shared_weights
 from ..harness import DEFAULT_METRICS
 from ..metrics.judged import refuse_judged
@@ -424,11 +424,4 @@ def _check_metrics(metrics: Sequence[Metric], kept: bool) -> None:
 def _primary(metrics: Sequence[Metric], primary: Sequence[MetricLike] | None) -> tuple[str, str] | None:
     if primary is None:
         return None
-    pair = parse_metrics(primary)
-    if len(pair) != 2:
-        raise ValueError(f"primary must name two metrics, got {len(pair)}")
-    for metric in pair:
-        if metric not in metrics:
-            known = ", ".join(map(str, metrics))
-            raise ValueError(f"primary names {str(metric)!r}, which is not among the metrics: {known}")
-    return str(pair[0]), str(pair[1])
+    return check_family(list(map(str, parse_metrics(primary))), list(map(str, metrics)))

@@ -18,7 +18,7 @@ are not finite (bounds from a single query) are null.
 - ``leaderboard``: object by model of, for each metric M, ``M``, ``M rank``, ``M lower``, ``M upper``, ``M queries``.
 - ``winners``: object by metric.
 - ``verdict``: object, see `Verdict`; ``text`` is its paragraph.
-- ``pairs``: list of objects, see `pairs_table`.
+- ``pairs``: list of objects, see `Findings.pairs`.
 - ``why``: object of ``pair`` (first, second), ``reason``, and ``attribution`` (see `Attribution.to_dict`, or null).
 - ``contradictions``: object of ``count`` and ``queries``, the strongest of them: a list of objects, see
   `contradictory_queries`.
