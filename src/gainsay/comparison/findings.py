@@ -26,7 +26,7 @@ from .pairs import leaderboard_of, pairs_of
 from .planned import Claimed, Plan
 from .planning import plan_from
 from .rankings import check_model, check_pair
-from .recipes import variance_parts
+from .recipes import run_means, variance_parts
 from .rows import largest_differences, one_ranking, per_query, place_of
 from .sample import Sample
 from .segments import Segments, segments_of
@@ -349,6 +349,21 @@ class Findings:
         panel = self.sample.panel
         counts = dict(zip(panel.models, panel.run_counts, strict=True))
         return {model: counts[model] for model in self.models}
+
+    @cached_property
+    def run_distances(self) -> dict[str, dict[str, list[float]]]:
+        """How far the mean of every run is behind the best model, by primary metric and recipe; below 0 if it is ahead.
+
+        On the queries that both metrics have, as in the verdict; a recipe's own distance is the mean of these.
+        """
+        metrics = self.primary or self.metrics[:1]
+        family = self.sample.family(metrics)
+        panel, best = family.panel, family.estimated.mean.max(axis=1)
+        recipes = [k for k, runs in enumerate(panel.run_counts) if runs]
+        return {
+            metric: {panel.models[k]: (best[row] - run_means(panel, k)[row]).tolist() for k in recipes}
+            for row, metric in enumerate(metrics)
+        }
 
     @cached_property
     def segments(self) -> Segments:

@@ -48,6 +48,7 @@ _STYLE = (
     ".gainsay .g{stroke:var(--grid)}.gainsay .z{stroke:var(--ink);stroke-width:1.3}"
     ".gainsay .pr{stroke:var(--ink);stroke-dasharray:3 3}.gainsay .cn{stroke:var(--mute);opacity:.4}"
     ".gainsay .rl{stroke:var(--ink);stroke-width:1.3}.gainsay .bar{fill:var(--mute)}"
+    ".gainsay .run{stroke-width:1.2;opacity:.55}"
 )
 
 

@@ -107,6 +107,11 @@ def _bar(chart: Chart, *, switch: bool) -> str:
     hollow = '<svg width="30" height="14" aria-hidden="true"><circle class="mk wit" cx="7" cy="7" r="5"/>'
     hollow += '<circle class="mk wit open" cx="22" cy="7" r="5"/></svg>'
     keys.append(f'<span class="key m">{hollow}may be best / ruled out</span>')
+    if any(mark.runs for row in chart.rows for mark in row.marks):
+        tick = (
+            '<svg width="6" height="14" aria-hidden="true"><line class="run wit" x1="3" x2="3" y1="2" y2="12"/></svg>'
+        )
+        keys.append(f'<span class="key m">{tick}one run</span>')
     if any(row.shaded for row in chart.rows):
         keys.append(f'<span class="key m"><i class="tint"></i>{escape(chart.shading)}</span>')
     else:

@@ -20,7 +20,7 @@ from .._common.cached import cached_property
 from ..comparison.attribution import splittable
 from ..comparison.headline import labels_of
 from ..comparison.replacing import leading, replacing, searches
-from ..comparison.standing import chart_of
+from ..comparison.standing import chart_of, with_runs
 from . import full, single
 from .baseline import baseline_section
 from .chosen import ChosenPair, chosen_pair
@@ -83,6 +83,8 @@ class Content:
             found = single.chart_of_one_metric(comparison)
         else:
             found = chart_of(comparison.verdict, self.names, comparison.models)
+        if comparison.runs:
+            found = with_runs(found, comparison.run_distances)
         if self.against is None:
             return found
         asked, answer, told = replacing(self.against, self.names.said)

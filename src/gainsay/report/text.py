@@ -248,7 +248,7 @@ class _Drawing:
     def foot(self) -> Text:
         """Return the axis."""
         cells = list("best".ljust(self.room))
-        for tick in self.axis.ticks[1:]:
+        for tick in (tick for tick in self.axis.ticks if tick > 0):
             text, place = self.axis.written(tick), self.at(tick)
             start = place - len(text) // 2
             if 5 <= start <= self.room - len(text) and not "".join(cells[start - 1 : start + len(text) + 1]).strip():

@@ -66,11 +66,11 @@ def plot_leaderboard(comparison: Findings, ax: Axes | None = None, theme: str = 
 
     Circles are the first metric, diamonds the second: how far the mean is behind the best mean, with intervals that
     hold together for all models and both metrics. Filled marks may be best under that metric, hollow ones are ruled
-    out; shaded rows may be best under both. A star marks the safe choice, tags the winners. In a genuine disagreement a
-    dashed line marks its price, which every model has a mark at or beyond; where nothing is decided, a ruler shows the
-    smallest lead that so many queries would show. Of more than 16 models the first 12 have a row, the winners and the
-    safe choice too, and one row has ticks for the others. Of one or two models the rows are metrics: means, or
-    differences.
+    out; shaded rows may be best under both. Of a recipe every run has a faint tick. A star marks the safe choice, tags
+    the winners. In a genuine disagreement a dashed line marks its price, which every model has a mark at or beyond;
+    where nothing is decided, a ruler shows the smallest lead that so many queries would show. Of more than 16 models
+    the first 12 have a row, the winners and the safe choice too, and one row has ticks for the others. Of one or two
+    models the rows are metrics: means, or differences.
 
     Parameters
     ----------
@@ -91,12 +91,11 @@ def plot_leaderboard(comparison: Findings, ax: Axes | None = None, theme: str = 
     height = 0.6 if len(names) <= TALL else 0.36 if len(names) <= MIDDLE else 0.27
     rows = len(names) + bool(others)
     ax, colours = start(ax, theme, (9.2, 1.75 + height * rows))
-    furthest = max(
-        (end for name in names for mark in marks[name] for end in (mark.upper, mark.regret) if math.isfinite(end)),
-        default=0.0,
-    )
-    limit = 1.02 * furthest or 1e-6
-    ax.set_xlim(-0.022 * limit, 1.0 * limit)
+    runs = [comparison.run_distances[metric] for metric in verdict.metrics] if comparison.runs else [{}, {}]
+    spread = [run for by_model in runs for name in names for run in by_model.get(name, ())]
+    ends = [end for name in names for mark in marks[name] for end in (mark.upper, mark.regret) if math.isfinite(end)]
+    limit = 1.02 * max([*ends, *spread], default=0.0) or 1e-6
+    ax.set_xlim(min([-0.022 * limit, *spread]), limit)
     ax.set_ylim(rows + (0.28 if height > 0.5 else 0.62), 0)
     left, right = _name_rows(ax, colours, comparison, names, len(others))
     for row, name in enumerate(names):
@@ -106,6 +105,12 @@ def plot_leaderboard(comparison: Findings, ax: Axes | None = None, theme: str = 
             whole.set_in_layout(False)
             ax.add_patch(whole)
         _draw_row(ax, colours, row, marks[name], tall=len(names) <= TALL, limit=limit)
+        for lane, by_model, colour in zip(LANES, runs, (colours.first, colours.second), strict=True):
+            if name not in by_model:
+                continue
+            reach = 0.08 if len(names) <= TALL else 0.16
+            low, high = row + lane - reach, row + lane + reach
+            ax.vlines(by_model[name], low, high, color=colour, linewidth=0.9, alpha=0.55, zorder=3)
     if others:
         _rug(ax, colours, len(names), [marks[name] for name in others], limit)
     if verdict.kind == "genuine":
