@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
-    from ._common.typing import Bools, Floats
+    from ._common.typing import Bools, Columns, Features, Floats, Listed, Models, OfQueries
     from .comparison.gain_fit import GainFit
     from .comparison.runs import Vary
     from .judgments import Judgments, Unjudged
@@ -44,11 +44,11 @@ DEFAULT_METRICS = ("ndcg_linear@10", "ndcg_exp@10", "ndcg_jk@10", "map", "mrr")
 
 
 def compare(
-    models: Any,
+    models: Models,
     judgments: Judgments,
     metrics: MetricLike | Iterable[MetricLike] | None = None,
     *,
-    features: Any = None,
+    features: Features | None = None,
     iteration: int | Mapping[str, int] | None = None,
     convention: str | None = None,
     n_jobs: int | None = None,
@@ -58,8 +58,8 @@ def compare(
     draws: int = 10_000,
     seed: int = 0,
     unjudged: Unjudged = "irrelevant",
-    segments: Any = None,
-    clusters: Any = None,
+    segments: Columns | None = None,
+    clusters: OfQueries | None = None,
     vary: Vary | None = None,
     baseline: str | None = None,
 ) -> Comparison:
@@ -168,16 +168,16 @@ def compare(
         judgments, kept = judgments.condensed
         documents = evaluator.judgments.rows_by_query(slice(None))[kept]
         scores = {name: evaluator.judgments.by_query(predicted)[kept] for name, predicted in scores.items()}
-    models, runs, tables = _of_recipes(list(scores), recipes, list(metric_of), values[:, counted])
+    names, runs, tables = _of_recipes(list(scores), recipes, list(metric_of), values[:, counted])
     return Comparison(
         tables,
-        models,
+        names,
         metrics=metric_of,
         weights=None if weights is None else weights[counted],
         primary=None if primary is None else [str(metric) for metric in leading],
-        rankings=Rankings(judgments, _joined(scores, recipes, models), counted, weights, documents),
-        holes=holes and holes.of_recipes(recipes, models),
-        iterations={name: used for name, used in iterations.items() if name in models},
+        rankings=Rankings(judgments, _joined(scores, recipes, names), counted, weights, documents),
+        holes=holes and holes.of_recipes(recipes, names),
+        iterations={name: used for name, used in iterations.items() if name in names},
         ranges=ranges,
         alpha=alpha,
         rope=rope,
@@ -232,8 +232,8 @@ def _rounds_of_runs(iterations: Mapping[str, Iteration], recipes: Mapping[str, l
 
 
 def compare_runs(
-    runs: Mapping[str, Any],
-    qrels: Any,
+    runs: Mapping[str, Listed | Sequence[Listed]],
+    qrels: Listed,
     metrics: MetricLike | Iterable[MetricLike] | None = None,
     *,
     unjudged: Unjudged = "irrelevant",

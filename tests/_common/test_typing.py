@@ -70,6 +70,22 @@ def test_ranking_data() -> None:
     assert {one.judgments().queries for one in data} == {2}
 
 
+def test_comparisons() -> None:
+    judgments = gs.Judgments(LABELS, qid=FRAME["query"])
+    runs = [SCORES, SCORES[::-1], FRAME["score"].to_numpy()]
+    kinds = FRAME.groupby("query")["query"].first()
+    given = [
+        gs.compare({"a": SCORES, "b": runs}, judgments, segments={"a": "head", "b": "tail"}, clusters=["x", "y"]),
+        gs.compare(FRAME[["score", "weight"]], judgments, ["mrr", "map"], segments=kinds, clusters={"a": 1, "b": 2}),
+        gs.compare({"a": SCORES.tolist(), "b": pl.Series(LABELS)}, judgments, segments={"kind": [1, 2]}),
+        gs.compare_runs({"a": {"q": {"d": 1.0}}, "b": {"q": {"e": 2}}}, {"q": {"d": 1, "e": 0}}),
+    ]
+    assert [len(one.models) for one in given] == [2, 2, 2, 2]
+    values = np.array([[0.1, 0.2], [0.3, 0.1]])
+    assert gs.Verdict.from_values(values, values.tolist(), clusters=FRAME["query"][::2]).queries == 2
+    assert gs.evaluate_run("mrr", {"q": {"d": 1.0}}, {"q": {"d": 1}}).mean == {"mrr": 1.0}
+
+
 def test_data_sets_of_xgboost() -> None:
     matrix = xgb.DMatrix(np.eye(4), label=LABELS, group=SIZES)
     rows = {"arrays": (np.eye(4), LABELS, [1, 1, 2, 2]), "frame": (FRAME[["score"]], FRAME["label"], FRAME["query"])}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, Protocol, SupportsFloat, TypeAlias
 
@@ -52,3 +53,16 @@ Features: TypeAlias = npt.ArrayLike | Sparse | Frame
 """A row per document, a column per feature."""
 Partitions: TypeAlias = Collection | Sequence[object]
 """Data of a cluster: a collection of Dask, or one Delayed or Future per partition."""
+
+FilePath: TypeAlias = str | os.PathLike[str]
+"""Where a file is."""
+Scores: TypeAlias = Numbers | FilePath | Predictor
+"""What a model says: one score per document, a file of them, or the model itself."""
+Models: TypeAlias = Mapping[str, Scores | Sequence[Scores]] | Frame
+"""Models by name; a recipe is a list of runs."""
+Listed: TypeAlias = FilePath | Mapping[Any, Mapping[Any, SupportsFloat]] | Frame
+"""A TREC run or qrels: a file, scores or labels by query and document, or a table of them."""
+OfQueries: TypeAlias = Ids | Mapping[Any, Hashable]
+"""A label for each query, by place or by the id of the query."""
+Columns: TypeAlias = OfQueries | Mapping[str, OfQueries] | Frame
+"""One such column of labels, or several with names."""

@@ -434,11 +434,15 @@ def run(
         from ..experiment.runs import Runs
 
         repeated = None if runs is None else Runs.from_text(runs)
-        labels = {
-            "clusters": None if clusters is None else cluster_file(clusters),
-            "segments": None if segments is None else segment_file(segments),
-        }
-        experiment = Experiment.from_toml(file, directory, stop_by=stop_by, runs=repeated, vary=vary, **labels)
+        experiment = Experiment.from_toml(
+            file,
+            directory,
+            stop_by=stop_by,
+            runs=repeated,
+            vary=vary,
+            clusters=None if clusters is None else cluster_file(clusters),
+            segments=None if segments is None else segment_file(segments),
+        )
         page = None if as_json else _planned_report(experiment.directory or Path())
         result = experiment.run(progress=not as_json, jobs=jobs)
         if as_json:

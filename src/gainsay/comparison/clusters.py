@@ -11,7 +11,7 @@ from .labelling import by_query
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from .._common.typing import Floats, Integers
+    from .._common.typing import Floats, Integers, OfQueries
     from ..judgments import Judgments
 
 __all__ = ["cluster_sums", "clusters_of", "read_clusters"]
@@ -59,7 +59,7 @@ def read_clusters(clusters: Any, queries: int, ids: Sequence[Any] | None = None)
     return codes
 
 
-def clusters_of(clusters: Any, judgments: Judgments) -> Integers:
+def clusters_of(clusters: OfQueries, judgments: Judgments) -> Integers:
     """Return the cluster of each query of judgments as a number, matched by query id where labels carry one.
 
     Raises

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from .._common.typing import Floats
+    from .._common.typing import Floats, Ids
     from ..metrics.names import MetricLike
     from ..training.iterations import Iteration
     from .gain_fit import GainFit
@@ -128,8 +128,8 @@ class Findings:
         notes: Sequence[str] = (),
         runs: Runs | None = None,
         vary: Vary | None = None,
-        clusters: Any = None,
-        segments: Any = None,
+        clusters: Ids | None = None,
+        segments: Ids | Mapping[str, Ids] | None = None,
         baseline: str | None = None,
     ) -> None:
         self.values = dict(values)

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._common.checks import check_whole
 from .._common.names import check_text, natural_key
+from .._common.typing import Ids
 from .clusters import read_clusters
 from .runs import Runs, Vary, check_vary, read_runs
 
@@ -245,7 +246,7 @@ def read_panel(
     labels: Mapping[str, str] | None = None,
     lower_is_better: Iterable[str] = (),
     runs: Runs | None = None,
-    clusters: Any = None,
+    clusters: Ids | None = None,
     vary: Vary | None = None,
 ) -> Panel:
     """Check per-query values and put them into canonical order.

@@ -13,6 +13,7 @@ from .._common.names import check_name, natural_key
 from .._common.words import number_text
 
 if TYPE_CHECKING:
+    from .._common.typing import Columns
     from ..judgments import Judgments
 
 __all__ = ["MOST_SEGMENTS", "Labels", "by_query", "check_labels", "distinct_labels", "read_labels"]
@@ -24,7 +25,7 @@ MOST_SEGMENTS = 50
 """Of all columns together: beyond that each is judged at a level at which next to nothing is proven."""
 
 
-def read_labels(segments: Any, judgments: Judgments) -> Labels:
+def read_labels(segments: Columns, judgments: Judgments) -> Labels:
     """Return labels in the order of the queries of judgments.
 
     Parameters

@@ -10,6 +10,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from .._common.shown import Names, isolated
+from .._common.typing import Ids
 from ..drawing.notebook import chart_cell
 from .decide import Kind, Outcome, decide
 from .flags import Flag
@@ -149,7 +150,7 @@ class Verdict(Outcome):
         second: ArrayLike | Sequence[ArrayLike],
         models: Sequence[str] | None = None,
         weights: ArrayLike | None = None,
-        clusters: ArrayLike | Sequence[Any] | None = None,
+        clusters: Ids | None = None,
         alpha: float = 0.05,
         rope: float = 0.0,
         draws: int = 10_000,

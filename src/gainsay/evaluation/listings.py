@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from .._common.typing import Floats, Integers
+    from .._common.typing import Floats, Integers, Listed
 
 Value = Literal["score", "label"]
 """What a run has, and what qrels have."""
@@ -40,7 +40,7 @@ class Listing(NamedTuple):
     """The title of each row's document, an array of text; None where there are none."""
 
 
-def fast_listing(data: Any, value: Value) -> Listing | None:
+def fast_listing(data: Listed, value: Value) -> Listing | None:
     """Return a file as a listing, None for all else and where a file has to be looked at line by line.
 
     A document may stand twice in a query.
@@ -55,7 +55,7 @@ def fast_listing(data: Any, value: Value) -> Listing | None:
     return Listing(*columns)
 
 
-def listing(name: str, data: Any, value: Value, empty: bool = False) -> Listing:
+def listing(name: str, data: Listed, value: Value, empty: bool = False) -> Listing:
     """Return a run or qrels as a listing, or raise where something is wrong with it.
 
     Parameters

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
@@ -21,14 +21,14 @@ from .listings import Listing
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from .._common.typing import Floats
+    from .._common.typing import Floats, Listed
     from ..metrics.names import MetricLike
 
 
 def evaluate_run(
     metrics: MetricLike | Iterable[MetricLike],
-    run: Any,
-    qrels: Any,
+    run: Listed,
+    qrels: Listed,
     *,
     convention: str | None = None,
     missing: Literal["skip", "zero"] = "skip",
@@ -112,7 +112,10 @@ class Aligned(NamedTuple):
 
 
 def align_runs(
-    runs: Mapping[str, Any], qrels: Any, negative_labels: NegativeLabels = "zero", unjudged: Unjudged = "irrelevant"
+    runs: Mapping[str, Listed],
+    qrels: Listed,
+    negative_labels: NegativeLabels = "zero",
+    unjudged: Unjudged = "irrelevant",
 ) -> Aligned:
     """Return judgments of all judged queries and the scores of each run on the same documents.
 

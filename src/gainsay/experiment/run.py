@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from functools import partial
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from .._common.checks import check_whole
 from .._common.words import count
@@ -40,6 +40,7 @@ from .training import check_weights, counted_weight
 from .work import in_other_processes, perform_all
 
 if TYPE_CHECKING:
+    from .._common.typing import Columns, OfQueries
     from ..data import RankingData
     from ..metrics.base import Metric
     from .measured import OnFold
@@ -166,10 +167,10 @@ class Experiment:
         num_boost_round: int = 100,
         early_stopping_rounds: int = 0,
         threads: int = 1,
-        runs: int | Mapping[str, Any] = 1,
+        runs: int | Mapping[str, int | str] = 1,
         vary: str = "seed",
-        clusters: Any = None,
-        segments: Any = None,
+        clusters: OfQueries | None = None,
+        segments: Columns | None = None,
     ) -> None:
         need_parquet()
         level = check_level(alpha)
@@ -222,10 +223,10 @@ class Experiment:
         directory: str | PathLike[str] | None = None,
         *,
         stop_by: MetricLike | None = None,
-        runs: int | Mapping[str, Any] | None = None,
+        runs: int | Mapping[str, int | str] | None = None,
         vary: str | None = None,
-        clusters: Any = None,
-        segments: Any = None,
+        clusters: OfQueries | None = None,
+        segments: Columns | None = None,
     ) -> Experiment:
         """Return the experiment that a TOML file describes; see `gainsay.experiment.config` for the format.
 

@@ -71,7 +71,7 @@ class Runs:
         return {key: value if key == "baseline" else _number(f"runs: {key}", value) for key, _, value in pairs}
 
     @classmethod
-    def read(cls, runs: int | Mapping[str, Any], vary: str, names: Sequence[str]) -> Runs:
+    def read(cls, runs: int | Mapping[str, int | str], vary: str, names: Sequence[str]) -> Runs:
         """Return what the arguments of `Experiment` say.
 
         Raises

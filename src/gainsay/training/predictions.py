@@ -14,14 +14,14 @@ from .._common.names import check_name
 from .iterations import predict
 
 if TYPE_CHECKING:
-    from .._common.typing import Floats
+    from .._common.typing import Features, Floats, Frame, Scores
     from .iterations import Iteration
 
 
 def read_predictions(
-    models: Any,
+    models: Mapping[str, Scores] | Frame,
     documents: int,
-    features: Any = None,
+    features: Features | None = None,
     iteration: int | Mapping[str, int] | None = None,
     in_row_order: Callable[[str, Any], Any] | None = None,
 ) -> tuple[dict[str, Floats], dict[str, Iteration]]:
