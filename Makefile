@@ -88,6 +88,8 @@ calibration: .venv/developer
 	$(RUN) benchmarks/calibration.py --output benchmarks/CALIBRATION.md
 	$(RUN) benchmarks/calibration_decisions.py --output benchmarks/CALIBRATION.md
 	$(RUN) benchmarks/calibration_gains.py --output benchmarks/CALIBRATION.md
+	$(RUN) benchmarks/real_runs.py --output benchmarks/CALIBRATION.md
+	$(RUN) benchmarks/skewed_runs.py --output benchmarks/CALIBRATION.md
 
 bench: .venv/developer
 	$(BIN)/python benchmarks/run.py

@@ -27,7 +27,7 @@ from typing import Any
 
 import numpy as np
 from calibration import MODELS, NAMES, Array, simulate, tilt
-from calibration_cells import ALPHA, DRAWS, METRICS, RecipeCell, Store, found, judged, seeds_of
+from calibration_cells import ALPHA, DRAWS, METRICS, RecipeCell, Store, found, judged, put_section, seeds_of
 
 from gainsay.comparison.baseline import against
 from gainsay.comparison.inputs import read_panel
@@ -38,7 +38,7 @@ from gainsay.comparison.verdict import Verdict
 
 ROPE = 0.004
 SHARES = (0.5, 0.3, 0.15, 0.05)
-MARK = "## Decisions and segments"
+START, END = "## Decisions and segments", "<!-- end of decisions and segments -->"
 
 
 def truths(models: int) -> dict[str, Array]:
@@ -332,7 +332,7 @@ def report(store: Store) -> str:
         ],
     }
     return "\n".join([
-        MARK,
+        START,
         "",
         f"Written by `benchmarks/calibration_decisions.py`, α = {ALPHA}, {DRAWS} draws (in segments as many as their "
         f"level takes), seed {store.seed}. What is called false is an error rate, which should be at most α: a false "
@@ -379,7 +379,7 @@ def report(store: Store) -> str:
         ),
         "",
         *(f"- Highest rate of {name}: {max(rates):.3f}." for name, rates in errors.items() if rates),
-        "",
+        END,
     ])  # fmt: skip
 
 
@@ -409,8 +409,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print(section)
     print(f"{time.perf_counter() - started:.0f} s")
     if options.output:
-        page = options.output.read_text(encoding="utf-8") if options.output.exists() else ""
-        options.output.write_text(page.partition(MARK)[0].rstrip() + "\n\n" + section, encoding="utf-8")
+        put_section(options.output, section, START, END)
     return 0
 
 

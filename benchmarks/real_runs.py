@@ -23,7 +23,7 @@ from typing import Any
 
 import lightgbm as lgb
 import numpy as np
-from calibration_cells import ALPHA, METRICS, Array, Store, judged, kinds
+from calibration_cells import ALPHA, METRICS, Array, Store, judged, kinds, put_section
 
 import gainsay as gs
 from gainsay.experiment.runs import resample
@@ -183,10 +183,7 @@ def main() -> None:
     print(section)
     print(f"{time.perf_counter() - started:.0f} s")
     if options.output:
-        text = options.output.read_text(encoding="utf-8") if options.output.exists() else ""
-        before, _, rest = text.partition(START)
-        after = rest.partition(END)[2] if rest else ""
-        options.output.write_text(before.rstrip() + "\n\n" + section + after.rstrip() + "\n", encoding="utf-8")
+        put_section(options.output, section, START, END)
 
 
 if __name__ == "__main__":

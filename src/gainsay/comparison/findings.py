@@ -602,7 +602,8 @@ class Findings:
             `query`; `difference M`, `first` minus `second` in the metric's own unit and sign, and the two values,
             `M first` and `M second`; `difference M` of the other metrics; `labels first` and `labels second`, the
             labels from rank 1 to the cutoff, and `documents` (not where there are values only); `weight` where queries
-            are weighted. By absolute difference, times the weight.
+            are weighted. By absolute difference, times the weight. Of a recipe the values are means over its runs, the
+            labels those of its first run.
 
         Raises
         ------
@@ -631,7 +632,7 @@ class Findings:
         )  # fmt: skip
 
     def ranking(self, query: Any, model: str) -> pd.DataFrame:
-        """Return the documents of one query as a model ranks them, best first.
+        """Return the documents of one query as a model ranks them, best first; of a recipe as its first run does.
 
         Parameters
         ----------
