@@ -119,6 +119,7 @@ class TestJson:
             "against",
             "segments",
             "gains",
+            "also",
             "curves",
             "best_rounds",
         ]
