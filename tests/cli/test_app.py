@@ -384,6 +384,7 @@ class TestDemo:
         assert "xgb exp (small trees)" in page[: page.index('<section id="rankers">')]
         assert all(f"<bdi>{name}</bdi>" in rankers for name in ("fair", "excellent", "blend"))
         assert "built to differ" in rankers
+        assert "Data: simulated, 30 queries, seed 5." in page
         told = json.loads((folder / "report.json").read_text("utf-8"))
         assert told["also"]["rankers"]["verdict"]["kind"] == "genuine"
         assert not (folder / "rankers.html").exists()

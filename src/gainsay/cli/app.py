@@ -513,7 +513,7 @@ def demo(
         if page is not None:
             from ..report.html import write_html
 
-            content = job.reported(result.comparison, first, seed)
+            content = job.reported(result.comparison, first, about, seed)
             typer.echo(f"Report: {write_html(content, page)}", err=True)
         if first is not None:
             _say(console, f"\n{job.NOW_YOURS}")

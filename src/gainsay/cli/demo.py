@@ -61,8 +61,9 @@ def simulated(queries: int, seed: int) -> tuple[RankingData, RankingData, Rankin
     return train, valid, test
 
 
-def reported(trained: Comparison, first: Comparison | None, seed: int) -> Content:
-    """Return what the report shows: the candidates, and the three rankers where they were compared."""
+def reported(trained: Comparison, first: Comparison | None, about: str, seed: int) -> Content:
+    """Return what the report shows: the candidates, on which data, and the three rankers where they were compared."""
+    trained.notes = (*trained.notes, f"Data: {about}")
     if first is None:
         return trained.content
     also = Also("rankers", "Three rankers that disagree", rankers.introduction(seed), first.content)

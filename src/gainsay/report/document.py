@@ -97,7 +97,7 @@ def document(content: Content, queries: int = 50) -> dict[str, Any]:
     pair, attribution, rounds = content.pair, content.attribution, content.rounds
     table = None if content.queries is None else content.queries.table
     path = path_of(comparison)
-    document = {
+    found = {
         "gainsay": __version__,
         "schema": SCHEMA,
         "models": list(comparison.models),
@@ -132,7 +132,7 @@ def document(content: Content, queries: int = 50) -> dict[str, Any]:
         "curves": None if curves is None else curves.to_dict("records"),
         "best_rounds": None if rounds is None else rounds.to_dict("records"),
     }
-    return {name: plain(value) for name, value in document.items()}
+    return {name: plain(value) for name, value in found.items()}
 
 
 def plain(content: Any) -> Any:
