@@ -122,9 +122,12 @@ def headline(verdict: Outcome, said: Mapping[str, str], base: str = "") -> Words
 
 def finding(verdict: Outcome, said: Mapping[str, str], base: str = "") -> str:
     """Return the headline where no question stands above it, as the title of a picture: with p-value, without Yes."""
-    text = as_text(headline(verdict, said, base)).removesuffix(".")
+    (style, start), *rest = headline(verdict, said, base)
     for answer in ("Yes: ", "No: ", "It depends: "):
-        text = text.removeprefix(answer)
+        if start.startswith(answer):
+            start = start.removeprefix(answer)
+            break
+    text = as_text(((style, start), *rest)).removesuffix(".")
     return f"{text}: proven ({p_value(verdict.p_value)})" if verdict.kind == "genuine" else text
 
 
