@@ -120,6 +120,7 @@ class TestJson:
             "against",
             "segments",
             "gains",
+            "also",
             "curves",
             "best_rounds",
         ]

@@ -18,6 +18,9 @@ __all__ = ["Names", "fitting", "isolated", "listed_short", "printable", "short_n
 LONGEST_SHORT = 28
 """So many characters a short name has at most."""
 
+MOST_SHRUNK = 2
+"""So many words of a name shrink to their first letters, if names can be told apart otherwise."""
+
 LONGEST_IN_TEXT = 60
 """A name longer than this is shortened within sentences."""
 
@@ -222,7 +225,11 @@ def _common_words(texts: list[str]) -> int:
 
 
 def _without_shared_words(texts: list[str], most: int) -> list[str]:
-    """Shrink words that all long texts have to their first letters, the longest words first, until all texts fit."""
+    """Shrink words that all long texts have to their first letters, the longest words first, until all texts fit.
+
+    Where two words are not enough, texts stay that are still told apart without their middles: what is left of more
+    words would hardly be a name.
+    """
     long = [_PARTS.findall(text) for text in texts if len(text) > most]
     shared = set.intersection(*map(set, long)) if len(long) > 1 else set()
     words = sorted((word for word in shared if len(word) > 3 and word.isalpha()), key=lambda word: (-len(word), word))
@@ -231,6 +238,8 @@ def _without_shared_words(texts: list[str], most: int) -> list[str]:
         shrunk = ["".join(short.get(part, part) for part in _PARTS.findall(text)) for text in texts]
         if all(len(text) <= most for text in shrunk):
             break
+        if number == MOST_SHRUNK and len({_cut(text, most) for text in texts}) == len(set(texts)):
+            return texts
     return shrunk
 
 

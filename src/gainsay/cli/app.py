@@ -493,7 +493,7 @@ def demo(
     """Show where the definitions disagree, then train eight candidates and show which one each would pick.
 
     First three simulated rankers about which linear and exponential NDCG disagree; then eight candidates of both
-    libraries, trained on simulated data or on your own, with their curves while they train; then a report of each.
+    libraries, trained on simulated data or on your own, with their curves while they train; then a report of both.
     """
     with _errors():
         from . import rankers
@@ -527,9 +527,10 @@ def demo(
         _say(console, "")
         _show_experiment(console, result)
         if page is not None:
-            if first is not None:
-                _write_report(first, page.with_name("rankers.html"))
-            _write_report(result.comparison, page)
+            from ..report.html import write_html
+
+            content = job.reported(result.comparison, first, about, seed)
+            typer.echo(f"Report: {write_html(content, page)}", err=True)
         if first is not None:
             _say(console, f"\n{job.NOW_YOURS}")
 
@@ -559,8 +560,8 @@ def _report_in(directory: Path) -> Path:
     """Return where the report goes in the directory of an experiment; it is not written through a link."""
     from ..experiment.files import refuse_other
 
-    for name in (f"{page}.{suffix}" for page in ("report", "rankers") for suffix in ("html", "json", "queries.csv")):
-        refuse_other(directory / name)
+    for suffix in ("html", "json", "queries.csv"):
+        refuse_other(directory / f"report.{suffix}")
     return directory / "report.html"
 
 

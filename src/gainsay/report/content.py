@@ -12,7 +12,7 @@ Markdown follow.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -24,14 +24,14 @@ from ..comparison.standing import chart_of, with_runs
 from . import full, single
 from .baseline import baseline_section
 from .chosen import ChosenPair, chosen_pair
-from .further import gains_part, segments_part
+from .further import gains_part, other_part, segments_part
 from .queries import Queries, queries_section
 from .rounds import best_rounds
 from .stopping import stopping_section
 from .why import why_section
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     import pandas as pd
 
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from .full import Detail
     from .section import Section
 
-__all__ = ["SECTIONS", "Content"]
+__all__ = ["SECTIONS", "Also", "Content"]
 
 SECTIONS: tuple[Callable[[Content], Section | None], ...] = (
     baseline_section,
@@ -56,6 +56,15 @@ SECTIONS: tuple[Callable[[Content], Section | None], ...] = (
 """The sections of a report between its chart and its details, in order."""
 
 
+class Also(NamedTuple):
+    """Another comparison in a report: the id and the heading of its section, what is compared, and its content."""
+
+    name: str
+    title: str
+    said: str
+    content: Content
+
+
 class Content:
     """What a report of a comparison shows.
 
@@ -65,10 +74,12 @@ class Content:
         What is reported.
     against : Against, optional
         Decisions about a baseline, which then come first.
+    also : sequence of Also
+        Other comparisons that are shown in it, each in a section of its own.
     """
 
-    def __init__(self, comparison: Findings, against: Against | None = None) -> None:
-        self.comparison, self.against = comparison, against
+    def __init__(self, comparison: Findings, against: Against | None = None, also: Sequence[Also] = ()) -> None:
+        self.comparison, self.against, self.also = comparison, against, tuple(also)
 
     @property
     def names(self) -> Names:
@@ -175,7 +186,8 @@ class Content:
     @property
     def sections(self) -> tuple[Section, ...]:
         """The sections for which there are data, or for which something was asked."""
-        return tuple(found for make in SECTIONS if (found := make(self)) is not None)
+        own = [found for make in SECTIONS if (found := make(self)) is not None]
+        return (*own, *map(other_part, self.also))
 
     @property
     def details(self) -> tuple[Detail, ...]:

@@ -102,7 +102,7 @@ def _words(content: Content, attribution: Attribution) -> Words:
         values = [difference(value) for value in lead[:, 0]]
         winners = len(set(verdict.winners.values())) > 1
         start = "Between the two winners" if winners else f"Against {said[second]}, its nearest rival,"
-        if content.against is not None:
+        if content.against is not None or len(verdict.models) == 2:
             start = f"Between {said[first]} and {said[second]}"
         parts = " The parts below mostly cancel." if min(_cancelled(net) for net in nets) > 3 else ""
         return (

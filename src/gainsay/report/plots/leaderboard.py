@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..._common.words import confidence, count, p_value
+from ..._common.words import confidence, count
+from ...comparison.headline import finding
 from ..numbers import mean
 from .differences import plot_metrics
 from .labels import ems
@@ -122,7 +123,7 @@ def plot_leaderboard(comparison: Findings, ax: Axes | None = None, theme: str = 
         _ruler(ax, colours, rows, verdict, limit)
     _axes(ax, colours, limit)
     _legend(ax, colours, verdict, below=0.42 / (height * rows))
-    title = _finding(verdict, short)
+    title = finding(verdict, comparison.names.said, comparison.models[0])
     label = f"how far behind the best (left is better), with simultaneous {confidence(verdict.alpha)} intervals"
     alt = _in_words(verdict, names, others, marks, short)
     return finish(ax, colours, title, alt, x=label, pad=22, wide=0.95, left=left)
@@ -242,7 +243,8 @@ def _ruler(ax: Axes, colours: Theme, rows: int, verdict: Verdict, limit: float) 
     ax.errorbar([end - verdict.detectable / 2], [y], xerr=verdict.detectable / 2, fmt="none", ecolor=colours.ink,
                 elinewidth=1.2, capsize=3)  # fmt: skip
     words = f"smallest lead that {count(verdict.queries, 'query')} show: {mean(verdict.detectable)} "
-    ax.text(end - verdict.detectable, y, f"{words} ", ha="right", va="center", fontsize=8, color=colours.ink)
+    beside = ax.text(end - verdict.detectable, y, f"{words} ", ha="right", va="center", fontsize=8, color=colours.ink)
+    beside.set_backgroundcolor(colours.face)
 
 
 def _axes(ax: Axes, colours: Theme, limit: float) -> None:
@@ -278,20 +280,6 @@ def _legend(ax: Axes, colours: Theme, verdict: Verdict, below: float) -> None:
         shade = Patch(facecolor=colours.shade, edgecolor=colours.rule)
         entries.append((shade, f"{words} ({common} of {len(verdict.models)})"))
     legend_below(ax, colours, *zip(*entries, strict=True), below=below, ncols=5, handletextpad=0.3, columnspacing=1.3)
-
-
-def _finding(verdict: Verdict, short: Mapping[str, str]) -> str:
-    called = short_metrics(verdict.metrics)
-    winners = [short[verdict.winners[metric]] for metric in verdict.metrics]
-    by = [called[metric] for metric in verdict.metrics]
-    if verdict.kind == "genuine":
-        return f"{winners[0]} is best by {by[0]}, {winners[1]} by {by[1]}: proven ({p_value(verdict.p_value)})"
-    if verdict.kind == "agree":
-        return f"{winners[0]} is best by {by[0]} and by {by[1]}: both proven ({confidence(verdict.alpha)})"
-    if verdict.kind == "immaterial":
-        return f"Whichever of the two chooses: at most {mean(verdict.rope)} behind the best under either"
-    known = len(verdict.common_best)
-    return f"Not proven: {known} of {count(len(verdict.models), 'model')} may be best under both"
 
 
 def _in_words(
