@@ -62,7 +62,8 @@ namespace {
 using Key = std::uint64_t;
 
 constexpr Key SIGN = Key(1) << 63;
-constexpr Key NOT_RETRIEVED = 0xFFF0000000000000;  // the key of -inf
+constexpr Key NOT_RETRIEVED = 0xFFF0000000000000;  // the key of -inf; behind it there is NaN, as there is before
+constexpr Key NAN_BEFORE = 0x0008000000000000, NAN_FROM = 0xFFF8000000000000;  // the keys of numbers
 constexpr int64_t LONG = 256;  // documents from which on the first ranks are parted from the rest before they are sorted
 
 struct Run {  // documents of equal scores and different codes
@@ -75,7 +76,7 @@ inline Key key_of(double score) {
     const double negated = 0.0 - score;
     Key bits;
     std::memcpy(&bits, &negated, sizeof bits);
-    return bits ^ ((bits & SIGN) ? ~Key(0) : SIGN);
+    return bits ^ (Key(int64_t(bits) >> 63) | SIGN);
 }
 
 // Eight sums side by side, as NumPy adds up to 128 numbers.
@@ -175,6 +176,7 @@ class Ranker {
             pack<double>();
         if (deepest < count && count > LONG) count = foremost(deepest);
         sort(count);
+        if (count) met_nan |= packed[0] < NAN_BEFORE || packed[count - 1] >= NAN_FROM;
         while (count && packed[count - 1] >= NOT_RETRIEVED) --count;
         int64_t known = std::min(deepest, count);
         runs.clear();
@@ -194,13 +196,11 @@ class Ranker {
     template <class Score, class Code> void pack() {
         const Score *scores = static_cast<const Score *>(data.scores) + first;
         const Code *labels = static_cast<const Code *>(data.codes) + first;
-        bool nan = false;
-        for (int64_t i = 0; i < count; ++i) {
-            const double score = scores[i];
-            nan |= score != score;
-            packed[i] = (key_of(score) & ~low) | (labels[i] ^ flip) << code_shift | Key(i) << place_shift;
-        }
-        met_nan |= nan;
+        Key *keys = packed.data();
+        const Key kept = ~low, flipped = flip, code_unit = Key(1) << code_shift, place_unit = Key(1) << place_shift;
+        Key place = 0;
+        for (const Score *end = scores + count; scores < end; ++scores, ++labels, ++keys, place += place_unit)
+            *keys = (key_of(*scores) & kept) | (*labels ^ flipped) * code_unit | place;
     }
 
     void sort(int64_t number) {
@@ -210,8 +210,9 @@ class Ranker {
     // Leaves in front what may stand among the first `depth` ranks, and what may tie with it; returns how many.
     int64_t foremost(int64_t depth) {
         int64_t kept = 0, room = std::max(2 * depth, LONG / 4);
-        Key highest = ~Key(0);
+        Key highest = ~Key(0), last = 0;
         for (int64_t i = 0; i < count; ++i) {
+            last = std::max(last, packed[i]);
             packed[kept] = packed[i];
             kept += packed[kept] <= highest;
             if (kept < room) continue;
@@ -220,6 +221,7 @@ class Ranker {
             kept = std::upper_bound(packed.data(), packed.data() + kept, highest) - packed.data();
             room = std::max(2 * kept, LONG / 4);
         }
+        met_nan |= last >= NAN_FROM;
         return kept;
     }
 
