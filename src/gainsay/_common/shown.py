@@ -6,14 +6,15 @@ import itertools
 import re
 import unicodedata
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from inspect import signature
+from typing import TYPE_CHECKING, Any
 
 from .names import natural_key
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
-__all__ = ["Names", "fitting", "isolated", "listed_short", "printable", "short_names"]
+__all__ = ["Names", "Spoken", "call_text", "fitting", "isolated", "listed_short", "printable", "short_names"]
 
 LONGEST_SHORT = 28
 """So many characters a short name has at most."""
@@ -35,6 +36,29 @@ def printable(text: str) -> str:
     """
     text = re.sub(r"\s+", " ", text)
     return "".join("\ufffd" if unicodedata.category(one) in ("Cc", "Cs") or one in _OVERRIDES else one for one in text)
+
+
+class Spoken:
+    """What has a `text` and shows itself by that; fields would be pages long."""
+
+    text: Any
+
+    def __str__(self) -> str:
+        return str(self.text)
+
+    def __repr__(self) -> str:
+        return "\n".join(map(printable, self.text.split("\n")))
+
+
+def call_text(function: Callable[..., Any], *arguments: Any, **options: Any) -> str:
+    """Return the call that makes an object, without options that are what they are by default.
+
+    >>> call_text(sorted, [2, 1], key=None, reverse=True)
+    'sorted([2, 1], reverse=True)'
+    """
+    known = signature(function).parameters
+    shown = [f"{name}={value!r}" for name, value in options.items() if value != known[name].default]
+    return f"{function.__name__}({', '.join([*map(repr, arguments), *shown])})"
 
 
 _OVERRIDES = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ufffe\uffff"

@@ -18,6 +18,22 @@ except ImportError:  # pragma: no cover - needs an environment without typer
 
 from .._common.version import __version__
 from .modules import import_modules
+from .options import (
+    AsJson,
+    Clusters,
+    Imports,
+    Level,
+    Metrics,
+    Opened,
+    Recipes,
+    Seed,
+    Segments,
+    Sources,
+    Unjudged,
+    Vary,
+    examples,
+    takes_sources,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,86 +48,6 @@ app = typer.Typer(
     help="Both NDCG definitions, MAP, MRR and their kin, and where they disagree about which model is best.",
 )
 
-Metrics = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--metric", "-m", help="A metric such as ndcg_exp@10; may be given several times.", show_default=False
-    ),
-]
-Unjudged = Annotated[
-    str,
-    typer.Option(
-        help="Retrieved documents that are not in the qrels: 'irrelevant', or 'drop' them first (condensed lists)."
-    ),
-]
-Imports = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--import",
-        metavar="MODULE",
-        help="A module, or the path of a .py file, that defines metrics of your own; may be given several times.",
-        show_default=False,
-    ),
-]
-DataFile = Annotated[
-    Path | None, typer.Option(exists=True, help="LETOR data, or LightGBM data with its .query file beside it.")
-]
-QrelsFile = Annotated[Path | None, typer.Option(exists=True, help="TREC qrels, or CSV of query, document, rating.")]
-TableFile = Annotated[Path | None, typer.Option(exists=True, help="One table with label, query and scores.")]
-LabelsFile = Annotated[
-    Path | None,
-    typer.Option(exists=True, dir_okay=False, help="The labels alone, one a row (NumPy, CSV, Parquet), with --group."),
-]
-GroupFile = Annotated[
-    Path | None,
-    typer.Option(exists=True, dir_okay=False, help="With --labels: how many rows each query has, one number a query."),
-]
-LabelColumn = Annotated[str, typer.Option(help="With --table: column of labels.")]
-QueryColumn = Annotated[str, typer.Option(help="Column of queries in --table, and in files of --segments.")]
-FeatureCount = Annotated[int | None, typer.Option(help="With --data: number of features, where rows leave out zeros.")]
-Iterations = Annotated[
-    list[str] | None,
-    typer.Option(
-        help="Boosting rounds with which all models predict, or NAME=ROUNDS for one; by default up to the best "
-        "iteration of each. May be given several times.",
-        show_default=False,
-    ),
-]
-Segments = Annotated[
-    list[str] | None,
-    typer.Option(
-        help="Judge each kind of query by itself: with --table a column of labels, else FILE or FILE:COLUMN, a table "
-        "with a column of query ids (--query). May be given several times.",
-        show_default=False,
-    ),
-]
-Recipes = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="NAME=FILE,FILE,FILE",
-        help="A recipe that was trained several times, three at least: what is said then covers another run. With "
-        "--table the names of columns. May be given several times.",
-        show_default=False,
-    ),
-]
-Vary = Annotated[
-    str | None,
-    typer.Option(
-        help="What differs between the runs of a recipe, for the words: seed, or queries.", show_default=False
-    ),
-]
-Clusters = Annotated[
-    str | None,
-    typer.Option(
-        metavar="FILE[:COLUMN]",
-        help="Queries that are not independent (near duplicates, one session, one user): a table with a column of "
-        "query ids (--query) and one of their clusters; with --table a column.",
-        show_default=False,
-    ),
-]
-Level = Annotated[float, typer.Option(help="Level of the tests.")]
-Seed = Annotated[int, typer.Option(help="Seed of the draws.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 ExistingFile = typer.Argument(exists=True, dir_okay=False)
 
 
@@ -171,7 +107,12 @@ def _version(
         raise typer.Exit
 
 
-@app.command()
+@app.command(
+    epilog=examples(
+        "score run.txt qrels.txt -m ndcg_linear@10 -m mrr",
+        "score run.txt qrels.txt -m ndcg@10 --convention trec_eval -q",
+    )
+)
 def score(
     run: Annotated[Path, ExistingFile],
     qrels: Annotated[Path, ExistingFile],
@@ -215,7 +156,7 @@ def score(
             console.print(printable(note), markup=False, soft_wrap=True)
 
 
-@app.command()
+@app.command(epilog=examples("explain --labels 5,0,0,0,0,3,3,3,3,3", "explain scores.csv --query qid -k 5"))
 def explain(
     file: Annotated[
         Path | None, typer.Argument(help="CSV, TSV or Parquet with labels and scores.", show_default=False)
@@ -229,10 +170,7 @@ def explain(
     k: Annotated[int, typer.Option("--cutoff", "-k", help="Cutoff.")] = 10,
     as_json: AsJson = False,
 ) -> None:
-    """Show every number that libraries print for one ranking, and which of them print it: first as NDCG@10.
-
-    For example: gainsay explain --labels 5,0,0,0,0,3,3,3,3,3
-    """
+    """Show every number that libraries print for one ranking, and which of them print it: first as NDCG@10."""
     with _errors():
         from dataclasses import asdict
 
@@ -267,7 +205,16 @@ def _label(text: str) -> float:
         raise ValueError(f"--labels holds {text!r}: give numbers with commas between them, such as 3,2,0,1") from None
 
 
-@app.command()
+@app.command(
+    epilog=examples(
+        "compare --data valid.txt lgb=model.txt other=scores.npy",
+        "compare --data valid.txt a.txt b.txt --html report.html --open",
+        "compare --qrels qrels.txt run_a.txt run_b.txt -m ndcg_exp@10",
+        "compare --table scores.csv --segments device",
+        "compare --data valid.txt --run a=a1.txt,a2.txt,a3.txt b.txt",
+    )
+)
+@takes_sources()
 def compare(
     models: Annotated[
         list[str] | None,
@@ -278,16 +225,8 @@ def compare(
             show_default=False,
         ),
     ] = None,
-    data: DataFile = None,
-    qrels: QrelsFile = None,
-    table: TableFile = None,
-    labels: LabelsFile = None,
-    group: GroupFile = None,
-    label: LabelColumn = "label",
-    query: QueryColumn = "query",
-    score: Annotated[list[str] | None, typer.Option(help="With --table: columns of scores; else all others.")] = None,
-    features: FeatureCount = None,
-    iteration: Iterations = None,
+    *,
+    sources: Sources,
     metric: Metrics = None,
     alpha: Level = 0.05,
     rope: Annotated[float, typer.Option(help="A difference up to this does not matter to you.")] = 0.0,
@@ -306,6 +245,7 @@ def compare(
         ),
     ] = None,
     html: Annotated[Path | None, typer.Option(help="Write the report to this HTML file.")] = None,
+    opened: Opened = False,
     markdown: Annotated[Path | None, typer.Option(help="Write the report to this Markdown file.")] = None,
     per_query: Annotated[
         Path | None,
@@ -322,16 +262,16 @@ def compare(
     with _errors(modules):
         from .._common.shown import printable
         from ..report.text import decisions_table
-        from .inputs import Sources, read_comparison
+        from .inputs import read_comparison
         from .tables import check_table, write_table
 
+        if opened and html is None:
+            raise ValueError("--open opens the report: say by --html where it is to be")
         _check_outputs(html, markdown)
         if per_query is not None:
             check_table("--per-query", per_query)
-        given = (label, query, score, features, iteration or (), segments or (), run or (), clusters)
-        sources = Sources(data, qrels, table, labels, group, *given)
         options: Any = {"alpha": alpha, "rope": rope, "seed": seed, "unjudged": unjudged, "vary": vary}
-        options["baseline"] = baseline
+        options |= {"segments": segments or (), "run": run or (), "clusters": clusters, "baseline": baseline}
         comparison = read_comparison(models or [], sources, metric, **options)
         if as_json:
             _print_json(comparison.to_dict())
@@ -344,7 +284,7 @@ def compare(
             if comparison.segment_labels:
                 _console().print(printable(comparison.segments.text), markup=False, soft_wrap=not sys.stdout.isatty())
         if html is not None:
-            _write_report(comparison, html)
+            _write_report(comparison, html, opened)
         if markdown is not None:
             comparison.to_markdown(markdown)
             typer.echo(f"Report: {markdown}", err=True)
@@ -380,7 +320,7 @@ def _show(
         console.print(line, soft_wrap=wrapped)
 
 
-@app.command()
+@app.command(epilog=examples("run experiment.toml", "run experiment.toml --runs 5 --open"))
 def run(
     file: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="The experiment, a TOML file.")],
     directory: Annotated[
@@ -424,6 +364,7 @@ def run(
         Path | None,
         typer.Option(help="CSV of query ids and kinds of queries, each judged by itself.", show_default=False),
     ] = None,
+    opened: Opened = False,
     modules: Imports = None,
     as_json: AsJson = False,
 ) -> None:
@@ -450,15 +391,16 @@ def run(
         else:
             _show_experiment(_console(), result)
             if page is not None:
-                _write_report(result.comparison, page)
+                _write_report(result.comparison, page, opened)
 
 
-@app.command()
+@app.command(epilog=examples("report runs/grid --open"))
 def report(
     directory: Annotated[Path, typer.Argument(exists=True, file_okay=False, help="The directory of an experiment.")],
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Where to; report.html there if not said.")
     ] = None,
+    opened: Opened = False,
     modules: Imports = None,
 ) -> None:
     """Write the HTML report of an experiment that was run."""
@@ -470,10 +412,10 @@ def report(
         result = Experiment.load(directory)
         for line in result.missing:
             typer.echo(line, err=True)
-        _write_report(result.comparison, target)
+        _write_report(result.comparison, target, opened)
 
 
-@app.command()
+@app.command(epilog=examples("demo", "demo --train a.txt --valid b.txt --test c.txt --open"))
 def demo(
     seed: Annotated[int, typer.Option(help="Seed of the data, the trainings and the draws.")] = 7,
     queries: Annotated[int, typer.Option(min=10, help="Queries to simulate.")] = 400,
@@ -488,6 +430,7 @@ def demo(
         int | None, typer.Option(help="With --train: number of features, where rows leave out zeros.")
     ] = None,
     directory: Annotated[Path | None, typer.Option(help="Keep everything here; an interrupted run goes on.")] = None,
+    opened: Opened = False,
     as_json: AsJson = False,
 ) -> None:
     """Show where the definitions disagree, then train eight candidates and show which one each would pick.
@@ -530,7 +473,7 @@ def demo(
             from ..report.html import write_html
 
             content = job.reported(result.comparison, first, about, seed)
-            typer.echo(f"Report: {write_html(content, page)}", err=True)
+            _say_written(write_html(content, page), opened)
         if first is not None:
             _say(console, f"\n{job.NOW_YOURS}")
 
@@ -565,9 +508,16 @@ def _report_in(directory: Path) -> Path:
     return directory / "report.html"
 
 
-def _write_report(comparison: Any, path: Path) -> None:
-    """Write the HTML report and say where it is."""
-    typer.echo(f"Report: {comparison.to_html(path)}", err=True)
+def _write_report(comparison: Any, path: Path, opened: bool = False) -> None:
+    """Write the HTML report."""
+    _say_written(comparison.to_html(path), opened)
+
+
+def _say_written(written: Path, opened: bool) -> None:
+    """Say where a report is, and open it where that is wanted."""
+    typer.echo(f"Report: {written}", err=True)
+    if opened and typer.launch(written.resolve().as_uri()):
+        typer.echo("gainsay: warning: there is no browser to open it with", err=True)
 
 
 def _check_outputs(html: Path | None, markdown: Path | None = None) -> None:

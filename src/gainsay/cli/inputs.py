@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from ..data import RankingData
     from ..harness import Comparison
+    from .options import Sources
 
 
 @dataclass(frozen=True)
@@ -68,28 +69,16 @@ def named_files(sources: list[str], *, columns: bool = False) -> dict[str, Sourc
     return files
 
 
-class Sources(NamedTuple):
-    """Where judgments come from, as options say it: exactly one of `data`, `qrels`, `table` and `labels`.
-
-    Without `score` all columns of a table that are nothing else are scores.
-    """
-
-    data: Path | None = None
-    qrels: Path | None = None
-    table: Path | None = None
-    labels: Path | None = None
-    group: Path | None = None
-    label: str = "label"
-    query: str = "query"
-    score: Sequence[str] | None = None
-    features: int | None = None
-    iteration: Sequence[str] = ()
-    segments: Sequence[str] = ()
-    run: Sequence[str] = ()
-    clusters: str | None = None
-
-
-def read_comparison(models: list[str], sources: Sources, metric: list[str] | None, **options: Any) -> Comparison:
+def read_comparison(
+    models: list[str],
+    sources: Sources,
+    metric: list[str] | None,
+    *,
+    segments: Sequence[str] = (),
+    run: Sequence[str] = (),
+    clusters: str | None = None,
+    **options: Any,
+) -> Comparison:
     """Read judgments and models, and compare them.
 
     Parameters
@@ -98,6 +87,8 @@ def read_comparison(models: list[str], sources: Sources, metric: list[str] | Non
         ``NAME=FILE`` or ``FILE``; none with a table, whose columns they are.
     sources : Sources
         The judgments.
+    segments, run, clusters
+        Of the queries and of models, as the options of `gainsay compare` have them.
     metric : list of str, optional
         See `gainsay.compare`.
     **options
@@ -110,10 +101,10 @@ def read_comparison(models: list[str], sources: Sources, metric: list[str] | Non
     """
     from ..harness import compare, compare_runs
 
-    rounds, recipes = iterations(list(sources.iteration)), listed_runs(sources.run)
+    rounds, recipes = iterations(sources.iteration or []), listed_runs(run)
     if sources.table is None:
-        options |= {"segments": segments_of(list(sources.segments), sources.query)}
-        options |= {"clusters": clusters_of(sources.clusters, sources.query)}
+        options |= {"segments": segments_of(segments, sources.query)}
+        options |= {"clusters": clusters_of(clusters, sources.query)}
     if sum(source is not None for source in (sources.data, sources.qrels, sources.table, sources.labels)) != 1:
         raise ValueError("give the judgments as one of --data, --qrels, --table and --labels")
     if (sources.labels is None) != (sources.group is None):
@@ -121,11 +112,11 @@ def read_comparison(models: list[str], sources: Sources, metric: list[str] | Non
     if sources.table is not None:
         if models:
             raise ValueError(f"with --table the models are its columns (--score names them), got {models[0]!r} too")
-        apart = [*sources.segments, *([] if sources.clusters is None else [sources.clusters])]
+        apart = [*segments, *([] if clusters is None else [clusters])]
         judged = from_table(sources.table, sources.label, sources.query, sources.score, apart, recipes)
         kinds = judged.segments or {}
-        options |= {"segments": {name: kinds[name] for name in sources.segments} or None}
-        options |= {"clusters": None if sources.clusters is None else kinds[sources.clusters]}
+        options |= {"segments": {name: kinds[name] for name in segments} or None}
+        options |= {"clusters": None if clusters is None else kinds[clusters]}
     elif not models and not recipes:
         raise ValueError("name at least one model, as NAME=FILE")
     elif sources.qrels is not None:
@@ -291,7 +282,7 @@ def _loaded(path: Path, booster: Any, error: type[Exception]) -> Any:
         raise ValueError(f"{path}: no model of {booster.__module__.partition('.')[0]} ({first})") from None
 
 
-def segments_of(sources: list[str], query: str, option: str = "--segments") -> dict[str, dict[Any, Any]] | None:
+def segments_of(sources: Sequence[str], query: str, option: str = "--segments") -> dict[str, dict[Any, Any]] | None:
     """Return labels by query id from `FILE`, all its columns, or `FILE:COLUMN`; the column `query` has the ids.
 
     Ids that are whole numbers are known as numbers and as text, since it is the judgments that say which they are.

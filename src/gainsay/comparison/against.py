@@ -6,8 +6,9 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from .._common.shown import Spoken
 from .._common.words import amount, confidence, count, listed
-from ..drawing.tables import small_table
+from ..drawing.notebook import table_cell
 from .inequalities import FEWEST
 from .rankings import check_model
 from .wording import about, direction
@@ -75,8 +76,8 @@ class Standing:
         }
 
 
-@dataclass(frozen=True)
-class Against:
+@dataclass(frozen=True, repr=False)
+class Against(Spoken):
     """Every candidate against a baseline, under one metric or both primary ones; made by `Comparison.against`.
 
     *Ship*: under no metric is the candidate proven worse than the baseline by more than `rope`, in the strict sense
@@ -201,16 +202,13 @@ class Against:
             "text": self.text,
         }
 
-    def __str__(self) -> str:
-        return self.text
-
     def _repr_html_(self) -> str:
         rows = [
             (one.candidate, one.decision, *(self.bounded(one, metric) for metric in self.metrics))
             for one in self.standings
         ]
-        caption = f"Against {self.baseline}, {count(self.queries, 'query')}, {confidence(self.alpha)} confidence"
-        return small_table(("candidate", "decision", *self.metrics), rows, caption)
+        size = f"{count(self.queries, 'query')}; differences with {confidence(self.alpha)} bounds, all at once"
+        return table_cell(f"Against {self.baseline}", ("candidate", "decision", *self.metrics), rows, size)
 
     def _about(self, one: Standing) -> str:
         """Return the sentences about one candidate: the decision, and how many queries change."""

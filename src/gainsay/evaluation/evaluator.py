@@ -183,12 +183,11 @@ class Evaluation:
 
     def _repr_html_(self) -> str:
         from .._common.words import count
-        from ..drawing.notebook import scoped
-        from ..drawing.tables import small_table
+        from ..drawing.notebook import table_cell
 
         size = f"{count(self.judgments.queries, 'query')}, {count(self.judgments.documents, 'document')}"
         rows = [(name, f"{value:.6f}") for name, value in self.mean.items()]
-        return scoped(small_table(("metric", "mean"), rows, "; ".join([size, *self.notes])))
+        return table_cell(f"Evaluation: {size}", ("metric", "mean"), rows, *self.notes)
 
 
 def evaluate(

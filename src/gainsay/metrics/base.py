@@ -163,9 +163,7 @@ class Metric:
 
     def _repr_html_(self) -> str:
         """Return name, formula and all options."""
-        from html import escape
-
-        from ..drawing.tables import small_table
+        from ..drawing.notebook import table_cell
 
         formula = (inspect.getdoc(type(self)) or "").partition("\n")[0]
         own = sorted(fields(self), key=lambda field: field.name in COMMON)
@@ -173,8 +171,7 @@ class Metric:
             field.name: "all ranks" if field.name == "k" and self.k is None else self.option_text(field.name)
             for field in own
         }
-        table = small_table(("option", "value"), list(texts.items()))
-        return f"<p><strong>{escape(str(self))}</strong></p><p>{escape(formula)}</p>{table}"
+        return table_cell(str(self), ("option", "value"), list(texts.items()), formula)
 
     def _name(self) -> tuple[str, Mapping[str, Any]]:
         """Return the name that says most about this metric."""
