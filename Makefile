@@ -1,5 +1,7 @@
 # make demo   the main job on embedded data
 # make test   the whole test suite; make quick leaves out the tests that take seconds
+# make numpy  the tests of ranking and evaluation without the compiled core; nox -s kernel_off runs the whole suite so
+# make nocompiler an installation where no compiler is to be found
 # make oldest all but the slow tests with the lowest versions of everything that it needs; more such sessions in noxfile.py
 # make lint   ruff, mypy, the order of imports, and bandit
 # make audit  known vulnerabilities in the packages that are installed
@@ -16,12 +18,14 @@ BIN := .venv/bin
 FUZZ_SECONDS ?= 600
 MUTANTS ?= 0.1
 READERS := $(filter-out __init__ __main__ oracle,$(basename $(notdir $(wildcard fuzz/*.py))))
+CORE := hatch_build.py $(wildcard src/gainsay/_kernel/*.cpp)
+EVALUATION := $(addprefix tests/,_kernel ranking metrics evaluation oracles differential test_judgments.py)
 RUN := OMP_NUM_THREADS=1 $(BIN)/python
 # Groups of packages for developers, which users need not see, are known to pip from 25.1 on.
 INSTALL := $(BIN)/python -m pip install --quiet
 INSTALL_GROUP := $(INSTALL) --upgrade 'pip>=25.1' && $(INSTALL) --editable '.[all,dask]' --group
 
-.PHONY: demo test quick repeated oldest package lint audit fuzz coverage mutants notebooks docs bench calibration clean
+.PHONY: demo test quick repeated numpy nocompiler oldest package lint audit fuzz coverage mutants notebooks docs bench calibration clean
 
 demo: .venv/user
 	$(BIN)/gainsay demo
@@ -34,6 +38,12 @@ quick: .venv/developer
 
 repeated: .venv/developer
 	$(RUN) -m pytest -n 2 -m repeated
+
+numpy: .venv/developer
+	GAINSAY_KERNEL=0 $(RUN) -m pytest -n 2 -m 'not slow and not repeated' $(EVALUATION)
+
+nocompiler: .venv/developer
+	$(BIN)/nox --session no_compiler --error-on-missing-interpreters
 
 package: .venv/developer
 	$(BIN)/nox --session package --error-on-missing-interpreters
@@ -58,14 +68,15 @@ fuzz: .venv/fuzz
 	done
 
 coverage: .venv/developer
-	$(RUN) -m pytest -n 2 --cov
+	$(RUN) -m pytest -n 2 --cov --cov-report= --cov-fail-under=0
+	GAINSAY_KERNEL=0 $(RUN) -m pytest -n 2 --cov --cov-append $(EVALUATION)
 
 mutants: .venv/mutants
 	mkdir -p .mutants
 	$(BIN)/python tools/mutation make .mutants/mutants.json \
 		src/gainsay/metrics src/gainsay/comparison src/gainsay/ranking --share $(MUTANTS)
 	rm -f .mutants/results*
-	$(BIN)/python tools/mutation try .mutants/mutants.json .mutants/results.jsonl --jobs 2
+	GAINSAY_KERNEL=0 $(BIN)/python tools/mutation try .mutants/mutants.json .mutants/results.jsonl --jobs 2
 	$(BIN)/python tools/mutation report .mutants/results.jsonl
 
 notebooks: .venv/developer
@@ -78,6 +89,8 @@ calibration: .venv/developer
 	$(RUN) benchmarks/calibration.py --output benchmarks/CALIBRATION.md
 	$(RUN) benchmarks/calibration_decisions.py --output benchmarks/CALIBRATION.md
 	$(RUN) benchmarks/calibration_gains.py --output benchmarks/CALIBRATION.md
+	$(RUN) benchmarks/real_runs.py --output benchmarks/CALIBRATION.md
+	$(RUN) benchmarks/skewed_runs.py --output benchmarks/CALIBRATION.md
 
 bench: .venv/developer
 	$(BIN)/python benchmarks/run.py
@@ -85,11 +98,11 @@ bench: .venv/developer
 .venv/bin/python:
 	$(PYTHON) -m venv .venv
 
-.venv/user: pyproject.toml | .venv/bin/python
+.venv/user: pyproject.toml $(CORE) | .venv/bin/python
 	$(INSTALL) --editable '.[all]'
 	touch $@
 
-.venv/developer: pyproject.toml | .venv/bin/python
+.venv/developer: pyproject.toml $(CORE) | .venv/bin/python
 	$(INSTALL_GROUP) dev
 	touch $@ .venv/user
 

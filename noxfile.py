@@ -36,6 +36,13 @@ OLDEST = (
     "--deselect=tests/dask/test_dask.py::test_lightgbm_over_a_cluster",
 )
 """What the oldest versions can run: no documentation, which shows the newest interfaces."""
+EVALUATED = """
+import gainsay as gs
+gs.show_config()
+assert gs.show_config("dicts")["kernel"] == {"path": "numpy", "reason": "none was built at installation"}
+assert gs.evaluate(["mrr", "ndcg_exp@2"], gs.Judgments([0, 2], group=[2]), [1.0, 0.0]).mean["mrr"] == 0.5
+"""
+"""What an installation without compiler is asked."""
 
 nox.options.error_on_missing_interpreters = False
 nox.options.reuse_venv = "yes"
@@ -62,9 +69,9 @@ def lowest(requirement: Requirement) -> str:
     return f"{requirement.name}{extras}=={bounds[0]}"
 
 
-def run_tests(session: nox.Session, *options: str) -> None:
+def run_tests(session: nox.Session, *options: str, **environment: str) -> None:
     """Run pytest with these options, or with those of the command line."""
-    session.run("pytest", *(session.posargs or options), env={"OMP_NUM_THREADS": "1"})
+    session.run("pytest", *(session.posargs or options), env={"OMP_NUM_THREADS": "1", **environment})
 
 
 @nox.session(python=PYTHONS)
@@ -75,11 +82,26 @@ def tests(session: nox.Session) -> None:
 
 
 @nox.session(python=PYTHONS[0])
+def kernel_off(session: nox.Session) -> None:
+    """Run the whole suite on NumPy's path, as it runs where no compiler was."""
+    session.install("--editable", ".[all,dask]", *DEVELOPERS)
+    run_tests(session, "-n", "2", GAINSAY_KERNEL="0")
+
+
+@nox.session(python=PYTHONS[0])
+def no_compiler(session: nox.Session) -> None:
+    """Install where no compiler is to be found, and evaluate."""
+    session.install(".", env={"CC": "no-compiler", "CXX": "no-compiler"})
+    session.chdir(session.create_tmp())
+    session.run("python", "-W", "error", "-c", EVALUATED)
+
+
+@nox.session(python=PYTHONS[0])
 def package(session: nox.Session) -> None:
-    """Build sdist and wheel into `dist`, unpack the sdist in a folder of its own, and run its tests there."""
+    """Build sdist and the wheel for any platform into `dist`, unpack the sdist elsewhere, and run its tests there."""
     session.install("build", "twine")
     shutil.rmtree("dist", ignore_errors=True)
-    session.run("python", "-m", "build")
+    session.run("python", "-m", "build", env={"HATCH_BUILD_NO_HOOKS": "true"})
     session.run("twine", "check", "--strict", *map(str, Path("dist").iterdir()))
     (source,) = Path("dist").glob("*.tar.gz")
     unpacked = Path(session.create_tmp()) / source.name.removesuffix(".tar.gz")

@@ -31,7 +31,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from calibration_cells import CLUSTERS, ClusterCell, RecipeCell, Store, found, recipe_cells, seeds_of
+from calibration_cells import CLUSTERS, ClusterCell, RecipeCell, Store, found, put_section, recipe_cells, seeds_of
 from numpy.typing import NDArray
 from scipy.optimize import root
 from scipy.special import logsumexp
@@ -44,6 +44,7 @@ Array = NDArray[np.float64]
 MODELS = 8
 ALPHA = 0.05
 DRAWS = 1_000
+START, END = "# Calibration of the verdict", "<!-- end of the verdict -->"
 NAMES = tuple(f"model {number}" for number in range(1, MODELS + 1))
 
 
@@ -457,7 +458,7 @@ def report(rows: Sequence[Row], store: Store) -> str:
         f"of the safe choice's upper bound: {min(row.safe_covered for row in rows):.3f}.",
     ]
     return "\n".join([
-        "# Calibration of the verdict",
+        START,
         "",
         f"Written by `benchmarks/calibration.py`: {MODELS} models, α = {ALPHA}, "
         f"{DRAWS} draws a verdict (a tenth of the default), seed {store.seed}.",
@@ -475,6 +476,7 @@ def report(rows: Sequence[Row], store: Store) -> str:
         *summary,
         "",
         *further(store),
+        END,
     ])  # fmt: skip
 
 
@@ -502,8 +504,9 @@ def further(store: Store) -> list[str]:
             "exponential: now and then a run goes badly (skewed runs), or of every second recipe goes well (opposite "
             "skews). The sizes are those of another seed "
             "(standard deviations .025 of queries, .0015 of runs, .075 of both) or of another sample of the training "
-            "queries (.010, .0035, .095). Beside the verdict on recipes stand those that take models for fixed, on the "
-            "first run of each and on the mean of its runs: what a single training claims, and what averaging claims.",
+            "queries (.010, .0035, .095). Opposite skews are the one population here in which the level is missed, with "
+            "few runs of two recipes; what corrections would do there stands below. Beside the verdict on recipes stand "
+            "those that take models for fixed, on the first run of each and on the mean of its runs: what a single training claims, and what averaging claims.",
             "",
             recipe_table(store),
             "",
@@ -531,7 +534,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print(page)
     print(f"{time.perf_counter() - started:.0f} s")
     if options.output:
-        options.output.write_text(page, encoding="utf-8")
+        put_section(options.output, page, START, END)
     return 1 if any(row.kept is False for row in rows) else 0
 
 

@@ -304,3 +304,11 @@ def seeds_of(key: str, seed: int, repetitions: int) -> list[int]:
 def found(store: Store, cells: Sequence[Any]) -> Iterator[tuple[Any, dict[str, Any]]]:
     """Yield the cells that are done, with their rates."""
     return ((cell, store.cells[cell.key]) for cell in cells if cell.key in store.cells)
+
+
+def put_section(page: Path, section: str, start: str, end: str) -> None:
+    """Write a section, from the line `start` to the line `end`, in place of the one that a page has, or at its end."""
+    text = page.read_text(encoding="utf-8") if page.exists() else ""
+    before, _, rest = text.partition(start)
+    parts = (before, section, rest.partition(end)[2])
+    page.write_text("\n\n".join(part.strip() for part in parts if part.strip()) + "\n", encoding="utf-8")

@@ -7,6 +7,9 @@ of eight models, tilted to the truth of a scenario, and recipes of several runs.
 that in truth loses more than the rope under some metric, or gains under none. In segments a *false* `genuine` or
 `agree` is one in any segment, a false lead one of a model that is in truth not ahead, under any metric, in any segment.
 
+Finalists are chosen as an experiment does: every recipe is trained once, the best three on valid by each metric go on,
+and only these are trained anew, several times. The full design trains every recipe as often, on the same queries.
+
 The rates of every cell are kept in a JSON file beside the page, and an interrupted calibration goes on from there.
 """
 
@@ -17,14 +20,14 @@ import os
 import time
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from calibration import MODELS, NAMES, Array, simulate, tilt
-from calibration_cells import ALPHA, DRAWS, METRICS, RecipeCell, Store, found, seeds_of
+from calibration_cells import ALPHA, DRAWS, METRICS, RecipeCell, Store, found, judged, put_section, seeds_of
 
 from gainsay.comparison.baseline import against
 from gainsay.comparison.inputs import read_panel
@@ -35,7 +38,7 @@ from gainsay.comparison.verdict import Verdict
 
 ROPE = 0.004
 SHARES = (0.5, 0.3, 0.15, 0.05)
-MARK = "## Decisions and segments"
+START, END = "## Decisions and segments", "<!-- end of decisions and segments -->"
 
 
 def truths(models: int) -> dict[str, Array]:
@@ -107,6 +110,64 @@ class ShipRecipes(RecipeCell):
                 *decided(of_runs, names, self.truth, self.rope), decided(alone, names, self.truth, self.rope)[0]
             ))  # fmt: skip
         return dict(zip((*RATES, "one run: false ship"), np.mean(lines, axis=0).tolist(), strict=True))
+
+
+@dataclass(frozen=True)
+class FinalistsCell(RecipeCell):
+    """Eight recipes of which finalists are chosen on valid; beside them the full design, on the same test queries."""
+
+    valid: int = 1000
+    keep: int = 3
+
+    @property
+    def key(self) -> str:
+        """A name that no other cell has."""
+        return " | ".join(["finalists", *map(str, asdict(self).values())])
+
+    @property
+    def truth(self) -> Array:
+        """True means, shape (2, models)."""
+        return FINALIST_TRUTHS[self.scenario]
+
+    def screened(self, rng: np.random.Generator) -> list[int]:
+        """Train every recipe once, and return the best on valid by each of the metrics."""
+        once = replace(self, queries=self.valid, runs=1).sample(rng)
+        means = np.array([values.mean(axis=(1, 2)) for values in once]).T
+        return sorted({k for row in means for k in np.argsort(-row, kind="stable")[: self.keep].tolist()})
+
+    def judge(self, seeds: Sequence[int]) -> dict[str, float]:
+        """Judge the finalists and the full design of a sample for each seed."""
+        lines = []
+        for seed in seeds:
+            rng = np.random.default_rng(seed)
+            through = self.screened(rng)
+            values = self.sample(rng)
+            found = []
+            for chosen in (through, list(range(self.models))):
+                verdict, _ = judged(*([values[k][row] for k in chosen] for row in (0, 1)), seed=seed)
+                regret = self.truth.max(axis=1, keepdims=True) - self.truth
+                own = self.truth[:, chosen].max(axis=1, keepdims=True) - self.truth[:, chosen]
+                false = bool(verdict.kind == "genuine" and (own.max(axis=0) == 0).any())
+                safe = chosen[verdict.models.index(verdict.safe_choice)]
+                found += [verdict.kind == "genuine", false, regret[:, safe].max()]
+            lines.append([*found, len(through)])
+        return dict(zip(FINALIST_RATES, np.mean(lines, axis=0).tolist(), strict=True))
+
+
+FINALIST_TRUTHS = {
+    "different bests ±.01, others far behind": np.array(
+        [[0.01, 0.0] + [-0.06] * 6, [0.0, 0.01] + [-0.06] * 6]
+    ),
+    "different bests ±.01, others level with the second": np.array([[0.01] + [0.0] * 7, [0.0, 0.01] + [0.0] * 6]),
+    "different bests ±.01, others on a ladder": np.array(
+        [[0.01, 0.0, *np.linspace(0.0, -0.02, 6)], [0.0, 0.01, *np.linspace(0.0, -0.02, 6)]]
+    ),
+    "a third ties both winners, others level": np.array(
+        [[0.01, 0.0, 0.01] + [0.0] * 5, [0.0, 0.01, 0.01] + [0.0] * 5]
+    ),
+    "linear's best ahead by .03, all tied on exponential": np.array([[0.03] + [0.0] * 7, [0.0] * 8]),
+}  # fmt: skip
+FINALIST_RATES = ("genuine", "false", "safe regret", "full genuine", "full false", "full safe regret", "finalists")
 
 
 @dataclass(frozen=True)
@@ -184,12 +245,21 @@ def recipe_cells() -> list[ShipRecipes]:
     ]
 
 
+def finalist_cells() -> list[FinalistsCell]:
+    """Return the cells of finalists."""
+    return [
+        FinalistsCell(scenario, MODELS, 1000, runs, "resampled queries", valid=valid)
+        for scenario in FINALIST_TRUTHS
+        for runs, valid in ((5, 1000), (5, 300), (10, 1000))
+    ]
+
+
 def segment_cells() -> list[SegmentCell]:
     """Return the cells of segments."""
     return [SegmentCell(scenario, n) for scenario in SEGMENT_TRUTHS for n in (1000, 3000)]
 
 
-Cell = ShipCell | ShipRecipes | SegmentCell
+Cell = ShipCell | ShipRecipes | FinalistsCell | SegmentCell
 _population: Array
 
 
@@ -225,9 +295,27 @@ def table(head: Sequence[str], cells: Sequence[Any], columns: Sequence[str], nam
     lines = [head, ["---"] * len(head)]
     for cell, rates in found(store, cells):
         n = rates["repetitions"]
-        shown = [f"{rates[name]:.3f} ± {np.sqrt(rates[name] * (1 - rates[name]) / n):.3f}" for name in names]
+        shown = [_rate(rates, name) for name in names]
         lines.append([*(str(getattr(cell, column)) for column in columns), str(n), *shown])
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def finalist_table(store: Store) -> str:
+    """Write the cells of finalists as a Markdown table."""
+    head = ["scenario", "runs", "queries of valid", "samples", "finalists", "`genuine`", "full design: `genuine`",
+            "false `genuine`", "full design: false", "regret of the safe choice", "full design: regret"]  # fmt: skip
+    lines = [head, ["---"] * len(head)]
+    for cell, rates in found(store, finalist_cells()):
+        shown = [_rate(rates, name) for name in ("genuine", "full genuine", "false", "full false")]
+        size = [cell.scenario, str(cell.runs), str(cell.valid), str(rates["repetitions"]), f"{rates['finalists']:.1f}"]
+        lines.append([*size, *shown, f"{rates['safe regret']:.4f}", f"{rates['full safe regret']:.4f}"])
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _rate(rates: dict[str, float], name: str) -> str:
+    """Write a rate with its standard error."""
+    rate, n = rates[name], rates["repetitions"]
+    return f"{rate:.3f} ± {np.sqrt(rate * (1 - rate) / n):.3f}"
 
 
 def report(store: Store) -> str:
@@ -244,7 +332,7 @@ def report(store: Store) -> str:
         ],
     }
     return "\n".join([
-        MARK,
+        START,
         "",
         f"Written by `benchmarks/calibration_decisions.py`, α = {ALPHA}, {DRAWS} draws (in segments as many as their "
         f"level takes), seed {store.seed}. What is called false is an error rate, which should be at most α: a false "
@@ -273,6 +361,13 @@ def report(store: Store) -> str:
             store,
         ),
         "",
+        "Eight recipes of which finalists were chosen on so many queries of valid (the best three by each metric of "
+        "one training each), and those trained anew, judged on 1,000 queries; beside it the full design, in which all "
+        "are trained as often. `genuine` of finalists is false where one of them is best among them. The regret is "
+        "what the safe choice truly loses against the best of all recipes, mean over samples.",
+        "",
+        finalist_table(store),
+        "",
         "Segments, eight models:",
         "",
         table(
@@ -284,7 +379,7 @@ def report(store: Store) -> str:
         ),
         "",
         *(f"- Highest rate of {name}: {max(rates):.3f}." for name, rates in errors.items() if rates),
-        "",
+        END,
     ])  # fmt: skip
 
 
@@ -297,17 +392,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--workers", type=int, default=2, help="processes")
     parser.add_argument("--output", type=Path, help="the page at whose end the section goes")
+    parser.add_argument("--finalists", type=int, default=1000, help="samples of each cell of finalists")
+    parser.add_argument("--only", choices=["decisions", "finalists", "segments"], help="leave all else as it was found")
     options = parser.parse_args(arguments)
     started = time.perf_counter()
     store = Store(options.output and options.output.with_name("CALIBRATION_DECISIONS.json"), options.seed)
-    judge_all([*ship_cells(), *recipe_cells()], store, options.repetitions, options.workers)
-    judge_all(segment_cells(), store, options.segments, options.workers)
+    kinds: dict[str, tuple[Sequence[Cell], int]] = {
+        "decisions": ([*ship_cells(), *recipe_cells()], options.repetitions),
+        "finalists": (finalist_cells(), options.finalists),
+        "segments": (segment_cells(), options.segments),
+    }
+    for kind, (cells, repetitions) in kinds.items():
+        if options.only in (None, kind):
+            judge_all(cells, store, repetitions, options.workers)
     section = report(store)
     print(section)
     print(f"{time.perf_counter() - started:.0f} s")
     if options.output:
-        page = options.output.read_text(encoding="utf-8") if options.output.exists() else ""
-        options.output.write_text(page.partition(MARK)[0].rstrip() + "\n\n" + section, encoding="utf-8")
+        put_section(options.output, section, START, END)
     return 0
 
 

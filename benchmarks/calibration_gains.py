@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from calibration_cells import put_section
 from numpy.typing import NDArray
 from scipy.optimize import root
 from scipy.special import expit, logsumexp
@@ -285,10 +286,7 @@ def main() -> None:
         if options.output is None:
             print(line, flush=True)
     if options.output is not None:
-        text = options.output.read_text(encoding="utf-8") if options.output.exists() else ""
-        before, _, rest = text.partition(START)
-        after = rest.partition(END)[2] if rest else ""
-        options.output.write_text(before.rstrip() + "\n\n" + "\n".join(lines) + after.rstrip() + "\n", encoding="utf-8")
+        put_section(options.output, "\n".join(lines), START, END)
 
 
 if __name__ == "__main__":

@@ -143,7 +143,13 @@ def show_commands(app: Sphinx, docname: str, source: list[str]) -> None:
             rows.append(f"| {called} | {(parameter.help or '').replace('|', chr(92) + '|')}{usual} |")
         words = "\n\n".join(part.replace("\n", " ") for part in (command.help or "").split("\n\n"))
         described.append(
-            "\n".join([f"### gainsay {name}", "", words, "", "| option | what it does |", "|---|---|", *rows])
+            "\n".join(
+                [
+                    *(f"### gainsay {name}", "", words, ""),
+                    *("```sh", *(command.epilog or "").split("\n\n")[1:], "```", ""),
+                    *("| option | what it does |", "|---|---|", *rows),
+                ]
+            )
         )
     source[0] = source[0].replace("<!-- commands -->", "\n\n".join(described))
 

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from . import report as report
     from . import sklearn as sklearn
     from . import xgboost as xgboost
+    from ._kernel.config import show_config
     from .comparison.gain_fit import fit_gain
     from .comparison.planning import plan
     from .comparison.verdict import Verdict
@@ -86,10 +87,12 @@ __all__ = [
     "metric",
     "parse_metrics",
     "plan",
+    "show_config",
 ]
 
 _LOADED_ON_FIRST_USE = {
     **dict.fromkeys(("Comparison", "compare", "compare_runs"), ".harness"),
+    "show_config": "._kernel.config",
     "RankingData": ".data",
     "Verdict": ".comparison",
     "plan": ".comparison.planning",

@@ -10,6 +10,8 @@ import numpy as np
 
 from ._common.cached import cached_property
 from ._common.words import listed
+from .comparison.against import Against
+from .comparison.baseline import check_baseline
 from .comparison.clusters import clusters_of
 from .comparison.findings import Findings
 from .comparison.gains import Gains
@@ -59,6 +61,7 @@ def compare(
     segments: Columns | None = None,
     clusters: OfQueries | None = None,
     vary: Vary | None = None,
+    baseline: str | None = None,
 ) -> Comparison:
     """Compare models on the same judgments.
 
@@ -105,6 +108,9 @@ def compare(
     vary : {"seed", "queries"}, optional
         What differs between the runs of a recipe, for the words of the verdict: the training seed, or the training
         queries as well (resampled for every run). Without, any difference between runs counts as chance.
+    baseline : str, optional
+        The model that is deployed, say: what is shown then answers first whether to replace it, and decides about every
+        other model as `Comparison.against` does, with this `rope`.
 
     Returns
     -------
@@ -138,6 +144,8 @@ def compare(
     features = judgments.in_row_order("features", features)
     matched = judgments.in_row_order
     separate, recipes = one_by_one(models)
+    if baseline is not None and isinstance(models, Mapping):
+        check_baseline(baseline, list(models))  # before anything predicts
     rounds = _by_run(iteration, recipes)
     scores, iterations = read_predictions(separate, judgments.documents, features, rounds, matched)
     values = np.empty((len(chosen), judgments.queries, len(scores)))
@@ -180,6 +188,7 @@ def compare(
         runs=runs,
         vary=vary,
         clusters=None if together is None else together[counted],
+        baseline=baseline,
     )
 
 
@@ -336,25 +345,50 @@ class Comparison(Findings):
         """What reports of every kind show, worked out once: see `gainsay.report.content`."""
         from .report.content import Content
 
-        return Content(self)
+        return Content(self, None if self.baseline is None else self.against(self.baseline))
 
-    def to_html(self, path: str | os.PathLike[str], *, queries: int = 25) -> Path:
-        """Write the report as one HTML file: see `gainsay.report.html.write_html`."""
+    def content_against(self, baseline: str | Against | None) -> Content:
+        """Return what reports show, with decisions about a baseline; `content` itself where there is none to add."""
+        from .report.content import Content
+
+        if baseline is None:
+            return self.content
+        return Content(self, baseline if isinstance(baseline, Against) else self.against(baseline))
+
+    def to_html(
+        self, path: str | os.PathLike[str], *, queries: int = 25, baseline: str | Against | None = None
+    ) -> Path:
+        """Write the report as one HTML file: see `gainsay.report.html.write_html`.
+
+        With a `baseline`, the name of a model or what `against` returned, it answers first whether to replace that one.
+        """
         from .report.html import write_html
 
-        return write_html(self.content, path, queries=queries)
+        return write_html(self.content_against(baseline), path, queries=queries)
 
-    def to_markdown(self, path: str | os.PathLike[str] | None = None, *, queries: int = 10) -> str:
-        """Return the report as Markdown, and write it where a path is given."""
+    def to_markdown(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        queries: int = 10,
+        baseline: str | Against | None = None,
+    ) -> str:
+        """Return the report as Markdown, and write it where a path is given; `baseline` as of `to_html`."""
         from .report.markdown import to_markdown
 
-        return to_markdown(self.content, path, queries=queries)
+        return to_markdown(self.content_against(baseline), path, queries=queries)
 
-    def to_json(self, path: str | os.PathLike[str] | None = None, *, queries: int = 50) -> str:
+    def to_json(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        queries: int = 50,
+        baseline: str | Against | None = None,
+    ) -> str:
         """Return everything as JSON, and write it where a path is given: see `gainsay.report.document`."""
         from .report.document import to_json
 
-        return to_json(self.content, path, queries=queries)
+        return to_json(self.content_against(baseline), path, queries=queries)
 
     def _repr_html_(self) -> str:
         from .report.notebook import comparison_html

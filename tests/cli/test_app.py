@@ -373,14 +373,21 @@ class TestDemo:
         places = [said.index(text) for text in order]
         assert places == sorted(places)
 
-    def test_curves_and_reports_of_both(self, shown):
+    def test_curves_and_one_report_of_both(self, shown):
         result, folder = shown
         lines = [line for line in result.stderr.splitlines() if line.startswith("[")]
         assert len(lines) == 8
         for number, line in enumerate(lines, start=1):
             assert re.match(rf"\[{number}/8\] (lgb|xgb) .*  ● 0\.\d{{4}} @\d+  ◆ 0\.\d{{4}} @\d+", line)
-        for name, model in (("rankers.html", "excellent"), ("report.html", "xgb exp (small trees)")):
-            assert model in (folder / name).read_text()
+        page = (folder / "report.html").read_text("utf-8")
+        rankers = page[page.index('<section id="rankers">') : page.index('<section id="full">')]
+        assert "xgb exp (small trees)" in page[: page.index('<section id="rankers">')]
+        assert all(f"<bdi>{name}</bdi>" in rankers for name in ("fair", "excellent", "blend"))
+        assert "built to differ" in rankers
+        assert "Data: simulated, 30 queries, seed 5." in page
+        told = json.loads((folder / "report.json").read_text("utf-8"))
+        assert told["also"]["rankers"]["verdict"]["kind"] == "genuine"
+        assert not (folder / "rankers.html").exists()
 
     def test_train_needs_valid(self, letor):
         assert "give the data to choose rounds on as --valid" in run("demo", "--train", letor).stderr
@@ -487,6 +494,12 @@ class TestRun:
 
 def test_version():
     assert run("--version").stdout.strip() == gs.__version__
+
+
+def test_what_runs_here(capsys):
+    printed = run("--show-config").stdout
+    gs.show_config()
+    assert printed == capsys.readouterr().out
 
 
 def test_the_command_is_installed():

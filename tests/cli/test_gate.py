@@ -91,6 +91,68 @@ def test_runs(tmp_path):
     assert (found.exit_code, found.stdout.startswith("Ship new: against a ")) == (0, True)
 
 
+@pytest.fixture(scope="module")
+def recipes(files):
+    """Labels with a fixed model, and three runs each of two recipes, as arrays and as columns."""
+    folder, sizes, labels, models = files
+    rng = np.random.default_rng(5)
+    found = {"old": models["old"]}
+    for name, spread in (("A", 1.0), ("B", 3.0)):
+        found[name] = [labels + spread * rng.normal(size=len(labels)) for _ in range(3)]
+        for number, scores in enumerate(found[name], 1):
+            np.save(folder / f"{name}{number}.npy", scores)
+    columns = {f"{name}{k}": scores for name in "AB" for k, scores in enumerate(found[name], 1)}
+    query = np.repeat(np.arange(300), sizes)
+    table = {"query": query, "label": labels, "session": query // 2, "old": models["old"], **columns}
+    pd.DataFrame(table).to_csv(folder / "recipes.csv", index=False)
+    return folder, gs.Judgments(labels, group=sizes), found
+
+
+class TestRecipes:
+    """Several runs of the baseline, of the candidate, or of both."""
+
+    @pytest.mark.parametrize(("baseline", "candidate"), [("old", "A"), ("A", "old"), ("B", "A"), ("A", "B")])
+    def test_are_decided_as_by_against(self, recipes, baseline, candidate):
+        folder, judgments, scores = recipes
+
+        def given(name, end):
+            if isinstance(scores[name], list):
+                start = "" if end == "" else f"{folder}/"
+                return f"{name}=" + ",".join(f"{start}{name}{k}{end}" for k in (1, 2, 3))
+            return name if end == "" else folder / f"{name}{end}"
+
+        chosen = {name: scores[name] for name in (baseline, candidate)}
+        expected = gs.compare(chosen, judgments, METRICS, vary="seed").against(baseline)
+        for judged, end in (
+            (("--labels", folder / "labels.npy", "--group", folder / "group.npy"), ".npy"),
+            (("--table", folder / "recipes.csv"), ""),
+        ):
+            models = ("--baseline", given(baseline, end), "--candidate", given(candidate, end))
+            found = run(*judged, *models, "--vary", "seed", "--json", "-")
+            content = json.loads(found.stdout)
+            assert (content["baseline"], content["candidate"]) == (baseline, candidate)
+            assert content["sentence"] == expected.sentence(candidate)
+            assert (content["runs"], content["vary"]) == (expected.runs, "seed")
+
+    def test_clusters(self, recipes):
+        folder, *_ = recipes
+        models = ("--baseline", "old", "--candidate", "A=A1,A2,A3")
+        found = run("--table", folder / "recipes.csv", *models, "--clusters", "session", "--json", "-")
+        assert json.loads(found.stdout)["clusters"] == 150
+
+    def test_what_is_wrong_is_said(self, recipes):
+        folder, *_ = recipes
+        old = ("--table", folder / "recipes.csv", "--baseline", "old")
+        for candidate, message in (
+            ("A1,A2,A3", "'A1,A2,A3' lists several runs: name the recipe, as NAME=FILE,FILE,FILE"),
+            ("A=A1,A2", "model 'A' has 2 runs"),
+            ("A=A1,A2,A9", "has no column 'A9'"),
+        ):
+            found = run(*old, "--candidate", candidate)
+            assert (found.exit_code, found.stdout) == (1, "")
+            assert message in found.stderr
+
+
 class TestBadInput:
     """Never one of the three codes that mean something."""
 

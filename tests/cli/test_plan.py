@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import numpy as np
+import pandas as pd
 from typer.testing import CliRunner
 
 import gainsay as gs
@@ -39,11 +40,29 @@ def test_from_models(tmp_path):
     assert json.loads(found.stdout)["queries"] == comparison.plan(0.05, claim="ship").queries
 
 
+def test_from_recipes_and_clusters(tmp_path):
+    rng = np.random.default_rng(0)
+    queries, labels = np.repeat(np.arange(200), 8), rng.integers(0, 3, 1600)
+    runs = {name: [labels + rng.normal(0, 2, 1600) for _ in range(3)] for name in "ab"}
+    columns = {f"{name}{k}": scores for name in "ab" for k, scores in enumerate(runs[name])}
+    table = {"query": queries, "label": labels, "session": queries // 4, **columns}
+    pd.DataFrame(table).to_csv(tmp_path / "all.csv", index=False)
+    recipes = [argument for name in "ab" for argument in ("--run", f"{name}={name}0,{name}1,{name}2")]
+    wanted = ("--lead", 0.05, "--claim", "pair", "--runs", 10, "--json")
+    judged = ("--table", tmp_path / "all.csv", "--clusters", "session")
+    found = json.loads(run(*wanted, *judged, *recipes).stdout)
+    judgments = gs.Judgments(labels, qid=queries)
+    comparison = gs.compare(runs, judgments, ["ndcg_linear@10", "ndcg_exp@10"], clusters=np.arange(200) // 4)
+    assert found == json.loads(json.dumps(comparison.plan(0.05, claim="pair", runs=10).to_dict()))
+    assert found["options"][0]["runs"] == 10
+
+
 def test_bad_input(tmp_path):
     for arguments, message in (
         (("--lead", 0, "--query-sd", 1), "lead must be above 0"),
         (("--lead", 0.1), "give the judgments as one of"),
         (("--lead", 0.1, "--query-sd", 1, "a.npy"), "name no models and no judgments"),
+        (("--lead", 0.1, "--query-sd", 1, "--run", "A=a,b,c"), "name no models and no judgments"),
         (("--lead", 0.1, "--run-sd", 1, "a.npy"), "--run-sd belongs to --query-sd"),
         (("--lead", 0.1, "--query-sd", 1, "--claim", "win"), "claim must be one of"),
     ):

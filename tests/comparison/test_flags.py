@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from gainsay.comparison.flags import Flag, listed, lopsidedness
+from gainsay.comparison.flags import LOPSIDED, Flag, listed, lopsidedness, may_be_lopsided
 from gainsay.comparison.inputs import Panel
+from gainsay.comparison.estimates import estimate
 from gainsay.comparison.verdict import Verdict
 
 
@@ -172,6 +173,20 @@ class TestLopsidedPairs:
         expected = np.abs(scipy.stats.skew(values[:, 1] - values[:, 0], axis=1)).max() / np.sqrt(500)
         found = lopsidedness(Panel(("x", "y"), ("a", "b"), values, weights))
         np.testing.assert_allclose(found, [[0, expected], [expected, 0]], rtol=1e-9)
+
+    @pytest.mark.parametrize("weighted", [False, True])
+    def test_pairs_that_are_passed_over_are_not_lopsided(self, weighted):
+        rng = np.random.default_rng(3)
+        values = rng.random((2, 6, 4000))
+        values[0, 5] = values[0, 4] - 0.5 * (np.arange(4000) < 2)  # these two differ on two queries only
+        weights = rng.dirichlet(np.full(4000, 500.0)) if weighted else None
+        panel = Panel(("x", "y"), tuple("abcdef"), values, weights)
+        among = may_be_lopsided(panel, estimate(panel))
+        whole, some = lopsidedness(panel), lopsidedness(panel, among)
+        assert not among.all()
+        assert (whole > LOPSIDED)[4, 5]
+        np.testing.assert_array_equal(some > LOPSIDED, whole > LOPSIDED)
+        np.testing.assert_array_equal(some[among], whole[among])
 
     def test_a_constant_difference_has_none(self):
         base = distinct(100, 1)

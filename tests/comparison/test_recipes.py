@@ -527,6 +527,10 @@ class TestCompare:
         with pytest.raises(ValueError, match="model 'A' has 2 runs"):
             gs.compare({"A": scores["A"][:2]}, judgments)
 
+    def test_runs_as_one_array_are_refused_with_the_remedy(self, judgments, scores):
+        with pytest.raises(ValueError, match=r"'A'.*got shape \(3, 1500\); for a recipe .* give a list of arrays"):
+            gs.compare({"A": np.stack(scores["A"][:3])}, judgments)
+
     def test_a_list_of_numbers_is_a_fixed_model(self, judgments, scores):
         comparison = gs.compare({"A": scores["A"][0].tolist()}, judgments, "map")
         assert comparison.run_counts == {"A": 0}

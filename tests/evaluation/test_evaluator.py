@@ -528,7 +528,7 @@ class TestEvaluation:
     def test_one_of_a_thing_is_not_several(self):
         one = gs.evaluate("mrr", gs.Judgments([1], group=[1]), [1.0])
         assert repr(one).startswith("Evaluation of 1 query\n")
-        assert "<caption>1 query, 1 document</caption>" in one._repr_html_()
+        assert "<strong>Evaluation: 1 query, 1 document</strong>" in one._repr_html_()
 
     def test_html_escapes_names(self):
         found = gs.evaluate([gs.NDCG(gain={0: 0, 1: 3})], self.judgments, [2, 1, 2, 1])._repr_html_()

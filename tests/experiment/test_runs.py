@@ -363,7 +363,10 @@ class TestRefused:
             ({"runs": {"finalist": 5}}, r"runs has the key 'finalist'.*did you mean 'finalists'"),
             ({"runs": {"keep": 5}}, r"runs says nothing of finalists"),
             ({"runs": {"finalists": 5, "keep": 0}}, r"runs\['keep'\] must be"),
-            ({"runs": {"finalists": 5, "baseline": "Z"}}, r"runs\['baseline'\] names 'Z', which is no candidate"),
+            (
+                {"runs": {"finalists": 5, "baseline": "Z"}},
+                r"runs\['baseline'\] names 'Z', which is no candidate \(known: ",
+            ),
             ({"runs": 3, "vary": "data"}, r"vary must be 'seed' or 'queries', got 'data'"),
             ({"vary": "queries"}, r"vary='queries' needs several runs: give runs=5, say"),
         ],

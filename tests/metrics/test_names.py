@@ -157,9 +157,9 @@ class TestValues:
     @given(any_metric)
     def test_html_says_name_formula_and_every_option(self, metric):
         page = ElementTree.fromstring(f"<div>{metric._repr_html_()}</div>")
-        assert page.findtext("p/strong") == str(metric)
-        assert page.findtext("p[2]") == inspect.getdoc(type(metric)).splitlines()[0]
-        shown = {row.findtext("td[1]"): row.findtext("td[2]") for row in page.iterfind("table/tbody/tr")}
+        assert page.findtext("div/p/strong") == str(metric)
+        assert page.findtext("div/p[2]") == inspect.getdoc(type(metric)).splitlines()[0]
+        shown = {row.findtext("td[1]"): row.findtext("td[2]") for row in page.iterfind("div/table/tbody/tr")}
         assert set(shown) == {field.name for field in fields(metric)}
         assert shown["ties"] == metric.ties
         assert shown["k"] == ("all ranks" if metric.k is None else str(metric.k))

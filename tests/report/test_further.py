@@ -127,3 +127,35 @@ def test_the_json_holds_both(comparison, make):
     assert [part["segment"] for part in told["segments"]["segments"]] == labels
     assert told["gains"]["text"] == comparison.gains().text
     assert json.loads(make(3).to_json())["segments"] is None
+
+
+def test_every_run_of_a_recipe_has_a_tick_where_its_mean_is(tmp_path):
+    rng = np.random.default_rng(2)
+    labels = rng.choice(4, size=80 * 10)
+    judgments = gs.Judgments(labels, group=[10] * 80)
+    tastes = {"a": 0.4, "b": 0.7, "c": 1.0}
+    scores = {name: [labels * taste + rng.normal(size=800) for _ in range(4)] for name, taste in tastes.items()}
+    comparison = gs.compare({**scores, "fixed": labels * 0.5}, judgments, draws=1000)
+    metrics = comparison.primary
+    page = page_of(comparison, tmp_path)
+    chart = page[page.index('<figure id="chart">') : page.index('<section id="why">')]
+    assert chart.count('<line class="run lin"') == chart.count('<line class="run exp"') == 12
+    assert "one run</span>" in chart
+    for metric in metrics:
+        best = max(comparison.leaderboard[metric])
+        for name in tastes:
+            means = [gs.evaluate(metric, judgments, one).mean[metric] for one in scores[name]]
+            runs = comparison.run_distances[metric][name]
+            assert runs == pytest.approx([best - mean for mean in means])
+            assert np.mean(runs) == pytest.approx(comparison.verdict.regrets[metric][name])
+        assert "fixed" not in comparison.run_distances[metric]
+    axis = comparison.content.chart.axis(comparison.content.chart.rows)
+    for colour, metric in zip(("lin", "exp"), metrics, strict=True):
+        drawn = [float(x) for x in re.findall(rf'<line class="run {colour}" x1="([\d.]+)%"', chart)]
+        known = [axis.at(run) for runs in comparison.run_distances[metric].values() for run in runs]
+        assert sorted(drawn) == pytest.approx(sorted(known), abs=0.006)
+    assert min(drawn) >= 2.2  # a run that is ahead of the best stands left of it, and inside
+
+
+def test_fixed_models_have_no_ticks(make, tmp_path):
+    assert 'class="run' not in page_of(make(3), tmp_path)

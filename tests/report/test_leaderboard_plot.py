@@ -94,7 +94,7 @@ def test_a_genuine_disagreement_has_its_price_and_every_model_a_mark_at_or_beyon
     worst = [max(drawn[row, metric][0] for metric in BOTH) for row in range(3)]
     assert price == pytest.approx(min(worst))
     assert any(text.startswith(f"price of disagreement {price:.4f}") for text in texts(picture))
-    assert re.fullmatch(r"a is best by linear, b by exp: proven \(p.=.[\d.e-]+\)", picture.title)
+    assert re.fullmatch(r"a is best by linear gain, b by exponential: proven \(p.=.[\d.e-]+\)", picture.title)
     assert {"best by linear", "best by exp", "★ safe"} <= set(texts(picture))
 
 
@@ -104,7 +104,7 @@ def test_where_nothing_is_decided_a_ruler_shows_what_would_be(make):
     assert verdict.kind == "unresolved"
     picture = comparison.plot.leaderboard()
     assert f"smallest lead that 300 queries show: {verdict.detectable:.4f}  " in texts(picture)
-    assert picture.title == f"Not proven: {len(verdict.common_best)} of 8 models may be best under both"
+    assert picture.title == f"Not proven: {len(verdict.common_best)} of 8 models may still be best under both"
     bars = [part.get_segments()[0] for part in picture.ax.collections if not isinstance(part, PathCollection)]
     assert any(np.isclose(np.ptp(np.asarray(bar)[:, 0]), verdict.detectable) for bar in bars)
 

@@ -83,6 +83,7 @@ class TestJson:
         content = json.loads(comparison.to_json(queries=7))
         assert content["schema"] == SCHEMA
         assert content["gainsay"] == gs.__version__
+        assert content["kernel"] == gs.show_config("dicts")["kernel"]["path"]
         assert content["models"] == list(comparison.models)
         assert content["primary"] == ["ndcg_linear@10", "ndcg_exp@10"]
         assert content["settings"] == {"alpha": 0.05, "rope": 0.002, "draws": 2000, "seed": 0}
@@ -116,8 +117,10 @@ class TestJson:
             "pairs",
             "why",
             "contradictions",
+            "against",
             "segments",
             "gains",
+            "also",
             "curves",
             "best_rounds",
         ]
@@ -145,7 +148,97 @@ class Tags(HTMLParser):
         self.text += data
 
 
+class Distrusting(HTMLParser):
+    """The cells of a table as a viewer leaves them that does not trust the page: the text of pictures, no pictures."""
+
+    def __init__(self, markup):
+        super().__init__()
+        self.rows, self._open = [], ""
+        self.feed(markup)
+
+    def handle_starttag(self, tag, attrs):
+        if tag == "tr":
+            self.rows.append([])
+        if tag in ("td", "th"):
+            self.rows[-1].append("")
+            self._open = tag
+
+    def handle_endtag(self, tag):
+        self._open = "" if tag == self._open else self._open
+
+    def handle_data(self, data):
+        if self._open:
+            self.rows[-1][-1] += data
+
+
+NOTEBOOK = """
+.out table { table-layout: fixed; border-collapse: collapse; font-size: 12px; }
+.out:not(.markdown) td, .out:not(.markdown) th, .out:not(.markdown) tr { text-align: right; vertical-align: middle;
+  padding: 0.5em 0.5em; line-height: normal; white-space: normal; max-width: none; border: none; }
+.out tbody tr:nth-child(odd) { background: rgb(9, 9, 9); }
+"""
+"""How JupyterLab 4 has tables look that it knows nothing of."""
+
+
 class TestNotebooks:
+    def test_without_styles_and_pictures_it_is_a_table_that_can_be_read(self, make):
+        comparison = make(3)
+        page = Distrusting(comparison._repr_html_())
+        (*_, head_first, head_second), *rows, foot = page.rows
+        assert (head_first, head_second) == ("linear", "exp")
+        assert not any(foot)  # the axis has no meaning without its picture
+        for name, _, distances, *means in rows:
+            behind = [float(number) for number in re.findall(r"(?:linear|exp) (\d\.\d+)", distances)]
+            values = [comparison.values[metric].mean(axis=0) for metric in comparison.metrics[:2]]
+            at = comparison.models.index(next(one for one in comparison.models if one.endswith(name)))
+            assert behind == pytest.approx([value.max() - value[at] for value in values], abs=5e-5)
+            assert [float(mean) for mean in means] == pytest.approx([value[at] for value in values], abs=5e-5)
+
+    def test_every_cell_stands_beside_the_others_in_a_notebook_that_styles_tables(self, browser, make):
+        page = browser.new_page(viewport={"width": 1000, "height": 600})
+        markup = make(8)._repr_html_()
+        page.set_content(f"<style>{NOTEBOOK}</style><div class=out>{markup}</div>")
+        found = page.evaluate(
+            """() => [...document.querySelectorAll(".gainsay tr")].map(row => [...row.cells].map(cell => {
+                const range = document.createRange(), box = cell.getBoundingClientRect();
+                range.selectNodeContents(cell);
+                const words = range.getBoundingClientRect();
+                return [box.left, box.right, words.left, words.right, getComputedStyle(row).backgroundColor];
+            }))"""
+        )
+        assert len(found) > 5
+        for row in found:
+            for (left, right, first, last, ground), after in zip(row, [*row[1:], None], strict=True):
+                assert ground == "rgba(0, 0, 0, 0)"
+                assert last <= left + 1 or (first >= left - 8 and last <= right + 8)
+                assert after is None or right <= after[0] + 1
+        page.close()
+
+    def test_objects_that_were_made_by_a_call_show_that_call(self):
+        lightgbm = pytest.importorskip("gainsay.lightgbm")
+        xgboost = pytest.importorskip("gainsay.xgboost")
+        for call in (
+            "feval(['ndcg_exp@10', 'mrr'], every=2)",
+            "eval_metric(['mrr'], n_jobs=1)",
+            "early_stopping('mrr', rounds=20, dataset='valid', min_delta=0.001, verbose=False)",
+        ):
+            assert repr(eval(call, vars(lightgbm))) == call
+        for call in (
+            "custom_metric(['mrr'])",
+            "full_precision(custom_metric(['mrr@3'], negative_labels='zero'))",
+            "early_stopping('ndcg', rounds=5, maximize=True, save_best=True)",
+        ):
+            assert repr(eval(call, vars(xgboost))) == call
+
+    def test_a_verdict_prints_its_text_and_one_line_only(self, hostile):
+        assert repr(hostile.verdict) == printable(hostile.verdict.text)
+        assert str(hostile.verdict) == hostile.verdict.text
+
+    def test_pictures_are_listed_by_name(self, make):
+        shown = repr(make(3).plot)
+        for name in ("leaderboard", "gains", "queries"):
+            assert f".{name}()" in shown
+
     def test_a_verdict_and_its_comparison_show_the_same_answer_and_means(self, make):
         comparison = make(8)
         for shown in (comparison, comparison.verdict):

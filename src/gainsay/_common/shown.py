@@ -6,17 +6,21 @@ import itertools
 import re
 import unicodedata
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from inspect import signature
+from typing import TYPE_CHECKING, Any
 
 from .names import natural_key
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
-__all__ = ["Names", "fitting", "isolated", "listed_short", "printable", "short_names"]
+__all__ = ["Names", "Spoken", "call_text", "fitting", "isolated", "listed_short", "printable", "short_names"]
 
 LONGEST_SHORT = 28
 """So many characters a short name has at most."""
+
+MOST_SHRUNK = 2
+"""So many words of a name shrink to their first letters, if names can be told apart otherwise."""
 
 LONGEST_IN_TEXT = 60
 """A name longer than this is shortened within sentences."""
@@ -32,6 +36,29 @@ def printable(text: str) -> str:
     """
     text = re.sub(r"\s+", " ", text)
     return "".join("\ufffd" if unicodedata.category(one) in ("Cc", "Cs") or one in _OVERRIDES else one for one in text)
+
+
+class Spoken:
+    """What has a `text` and shows itself by that; fields would be pages long."""
+
+    text: Any
+
+    def __str__(self) -> str:
+        return str(self.text)
+
+    def __repr__(self) -> str:
+        return "\n".join(map(printable, self.text.split("\n")))
+
+
+def call_text(function: Callable[..., Any], *arguments: Any, **options: Any) -> str:
+    """Return the call that makes an object, without options that are what they are by default.
+
+    >>> call_text(sorted, [2, 1], key=None, reverse=True)
+    'sorted([2, 1], reverse=True)'
+    """
+    known = signature(function).parameters
+    shown = [f"{name}={value!r}" for name, value in options.items() if value != known[name].default]
+    return f"{function.__name__}({', '.join([*map(repr, arguments), *shown])})"
 
 
 _OVERRIDES = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ufffe\uffff"
@@ -222,7 +249,11 @@ def _common_words(texts: list[str]) -> int:
 
 
 def _without_shared_words(texts: list[str], most: int) -> list[str]:
-    """Shrink words that all long texts have to their first letters, the longest words first, until all texts fit."""
+    """Shrink words that all long texts have to their first letters, the longest words first, until all texts fit.
+
+    Where two words are not enough, texts stay that are still told apart without their middles: what is left of more
+    words would hardly be a name.
+    """
     long = [_PARTS.findall(text) for text in texts if len(text) > most]
     shared = set.intersection(*map(set, long)) if len(long) > 1 else set()
     words = sorted((word for word in shared if len(word) > 3 and word.isalpha()), key=lambda word: (-len(word), word))
@@ -231,6 +262,8 @@ def _without_shared_words(texts: list[str], most: int) -> list[str]:
         shrunk = ["".join(short.get(part, part) for part in _PARTS.findall(text)) for text in texts]
         if all(len(text) <= most for text in shrunk):
             break
+        if number == MOST_SHRUNK and len({_cut(text, most) for text in texts}) == len(set(texts)):
+            return texts
     return shrunk
 
 

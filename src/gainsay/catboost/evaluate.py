@@ -126,6 +126,9 @@ class EvalMetric:
     def __reduce__(self) -> tuple[Any, ...]:
         return _named, (self.panel, self._data)
 
+    def __repr__(self) -> str:
+        return f"eval_metric({self.panel.names[0]!r}, {', '.join(bound.name for bound in self._data)})"
+
     def __deepcopy__(self, memo: Any) -> EvalMetric:
         return self  # CatBoost copies its parameters for every training; the data need not be
 

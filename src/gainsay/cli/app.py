@@ -18,6 +18,22 @@ except ImportError:  # pragma: no cover - needs an environment without typer
 
 from .._common.version import __version__
 from .modules import import_modules
+from .options import (
+    AsJson,
+    Clusters,
+    Imports,
+    Level,
+    Metrics,
+    Opened,
+    Recipes,
+    Seed,
+    Segments,
+    Sources,
+    Unjudged,
+    Vary,
+    examples,
+    takes_sources,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,80 +48,6 @@ app = typer.Typer(
     help="Both NDCG definitions, MAP, MRR and their kin, and where they disagree about which model is best.",
 )
 
-Metrics = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--metric", "-m", help="A metric such as ndcg_exp@10; may be given several times.", show_default=False
-    ),
-]
-Unjudged = Annotated[
-    str,
-    typer.Option(
-        help="Retrieved documents that are not in the qrels: 'irrelevant', or 'drop' them first (condensed lists)."
-    ),
-]
-Imports = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--import",
-        metavar="MODULE",
-        help="A module, or the path of a .py file, that defines metrics of your own; may be given several times.",
-        show_default=False,
-    ),
-]
-DataFile = Annotated[
-    Path | None, typer.Option(exists=True, help="LETOR data, or LightGBM data with its .query file beside it.")
-]
-QrelsFile = Annotated[Path | None, typer.Option(exists=True, help="TREC qrels, or CSV of query, document, rating.")]
-TableFile = Annotated[Path | None, typer.Option(exists=True, help="One table with label, query and scores.")]
-LabelsFile = Annotated[
-    Path | None,
-    typer.Option(exists=True, dir_okay=False, help="The labels alone, one a row (NumPy, CSV, Parquet), with --group."),
-]
-GroupFile = Annotated[
-    Path | None,
-    typer.Option(exists=True, dir_okay=False, help="With --labels: how many rows each query has, one number a query."),
-]
-LabelColumn = Annotated[str, typer.Option(help="With --table: column of labels.")]
-QueryColumn = Annotated[str, typer.Option(help="Column of queries in --table, and in files of --segments.")]
-FeatureCount = Annotated[int | None, typer.Option(help="With --data: number of features, where rows leave out zeros.")]
-Iterations = Annotated[
-    list[str] | None,
-    typer.Option(
-        help="Boosting rounds with which all models predict, or NAME=ROUNDS for one; by default up to the best "
-        "iteration of each. May be given several times.",
-        show_default=False,
-    ),
-]
-Segments = Annotated[
-    list[str] | None,
-    typer.Option(
-        help="Judge each kind of query by itself: with --table a column of labels, else FILE or FILE:COLUMN, a table "
-        "with a column of query ids (--query). May be given several times.",
-        show_default=False,
-    ),
-]
-Recipes = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="NAME=FILE,FILE,FILE",
-        help="A recipe that was trained several times, three at least: what is said then covers another run. With "
-        "--table the names of columns. May be given several times.",
-        show_default=False,
-    ),
-]
-Clusters = Annotated[
-    str | None,
-    typer.Option(
-        metavar="FILE[:COLUMN]",
-        help="Queries that are not independent (near duplicates, one session, one user): a table with a column of "
-        "query ids (--query) and one of their clusters; with --table a column.",
-        show_default=False,
-    ),
-]
-Level = Annotated[float, typer.Option(help="Level of the tests.")]
-Seed = Annotated[int, typer.Option(help="Seed of the draws.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 ExistingFile = typer.Argument(exists=True, dir_okay=False)
 
 
@@ -148,13 +90,29 @@ def _print_json(content: Any) -> None:
 
 
 @app.callback(invoke_without_command=True)
-def _version(version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False) -> None:
+def _version(
+    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+    config: Annotated[
+        bool, typer.Option("--show-config", help="Print versions, CPUs, and whether the compiled core runs.")
+    ] = False,
+) -> None:
     if version:
         typer.echo(__version__)
         raise typer.Exit
+    if config:
+        from .._kernel.config import show_config
+
+        with _errors():
+            show_config()
+        raise typer.Exit
 
 
-@app.command()
+@app.command(
+    epilog=examples(
+        "score run.txt qrels.txt -m ndcg_linear@10 -m mrr",
+        "score run.txt qrels.txt -m ndcg@10 --convention trec_eval -q",
+    )
+)
 def score(
     run: Annotated[Path, ExistingFile],
     qrels: Annotated[Path, ExistingFile],
@@ -198,7 +156,7 @@ def score(
             console.print(printable(note), markup=False, soft_wrap=True)
 
 
-@app.command()
+@app.command(epilog=examples("explain --labels 5,0,0,0,0,3,3,3,3,3", "explain scores.csv --query qid -k 5"))
 def explain(
     file: Annotated[
         Path | None, typer.Argument(help="CSV, TSV or Parquet with labels and scores.", show_default=False)
@@ -212,10 +170,7 @@ def explain(
     k: Annotated[int, typer.Option("--cutoff", "-k", help="Cutoff.")] = 10,
     as_json: AsJson = False,
 ) -> None:
-    """Show every number that libraries print for one ranking, and which of them print it: first as NDCG@10.
-
-    For example: gainsay explain --labels 5,0,0,0,0,3,3,3,3,3
-    """
+    """Show every number that libraries print for one ranking, and which of them print it: first as NDCG@10."""
     with _errors():
         from dataclasses import asdict
 
@@ -250,7 +205,16 @@ def _label(text: str) -> float:
         raise ValueError(f"--labels holds {text!r}: give numbers with commas between them, such as 3,2,0,1") from None
 
 
-@app.command()
+@app.command(
+    epilog=examples(
+        "compare --data valid.txt lgb=model.txt other=scores.npy",
+        "compare --data valid.txt a.txt b.txt --html report.html --open",
+        "compare --qrels qrels.txt run_a.txt run_b.txt -m ndcg_exp@10",
+        "compare --table scores.csv --segments device",
+        "compare --data valid.txt --run a=a1.txt,a2.txt,a3.txt b.txt",
+    )
+)
+@takes_sources()
 def compare(
     models: Annotated[
         list[str] | None,
@@ -261,16 +225,8 @@ def compare(
             show_default=False,
         ),
     ] = None,
-    data: DataFile = None,
-    qrels: QrelsFile = None,
-    table: TableFile = None,
-    labels: LabelsFile = None,
-    group: GroupFile = None,
-    label: LabelColumn = "label",
-    query: QueryColumn = "query",
-    score: Annotated[list[str] | None, typer.Option(help="With --table: columns of scores; else all others.")] = None,
-    features: FeatureCount = None,
-    iteration: Iterations = None,
+    *,
+    sources: Sources,
     metric: Metrics = None,
     alpha: Level = 0.05,
     rope: Annotated[float, typer.Option(help="A difference up to this does not matter to you.")] = 0.0,
@@ -278,14 +234,18 @@ def compare(
     unjudged: Unjudged = "irrelevant",
     segments: Segments = None,
     run: Recipes = None,
-    vary: Annotated[
+    vary: Vary = None,
+    clusters: Clusters = None,
+    baseline: Annotated[
         str | None,
         typer.Option(
-            help="What differs between the runs of --run, for the words: seed, or queries.", show_default=False
+            metavar="NAME",
+            help="The model that is deployed: say first whether to replace it, and by which; --rope is tolerated.",
+            show_default=False,
         ),
     ] = None,
-    clusters: Clusters = None,
     html: Annotated[Path | None, typer.Option(help="Write the report to this HTML file.")] = None,
+    opened: Opened = False,
     markdown: Annotated[Path | None, typer.Option(help="Write the report to this Markdown file.")] = None,
     per_query: Annotated[
         Path | None,
@@ -301,15 +261,17 @@ def compare(
     """Compare models on the same judgments: who is best under which metric, and is a disagreement real."""
     with _errors(modules):
         from .._common.shown import printable
-        from .inputs import Sources, read_comparison
+        from ..report.text import decisions_table
+        from .inputs import read_comparison
         from .tables import check_table, write_table
 
+        if opened and html is None:
+            raise ValueError("--open opens the report: say by --html where it is to be")
         _check_outputs(html, markdown)
         if per_query is not None:
             check_table("--per-query", per_query)
-        given = (label, query, score or (), features, iteration or (), segments or (), run or (), clusters)
-        sources = Sources(data, qrels, table, labels, group, *given)
         options: Any = {"alpha": alpha, "rope": rope, "seed": seed, "unjudged": unjudged, "vary": vary}
+        options |= {"segments": segments or (), "run": run or (), "clusters": clusters, "baseline": baseline}
         comparison = read_comparison(models or [], sources, metric, **options)
         if as_json:
             _print_json(comparison.to_dict())
@@ -317,11 +279,12 @@ def compare(
             steps = [] if html is not None else [("why, and which queries", "add --html report.html")]
             steps += [] if text else [("the verdict in full", "add --text")]
             steps += [] if every else [("all models, all metrics", "add --all")]
-            _show(_console(), comparison, text=text, every=every, steps=steps)
+            decided = [] if comparison.content.against is None else [decisions_table(comparison.content)]
+            _show(_console(), comparison, *decided, text=text, every=every, steps=steps)
             if comparison.segment_labels:
                 _console().print(printable(comparison.segments.text), markup=False, soft_wrap=not sys.stdout.isatty())
         if html is not None:
-            _write_report(comparison, html)
+            _write_report(comparison, html, opened)
         if markdown is not None:
             comparison.to_markdown(markdown)
             typer.echo(f"Report: {markdown}", err=True)
@@ -357,7 +320,7 @@ def _show(
         console.print(line, soft_wrap=wrapped)
 
 
-@app.command()
+@app.command(epilog=examples("run experiment.toml", "run experiment.toml --runs 5 --open"))
 def run(
     file: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="The experiment, a TOML file.")],
     directory: Annotated[
@@ -401,6 +364,7 @@ def run(
         Path | None,
         typer.Option(help="CSV of query ids and kinds of queries, each judged by itself.", show_default=False),
     ] = None,
+    opened: Opened = False,
     modules: Imports = None,
     as_json: AsJson = False,
 ) -> None:
@@ -427,15 +391,16 @@ def run(
         else:
             _show_experiment(_console(), result)
             if page is not None:
-                _write_report(result.comparison, page)
+                _write_report(result.comparison, page, opened)
 
 
-@app.command()
+@app.command(epilog=examples("report runs/grid --open"))
 def report(
     directory: Annotated[Path, typer.Argument(exists=True, file_okay=False, help="The directory of an experiment.")],
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Where to; report.html there if not said.")
     ] = None,
+    opened: Opened = False,
     modules: Imports = None,
 ) -> None:
     """Write the HTML report of an experiment that was run."""
@@ -447,10 +412,10 @@ def report(
         result = Experiment.load(directory)
         for line in result.missing:
             typer.echo(line, err=True)
-        _write_report(result.comparison, target)
+        _write_report(result.comparison, target, opened)
 
 
-@app.command()
+@app.command(epilog=examples("demo", "demo --train a.txt --valid b.txt --test c.txt --open"))
 def demo(
     seed: Annotated[int, typer.Option(help="Seed of the data, the trainings and the draws.")] = 7,
     queries: Annotated[int, typer.Option(min=10, help="Queries to simulate.")] = 400,
@@ -465,12 +430,13 @@ def demo(
         int | None, typer.Option(help="With --train: number of features, where rows leave out zeros.")
     ] = None,
     directory: Annotated[Path | None, typer.Option(help="Keep everything here; an interrupted run goes on.")] = None,
+    opened: Opened = False,
     as_json: AsJson = False,
 ) -> None:
     """Show where the definitions disagree, then train eight candidates and show which one each would pick.
 
     First three simulated rankers about which linear and exponential NDCG disagree; then eight candidates of both
-    libraries, trained on simulated data or on your own, with their curves while they train; then a report of each.
+    libraries, trained on simulated data or on your own, with their curves while they train; then a report of both.
     """
     with _errors():
         from . import rankers
@@ -504,9 +470,10 @@ def demo(
         _say(console, "")
         _show_experiment(console, result)
         if page is not None:
-            if first is not None:
-                _write_report(first, page.with_name("rankers.html"))
-            _write_report(result.comparison, page)
+            from ..report.html import write_html
+
+            content = job.reported(result.comparison, first, about, seed)
+            _say_written(write_html(content, page), opened)
         if first is not None:
             _say(console, f"\n{job.NOW_YOURS}")
 
@@ -536,14 +503,21 @@ def _report_in(directory: Path) -> Path:
     """Return where the report goes in the directory of an experiment; it is not written through a link."""
     from ..experiment.files import refuse_other
 
-    for name in (f"{page}.{suffix}" for page in ("report", "rankers") for suffix in ("html", "json", "queries.csv")):
-        refuse_other(directory / name)
+    for suffix in ("html", "json", "queries.csv"):
+        refuse_other(directory / f"report.{suffix}")
     return directory / "report.html"
 
 
-def _write_report(comparison: Any, path: Path) -> None:
-    """Write the HTML report and say where it is."""
-    typer.echo(f"Report: {comparison.to_html(path)}", err=True)
+def _write_report(comparison: Any, path: Path, opened: bool = False) -> None:
+    """Write the HTML report."""
+    _say_written(comparison.to_html(path), opened)
+
+
+def _say_written(written: Path, opened: bool) -> None:
+    """Say where a report is, and open it where that is wanted."""
+    typer.echo(f"Report: {written}", err=True)
+    if opened and typer.launch(written.resolve().as_uri()):
+        typer.echo("gainsay: warning: there is no browser to open it with", err=True)
 
 
 def _check_outputs(html: Path | None, markdown: Path | None = None) -> None:

@@ -10,25 +10,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .._common.version import __version__
-from .app import (
+from .app import _errors, _print_json, app
+from .options import (
     AsJson,
-    DataFile,
-    FeatureCount,
-    GroupFile,
+    Clusters,
     Imports,
-    Iterations,
-    LabelColumn,
-    LabelsFile,
     Level,
     Metrics,
-    QrelsFile,
-    QueryColumn,
+    Recipes,
     Seed,
-    TableFile,
+    Sources,
     Unjudged,
-    _errors,
-    _print_json,
-    app,
+    Vary,
+    examples,
+    takes_sources,
 )
 
 if TYPE_CHECKING:
@@ -48,27 +43,32 @@ def _require(**options: object) -> None:
             raise typer.BadParameter(f"the option --{name} is missing")
 
 
-@app.command()
+@app.command(
+    epilog=examples(
+        "gate --data valid.txt --baseline old.txt --candidate new.txt",
+        "gate --table scores.csv --baseline old --candidate new --rope 0.002",
+    )
+)
+@takes_sources("score")
 def gate(
     baseline: Annotated[
         str,
-        typer.Option(metavar="NAME=FILE", help="The model that is deployed; as for compare, or a column of --table."),
+        typer.Option(
+            metavar="NAME=FILE",
+            help="The model that is deployed; as for compare, or a column of --table. NAME=FILE,FILE,FILE for a recipe "
+            "that was trained several times.",
+        ),
     ],
-    candidate: Annotated[str, typer.Option(metavar="NAME=FILE", help="The model that may take its place.")],
-    data: DataFile = None,
-    qrels: QrelsFile = None,
-    table: TableFile = None,
-    labels: LabelsFile = None,
-    group: GroupFile = None,
-    label: LabelColumn = "label",
-    query: QueryColumn = "query",
-    features: FeatureCount = None,
-    iteration: Iterations = None,
+    candidate: Annotated[str, typer.Option(metavar="NAME=FILE", help="What may take its place; the same forms.")],
+    *,
+    sources: Sources,
     metric: Metrics = None,
     alpha: Level = 0.05,
     rope: Annotated[float, typer.Option(help="A loss up to this is tolerated, in the metrics' unit.")] = 0.0,
     seed: Seed = 0,
     unjudged: Unjudged = "irrelevant",
+    vary: Vary = None,
+    clusters: Clusters = None,
     modules: Imports = None,
     json_file: Annotated[
         Path | None,
@@ -80,29 +80,31 @@ def gate(
     Ship: under both metrics the candidate's loss against the baseline is proven to be within --rope, and under one of
     them it is proven better. Do not ship: under one of them its loss is proven to be beyond --rope. By default both
     NDCGs at 10; one metric or two, by --metric. Wrong input ends with 1 or 2, so that nothing is shipped by mistake.
-
-    Example: gainsay gate --labels labels.npy --group group.npy --baseline old=old.npy --candidate new=new.npy --rope
-    0.002 --json gate.json
     """
     _require(baseline=baseline, candidate=candidate)
     with _errors(modules):
         from .._common.outputs import check_output
         from .._common.shown import printable
-        from .inputs import Sources, read_comparison
+        from .inputs import is_recipe, read_comparison
 
         if json_file is not None and str(json_file) != "-":
             check_output("--json", json_file)
         metrics = metric or ["ndcg_linear@10", "ndcg_exp@10"]
         if len(metrics) > 2:
             raise ValueError(f"a gate decides by one metric or two, got {len(metrics)}: {', '.join(metrics)}")
-        columns = () if table is None else (baseline, candidate)
-        sources = Sources(data, qrels, table, labels, group, label, query, columns, features, iteration or ())
         if baseline == candidate:
             raise ValueError(f"--baseline and --candidate are both {baseline!r}: name two different models")
-        options: Any = {"alpha": alpha, "rope": rope, "seed": seed, "unjudged": unjudged}
-        models = [] if table is not None else [baseline, candidate]
-        comparison = read_comparison(models, sources, metrics, **options)
+        recipes = [text for text in (baseline, candidate) if is_recipe(text)]
+        single = [text for text in (baseline, candidate) if text not in recipes]
+        options: Any = {"alpha": alpha, "rope": rope, "seed": seed, "unjudged": unjudged, "vary": vary}
+        options |= {"run": recipes, "clusters": clusters}
+        if sources.table is None:
+            comparison = read_comparison(single, sources, metrics, **options)
+        else:
+            comparison = read_comparison([], sources._replace(score=single), metrics, **options)
         first, second = comparison.models
+        if recipes == [baseline]:  # recipes come last
+            first, second = second, first
         found = comparison.against(first)
         sentence = printable(found.sentence(second))
         content = _outcome(found, second)
@@ -116,7 +118,12 @@ def gate(
     raise typer.Exit(EXIT[found.decisions[second]])
 
 
-@app.command()
+@app.command(
+    epilog=examples(
+        "plan --lead 0.005 --query-sd 0.1 --claim ship", "plan --lead 0.005 --data valid.txt old=old.txt new=new.txt"
+    )
+)
+@takes_sources()
 def plan(
     lead: Annotated[float, typer.Option(help="The true lead that is to be proven, in the metrics' unit.")],
     models: Annotated[
@@ -140,23 +147,18 @@ def plan(
     correlation: Annotated[float, typer.Option(help="With --query-sd: between the two metrics.")] = 0.9,
     number: Annotated[int, typer.Option("--models", help="With --query-sd: how many models are compared.")] = 2,
     runs: Annotated[
-        list[int] | None, typer.Option(help="Runs of each recipe; may be given several times.", show_default=False)
+        list[int] | None,
+        typer.Option(help="How many runs of each recipe to plan for; may be given several times.", show_default=False),
     ] = None,
-    data: DataFile = None,
-    qrels: QrelsFile = None,
-    table: TableFile = None,
-    labels: LabelsFile = None,
-    group: GroupFile = None,
-    label: LabelColumn = "label",
-    query: QueryColumn = "query",
-    score: Annotated[list[str] | None, typer.Option(help="With --table: columns of scores; else all others.")] = None,
-    features: FeatureCount = None,
-    iteration: Iterations = None,
+    *,
+    sources: Sources,
     metric: Metrics = None,
     alpha: Level = 0.05,
     rope: Annotated[float, typer.Option(help="With --claim ship: the loss that is tolerated.")] = 0.0,
     seed: Seed = 0,
     unjudged: Unjudged = "irrelevant",
+    run: Recipes = None,
+    clusters: Clusters = None,
     modules: Imports = None,
     as_json: AsJson = False,
 ) -> None:
@@ -165,25 +167,24 @@ def plan(
     Variances are those of the models that are named, on judgments given as for compare, or are given by --query-sd,
     --run-sd and --query-run-sd.
 
-    Example: gainsay plan --lead 0.005 --query-sd 0.1 --claim ship
+    Variances of runs come from recipes that were trained several times (--run).
     """
     _require(lead=lead)
     with _errors(modules):
         from .._common.shown import printable
         from ..comparison.planning import plan as planned
-        from .inputs import Sources, read_comparison
+        from .inputs import read_comparison
 
         if query_sd is None:
             for option, value in (("--run-sd", run_sd), ("--query-run-sd", query_run_sd)):
                 if value:
                     raise ValueError(f"{option} belongs to --query-sd: variances are given, or those of models")
-            given = (label, query, score or (), features, iteration or ())
-            sources = Sources(data, qrels, table, labels, group, *given)
             options: Any = {"alpha": alpha, "rope": rope, "seed": seed, "unjudged": unjudged}
+            options |= {"run": run or (), "clusters": clusters}
             comparison = read_comparison(models or [], sources, metric or ["ndcg_linear@10", "ndcg_exp@10"], **options)
             found = comparison.plan(lead, power, claim, runs=runs or None)  # type: ignore[arg-type]  # checked there
         else:
-            if models or any(source is not None for source in (data, qrels, table, labels, group)):
+            if models or run or clusters is not None or any(source is not None for source in sources[:5]):
                 raise ValueError("--query-sd says what varies, so name no models and no judgments")
             found = planned(
                 lead,

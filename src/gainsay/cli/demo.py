@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING
 from ..data import simulate
 from ..experiment import Candidate, Experiment
 from ..experiment.candidates import Gain, Library
+from ..report.content import Also, Content
+from . import rankers
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from ..data import RankingData
     from ..experiment import ExperimentResult
+    from ..harness import Comparison
 
 TREES: dict[tuple[Library, str], dict[str, int]] = {
     ("lightgbm", "small"): {"num_leaves": 7},
@@ -56,6 +59,15 @@ def simulated(queries: int, seed: int) -> tuple[RankingData, RankingData, Rankin
     """Return simulated data to train on, to choose rounds on and to compare on."""
     train, valid, test = simulate(queries, seed).split_queries(*SPLIT, seed=seed)
     return train, valid, test
+
+
+def reported(trained: Comparison, first: Comparison | None, about: str, seed: int) -> Content:
+    """Return what the report shows: the candidates, on which data, and the three rankers where they were compared."""
+    trained.notes = (*trained.notes, f"Data: {about}")
+    if first is None:
+        return trained.content
+    also = Also("rankers", "Three rankers that disagree", rankers.introduction(seed), first.content)
+    return Content(trained, also=[also])
 
 
 def run(

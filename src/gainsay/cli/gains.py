@@ -8,26 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .app import (
-    AsJson,
-    DataFile,
-    FeatureCount,
-    GroupFile,
-    Imports,
-    Iterations,
-    LabelColumn,
-    LabelsFile,
-    Level,
-    QrelsFile,
-    QueryColumn,
-    Seed,
-    TableFile,
-    Unjudged,
-    _console,
-    _errors,
-    _print_json,
-    app,
-)
+from .app import _console, _errors, _print_json, app
+from .options import AsJson, Imports, Level, Seed, Sources, Unjudged, examples, takes_sources
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,22 +18,20 @@ if TYPE_CHECKING:
     from ..harness import Comparison
 
 
-@app.command()
+@app.command(
+    epilog=examples(
+        "gains --data valid.txt lgb=model.txt other=scores.npy --plot path.png",
+        "gains --experiment runs/grid --preferences preferences.csv",
+    )
+)
+@takes_sources()
 def gains(
     models: Annotated[
         list[str] | None,
         typer.Argument(help="As for compare: NAME=FILE or FILE; not with --experiment.", show_default=False),
     ] = None,
-    data: DataFile = None,
-    qrels: QrelsFile = None,
-    table: TableFile = None,
-    labels: LabelsFile = None,
-    group: GroupFile = None,
-    label: LabelColumn = "label",
-    query: QueryColumn = "query",
-    score: Annotated[list[str] | None, typer.Option(help="With --table: columns of scores; else all others.")] = None,
-    features: FeatureCount = None,
-    iteration: Iterations = None,
+    *,
+    sources: Sources,
     experiment: Annotated[
         Path | None, typer.Option(exists=True, file_okay=False, help="The directory of an experiment that was run.")
     ] = None,
@@ -87,8 +67,6 @@ def gains(
     """Follow models from linear to exponential gain and beyond: who is best at which gain, and is that proven.
 
     The gains are (b^l - 1)/(b - 1): linear for b = 1, exponential for b = 2.
-
-    Example: gainsay gains --data valid.txt lgb=model.txt other=scores.npy --plot gains.png
     """
     with _errors(modules):
         if plot is not None:
@@ -96,16 +74,13 @@ def gains(
 
             check_path(plot)
         if experiment is None:
-            from .inputs import Sources, read_comparison
+            from .inputs import read_comparison
 
             metric = metric or "ndcg_linear@10"
-            sources = Sources(
-                data, qrels, table, labels, group, label, query, tuple(score or ()), features, iteration or ()
-            )
             options: Any = {"alpha": alpha, "seed": seed, "unjudged": unjudged}
             comparison = read_comparison(models or [], sources, [metric], **options)
         else:
-            given = [*map(str, models or []), *(str(one) for one in (data, qrels, table, labels) if one is not None)]
+            given = [*map(str, models or []), *(str(one) for one in sources[:4] if one is not None)]
             if given:
                 raise ValueError(f"with --experiment its own models and data are compared, got {given[0]!r} too")
             if alpha != 0.05 or seed != 0:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from ..data import RankingData
     from ..harness import Comparison
+    from .options import Sources
 
 
 @dataclass(frozen=True)
@@ -68,25 +69,16 @@ def named_files(sources: list[str], *, columns: bool = False) -> dict[str, Sourc
     return files
 
 
-class Sources(NamedTuple):
-    """Where judgments come from, as options say it: exactly one of `data`, `qrels`, `table` and `labels`."""
-
-    data: Path | None = None
-    qrels: Path | None = None
-    table: Path | None = None
-    labels: Path | None = None
-    group: Path | None = None
-    label: str = "label"
-    query: str = "query"
-    score: Sequence[str] = ()
-    features: int | None = None
-    iteration: Sequence[str] = ()
-    segments: Sequence[str] = ()
-    run: Sequence[str] = ()
-    clusters: str | None = None
-
-
-def read_comparison(models: list[str], sources: Sources, metric: list[str] | None, **options: Any) -> Comparison:
+def read_comparison(
+    models: list[str],
+    sources: Sources,
+    metric: list[str] | None,
+    *,
+    segments: Sequence[str] = (),
+    run: Sequence[str] = (),
+    clusters: str | None = None,
+    **options: Any,
+) -> Comparison:
     """Read judgments and models, and compare them.
 
     Parameters
@@ -95,6 +87,8 @@ def read_comparison(models: list[str], sources: Sources, metric: list[str] | Non
         ``NAME=FILE`` or ``FILE``; none with a table, whose columns they are.
     sources : Sources
         The judgments.
+    segments, run, clusters
+        Of the queries and of models, as the options of `gainsay compare` have them.
     metric : list of str, optional
         See `gainsay.compare`.
     **options
@@ -107,10 +101,10 @@ def read_comparison(models: list[str], sources: Sources, metric: list[str] | Non
     """
     from ..harness import compare, compare_runs
 
-    rounds, recipes = iterations(list(sources.iteration)), listed_runs(sources.run)
+    rounds, recipes = iterations(sources.iteration or []), listed_runs(run)
     if sources.table is None:
-        options |= {"segments": segments_of(list(sources.segments), sources.query)}
-        options |= {"clusters": clusters_of(sources.clusters, sources.query)}
+        options |= {"segments": segments_of(segments, sources.query)}
+        options |= {"clusters": clusters_of(clusters, sources.query)}
     if sum(source is not None for source in (sources.data, sources.qrels, sources.table, sources.labels)) != 1:
         raise ValueError("give the judgments as one of --data, --qrels, --table and --labels")
     if (sources.labels is None) != (sources.group is None):
@@ -118,11 +112,11 @@ def read_comparison(models: list[str], sources: Sources, metric: list[str] | Non
     if sources.table is not None:
         if models:
             raise ValueError(f"with --table the models are its columns (--score names them), got {models[0]!r} too")
-        apart = [*sources.segments, *([] if sources.clusters is None else [sources.clusters])]
-        judged = from_table(sources.table, sources.label, sources.query, list(sources.score), apart, recipes)
+        apart = [*segments, *([] if clusters is None else [clusters])]
+        judged = from_table(sources.table, sources.label, sources.query, sources.score, apart, recipes)
         kinds = judged.segments or {}
-        options |= {"segments": {name: kinds[name] for name in sources.segments} or None}
-        options |= {"clusters": None if sources.clusters is None else kinds[sources.clusters]}
+        options |= {"segments": {name: kinds[name] for name in segments} or None}
+        options |= {"clusters": None if clusters is None else kinds[clusters]}
     elif not models and not recipes:
         raise ValueError("name at least one model, as NAME=FILE")
     elif sources.qrels is not None:
@@ -157,6 +151,16 @@ def listed_runs(given: Sequence[str]) -> dict[str, list[str]]:
             raise ValueError(f"--run names {name!r} twice: list all its runs after one name")
         found[name] = runs.split(",")
     return found
+
+
+def is_recipe(text: str) -> bool:
+    """Whether this names a recipe and its runs, `NAME=A,B,C`, and not a file with a comma in its name."""
+    _, equals, runs = text.partition("=")
+    if "," not in text or _source(runs if equals else text, True).path.is_file():
+        return False
+    if not equals:
+        raise ValueError(f"{text!r} lists several runs: name the recipe, as NAME=FILE,FILE,FILE")
+    return True
 
 
 def recipe_files(recipes: dict[str, list[str]], others: Container[str], *, columns: bool) -> dict[str, list[Source]]:
@@ -278,7 +282,7 @@ def _loaded(path: Path, booster: Any, error: type[Exception]) -> Any:
         raise ValueError(f"{path}: no model of {booster.__module__.partition('.')[0]} ({first})") from None
 
 
-def segments_of(sources: list[str], query: str, option: str = "--segments") -> dict[str, dict[Any, Any]] | None:
+def segments_of(sources: Sequence[str], query: str, option: str = "--segments") -> dict[str, dict[Any, Any]] | None:
     """Return labels by query id from `FILE`, all its columns, or `FILE:COLUMN`; the column `query` has the ids.
 
     Ids that are whole numbers are known as numbers and as text, since it is the judgments that say which they are.
@@ -317,7 +321,7 @@ def from_table(
     path: Path,
     label: str,
     query: str,
-    scores: list[str],
+    scores: Sequence[str] | None,
     segments: list[str] | None = None,
     recipes: dict[str, list[str]] | None = None,
 ) -> Judged:
@@ -328,7 +332,8 @@ def from_table(
     labels, queries = column(table, label, path), column(table, query, path)
     runs = [name for names in (recipes or {}).values() for name in names]
     taken = (label, query, *(segments or ()), *runs)
-    chosen = scores or [str(name) for name in table if name not in taken and table[name].dtype.kind in "fiu"]
+    others = [str(name) for name in table if name not in taken and table[name].dtype.kind in "fiu"]
+    chosen = others if scores is None else list(scores)
     if not chosen and not runs:
         raise ValueError(f"{path} has no column of scores beside {label!r} and {query!r}")
     try:

@@ -6,8 +6,9 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from .._common.shown import Spoken
 from .._common.words import amount, confidence, count, listed
-from ..drawing.tables import small_table
+from ..drawing.notebook import table_cell
 from .inequalities import FEWEST
 from .rankings import check_model
 from .wording import about, direction
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from .runs import Vary
     from .shares import Share
 
-__all__ = ["Against", "Decision", "Standing"]
+__all__ = ["Against", "Decision", "Standing", "signed", "thousands"]
 
 Decision: TypeAlias = Literal["ship", "do not ship", "undecided"]
 
@@ -75,8 +76,8 @@ class Standing:
         }
 
 
-@dataclass(frozen=True)
-class Against:
+@dataclass(frozen=True, repr=False)
+class Against(Spoken):
     """Every candidate against a baseline, under one metric or both primary ones; made by `Comparison.against`.
 
     *Ship*: under no metric is the candidate proven worse than the baseline by more than `rope`, in the strict sense
@@ -166,7 +167,7 @@ class Against:
         """Return what is to be done about one candidate, and why, in one sentence."""
         check_model(candidate, self.decisions)
         one = next(one for one in self.standings if one.candidate == candidate)
-        changes = listed([f"{metric} changes by {self._bounded(one, metric)}" for metric in self.metrics])
+        changes = listed([f"{metric} changes by {self.bounded(one, metric)}" for metric in self.metrics])
         heads = {"ship": "Ship", "do not ship": "Do not ship", "undecided": "Undecided about"}
         clusters = "" if self.clusters is None else f" in {count(self.clusters, 'cluster')}"
         size = f"{count(self.queries, 'query')}{clusters}, {confidence(self.alpha)} confidence"
@@ -201,31 +202,28 @@ class Against:
             "text": self.text,
         }
 
-    def __str__(self) -> str:
-        return self.text
-
     def _repr_html_(self) -> str:
         rows = [
-            (one.candidate, one.decision, *(self._bounded(one, metric) for metric in self.metrics))
+            (one.candidate, one.decision, *(self.bounded(one, metric) for metric in self.metrics))
             for one in self.standings
         ]
-        caption = f"Against {self.baseline}, {count(self.queries, 'query')}, {confidence(self.alpha)} confidence"
-        return small_table(("candidate", "decision", *self.metrics), rows, caption)
+        size = f"{count(self.queries, 'query')}; differences with {confidence(self.alpha)} bounds, all at once"
+        return table_cell(f"Against {self.baseline}", ("candidate", "decision", *self.metrics), rows, size)
 
     def _about(self, one: Standing) -> str:
         """Return the sentences about one candidate: the decision, and how many queries change."""
         parts = []
         for metric in self.metrics:
-            better, worse, same = (_thousands(one.shares[metric][name]) for name in ("better", "worse", "same"))
+            better, worse, same = (thousands(one.shares[metric][name]) for name in ("better", "worse", "same"))
             parts.append(f"{metric} gets better on {better}, worse on {worse} and stays on {same}")
         return f"{self.sentence(one.candidate)} Of 1,000 queries {'; '.join(parts)}."
 
-    def _bounded(self, one: Standing, metric: str) -> str:
+    def bounded(self, one: Standing, metric: str) -> str:
         """Return a difference with its bounds."""
         difference, lower, upper = one.difference[metric], one.lower[metric], one.upper[metric]
         if one.differing[metric] < FEWEST:
-            return f"{_signed(difference)} (no bounds: the two differ on fewer than {FEWEST} queries)"
-        return f"{_signed(difference)} ({_signed(lower)} to {_signed(upper)})"
+            return f"{signed(difference)} (no bounds: the two differ on fewer than {FEWEST} queries)"
+        return f"{signed(difference)} ({signed(lower)} to {signed(upper)})"
 
     def _reason(self, one: Standing) -> str:
         """Return what made the decision, or what it would take."""
@@ -243,7 +241,8 @@ class Against:
             if number is not None
         ]
         if not ways:
-            return "; if the true differences are these, no number of queries will decide it"
+            nothing = "neither more queries nor more runs alone" if self.runs else "no number of queries"
+            return f"; if the true differences are these, {nothing} will decide it"
         return f"; if the true differences are these, {' or '.join(ways)} will decide it four times in five"
 
 
@@ -251,14 +250,15 @@ def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def _signed(value: float) -> str:
+def signed(value: float) -> str:
     """Write a change with its sign.
 
-    >>> _signed(0.0123), _signed(-0.002), _signed(0.0)
+    >>> signed(0.0123), signed(-0.002), signed(0.0)
     ('+0.0123', '−0.0020', '0')
     """
     return f"{'+' if value > 0 else '−' if value < 0 else ''}{amount(abs(value))}"
 
 
-def _thousands(share: Share) -> str:
+def thousands(share: Share) -> str:
+    """Write a share of 1,000 queries with its bounds."""
     return f"{1000 * share.value:.0f} ({1000 * share.lower:.0f} to {1000 * share.upper:.0f})"

@@ -17,11 +17,11 @@ from .resampling import critical_value
 from .shares import shares_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from .sample import Family, Sample
 
-__all__ = ["against"]
+__all__ = ["against", "check_baseline"]
 
 MOST = 1e9
 """So many queries are as good as none: nobody has them."""
@@ -41,9 +41,7 @@ def against(sample: Sample, metrics: tuple[str, ...], baseline: str, rope: float
     width = check_rope(rope)
     family = sample.family(metrics)
     panel, noise = family.panel, family.noise
-    check_model(baseline, panel.models)
-    if len(panel.models) < 2:
-        raise ValueError(f"{baseline!r} is the only model: there is no candidate to set against it")
+    check_baseline(baseline, panel.models)
     b = panel.models.index(baseline)
     others = [place for place in range(len(panel.models)) if place != b]
     largest = np.zeros(sample.draws)
@@ -65,6 +63,13 @@ def against(sample: Sample, metrics: tuple[str, ...], baseline: str, rope: float
         clusters=None if panel.clusters is None else panel.units,
         vary=panel.vary,
     )
+
+
+def check_baseline(baseline: str, models: Sequence[str]) -> None:
+    """Raise unless the baseline is one of several models."""
+    check_model(baseline, models)
+    if len(models) < 2:
+        raise ValueError(f"{baseline!r} is the only model: there is no candidate to set against it")
 
 
 def _standing(sample: Sample, family: Family, b: int, c: int, critical: float, rope: float, needs: bool) -> Standing:

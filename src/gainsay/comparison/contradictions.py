@@ -144,8 +144,9 @@ def ranked_labels(
     """Return the labels of each query from rank 1 to the cutoff, an array of tuples."""
     labels = [plain_label(level) for level in rankings.judgments.levels.tolist()]
     found = np.empty(len(queries), dtype=object)
+    places = {query: place for place, query in enumerate(queries.tolist())}
     for rows in rankings.ranked(model, by, ties="order", among=queries) if len(queries) else ():
-        for row, place in zip(*np.nonzero(rows.queries[:, None] == queries), strict=True):
-            codes = rows.codes[row, :cutoff]
-            found[place] = tuple(labels[code] for code in codes[codes < len(labels)].tolist())
+        for query, codes in zip(rows.queries.tolist(), rows.codes[:, :cutoff].tolist(), strict=True):
+            if query in places:
+                found[places[query]] = tuple(labels[code] for code in codes if code < len(labels))
     return found

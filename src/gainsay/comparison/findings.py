@@ -17,7 +17,7 @@ from ..metrics.base import Metric
 from ..metrics.names import parse_metrics
 from .against import Against
 from .attribution import Attribution, attribute
-from .baseline import against
+from .baseline import against, check_baseline
 from .contradictions import Preferences, contradictory_queries, preferences
 from .gains import check_bases, trace
 from .inputs import check_family, check_level, check_rope, check_seed, read_panel
@@ -26,7 +26,7 @@ from .pairs import leaderboard_of, pairs_of
 from .planned import Claimed, Plan
 from .planning import plan_from
 from .rankings import check_model, check_pair
-from .recipes import variance_parts
+from .recipes import run_means, variance_parts
 from .rows import largest_differences, one_ranking, per_query, place_of
 from .sample import Sample
 from .segments import Segments, segments_of
@@ -97,6 +97,8 @@ class Findings:
         One label per query: those of one cluster are not independent.
     segments : array-like or mapping of name to array-like, shape (queries,), optional
         Labels of the queries, one column or several with names: `segments` judges each label's queries by themselves.
+    baseline : str, optional
+        The model that is deployed, say: reports then answer whether to replace it, see `against`.
 
     Raises
     ------
@@ -128,6 +130,7 @@ class Findings:
         vary: Vary | None = None,
         clusters: Ids | None = None,
         segments: Ids | Mapping[str, Ids] | None = None,
+        baseline: str | None = None,
     ) -> None:
         self.values = dict(values)
         self.models = tuple(models)
@@ -155,6 +158,9 @@ class Findings:
         self.segment_labels = {} if segments is None else check_labels(segments, self.query_ids)
         if self.segment_labels:
             self._both_primary()
+        if baseline is not None:
+            check_baseline(baseline, self.models)
+        self.baseline = baseline
 
     @property
     def query_count(self) -> int:
@@ -343,6 +349,21 @@ class Findings:
         panel = self.sample.panel
         counts = dict(zip(panel.models, panel.run_counts, strict=True))
         return {model: counts[model] for model in self.models}
+
+    @cached_property
+    def run_distances(self) -> dict[str, dict[str, list[float]]]:
+        """How far the mean of every run is behind the best model, by primary metric and recipe; below 0 if it is ahead.
+
+        On the queries that both metrics have, as in the verdict; a recipe's own distance is the mean of these.
+        """
+        metrics = self.primary or self.metrics[:1]
+        family = self.sample.family(metrics)
+        panel, best = family.panel, family.estimated.mean.max(axis=1)
+        recipes = [k for k, runs in enumerate(panel.run_counts) if runs]
+        return {
+            metric: {panel.models[k]: (best[row] - run_means(panel, k)[row]).tolist() for k in recipes}
+            for row, metric in enumerate(metrics)
+        }
 
     @cached_property
     def segments(self) -> Segments:
@@ -581,7 +602,8 @@ class Findings:
             `query`; `difference M`, `first` minus `second` in the metric's own unit and sign, and the two values,
             `M first` and `M second`; `difference M` of the other metrics; `labels first` and `labels second`, the
             labels from rank 1 to the cutoff, and `documents` (not where there are values only); `weight` where queries
-            are weighted. By absolute difference, times the weight.
+            are weighted. By absolute difference, times the weight. Of a recipe the values are means over its runs, the
+            labels those of its first run.
 
         Raises
         ------
@@ -610,7 +632,7 @@ class Findings:
         )  # fmt: skip
 
     def ranking(self, query: Any, model: str) -> pd.DataFrame:
-        """Return the documents of one query as a model ranks them, best first.
+        """Return the documents of one query as a model ranks them, best first; of a recipe as its first run does.
 
         Parameters
         ----------
@@ -695,6 +717,8 @@ class Findings:
             content |= {"pairs": self.pairs.to_dict("records"), "verdict": self.verdict.to_dict()}
         if self.segment_labels:
             content["segments"] = self.segments.to_dict()
+        if self.baseline is not None:
+            content["against"] = self.against(self.baseline).to_dict()
         return content
 
     def _both_primary(self) -> tuple[str, str]:

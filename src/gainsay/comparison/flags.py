@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._common.typing import Floats
+from .._common.typing import Bools, Floats
 from .._common.words import confidence, count, listed
 from .clusters import cluster_sums
 from .estimates import ROUNDING, Estimate
@@ -208,7 +208,7 @@ def _pair_flags(panel: Panel, estimated: Estimate, alpha: float) -> list[Flag]:
         ),
         (
             "lopsided pairs",
-            (support >= FEW) & (lopsidedness(panel) > LOPSIDED),
+            (support >= FEW) & (lopsidedness(panel, may_be_lopsided(panel, estimated)) > LOPSIDED),
             f"owe their difference under a metric to few {units} with large ones: what it says of them is rough",
         ),
     ):
@@ -222,17 +222,39 @@ def _pair_flags(panel: Panel, estimated: Estimate, alpha: float) -> list[Flag]:
     return found
 
 
-def lopsidedness(panel: Panel) -> Floats:
+def may_be_lopsided(panel: Panel, estimated: Estimate) -> Bools:
+    """Return for which pairs of models `lopsidedness` has to be worked out, shape (models, models).
+
+    |Σ e³| is at most max|e| · Σ e², so it is at most max|e| / √Σ e²: the largest weight times the widest difference
+    there can be, by the standard error. That is far below what is flagged wherever there are many queries.
+    """
+    queries = panel.queries
+    if panel.units < queries or estimated.runs is not None or queries < 2:
+        return np.ones(estimated.error.shape[1:], dtype=bool)
+    heaviest = 1 / queries if panel.weights is None else panel.weights.max()
+    widest = 2 * np.ptp(panel.values, axis=(1, 2))[:, None, None]
+    root = estimated.error * np.sqrt((queries - 1) / queries)
+    return np.asarray((heaviest * widest > 0.99 * LOPSIDED * root).any(axis=0))
+
+
+def lopsidedness(panel: Panel, among: Bools | None = None) -> Floats:
     """Return for each pair of models how skewed the mean of their differences is, the larger one of the metrics.
 
     That is |Σ e³| / (Σ e²)^1.5 of e = w (d − mean), the differences d from their weighted mean. With equal weights it
     is the skewness of d over √n, the leading term of how far the normal limit is off (Edgeworth). Of queries in
     clusters e is summed within each.
 
+    Parameters
+    ----------
+    panel : Panel
+        Values by query.
+    among : ndarray of bool, shape (models, models), optional
+        For which pairs; all by default.
+
     Returns
     -------
     ndarray, shape (models, models)
-        Symmetric; 0 where a difference does not vary.
+        Symmetric; 0 where a difference does not vary, and for other pairs than those of `among`.
     """
     metrics, models, queries = panel.values.shape
     weights = np.full(queries, 1 / queries) if panel.weights is None else panel.weights
@@ -240,6 +262,8 @@ def lopsidedness(panel: Panel) -> Floats:
     found = np.zeros((models, models))
     for k in range(models - 1):
         for j in range(k + 1, models):
+            if among is not None and not among[k, j]:
+                continue
             difference = panel.values[:, j] - panel.values[:, k]
             difference -= (difference @ weights)[:, None]
             difference[np.abs(difference) <= rounding] = 0.0

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from .._common.checks import check_real
+from .._common.shown import Spoken
 from .._common.words import confidence, count, number_text
 from ..metrics.dcg import NDCG
 from ..metrics.gains import gains_of
@@ -32,8 +33,8 @@ FEW = 30
 """On fewer preferences the interval's level is not to be relied on."""
 
 
-@dataclass(frozen=True, eq=False)
-class GainFit:
+@dataclass(frozen=True, eq=False, repr=False)
+class GainFit(Spoken):
     """The base of the gain (b^l − 1)/(b − 1) that fits preferences best, and how surely; made by `fit_gain`.
 
     Attributes
@@ -120,13 +121,14 @@ class GainFit:
         metric = NDCG(gain="power", gain_base=self.base)
         return [float(gain) for gain in gains_of(metric.gain, np.asarray(labels, dtype=np.float64), metric.gain_base)]
 
-    def __str__(self) -> str:
-        return self.text
-
     def _repr_html_(self) -> str:
         from html import escape
 
-        return f"<p><strong>{escape(self.verdict)}</strong></p>\n<p>{escape(self.text)}</p>"
+        from ..drawing.notebook import scoped
+
+        return scoped(
+            f'<p class="a"><strong>{escape(self.verdict.capitalize())}</strong></p><p>{escape(self.text)}</p>'
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as JSON knows it; an upper bound that is infinite becomes None."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from .._common.checks import check_real
-from .._common.shown import short_names
+from .._common.shown import Spoken, short_names
 from .._common.typing import Floats
 from .._common.words import confidence, count, listed, number_text, p_value
 from .bounds import regret_band
@@ -57,8 +57,8 @@ class GainsVerdict(NamedTuple):
     always_best: tuple[str, ...]
 
 
-@dataclass(frozen=True, eq=False)
-class Gains:
+@dataclass(frozen=True, eq=False, repr=False)
+class Gains(Spoken):
     """Means of all models under every gain (b^l − 1)/(b − 1) of a range of bases b; made by `Comparison.gains`.
 
     Base 1 is the linear gain, base 2 the exponential one. Each grade adds b times what the grade below it added, so b
@@ -198,9 +198,6 @@ class Gains:
         also = f", elsewhere in that interval {listed(others, word='or')}" if others else " throughout"
         return f"{found}: there {first} has the best mean{also}."
 
-    def __str__(self) -> str:
-        return self.text
-
     def to_dict(self) -> dict[str, Any]:
         """Return everything as JSON knows it; an infinite bound becomes None.
 
@@ -241,9 +238,10 @@ class Gains:
         from html import escape
 
         from ..drawing.gain_path import gain_path_svg
+        from ..drawing.notebook import scoped
 
-        head = f"<p><strong>{escape(self.headline)}</strong></p>"
-        return f"{head}\n{gain_path_svg(self.drawn())}\n<p>{escape(self.text)}</p>"
+        picture = gain_path_svg(self.drawn()).replace("</text>", "</text> ")
+        return scoped(f'<p class="a"><strong>{escape(self.headline)}</strong></p>{picture}<p>{escape(self.text)}</p>')
 
     def drawn(self) -> dict[str, Any]:
         """Return what a picture of the path needs, as plain lists; see `gainsay.drawing.gain_path`."""

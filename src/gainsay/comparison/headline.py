@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from .._common.words import amount, confidence, count, p_value
 from ..drawing.lanes import Label
+from ..drawing.text import as_text
 from .inequalities import FEWEST
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from ..drawing.text import Words
     from .decide import Outcome
 
-__all__ = ["advice", "headline", "labels_of", "question", "rounded"]
+__all__ = ["advice", "finding", "headline", "labels_of", "question", "rounded"]
 
 _GAINS = {"linear": ("linear", "linear"), "exp": ("exp", "exponential")}
 _MARKS = ("l", "e")
@@ -117,6 +118,17 @@ def headline(verdict: Outcome, said: Mapping[str, str], base: str = "") -> Words
     if len(common) == 1:
         return (("", "Not proven: if one is best under both, it is "), ("n", said[common[0]]), ("", "."))
     return (("", f"Not proven: {len(common)} of {models} {things} may still be best under both."),)
+
+
+def finding(verdict: Outcome, said: Mapping[str, str], base: str = "") -> str:
+    """Return the headline where no question stands above it, as the title of a picture: with p-value, without Yes."""
+    (style, start), *rest = headline(verdict, said, base)
+    for answer in ("Yes: ", "No: ", "It depends: "):
+        if start.startswith(answer):
+            start = start.removeprefix(answer)
+            break
+    text = as_text(((style, start), *rest)).removesuffix(".")
+    return f"{text}: proven ({p_value(verdict.p_value)})" if verdict.kind == "genuine" else text
 
 
 def advice(verdict: Outcome, said: Mapping[str, str]) -> Words:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from .._common.shown import Spoken
 from .._common.words import amount, count, listed
-from ..drawing.tables import small_table
+from ..drawing.notebook import table_cell
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,8 +39,8 @@ class PlannedRuns:
     chance: float
 
 
-@dataclass(frozen=True)
-class Plan:
+@dataclass(frozen=True, repr=False)
+class Plan(Spoken):
     """How many queries, and runs, prove a claim with a wanted probability; made by `Comparison.plan` or `gainsay.plan`.
 
     Attributes
@@ -112,15 +113,12 @@ class Plan:
         """Return everything, `text` included, as JSON knows it."""
         return {**asdict(self), "queries": self.queries, "runs": self.runs, "text": self.text}
 
-    def __str__(self) -> str:
-        return self.text
-
     def _repr_html_(self) -> str:
         rows = [
             ("fixed models" if one.runs is None else f"{one.runs}", _number(one.queries), f"{one.chance:.2f}")
             for one in self.options
         ]
-        return small_table(("runs of each recipe", "queries", "power"), rows, self._wanted())
+        return table_cell(self._takes()[0], ("runs of each recipe", "queries", "power"), rows, self._wanted())
 
     def _wanted(self) -> str:
         first, second = self.models

@@ -212,7 +212,7 @@ def one_by_one(models: Any) -> tuple[Any, dict[str, list[str]]]:
     Raises
     ------
     ValueError
-        Where a recipe has fewer than `LEAST_RUNS` runs.
+        Where a recipe has fewer than `LEAST_RUNS` runs, or its runs are not in a list.
 
     Examples
     --------
@@ -224,6 +224,11 @@ def one_by_one(models: Any) -> tuple[Any, dict[str, list[str]]]:
     flat: dict[Any, Any] = {}
     recipes: dict[str, list[str]] = {}
     for name, given in models.items():
+        if isinstance(given, np.ndarray) and given.ndim == 2 and 1 not in given.shape:
+            raise ValueError(
+                f"model {name!r}: scores must be one-dimensional, got shape {given.shape}; for a recipe of several "
+                "runs give a list of arrays, one for each run"
+            )
         if not isinstance(name, str) or not _are_runs(given):
             flat[name] = given
             continue

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._common.shown import Spoken
 from .._common.typing import Bools
 from .._common.words import amount, confidence, count, listed
-from ..drawing.tables import small_table
+from ..drawing.notebook import table_cell
 from .inequalities import FEWEST
 from .labelling import Labels, distinct_labels
 from .pairs import leaderboard_of
@@ -30,6 +31,8 @@ __all__ = ["Contrast", "Segment", "Segments", "segments_of"]
 
 SHOWN = 8
 """So many contrasts, and so many segments of a column, a text names."""
+
+NO_CONTRAST = "No model is proven best in one segment and beaten in another."
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,8 +111,8 @@ class Contrast:
         )
 
 
-@dataclass(frozen=True, eq=False)
-class Segments:
+@dataclass(frozen=True, eq=False, repr=False)
+class Segments(Spoken):
     """Leaderboard, verdict and safe choice of every segment of the queries; made by `Comparison.segments`.
 
     The error is held over all S segments of all columns: each is judged at level `alpha` / S, with draws enough to
@@ -223,7 +226,7 @@ class Segments:
         contrasts = [contrast.text for contrast in self.contrasts]
         if len(contrasts) > SHOWN:
             contrasts = [*contrasts[:SHOWN], f"There are {len(contrasts) - SHOWN} more such contrasts."]
-        opening = contrasts or ["No model is proven best in one segment and beaten in another."]
+        opening = contrasts or [NO_CONTRAST]
         decided, small = ([part for part in self.parts if part.decided is it] for it in (True, False))
         told = [_told(part) for part in decided[:SHOWN]]
         if len(decided) > SHOWN:
@@ -259,9 +262,6 @@ class Segments:
             "text": self.text,
         }
 
-    def __str__(self) -> str:
-        return self.text
-
     def _repr_html_(self) -> str:
         head = ("segment", "queries", "verdict", *(f"winner {metric}" for metric in self.metrics), "safe choice")
         rows = [
@@ -274,7 +274,8 @@ class Segments:
             )
             for part in self.parts
         ]
-        return small_table(head, rows, " ".join(contrast.text for contrast in self.contrasts[:SHOWN]))
+        first, *others = [contrast.text for contrast in self.contrasts[:SHOWN]] or [NO_CONTRAST]
+        return table_cell(first, head, rows, *others)
 
 
 def segments_of(sample: Sample, labels: Labels, metrics: tuple[str, str], rope: float, whole: Verdict) -> Segments:

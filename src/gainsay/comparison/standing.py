@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from .._common.shown import Names
 from .._common.words import confidence, count
-from ..drawing.lanes import Chart, Row, mark_of
+from ..drawing.lanes import Chart, Row, bare, mark_of
 from .headline import advice, headline, labels_of, question
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-    from ..drawing.lanes import Label
+    from ..drawing.lanes import Label, Mark
     from ..drawing.text import Words
     from .decide import Outcome
 
-__all__ = ["STAR", "chart_of"]
+__all__ = ["STAR", "chart_of", "with_runs"]
+
+MOST_RUNS = 10
+"""So many runs are listed in words; all are drawn."""
 
 STAR = "\u2605"
 """Marks the safe choice."""
@@ -60,6 +64,24 @@ def chart_of(verdict: Outcome, names: Names | None = None, models: Sequence[str]
         ruler=verdict.detectable if verdict.kind == "unresolved" else math.inf,
         ruler_says=f"smallest lead that {count(verdict.queries, 'query')} show",
     )
+
+
+def with_runs(chart: Chart, distances: Mapping[str, Mapping[str, Sequence[float]]]) -> Chart:
+    """Return a chart that shows every run of recipes: `distances` says by metric and model how far each is behind."""
+
+    def marked(row: Row, lane: int, metric: str) -> Mark:
+        mark, runs = row.marks[lane], tuple(distances[metric].get(row.key, ()))
+        if not runs:
+            return mark
+        listed = ", ".join(map(bare, runs[:MOST_RUNS])) + " \u2026" * (len(runs) > MOST_RUNS)
+        return mark._replace(runs=runs, said=f"{mark.said}; its runs: {listed}")
+
+    metrics = [label.name for label in chart.labels]
+    rows = (
+        row._replace(marks=tuple(marked(row, lane, metric) for lane, metric in enumerate(metrics)))
+        for row in chart.rows
+    )
+    return replace(chart, rows=tuple(rows))
 
 
 def _rows(verdict: Outcome, names: Names) -> tuple[Row, ...]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from .._common.shown import Names, isolated
+from .._common.shown import Names, Spoken, isolated
 from .._common.typing import Ids
 from ..drawing.notebook import chart_cell
 from .decide import Kind, Outcome, decide
@@ -25,8 +25,8 @@ from .wording import about, paragraph
 __all__ = ["Kind", "Verdict"]
 
 
-@dataclass(frozen=True)
-class Verdict(Outcome):
+@dataclass(frozen=True, repr=False)
+class Verdict(Spoken, Outcome):
     """What two metrics, measured on the same queries, say together about which model is best.
 
     Made by `from_values`. Queries are the random sample, or clusters of them. Models are fixed, and then nothing here
@@ -229,9 +229,6 @@ class Verdict(Outcome):
     def about(self) -> str:
         """One sentence: what is a sample here, what is fixed, and so what is covered."""
         return about(self)
-
-    def __str__(self) -> str:
-        return self.text
 
     def _repr_html_(self) -> str:
         names = Names.of(self.models)

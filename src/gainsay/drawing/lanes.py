@@ -25,6 +25,7 @@ __all__ = [
     "Row",
     "axis_foot",
     "bare",
+    "difference_strip",
     "dot",
     "drawing",
     "interval",
@@ -51,7 +52,10 @@ class Label(NamedTuple):
 
 
 class Mark(NamedTuple):
-    """A point of a lane with its interval, whether it is filled, in words what it says, and the mean behind it."""
+    """A point of a lane with its interval, whether it is filled, in words what it says, and the mean behind it.
+
+    Where that is a mean over runs, `runs` has where each of them stands.
+    """
 
     value: float
     low: float
@@ -59,6 +63,7 @@ class Mark(NamedTuple):
     filled: bool
     said: str
     mean: float
+    runs: tuple[float, ...] = ()
 
 
 def mark_of(metric: str, value: float, low: float, high: float, may: bool, mean: float) -> Mark:
@@ -130,9 +135,10 @@ class Chart:
         return tuple(row for place, row in enumerate(self.rows) if place < most or row.tags)
 
     def axis(self, rows: Sequence[Row]) -> Axis:
-        """Return the axis on which these rows have room."""
-        ends = [end for row in rows for mark in row.marks for end in (mark.value, mark.high) if math.isfinite(end)]
-        return Axis.of(0.0, 1.02 * max(ends, default=0.0) or 0.01)
+        """Return the axis on which these rows have room: from 0, or from the run that is furthest ahead of the best."""
+        marks = [mark for row in rows for mark in row.marks]
+        ends = [end for mark in marks for end in (mark.value, mark.high, *mark.runs) if math.isfinite(end)]
+        return Axis.of(min(0.0, *ends, 0.0), 1.02 * max(ends, default=0.0) or 0.01)
 
 
 @dataclass(frozen=True)
@@ -233,6 +239,9 @@ def strip(row: Row, axis: Axis, height: float, grid: str, *, tall: bool = False)
     for lane, mark in enumerate(row.marks):
         if math.isfinite(mark.high) and mark.high > mark.low:
             parts.append(interval(lane, axis.at(mark.low), axis.at(mark.high), ys[lane]))
+        for run in mark.runs:
+            x, y = f"{axis.at(run):.2f}%", ys[lane]
+            parts.append(f'<line class="run {COLOURS[lane]}" x1="{x}" x2="{x}" y1="{y - 5:g}" y2="{y + 5:g}"/>')
     if tall and lanes > 1:
         x1, x2 = places
         parts.append(f'<line class="cn" x1="{x1:.2f}%" y1="{ys[0]:g}" x2="{x2:.2f}%" y2="{ys[1]:g}"/>')
@@ -248,6 +257,21 @@ def strip(row: Row, axis: Axis, height: float, grid: str, *, tall: bool = False)
                 parts.append(text_at(min(places[lane], 94), y, number, anchor="middle", style=colour))
         parts.append(dot(lane, places[lane], ys[lane], filled=mark.filled, title=f"{row.full}\n{mark.said}"))
     return drawing("".join(parts), height, "reg")
+
+
+def difference_strip(
+    lanes: Sequence[tuple[float, float, float]], axis: Axis, height: float, floor: float, said: Sequence[str]
+) -> str:
+    """Return a strip of differences around a line at 0, each lane low, middle and high; a dashed line at `floor`."""
+    parts = [axis.grid(height, 0.0)]
+    if floor:
+        parts.append(f'<line class="pr" x1="{axis.at(floor):.2f}%" x2="{axis.at(floor):.2f}%" y1="0" y2="{height:g}"/>')
+    for lane, ((low, middle, high), text) in enumerate(zip(lanes, said, strict=True)):
+        y = round(height * (lane + 1) / (len(lanes) + 1), 1)
+        if math.isfinite(low) and math.isfinite(high):
+            parts.append(interval(lane, axis.at(low), axis.at(high), y))
+        parts.append(dot(lane, axis.at(middle), y, filled=True, title=text))
+    return f'{drawing("".join(parts), height)}<span class="sr">{escape(". ".join(said))}</span>'
 
 
 class Panel(NamedTuple):
@@ -314,7 +338,7 @@ def axis_foot(chart: Chart, axis: Axis) -> str:
     parts = [text_at(axis.at(0), 18, "best", anchor="middle", style="s b")]
     for tick in axis.ticks:
         parts.append(f'<line class="g" x1="{axis.at(tick):.2f}%" x2="{axis.at(tick):.2f}%" y1="0" y2="5"/>')
-        if tick:
+        if tick > 0:
             parts.append(text_at(axis.at(tick), 18, axis.written(tick), anchor="middle"))
     height = 24
     if math.isfinite(chart.price):
@@ -324,7 +348,7 @@ def axis_foot(chart: Chart, axis: Axis) -> str:
         parts.append(text_at(x, 36, f"price of disagreement {bare(chart.price)}", dx=dx, anchor=anchor, style="s"))
     elif math.isfinite(chart.ruler):
         height, right = 44, axis.start + axis.width
-        left = right - axis.width * chart.ruler / axis.high
+        left = right - axis.width * chart.ruler / (axis.high - axis.low)
         whole = left >= axis.start
         parts.append(f'<line class="rl" x1="{max(left, axis.start):.2f}%" x2="{right:.2f}%" y1="27" y2="27"/>')
         for end in (left, right)[not whole :]:

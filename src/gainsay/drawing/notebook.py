@@ -1,53 +1,75 @@
-"""A chart as the output of a notebook's cell: short, in the colours of the notebook, all of its own."""
+"""A chart as the output of a notebook's cell: short, in the colours of the notebook, all of its own.
+
+Viewers that do not trust a page take away its styles and pictures, but leave the text of pictures standing: so there is
+none. Words stand in HTML, the numbers of a strip are hidden text that shows where styles are gone, and an axis has its
+numbers from attributes.
+"""
 
 from __future__ import annotations
 
+import math
+import re
 from html import escape
 from typing import TYPE_CHECKING
 
 from .lanes import TEXTS, axis_foot, bare, dot, strip
 from .palette import DARK, LIGHT
+from .tables import small_table
 from .text import as_html
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from .lanes import Chart, Row
+    from .lanes import Chart, Label, Mark, Row
     from .palette import Theme
 
-__all__ = ["chart_cell", "scoped", "shares_cell"]
+__all__ = ["chart_cell", "scoped", "shares_cell", "table_cell"]
 
 MOST_ROWS = 7
 
 
 def _colours(theme: Theme) -> str:
-    pairs = (("lin", theme.first), ("exp", theme.second), ("lt", theme.first_text), ("et", theme.second_text))
-    return "".join(f"--{name}:{colour};" for name, colour in pairs)
+    pairs = {
+        "first": theme.first,
+        "second": theme.second,
+        "first-text": theme.first_text,
+        "second-text": theme.second_text,
+    }
+    return "".join(f"--{name}:{colour};" for name, colour in pairs.items())
 
 
 _STYLE = (
     ".gainsay{--ink:var(--jp-content-font-color1,var(--vscode-editor-foreground,currentColor));"
-    "--mute:var(--jp-content-font-color2,var(--vscode-descriptionForeground,#6b7480));"
-    "--page:var(--jp-layout-color0,var(--vscode-editor-background,var(--colab-primary-surface-color,#fff)));"
+    "--muted:var(--jp-content-font-color2,var(--vscode-descriptionForeground,#6b7480));"
+    "--face:var(--jp-layout-color0,var(--vscode-editor-background,var(--colab-primary-surface-color,#fff)));"
     f"--grid:#8883;--tint:#8881;{_colours(LIGHT)}"
     "max-width:880px;color:var(--ink);font:13px/1.35 var(--jp-content-font-family,system-ui,sans-serif);"
     "font-variant-numeric:tabular-nums}"
-    '[data-jp-theme-light="false"] .gainsay,body.vscode-dark .gainsay,html[theme="dark"] .gainsay'
-    f"{{{_colours(DARK)}}}"
-    ".gainsay p{margin:0}.gainsay .a{font-size:16px;font-weight:650}.gainsay .l{color:var(--lt)}"
-    ".gainsay .e{color:var(--et)}.gainsay .m{color:var(--mute)}.gainsay table{border-collapse:collapse;border:0;"
-    "margin:2px 0 0}.gainsay table.w{width:100%}.gainsay tr,.gainsay td,.gainsay th{background:none;border:0}"
-    ".gainsay td,.gainsay th{padding:0 10px 0 0;white-space:nowrap;text-align:left;font-weight:400}"
-    ".gainsay td.w,.gainsay th.w{width:100%;padding:0}.gainsay .v{text-align:right;padding:0 0 0 10px}"
-    ".gainsay .p{text-align:right}.gainsay th.n{font-weight:600}.gainsay .tag{font-size:12px;font-weight:600;"
-    "margin-right:6px}.gainsay tr.may>*{background:var(--tint)}.gainsay svg{display:block;overflow:visible}"
-    ".gainsay svg text{font-size:11px;fill:var(--mute)}.gainsay svg text.s{fill:var(--ink)}"
-    ".gainsay svg text.b{font-weight:600}.gainsay svg text.l{fill:var(--lt)}.gainsay svg text.e{fill:var(--et)}"
-    ".gainsay .i{stroke-linecap:round;stroke-width:3;opacity:.6}.gainsay .lin{stroke:var(--lin);fill:var(--lin)}"
-    ".gainsay .exp{stroke:var(--exp);fill:var(--exp)}.gainsay .mk{stroke-width:1.8}.gainsay .open{fill:var(--page)}"
-    ".gainsay .g{stroke:var(--grid)}.gainsay .z{stroke:var(--ink);stroke-width:1.3}"
-    ".gainsay .pr{stroke:var(--ink);stroke-dasharray:3 3}.gainsay .cn{stroke:var(--mute);opacity:.4}"
-    ".gainsay .rl{stroke:var(--ink);stroke-width:1.3}.gainsay .bar{fill:var(--mute)}"
+    '[data-jp-theme-light="false"] .gainsay,body.vscode-dark .gainsay,html[theme="dark"] .gainsay,'
+    f'html[data-theme="dark"] .gainsay{{{_colours(DARK)}}}'
+    ".gainsay p{margin:0}.gainsay .a{font-size:16px}.gainsay .l{color:var(--first-text)}"
+    ".gainsay .e{color:var(--second-text)}.gainsay .m{color:var(--muted)}"
+    # JupyterLab has tables of fixed layout with striped rows and cells at the right: twice .gainsay comes before that
+    ".gainsay.gainsay table{table-layout:auto;border-collapse:collapse;border:0;margin:2px 0 0;font-size:13px}"
+    ".gainsay.gainsay table.w{width:100%}.gainsay.gainsay tbody tr:nth-child(n){background:none}"
+    ".gainsay.gainsay table tr>*{padding:0 10px 0 0;border:0;white-space:nowrap;text-align:left;font-weight:400;"
+    "line-height:inherit;vertical-align:middle}.gainsay.gainsay table.t tr>*{padding:1px 20px 1px 0}"
+    ".gainsay.gainsay table.t thead th{color:var(--muted)}.gainsay.gainsay table tr>.w{width:100%;min-width:120px;"
+    "padding:0}.gainsay.gainsay table tr>.v{text-align:right;padding:0 0 0 10px}.gainsay.gainsay table tr>.p{"
+    "text-align:right}.gainsay.gainsay table tr>.n{font-weight:600}.gainsay.gainsay table tr.may>*{"
+    "background:var(--tint)}.gainsay .tag{font-size:12px;font-weight:600;margin-right:6px}"
+    ".gainsay .k{margin-right:16px;font-weight:600;font-size:12px}.gainsay .k svg{display:inline;vertical-align:-2px}"
+    ".gainsay .h{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%)}"
+    ".gainsay .x{position:relative}.gainsay .x span{position:absolute;font-style:normal;font-size:11px;line-height:1;"
+    "white-space:nowrap;color:var(--muted)}.gainsay .x span::after{content:attr(data-t)}.gainsay .x .middle{transform:"
+    "translateX(-50%)}.gainsay .x .end{transform:translateX(-100%)}.gainsay .x .s{color:var(--ink)}"
+    ".gainsay .x .b{font-weight:600}.gainsay svg{display:block;overflow:visible}.gainsay .gain-path{font-size:12px}"
+    ".gainsay .i{stroke-linecap:round;stroke-width:3;opacity:.6}.gainsay .lin{stroke:var(--first);fill:var(--first)}"
+    ".gainsay .exp{stroke:var(--second);fill:var(--second)}.gainsay .mk{stroke-width:1.8}"
+    ".gainsay .open{fill:var(--face)}.gainsay .g{stroke:var(--grid)}.gainsay .z{stroke:var(--ink);stroke-width:1.3}"
+    ".gainsay .pr{stroke:var(--ink);stroke-dasharray:3 3}.gainsay .cn{stroke:var(--muted);opacity:.4}"
+    ".gainsay .rl{stroke:var(--ink);stroke-width:1.3}.gainsay .bar{fill:var(--muted)}"
+    ".gainsay .run{stroke-width:1.2;opacity:.55}"
 )
 
 
@@ -67,7 +89,15 @@ def shares_cell(title: str, rows: Sequence[tuple[str, int]], note: str = "") -> 
         for name, number in rows
     )
     told = f'<p class="m">{escape(note)}</p>' if note else ""
-    return scoped(f'<p class="a">{escape(title)}</p>{told}{f"""<table class="w">{body}</table>""" if rows else ""}')
+    table = f'<table class="w">{body}</table>' if rows else ""
+    return scoped(f'<p class="a"><strong>{escape(title)}</strong></p>{told}{table}')
+
+
+def table_cell(title: str, head: Sequence[str], rows: Iterable[Sequence[str]], *notes: str) -> str:
+    """Return a small table as HTML, below its title and above notes."""
+    table = small_table(head, rows).replace("<table>", '<table class="t">')
+    told = "".join(f'<p class="m">{escape(note)}</p>' for note in notes if note)
+    return scoped(f'<p class="a"><strong>{escape(title)}</strong></p>{table}{told}')
 
 
 def chart_cell(chart: Chart, notes: Iterable[str] = (), more: str = "", whole: str = "") -> str:
@@ -84,7 +114,7 @@ def chart_cell(chart: Chart, notes: Iterable[str] = (), more: str = "", whole: s
     whole : str
         What gives more where none are.
     """
-    parts = [f'<p class="a">{as_html(chart.headline)}</p>']
+    parts = [f'<p class="a"><strong>{as_html(chart.headline)}</strong></p>']
     if chart.advice:
         parts.append(f"<p>{as_html(chart.advice)}</p>")
     later = [row for row in chart.rows[MOST_ROWS:] if row.tags]
@@ -109,14 +139,6 @@ def _table(chart: Chart, rows: tuple[Row, ...]) -> str:
         x = axis.at(chart.price)
         grid += f'<line class="pr" x1="{x:.2f}%" x2="{x:.2f}%" y1="0" y2="{height}"/>'
     free = chart.heads == (("model", "model"),)
-    legend, x = [], 7.0
-    for lane, label in enumerate(chart.labels):
-        legend.append(
-            dot(lane, 0, 8, filled=True).replace('cx="0.00%"', f'cx="{x:g}"').replace('x="0.00%"', f'x="{x:g}"')
-        )
-        legend.append(f'<text class="{TEXTS[lane]} b" x="{x + 10:g}" y="12">{escape(label.head)}</text>')
-        x += 28 + 7 * len(label.head)
-    legend.append(f'<text x="{x:g}" y="12">behind the best, {chart.level}; hollow: ruled out as best</text>')
     names = "".join(
         "<th></th>" if free else f'<th class="p m" title="{escape(full)}">{escape(short)}</th>'
         for short, full in chart.heads
@@ -124,9 +146,13 @@ def _table(chart: Chart, rows: tuple[Row, ...]) -> str:
     values = "".join(
         f'<th class="v {TEXTS[lane]}">{escape(label.head)}</th>' for lane, label in enumerate(chart.labels)
     )
-    head = (
-        f'<tr>{names}<th></th><th class="w m"><svg width="100%" height="16">{"".join(legend)}</svg></th>{values}</tr>'
+    legend = "".join(
+        f'<span class="k {TEXTS[lane]}"><svg width="13" height="13" aria-hidden="true">'
+        f"{dot(lane, 50, 6.5, filled=True)}</svg> {escape(label.head)}</span> "
+        for lane, label in enumerate(chart.labels)
     )
+    says = f"{legend}behind the best, {chart.level}; hollow: ruled out as best"
+    head = f'<tr>{names}<th></th><th class="w m">{says}</th>{values}</tr>'
     body = []
     for row in rows:
         cells = "".join(
@@ -140,8 +166,33 @@ def _table(chart: Chart, rows: tuple[Row, ...]) -> str:
             f'<td class="v {TEXTS[lane]}">{"<strong>" * best}{bare(mark.mean)}{"</strong>" * best}</td>'
             for lane, (mark, best) in enumerate(zip(row.marks, row.best, strict=True))
         )
-        picture = strip(row, axis, height, grid)
-        body.append(f'<tr{" class=may" * row.shaded}>{cells}<td>{tags}</td><td class="w">{picture}</td>{means}</tr>')
+        picture = re.sub("<title>.*?</title>", "", strip(row, axis, height, grid), flags=re.DOTALL)
+        said = escape("\n".join([row.full, *(mark.said for mark in row.marks)]))
+        spelt = ", ".join(_spelt(label, mark) for label, mark in zip(chart.labels, row.marks, strict=True))
+        lanes = f'<td class="w" title="{said}"><span class="h">{escape(spelt)}</span>{picture}</td>'
+        body.append(f"<tr{' class=may' * row.shaded}>{cells}<td>{tags}</td>{lanes}{means}</tr>")
     columns = len(chart.heads) + 1
-    foot = f'<tr><td colspan="{columns}"></td><td class="w">{axis_foot(chart, axis)}</td></tr>'
+    foot = f'<tr><td colspan="{columns}"></td><td class="w">{_overlaid(axis_foot(chart, axis))}</td></tr>'
     return f'<table class="w">{head}{"".join(body)}{foot}</table>'
+
+
+def _spelt(label: Label, mark: Mark) -> str:
+    """Return what a mark shows in few words."""
+    between = f" ({bare(mark.low)} to {bare(mark.high)})" if math.isfinite(mark.high) else ""
+    return f"{label.head} {bare(mark.value)}{between}"
+
+
+_TEXT = re.compile(
+    r'<text x="(?P<x>[^"]*%)" y="(?P<y>[^"]*)"(?: dx="(?P<dx>[^"]*)")?(?: text-anchor="(?P<anchor>\w+)")?'
+    r'(?: class="(?P<style>[^"]*)")?>(?P<text>.*?)</text>'
+)
+
+
+def _overlaid(picture: str) -> str:
+    """Return a picture whose text lies upon it as attributes."""
+    words = "".join(
+        f'<span class="{it["anchor"] or ""} {it["style"] or ""}" data-t="{it["text"]}" '
+        f'style="left:{it["x"]};top:{float(it["y"]) - 10:g}px;margin-left:{it["dx"] or 0}px"></span>'
+        for it in _TEXT.finditer(picture)
+    )
+    return f'<div class="x" aria-hidden="true">{_TEXT.sub("", picture)}{words}</div>'

@@ -79,9 +79,10 @@ def curves_svg(curves: Sequence[Drawn], last: int, label: str, stops: tuple[str,
     parts += [_beside(curve, place, len(curves)) for place, curve in enumerate(curves)]
     if stops is not None:
         parts.append(_countdown(*stops))
+    inner = "".join(parts).replace("</text>", "</text> ")  # some viewers leave of pictures nothing but their text
     return (
         f'<svg viewBox="0 0 900 250" width="100%" role="img" aria-label="{escape(label)}" '
-        f'xmlns="http://www.w3.org/2000/svg">{"".join(parts)}</svg>'
+        f'xmlns="http://www.w3.org/2000/svg">{inner}</svg>'
     )
 
 
@@ -254,9 +255,11 @@ def _sheet() -> str:
     base = (
         ".gs-live{max-width:900px;font:13px/1.45 var(--jp-content-font-family,Inter,system-ui,sans-serif);"
         "font-variant-numeric:tabular-nums}.gs-live p{margin:0 0 4px}.gs-live svg{display:block;overflow:visible}"
-        ".gs-live+.gs-live{margin-top:12px}.gs-live table{border-collapse:collapse;border:0;margin:0 0 4px}"
-        ".gs-live tr,.gs-live td{border:0;background:none}"
-        ".gs-live td{padding:1px 16px 1px 0;text-align:left;white-space:nowrap;font-size:13px}"
+        ".gs-live+.gs-live{margin-top:12px}"
+        # twice .gs-live comes before the striped tables of JupyterLab with their cells at the right
+        ".gs-live.gs-live table{table-layout:auto;border-collapse:collapse;border:0;margin:0 0 4px}"
+        ".gs-live.gs-live tr:nth-child(n){background:none}.gs-live.gs-live td{border:0;padding:1px 16px 1px 0;"
+        "text-align:left;white-space:nowrap;font-size:13px}"
         ".gs-live svg text{font-variant-numeric:tabular-nums}"
     )
     light = _rules(".gs-live", LIGHT)

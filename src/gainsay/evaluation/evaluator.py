@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
-from .._common.arrays import numbers
 from .._common.cached import cached_property
 from .._common.checks import check_whole
 from .._common.cpus import cpus
@@ -16,6 +14,7 @@ from ..judgments import Judgments, Unjudged, scaled_weights
 from ..metrics.base import choice
 from ..metrics.names import MetricLike, parse_metrics
 from .coverage import BECAME, Coverage
+from .given import Given
 from .plan import bound_groups
 
 if TYPE_CHECKING:
@@ -116,8 +115,8 @@ class Evaluator:
             Where the number of scores differs from the number of labels, or a score is NaN; the message says how many,
             in which row and of which query.
         """
-        values, lowest = self._checked(scores)
-        found = [group.evaluate(self.judgments, values, lowest, self._threads) for group in self._groups]
+        given = Given.of(self.judgments, scores)
+        found = [group.evaluate(self.judgments, given, self._threads) for group in self._groups]
         if self._groups[0].columns == list(range(len(self.metrics))):
             per_query = found[0]  # a copy is slow where queries are short and many
         else:
@@ -125,25 +124,6 @@ class Evaluator:
             for group, part in zip(self._groups, found, strict=True):
                 per_query[:, group.columns] = part
         return Evaluation(self.metrics, self.judgments, per_query, self.unjudged)
-
-    def _checked(self, scores: Any) -> tuple[np.ndarray[Any, Any], float]:
-        """Return the scores, documents of a query together, and the lowest of them."""
-        values = numbers("scores", self.judgments.in_row_order("scores", scores))
-        if len(values) != self.judgments.documents:
-            raise ValueError(
-                f"scores has {len(values)} entries but the judgments have {self.judgments.documents} documents "
-                f"in {self.judgments.queries} queries; give one score per document, in the same order"
-            )
-        lowest = float(values.min())
-        if math.isnan(lowest):
-            bad = np.isnan(values)
-            row = int(np.argmax(bad))
-            raise ValueError(
-                f"scores holds {int(bad.sum())} NaN among {len(values)}, the first at row {row} "
-                f"(query {self.judgments.query_of_row(row)!s}); a diverged model, or documents without a score? "
-                "Give -inf to a document that was judged but not retrieved"
-            )
-        return np.ascontiguousarray(self.judgments.by_query(values)), lowest
 
 
 @dataclass(frozen=True, eq=False)
@@ -203,12 +183,11 @@ class Evaluation:
 
     def _repr_html_(self) -> str:
         from .._common.words import count
-        from ..drawing.notebook import scoped
-        from ..drawing.tables import small_table
+        from ..drawing.notebook import table_cell
 
         size = f"{count(self.judgments.queries, 'query')}, {count(self.judgments.documents, 'document')}"
         rows = [(name, f"{value:.6f}") for name, value in self.mean.items()]
-        return scoped(small_table(("metric", "mean"), rows, "; ".join([size, *self.notes])))
+        return table_cell(f"Evaluation: {size}", ("metric", "mean"), rows, *self.notes)
 
 
 def evaluate(

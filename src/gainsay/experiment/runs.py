@@ -11,6 +11,7 @@ import numpy as np
 
 from .._common.arrays import nearest
 from .._common.checks import check_whole
+from .._common.words import listed
 from .candidates import MOST_SEED
 
 if TYPE_CHECKING:
@@ -97,7 +98,8 @@ class Runs:
         baseline = runs.get("baseline")
         if baseline is not None and baseline not in names:
             raise ValueError(
-                f"runs['baseline'] names {baseline!r}, which is no candidate{nearest(str(baseline), names)}"
+                f"runs['baseline'] names {baseline!r}, which is no candidate{nearest(str(baseline), names)} "
+                f"(known: {listed(names, most=10)})"
             )
         keep = check_whole("runs['keep']", runs.get("keep", cls.keep), 1)
         return cls(count, vary, True, keep, baseline)  # type: ignore[arg-type]

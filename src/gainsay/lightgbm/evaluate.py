@@ -167,6 +167,9 @@ class _Adapter:
 class Feval(_Adapter):
     """An evaluation function as `lightgbm.train` and `lightgbm.cv` take it; made by `feval`."""
 
+    def __repr__(self) -> str:
+        return self.panel.call(feval, every=self.every)
+
     def __call__(self, preds: Any, eval_data: lgb.Dataset) -> list[EvalTuple]:
         """Return (name, value, higher is better) of each metric, or nothing in rounds that are left out."""
         if not hasattr(eval_data, "get_label"):
@@ -176,6 +179,9 @@ class Feval(_Adapter):
 
 class EvalMetric(_Adapter):
     """An evaluation function as LightGBM's scikit-learn estimators take it; made by `eval_metric`."""
+
+    def __repr__(self) -> str:
+        return self.panel.call(eval_metric, every=self.every)
 
     def __call__(self, y_true: Any, y_pred: Any, weight: Any = None, group: Any = None) -> list[EvalTuple]:
         """Return (name, value, higher is better) of each metric, or nothing in rounds that are left out."""

@@ -11,6 +11,7 @@ from lightgbm.callback import CallbackEnv, EarlyStopException
 
 from .._common.arrays import nearest
 from .._common.checks import check_real, check_whole
+from .._common.shown import call_text
 from ..training.bound import WeakIdentityMap, clash, known_metric, logged_as, metric_name, name_or_none
 from ..training.history import Waiting
 from ..training.options import STOPPING, knows_others
@@ -116,6 +117,10 @@ class EarlyStopping:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.metric, self.rounds, self.dataset, self.min_delta, self.verbose)
+
+    def __repr__(self) -> str:
+        given = {"rounds": self.rounds, "dataset": self.dataset, "min_delta": self.min_delta, "verbose": self.verbose}
+        return call_text(early_stopping, self.metric, **given)
 
     def __call__(self, env: CallbackEnv) -> None:
         """Look at the values of a round; raise LightGBM's `EarlyStopException` to stop."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
 import numpy as np
 
+from ..ranking import formulas
 from ..ranking.rows import row_sums, sums_at
 from .base import choice, depth_of
 from .relevance import BinaryMetric, RelevanceFacts
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
     from .._common.typing import Bools, Floats, Integers
     from ..judgments import Judgments
+    from ..ranking.formulas import Formula
     from ..ranking.rows import RankedRows
     from ..ranking.runs import TieRuns
 
@@ -133,8 +135,7 @@ class AP(BinaryMetric):
     def bind(self, judgments: Judgments, cutoffs: Sequence[int | None]) -> PrecisionFacts:
         """Count the relevant documents of each query, and add up 1/r as far as ranks go."""
         facts = super().bind(judgments, cutoffs)
-        longest = int(judgments.sizes.max(initial=0))
-        return PrecisionFacts(**vars(facts), harmonic=HarmonicNumbers.up_to(longest))
+        return PrecisionFacts(**vars(facts), harmonic=HarmonicNumbers.up_to(facts.widest))
 
     def score(self, rows: RankedRows, facts: PrecisionFacts, cutoffs: Sequence[int | None]) -> Floats:
         """Return AP at each cutoff."""
@@ -153,10 +154,18 @@ class AP(BinaryMetric):
         if tied is not None:
             for column, k in enumerate(cutoffs):
                 sums[:, column] += tied.sums(len(terms), None if k is None else np.full(len(terms), k))
-        return sums / self._divisor(rows, facts, cutoffs)
+        return sums / self._divisors(facts.relevant[rows.queries], cutoffs)
 
-    def _divisor(self, rows: RankedRows, facts: RelevanceFacts, cutoffs: Sequence[int | None]) -> Floats:
-        relevant = np.maximum(facts.relevant[rows.queries], 1)[:, None].astype(np.float64)
+    def formula(self, facts: PrecisionFacts, cutoffs: Sequence[int | None]) -> Formula | None:
+        """Return the sum of precisions, divided by D; nothing where D depends on the scores."""
+        if self.denominator == "hits":
+            return None
+        divisors = self._divisors(facts.relevant, cutoffs)
+        return formulas.precisions(facts.code, facts.harmonic.high, facts.harmonic.low, divisors)
+
+    def _divisors(self, relevant: Integers, cutoffs: Sequence[int | None]) -> Floats:
+        """Return D for queries of so many relevant documents, at each cutoff."""
+        relevant = np.maximum(relevant, 1)[:, None].astype(np.float64)
         if self.denominator == "R":
             return relevant
         return np.minimum(relevant, [np.inf if k is None else k for k in cutoffs])

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from .._common.typing import Bools, Floats
     from ..judgments import Judgments
+    from ..ranking.formulas import Formula
     from ..ranking.rows import RankedRows
 
 Scores = Literal["float64", "float32"]
@@ -31,7 +32,7 @@ COMMON = ("k", "ties", "empty", "scores", "weights")
 """The options of all metrics, in the order in which they are written after those of one kind."""
 
 _OF_PYTHON = {"__module__", "__qualname__", "__annotations__", "__slots__", "__firstlineno__", "__static_attributes__"}
-HARMLESS = _OF_PYTHON | {"__dict__", "__weakref__", "__doc__", "__repr__", "_repr_html_", "meaning"}
+HARMLESS = _OF_PYTHON | {"__dict__", "__weakref__", "__doc__", "__repr__", "_repr_html_", "formula", "meaning"}
 """What a class may have of its own without another number, and so without names of its own."""
 
 
@@ -114,6 +115,8 @@ class Metric:
 
     def __init_subclass__(cls, *, abstract: bool = False, **options: Any) -> None:
         super().__init_subclass__(**options)
+        if {"bind", "score"} & vars(cls).keys() and "formula" not in vars(cls):
+            cls.formula = Metric.formula  # type: ignore[method-assign]  # that of its base may be another
         if "names" in vars(cls):
             _register(cls)
         elif abstract:
@@ -160,9 +163,7 @@ class Metric:
 
     def _repr_html_(self) -> str:
         """Return name, formula and all options."""
-        from html import escape
-
-        from ..drawing.tables import small_table
+        from ..drawing.notebook import table_cell
 
         formula = (inspect.getdoc(type(self)) or "").partition("\n")[0]
         own = sorted(fields(self), key=lambda field: field.name in COMMON)
@@ -170,8 +171,7 @@ class Metric:
             field.name: "all ranks" if field.name == "k" and self.k is None else self.option_text(field.name)
             for field in own
         }
-        table = small_table(("option", "value"), list(texts.items()))
-        return f"<p><strong>{escape(str(self))}</strong></p><p>{escape(formula)}</p>{table}"
+        return table_cell(str(self), ("option", "value"), list(texts.items()), formula)
 
     def _name(self) -> tuple[str, Mapping[str, Any]]:
         """Return the name that says most about this metric."""
@@ -238,6 +238,13 @@ class Metric:
     def score(self, rows: RankedRows, facts: Any, cutoffs: Sequence[int | None]) -> Floats:
         """Return the value of each row at each cutoff, shape (rows, cutoffs); empty queries are settled elsewhere."""
         raise NotImplementedError
+
+    def formula(self, facts: Any, cutoffs: Sequence[int | None]) -> Formula | None:
+        """Return what `score` computes, where the compiled core computes the same, to the last bit; None elsewhere.
+
+        No metric needs it: what has none is evaluated by its `score`.
+        """
+        return None
 
 
 def _register(cls: type[Metric]) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 
 from .._common.checks import check_real
 from .._common.words import number_text
+from ..ranking import formulas
 from ..ranking.rows import ideal_rows, row_sums, sums_at, table_of
 from .base import Facts, Metric, choice, depth_of
 from .gains import LARGEST_EXPONENT, exponential
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
     from .._common.typing import Floats, Integers
     from ..judgments import Judgments
+    from ..ranking.formulas import Formula
     from ..ranking.rows import RankedRows
 
 MOST_PLACES = 4_000
@@ -92,6 +94,7 @@ class RBP(BinaryMetric):
             judged=facts.judged,
             code=facts.code,
             levels=facts.levels,
+            widest=facts.widest,
             table=table_of(np.maximum(levels, 0.0) / scale),
             highest=np.where(highest > 0, highest / scale, 1.0),
         )
@@ -99,11 +102,21 @@ class RBP(BinaryMetric):
     def score(self, rows: RankedRows, facts: RelevanceFacts, cutoffs: Sequence[int | None]) -> Floats:
         """Return RBP at each cutoff."""
         depth = depth_of(cutoffs, rows.width)
-        if isinstance(facts, GradedFacts):
-            gains = rows.look_up(facts.table, depth) / facts.highest[rows.queries, None]
-        else:
-            gains = facts.expected(rows, depth)
-        return sums_at(gains * ((1.0 - self.p) * self.p ** np.arange(depth)), cutoffs)
+        discount = self._discount(facts)[:depth]
+        if not isinstance(facts, GradedFacts):
+            return sums_at(facts.expected(rows, depth) * discount, cutoffs)
+        return sums_at(rows.look_up(facts.table, depth) * discount, cutoffs) / facts.highest[rows.queries, None]
+
+    def formula(self, facts: RelevanceFacts, cutoffs: Sequence[int | None]) -> Formula:
+        """Return the sum of marks times discount; of labels times discount, divided by the highest one."""
+        discount = self._discount(facts)
+        if not isinstance(facts, GradedFacts):
+            return formulas.gains(facts.marks, discount)
+        return formulas.gains(facts.table, discount, facts.highest[:, None])
+
+    def _discount(self, facts: RelevanceFacts) -> Floats:
+        discount: Floats = (1.0 - self.p) * self.p ** np.arange(facts.widest)
+        return discount
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -12,6 +12,7 @@ import numpy as np
 from .._common.checks import check_real
 from ..metrics import discounts as of_ranks
 from ..metrics import gains as of_labels
+from ..ranking import formulas
 from ..ranking.rows import discounted_sums, ideal_rows, sums_at, table_of
 from .base import Facts, Metric, depth_of, made
 from .discounts import WITH_BASE, Discount, canonical_discount, discount_text, discounts
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
     from .._common.typing import Floats
     from ..judgments import Judgments
+    from ..ranking.formulas import Formula
     from ..ranking.rows import RankedRows
 
 
@@ -263,6 +265,10 @@ class DCG(Metric):
         """Return DCG at each cutoff."""
         return facts.gains.sums(rows, cutoffs)
 
+    def formula(self, facts: GainFacts, cutoffs: Sequence[int | None]) -> Formula | None:
+        """Return the sum of gain times discount; nothing where gains are scaled by query."""
+        return None if facts.gains.top is not None else formulas.gains(facts.gains.table, facts.gains.discount)
+
     is_ratio: ClassVar[bool] = False
     """Whether it is divided by the ideal of its query."""
 
@@ -382,6 +388,11 @@ class NDCG(DCG):
         ideal = np.take(facts.ideal, rows.queries, axis=0)
         with np.errstate(divide="ignore", invalid="ignore"):
             return super().score(rows, facts, cutoffs) / ideal
+
+    def formula(self, facts: GainFacts, cutoffs: Sequence[int | None]) -> Formula | None:
+        """Return the same sum, divided by the ideal."""
+        sums = super().formula(facts, cutoffs)
+        return None if sums is None else replace(sums, divisors=facts.ideal)
 
 
 @dataclass(frozen=True, kw_only=True)

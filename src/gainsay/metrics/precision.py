@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
+from ..ranking import formulas
 from ..ranking.rows import row_sums, sums_at
 from .base import choice, depth_of
 from .relevance import BinaryMetric, RelevanceFacts, first_relevant
@@ -15,13 +16,18 @@ from .relevance import BinaryMetric, RelevanceFacts, first_relevant
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from .._common.typing import Floats
+    from .._common.typing import Floats, Integers
+    from ..ranking.formulas import Formula
     from ..ranking.rows import RankedRows
 
 
 def _hits(rows: RankedRows, facts: RelevanceFacts, cutoffs: Sequence[int | None]) -> Floats:
     """Return the (expected) number of relevant documents among the first k."""
     return sums_at(facts.expected(rows, depth_of(cutoffs, rows.width)), cutoffs)
+
+
+def _sum_of_hits(facts: RelevanceFacts, divisors: Floats) -> Formula:
+    return formulas.gains(facts.marks, np.ones(facts.widest), divisors)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,14 +61,18 @@ class Precision(BinaryMetric):
 
     def score(self, rows: RankedRows, facts: RelevanceFacts, cutoffs: Sequence[int | None]) -> Floats:
         """Return precision at each cutoff."""
-        sizes = facts.judged[rows.queries, None].astype(np.float64)
-        divisors = [sizes if k is None else np.minimum(sizes, k) if self._capped else k for k in cutoffs]
-        precision: Floats = _hits(rows, facts, cutoffs) / np.hstack([np.broadcast_to(d, sizes.shape) for d in divisors])
-        return precision
+        return _hits(rows, facts, cutoffs) / self._divisors(facts.judged[rows.queries], cutoffs)
 
-    @property
-    def _capped(self) -> bool:
-        return self.denominator == "min_k_n"
+    def formula(self, facts: RelevanceFacts, cutoffs: Sequence[int | None]) -> Formula:
+        """Return hits, divided as the denominator says."""
+        return _sum_of_hits(facts, self._divisors(facts.judged, cutoffs))
+
+    def _divisors(self, judged: Integers, cutoffs: Sequence[int | None]) -> Floats:
+        """Return what hits are divided by for queries of so many judged documents, at each cutoff."""
+        sizes = judged[:, None].astype(np.float64)
+        capped = self.denominator == "min_k_n"
+        divisors = [sizes if k is None else np.minimum(sizes, k) if capped else k for k in cutoffs]
+        return np.hstack([np.broadcast_to(divisor, sizes.shape) for divisor in divisors])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,6 +98,10 @@ class Recall(BinaryMetric):
     def score(self, rows: RankedRows, facts: RelevanceFacts, cutoffs: Sequence[int | None]) -> Floats:
         """Return recall at each cutoff."""
         return _hits(rows, facts, cutoffs) / np.maximum(facts.relevant[rows.queries], 1)[:, None]
+
+    def formula(self, facts: RelevanceFacts, cutoffs: Sequence[int | None]) -> Formula:
+        """Return hits, divided by all relevant documents."""
+        return _sum_of_hits(facts, np.maximum(facts.relevant, 1)[:, None])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,3 +139,7 @@ class Hit(BinaryMetric):
                 place = np.arange(some.at.shape[1])
                 hit[some.rows, column] = row_sums(np.where(place < k - some.before[:, None], some.at, 0.0))
         return hit
+
+    def formula(self, facts: RelevanceFacts, cutoffs: Sequence[int | None]) -> Formula | None:
+        """Return the sum of the chances of the ranks; without a cutoff that is 1, up to rounding, so nothing."""
+        return None if None in cutoffs else formulas.first_relevant(facts.code, np.ones(facts.widest))

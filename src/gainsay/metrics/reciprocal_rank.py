@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from ..ranking import formulas
 from ..ranking.rows import row_sums
 from .relevance import BinaryMetric, RelevanceFacts, first_relevant
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from .._common.typing import Floats
+    from ..ranking.formulas import Formula
     from ..ranking.rows import RankedRows
 
 
@@ -56,3 +58,7 @@ class RR(BinaryMetric):
             for column, k in enumerate(cutoffs):
                 values[some.rows, column] = row_sums(terms if k is None else np.where(rank <= k, terms, 0.0))
         return values
+
+    def formula(self, facts: RelevanceFacts, cutoffs: Sequence[int | None]) -> Formula:
+        """Return the chances of the ranks, each divided by the rank."""
+        return formulas.first_relevant(facts.code, np.arange(1.0, facts.widest + 1))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .._common.checks import check_real
+from ..ranking.rows import table_of
 from .base import Facts, Metric
 
 if TYPE_CHECKING:
@@ -20,16 +21,25 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class RelevanceFacts(Facts):
-    """Relevant documents of each query, judged ones, and the lowest label code that counts as relevant."""
+    """Relevant documents of each query, judged ones, and the lowest label code that counts as relevant.
+
+    `widest` is the number of ranks of the widest rows.
+    """
 
     relevant: Integers
     judged: Integers
     code: int
     levels: int
+    widest: int
 
     def at_ranks(self, rows: RankedRows) -> Bools:
         """Return at which ranks a relevant document stands, shape (rows, width)."""
         return rows.at_least(self.code, self.levels)
+
+    @property
+    def marks(self) -> Floats:
+        """1 for the codes of relevant documents, else 0, by code."""
+        return table_of((np.arange(self.levels) >= self.code).astype(np.float64))
 
     def expected(self, rows: RankedRows, depth: int) -> Floats:
         """Return the probability that a relevant document stands at each of the first ranks."""
@@ -76,6 +86,7 @@ class BinaryMetric(Metric, abstract=True):
             judged=judgments.sizes if marks is None else marks.relevant(1.0),
             code=judgments.code_at_least(self.min_label),
             levels=len(judgments.levels),
+            widest=max((block.width for block in judgments.layout.blocks), default=0),
         )
 
 

@@ -57,12 +57,17 @@ class Block:
 
 
 class Layout:
-    """All queries of a data set in blocks. `sizes` are documents per query, `codes` the documents' label codes."""
+    """All queries of a data set in blocks. `sizes` are documents per query, `codes` the documents' label codes.
+
+    `starts` is the first document of each query, and behind the last one the number of documents.
+    """
 
     def __init__(self, sizes: Integers, codes: Codes, levels: int) -> None:
         self.queries = len(sizes)
         self.levels = levels
-        starts = np.cumsum(sizes) - sizes
+        self.codes = codes
+        self.starts: Integers = np.append(0, np.cumsum(sizes)).astype(np.int64)
+        starts = self.starts[:-1]
         order = np.argsort(sizes, kind="stable")
         order = order[np.searchsorted(sizes[order], 1) :]  # queries without documents have nothing to rank
         # in a block queries stand as in the data, so that memory is read in one direction

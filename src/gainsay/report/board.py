@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from .._common.words import count
-from ..comparison.headline import labels_of
 from ..drawing.lanes import (
     TEXTS,
     Axis,
@@ -31,10 +29,9 @@ if TYPE_CHECKING:
 
     from ..comparison.findings import Findings
     from ..drawing.lanes import Chart, Row
-    from ..drawing.text import Words
     from .content import Content
 
-__all__ = ["board", "searches"]
+__all__ = ["board"]
 
 MOST_ROWS = 16
 FIRST_ROWS = 12
@@ -48,27 +45,6 @@ def board(content: Content) -> str:
     if len(comparison.models) == 2 and comparison.primary is not None:
         return _metrics(content, _two(comparison), _pair_heads(content), None)
     return _models(content)
-
-
-def searches(comparison: Findings) -> Words:
-    """Return on how many of 1,000 queries the second of two models is better and worse, if there are two."""
-    if len(comparison.models) != 2 or comparison.primary is None:
-        return ()
-    row, told = comparison.pairs.iloc[0], []
-    new = comparison.models[1]
-    for label in labels_of(comparison.primary):
-        better, level, worse = (int(row[f"{what} {label.name}"]) for what in ("wins", "ties", "losses"))
-        better, worse = (better, worse) if row["model_x"] == new else (worse, better)
-        told.append((better, worse, better + level + worse, label))
-    (better, worse, total, first), (also, against, both, second) = told
-    if total < 100 or both < 100:
-        start = f"Of {count(total, 'query')} {better:,} get a better ranking and {worse:,} a worse one by {first.long}"
-        other = "" if both == total else f"of {both:,} "
-        return (("", f"{start}; {other}{also:,} and {against:,} by {second.by}."),)
-    better, worse = (round(1000 * number / total) for number in (better, worse))
-    also, against = (round(1000 * number / both) for number in (also, against))
-    start = f"Of 1,000 searches {better} get a better ranking and {worse} a worse one by {first.long}"
-    return (("", f"{start}; {also} and {against} by {second.by}."),)
 
 
 def _models(content: Content) -> str:
@@ -131,6 +107,11 @@ def _bar(chart: Chart, *, switch: bool) -> str:
     hollow = '<svg width="30" height="14" aria-hidden="true"><circle class="mk wit" cx="7" cy="7" r="5"/>'
     hollow += '<circle class="mk wit open" cx="22" cy="7" r="5"/></svg>'
     keys.append(f'<span class="key m">{hollow}may be best / ruled out</span>')
+    if any(mark.runs for row in chart.rows for mark in row.marks):
+        tick = (
+            '<svg width="6" height="14" aria-hidden="true"><line class="run wit" x1="3" x2="3" y1="2" y2="12"/></svg>'
+        )
+        keys.append(f'<span class="key m">{tick}one run</span>')
     if any(row.shaded for row in chart.rows):
         keys.append(f'<span class="key m"><i class="tint"></i>{escape(chart.shading)}</span>')
     else:

@@ -11,38 +11,42 @@ Markdown follow.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from .._common.cached import cached_property
 from ..comparison.attribution import splittable
 from ..comparison.headline import labels_of
-from ..comparison.standing import chart_of
+from ..comparison.replacing import leading, replacing, searches
+from ..comparison.standing import chart_of, with_runs
 from . import full, single
-from .chosen import chosen_pair
-from .further import gains_part, segments_part
+from .baseline import baseline_section
+from .chosen import ChosenPair, chosen_pair
+from .further import gains_part, other_part, segments_part
 from .queries import Queries, queries_section
 from .rounds import best_rounds
 from .stopping import stopping_section
 from .why import why_section
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     import pandas as pd
 
     from .._common.shown import Names
+    from ..comparison.against import Against
     from ..comparison.attribution import Attribution
     from ..comparison.findings import Findings
     from ..drawing.lanes import Chart
-    from .chosen import ChosenPair
     from .full import Detail
     from .section import Section
 
-__all__ = ["SECTIONS", "Content"]
+__all__ = ["SECTIONS", "Also", "Content"]
 
 SECTIONS: tuple[Callable[[Content], Section | None], ...] = (
+    baseline_section,
     why_section,
     queries_section,
     segments_part,
@@ -52,6 +56,15 @@ SECTIONS: tuple[Callable[[Content], Section | None], ...] = (
 """The sections of a report between its chart and its details, in order."""
 
 
+class Also(NamedTuple):
+    """Another comparison in a report: the id and the heading of its section, what is compared, and its content."""
+
+    name: str
+    title: str
+    said: str
+    content: Content
+
+
 class Content:
     """What a report of a comparison shows.
 
@@ -59,10 +72,14 @@ class Content:
     ----------
     comparison : Findings
         What is reported.
+    against : Against, optional
+        Decisions about a baseline, which then come first.
+    also : sequence of Also
+        Other comparisons that are shown in it, each in a section of its own.
     """
 
-    def __init__(self, comparison: Findings) -> None:
-        self.comparison = comparison
+    def __init__(self, comparison: Findings, against: Against | None = None, also: Sequence[Also] = ()) -> None:
+        self.comparison, self.against, self.also = comparison, against, tuple(also)
 
     @property
     def names(self) -> Names:
@@ -74,13 +91,39 @@ class Content:
         """Question, answer, advice, and how every model stands."""
         comparison = self.comparison
         if comparison.primary is None:
-            return single.chart_of_one_metric(comparison)
-        return chart_of(comparison.verdict, self.names, comparison.models)
+            found = single.chart_of_one_metric(comparison)
+        else:
+            found = chart_of(comparison.verdict, self.names, comparison.models)
+        if comparison.runs:
+            found = with_runs(found, comparison.run_distances)
+        if self.against is None:
+            return found
+        asked, answer, told = replacing(self.against, self.names.said)
+        if comparison.primary is not None and len(comparison.models) > 2:
+            told = (*told, ("", " Do the two metrics disagree about the best of all? "), *found.headline)
+        return replace(found, question=asked, headline=answer, advice=told)
+
+    @cached_property
+    def searches(self) -> str:
+        """On how many of 1,000 queries the leading candidate is better and worse; of two models also without baseline.
+
+        Of these the first is taken for the old one, as in the question.
+        """
+        comparison, found = self.comparison, self.against
+        if found is None and (comparison.primary is None or len(comparison.models) != 2):
+            return ""
+        found = found or comparison.against(comparison.models[0])
+        return searches(found, leading(found)[0])
 
     @cached_property
     def pair(self) -> ChosenPair | None:
-        """The two models that are explained."""
-        return None if self.comparison.primary is None else chosen_pair(self.comparison)
+        """The two models that are explained: with a baseline it and the candidate that comes first."""
+        if self.comparison.primary is None:
+            return None
+        if self.against is not None:
+            first = leading(self.against)[0].candidate
+            return ChosenPair(first, self.against.baseline, "the candidate that comes first and the baseline")
+        return chosen_pair(self.comparison)
 
     @cached_property
     def called(self) -> tuple[str, str]:
@@ -93,6 +136,8 @@ class Content:
         for model in self.pair[:2]:
             role = f"best by {labels[0 if model == one else 1].head}" if model in (one, other) else "runner-up"
             roles.append("winner" if model == one == other else role)
+        if self.against is not None:
+            roles = ["candidate", "baseline"]
         named = [short[model] for model in self.pair[:2]]
         first, second = named if max(map(len, named)) <= 14 else roles
         return first, second
@@ -141,7 +186,8 @@ class Content:
     @property
     def sections(self) -> tuple[Section, ...]:
         """The sections for which there are data, or for which something was asked."""
-        return tuple(found for make in SECTIONS if (found := make(self)) is not None)
+        own = [found for make in SECTIONS if (found := make(self)) is not None]
+        return (*own, *map(other_part, self.also))
 
     @property
     def details(self) -> tuple[Detail, ...]:

@@ -4,6 +4,7 @@ The document is one object. Keys are always there, unless said otherwise; what i
 are not finite (bounds from a single query) are null.
 
 - ``gainsay``: version that wrote it; ``schema``: 1, raised when a key changes its meaning or goes.
+- ``kernel``: "compiled" or "numpy", the path on which this process evaluates metrics; both give the same values.
 - ``models``, ``metrics``: lists of names. ``primary``: the two metrics between which disagreement is looked for, or
   null where there is one metric. ``lower_is_better``: those that are losses.
 - ``missing``: list of sentences, one for each model that should be compared and is not.
@@ -21,8 +22,10 @@ are not finite (bounds from a single query) are null.
 - ``why``: object of ``pair`` (first, second), ``reason``, and ``attribution`` (see `Attribution.to_dict`, or null).
 - ``contradictions``: object of ``count`` and ``queries``, the strongest of them: a list of objects, see
   `contradictory_queries`.
+- ``against``: object, see `Against.to_dict`: decisions about a baseline, or null without one.
 - ``segments``: object, see `Segments.to_dict`, or null without them. ``gains``: object, see `Gains.to_dict`, or null
   where the metrics are no two gains of one NDCG, or there are so many values that the path has to be asked for.
+- ``also``: object by name of such objects as this one, of other comparisons that the report shows; null without.
 - ``curves``: list of objects ``candidate``, ``fold``, ``round``, ``metric``, ``value``; ``best_rounds``: list of
   objects, see `gainsay.report.rounds.best_rounds`.
 """
@@ -35,6 +38,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._common.outputs import check_output
 from .._common.version import __version__
+from .._kernel.config import running
 from .further import path_of
 
 if TYPE_CHECKING:
@@ -65,10 +69,27 @@ def to_json(content: Content, path: str | os.PathLike[str] | None = None, *, que
         Where the file cannot be written; found out before the work.
     """
     target = None if path is None else check_output("path", path)
-    text = json.dumps(document(content, queries), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    parts = (f"{_written(name)}: {_in_lines(value)}" for name, value in document(content, queries).items())
+    text = "{\n" + ",\n".join(parts) + "\n}\n"
     if target is not None:
         target.write_bytes(text.encode("utf-8", "replace"))
     return text
+
+
+def _in_lines(value: Any) -> str:
+    """Return a value as JSON, the entries of a list or an object in lines of their own.
+
+    All that lies deeper stands in one line: what indents it is written in Python, and takes ten times as long.
+    """
+    if isinstance(value, list) and value:
+        return "[\n" + ",\n".join(map(_written, value)) + "\n]"
+    if isinstance(value, dict) and value:
+        return "{\n" + ",\n".join(f"{_written(name)}: {_written(one)}" for name, one in value.items()) + "\n}"
+    return _written(value)
+
+
+def _written(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False)
 
 
 def document(content: Content, queries: int = 50) -> dict[str, Any]:
@@ -78,9 +99,10 @@ def document(content: Content, queries: int = 50) -> dict[str, Any]:
     pair, attribution, rounds = content.pair, content.attribution, content.rounds
     table = None if content.queries is None else content.queries.table
     path = path_of(comparison)
-    document = {
+    found = {
         "gainsay": __version__,
         "schema": SCHEMA,
+        "kernel": running().path,
         "models": list(comparison.models),
         "metrics": list(comparison.metrics),
         "primary": None if comparison.primary is None else list(comparison.primary),
@@ -106,12 +128,14 @@ def document(content: Content, queries: int = 50) -> dict[str, Any]:
         "contradictions": None
         if table is None
         else {"count": len(table), "queries": table.head(queries).to_dict("records")},
+        "against": None if content.against is None else content.against.to_dict(),
         "segments": comparison.segments.to_dict() if comparison.segment_labels else None,
         "gains": None if path is None else path.to_dict(),
+        "also": {other.name: document(other.content, queries) for other in content.also} or None,
         "curves": None if curves is None else curves.to_dict("records"),
         "best_rounds": None if rounds is None else rounds.to_dict("records"),
     }
-    return {name: plain(value) for name, value in document.items()}
+    return {name: plain(value) for name, value in found.items()}
 
 
 def plain(content: Any) -> Any:

@@ -8,6 +8,7 @@ from .._common.shown import isolated, printable
 from .._common.words import bare_p, confidence, count
 from ..comparison.pairs import common_column
 from ..comparison.wording import direction
+from .baseline import baseline_table
 from .method import glossary, method
 from .numbers import difference, mean
 from .section import Cell, Column, Table
@@ -59,6 +60,9 @@ def details(content: Content) -> tuple[Detail, ...]:
         number = len(comparison.pairs)
         some = [] if number <= MOST_PAIRS else [f"The {MOST_PAIRS} clearest of {number:,} pairs; all are in the JSON."]
         found.append(Detail("pairs", f"Pairs of models ({number:,})", some, [pairs(comparison)]))
+    if content.against is not None:
+        text = isolated(content.against.text, comparison.short_names)
+        found.append(Detail("against", "The decisions, in numbers", [text], [baseline_table(content, content.against)]))
     if content.attribution is not None:
         assert content.pair is not None
         sentences, tables = _why(content.attribution)

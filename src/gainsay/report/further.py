@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from contextlib import suppress
 from html import escape
 from typing import TYPE_CHECKING
@@ -10,22 +11,23 @@ from .._common.shown import isolated
 from .._common.words import count
 from ..comparison.standing import chart_of
 from ..drawing.gain_path import gain_path_svg
-from ..drawing.lanes import Axis, strip
+from ..drawing.lanes import Axis, axis_foot, strip
 from ..drawing.text import as_html
 from .section import Section
+from .why import why_section
 
 if TYPE_CHECKING:
     from ..comparison.findings import Findings
     from ..comparison.gains import Gains
     from ..comparison.segments import Segment
     from ..drawing.lanes import Chart, Row
-    from .content import Content
+    from .content import Also, Content
 
-__all__ = ["gains_part", "path_of", "segments_part"]
+__all__ = ["gains_part", "other_part", "path_of", "segments_part"]
 
 MOST_ROWS = 5
 MOST_SEGMENTS = 12
-MOST_VALUES = 1_000_000
+MOST_VALUES = 300_000
 """Of all models on all queries; the path of more, which takes seconds, is shown where it was asked for."""
 
 
@@ -88,16 +90,41 @@ def segments_part(content: Content) -> Section | None:
     return Section("segments", "Segments", (("", told),), lambda most: f'<div class="two">{figure}</div>', note)
 
 
+def other_part(also: Also) -> Section:
+    """Return the chart of another comparison, with its question, answer and advice, and why its winners differ."""
+    content = also.content
+    chart, why = content.chart, why_section(content)
+    rows = chart.shown(MOST_SEGMENTS)
+    axis, height = chart.axis(rows), 62 if len(rows) <= 4 else 34
+    grid = axis.grid(height)
+    if not math.isnan(chart.price):
+        x = f"{axis.at(chart.price):.2f}%"
+        grid += f'<line class="pr" x1="{x}" x2="{x}" y1="0" y2="{height}"/>'
+    body = "".join(_row(content, row, strip(row, axis, height, grid, tall=len(rows) <= 4)) for row in rows)
+    foot = f'<tfoot><tr><td></td><td class="w">{axis_foot(chart, axis)}</td></tr></tfoot>'
+    said = f'<p class="mini"><strong>{as_html(chart.headline)}</strong> {as_html(chart.advice)}</p>'
+    figure = f'{said}<table class="chart"><tbody>{body}</tbody>{foot}</table>'
+    note = f"How far behind the best, with {chart.level} intervals, all at once; hollow: ruled out as best."
+
+    def drawn(most: int) -> str:
+        return figure if why is None else f'{figure}<p class="mini">{as_html(why.said)}</p>{why.figure(most)}'
+
+    return Section(also.name, also.title, (("", also.said),), drawn, note)
+
+
 def _small(content: Content, part: Segment, chart: Chart, rows: tuple[Row, ...], axis: Axis) -> str:
     grid = axis.grid(20)
-    body = "".join(
-        f'<tr{" class=may" * row.shaded}><th scope="row" class="n" title="{escape(row.full)}">'
-        f'<bdi>{escape(content.names.short[row.key])}</bdi></th><td class="w">{strip(row, axis, 20, grid)}'
-        f'<span class="sr">{escape(". ".join(mark.said for mark in row.marks))}</span></td></tr>'
-        for row in rows
-    )
+    body = "".join(_row(content, row, strip(row, axis, 20, grid)) for row in rows)
     size = f"{count(part.queries, 'query')}, {100 * part.share:.0f} %"
     return (
         f'<div><h3>{escape(part.column)}: {escape(part.label)} <span class="m">({size})</span></h3>'
         f'<p class="mini">{as_html(chart.headline)}</p><table class="chart"><tbody>{body}</tbody></table></div>'
+    )
+
+
+def _row(content: Content, row: Row, picture: str) -> str:
+    return (
+        f'<tr{" class=may" * row.shaded}><th scope="row" class="n" title="{escape(row.full)}">'
+        f'<bdi>{escape(content.names.short[row.key])}</bdi></th><td class="w">{picture}'
+        f'<span class="sr">{escape(". ".join(mark.said for mark in row.marks))}</span></td></tr>'
     )

@@ -21,7 +21,7 @@ from .._common.shown import printable
 from .._common.version import __version__
 from ..drawing.palette import DARK, LIGHT
 from ..drawing.text import as_html, as_text
-from .board import board, searches
+from .board import board
 from .content import Content
 from .document import to_json
 from .queries import csv_rows, grade_rules
@@ -95,7 +95,7 @@ def _page(content: Content, queries: int, data: Path, beside: Path | None) -> st
         question=_ours(as_html(chart.question)),
         headline=_ours(as_html(chart.headline)),
         advice=_ours(as_html(chart.advice)),
-        searches=as_text(searches(content.comparison)),
+        searches=content.searches,
         board=_ours(board(content)),
         notes=content.notes,
         sections=[(it, _ours(as_html(it.said)), _ours(it.figure(queries))) for it in content.sections],

@@ -9,7 +9,6 @@ from .._common.outputs import check_output
 from ..comparison.headline import labels_of
 from ..drawing.lanes import bare
 from ..drawing.text import as_text
-from .board import searches
 from .numbers import mean
 
 if TYPE_CHECKING:
@@ -50,14 +49,14 @@ def _lines(content: Content, queries: int) -> Iterator[str]:
     chart = content.chart
     yield f"# {_safe(as_text(chart.headline))}\n"
     yield _safe(as_text(chart.question))
-    told = " ".join(filter(None, map(as_text, (chart.advice, searches(content.comparison)))))
+    told = " ".join(filter(None, (as_text(chart.advice), content.searches)))
     yield from [f"\n**{_safe(told)}**"] if told else []
     if chart.rows:
         yield "\n## Chart\n"
         yield from _chart(content)
     yield from ["", *(f"- {_safe(note)}" for note in content.notes)] if content.notes else []
     for section in content.sections:
-        yield f"\n## {section.title}\n\n{_safe(as_text(section.said))}"
+        yield f"\n## {_safe(section.title)}\n\n{_safe(as_text(section.said))}"
         if section.name == "queries" and content.queries is not None:
             yield from _queries(content, queries)
     for part in content.details:

@@ -194,7 +194,7 @@ def _figure(content: Content, queries: Queries, most: int) -> str:
             for entry, picture in zip(listed, pictures, strict=True)
         )
         bodies.append(f'<tbody data-k="{tab.name}">{"".join(rows)}</tbody>')
-    return f'{tools}</div><table class="qs"><thead>{head}</thead>{"".join(bodies)}</table>'
+    return f'{tools}</div><table class="qs{" wide" * grades.wide}"><thead>{head}</thead>{"".join(bodies)}</table>'
 
 
 def _row(tab: str, entry: Entry, picture: str, called: tuple[str, str], grades: _Grades, known: set[str]) -> str:
@@ -229,6 +229,7 @@ class _Grades:
     def __init__(self, levels: list[float]) -> None:
         top = max(len(levels) - 1, 1)
         self.known = {level: self._cell(level, place / top) for place, level in enumerate(levels)}
+        self.wide = any(len(f"{level:.2g}") > 2 for level in levels)
 
     @staticmethod
     def _cell(level: float, share: float) -> str:

@@ -13,8 +13,9 @@ from rich.text import Text
 
 from .._common.shown import printable
 from .._common.words import count, p_value
+from ..comparison.headline import labels_of
+from ..comparison.replacing import leading
 from ..drawing.lanes import bare
-from .board import searches
 from .full import leaderboard, over, scope
 
 if TYPE_CHECKING:
@@ -65,14 +66,32 @@ def whole_leaderboard(content: Content) -> Group:
     return _titled(f"Means over {over(content.comparison)}{content.comparison.condensed}", table)
 
 
+def decisions_table(content: Content) -> Group:
+    """Return every candidate with its decision against the baseline, in `MOST_ROWS` rows at most."""
+    found = content.against
+    assert found is not None
+    table, names = _table(["candidate", "decision"], []), content.names
+    for label in labels_of(found.metrics):
+        table.add_column(f"{label.head}", justify="right")
+        table.add_column("better, worse of 1,000", justify="right")
+    for one in leading(found)[:MOST_ROWS]:
+        cells = []
+        for metric in found.metrics:
+            better, worse = (f"{1000 * one.shares[metric][kind].value:.0f}" for kind in ("better", "worse"))
+            cells += [found.bounded(one, metric), f"{better}, {worse}"]
+        table.add_row(names.short[one.candidate], one.decision, *map(Text, cells))
+    rest = len(found.standings) - MOST_ROWS
+    more = f"; {rest} more in the report" if rest > 0 else ""
+    return _titled(f"Against {names.said[found.baseline]}{more}", table)
+
+
 def headline_lines(content: Content) -> list[Text]:
     """Return the answer and what to do."""
     chart = content.chart
     lines = [_styled(chart.headline, "bold")]
     if chart.advice:
         lines.append(_styled(chart.advice))
-    more = searches(content.comparison)
-    return [*lines, *([_styled(more)] if more else [])]
+    return [*lines, *([_shown(content.searches)] if content.searches else [])]
 
 
 def chart_lines(content: Content, width: int, *, unicode: bool = True, every: bool = False) -> list[Text]:
@@ -229,7 +248,7 @@ class _Drawing:
     def foot(self) -> Text:
         """Return the axis."""
         cells = list("best".ljust(self.room))
-        for tick in self.axis.ticks[1:]:
+        for tick in (tick for tick in self.axis.ticks if tick > 0):
             text, place = self.axis.written(tick), self.at(tick)
             start = place - len(text) // 2
             if 5 <= start <= self.room - len(text) and not "".join(cells[start - 1 : start + len(text) + 1]).strip():

@@ -102,6 +102,8 @@ def _words(content: Content, attribution: Attribution) -> Words:
         values = [difference(value) for value in lead[:, 0]]
         winners = len(set(verdict.winners.values())) > 1
         start = "Between the two winners" if winners else f"Against {said[second]}, its nearest rival,"
+        if content.against is not None or len(verdict.models) == 2:
+            start = f"Between {said[first]} and {said[second]}"
         parts = " The parts below mostly cancel." if min(_cancelled(net) for net in nets) > 3 else ""
         return (
             ("", f"{start} nothing is larger than chance: "),
@@ -111,7 +113,8 @@ def _words(content: Content, attribution: Attribution) -> Words:
             ("", f" under {labels[1].long}.{parts}"),
         )
     gains, losses = ([it for it, net in zip(grades, nets[0], strict=True) if sign * net > 0] for sign in (1, -1))
-    if both and verdict.winners[verdict.metrics[0]] != verdict.winners[verdict.metrics[1]] and gains and losses:
+    turns = len({net.sum() > 0 for net in nets}) > 1  # each metric prefers the other model
+    if both and turns and gains and losses:
         found = _turned(nets, grades, gains, losses)
         if found is not None:
             worth = _worth(content)
@@ -136,7 +139,7 @@ def _words(content: Content, attribution: Attribution) -> Words:
     rival = "the next best" if verdict.kind == "agree" else "its nearest rival"
     two = len(verdict.models) == 2
     against_whom: Words = (("", f"Against {rival}, "), ("n", said[second]), ("", ", it leads"))
-    if len(set(verdict.winners.values())) > 1:
+    if len(set(verdict.winners.values())) > 1 or content.against is not None:
         against_whom = (("n", said[first]), ("", ", against "), ("n", said[second]), ("", ", leads"))
     elif two:
         against_whom = (("n", said[first]), ("", " leads"))

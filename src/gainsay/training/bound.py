@@ -6,6 +6,7 @@ import weakref
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from .._common.shown import call_text
 from ..evaluation.evaluator import Evaluator, check_threads
 from ..judgments import Judgments, NegativeLabels, check_negative_labels
 from ..metrics.base import Metric
@@ -14,7 +15,7 @@ from ..metrics.names import MetricLike, parse_metrics
 from ..metrics.safe import Names, check_names, plain_name, safe_name, safe_name_or_none
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Iterator
+    from collections.abc import Callable, Container, Iterable, Iterator
 
 T = TypeVar("T")
 
@@ -66,6 +67,11 @@ class Panel:
         """Under which they are logged."""
         self.negative_labels = negative_labels
         self.n_jobs = n_jobs
+
+    def call(self, function: Callable[..., Any], *arguments: Any, **options: Any) -> str:
+        """Return the call that makes an adapter, for its `repr`."""
+        own = {"negative_labels": self.negative_labels, "n_jobs": self.n_jobs}
+        return call_text(function, *arguments, list(self.names), **options, **own)
 
     def bind(self, labels: Any, *, group: Any = None, qid: Any = None, weight: Any = None) -> Evaluator:
         """Return the metrics bound to a data set; raise where its labels do not suit them."""

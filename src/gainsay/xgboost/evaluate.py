@@ -114,6 +114,9 @@ class EvaluateRanking(Logger):
         given = {name: None if isinstance(data, xgb.DMatrix) else data for name, data in self._given.items()}
         return _again, (self.panel, self.every, self.missing, given)
 
+    def __repr__(self) -> str:
+        return self.panel.call(EvaluateRanking, list(self._given), every=self.every)
+
     def __copy__(self) -> EvaluateRanking:
         copy = _again(self.panel, self.every, self.missing, dict(self._given))
         copy._bound = dict(self._bound)

@@ -88,6 +88,9 @@ class CustomMetric:
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.panel,)
 
+    def __repr__(self) -> str:
+        return self.panel.call(custom_metric)
+
     def __call__(self, predt: Any, dmatrix: xgb.DMatrix) -> list[tuple[str, float]]:
         """Return (name, value) of each metric."""
         if not isinstance(dmatrix, xgb.DMatrix):
@@ -177,6 +180,9 @@ class FullPrecision(Logger):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.log,)
+
+    def __repr__(self) -> str:
+        return f"full_precision({self.log!r})"
 
     def before_training(self, model: Any) -> Any:
         """Have the values kept."""

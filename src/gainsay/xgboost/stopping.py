@@ -13,6 +13,7 @@ from xgboost.callback import TrainingCallback
 
 from .._common.arrays import nearest
 from .._common.checks import check_real, check_whole
+from .._common.shown import call_text
 from ..training.bound import WeakIdentityMap, clash, known_metric, logged_as, metric_name, name_or_none
 from ..training.history import Waiting
 from ..training.options import STOPPING, knows_others
@@ -163,6 +164,11 @@ class EarlyStopping(TrainingCallback):
     def __reduce__(self) -> tuple[Any, ...]:
         given = (self.metric, self.rounds, self.dataset, self.min_delta, self.maximize, self.save_best, self.verbose)
         return type(self), given
+
+    def __repr__(self) -> str:
+        given = {"rounds": self.rounds, "dataset": self.dataset, "min_delta": self.min_delta}
+        given |= {"maximize": None if self._is_ours else self.maximize, "save_best": self.save_best}
+        return call_text(early_stopping, self.metric, **given, verbose=self.verbose)
 
     def waiting(self) -> Waiting | None:
         """Return what the training of this thread waits for; None before its first round."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import TYPE_CHECKING, Any
 
 from ..chosen import chosen_pair
@@ -56,6 +57,11 @@ class Plots:
 
     def __init__(self, comparison: Findings) -> None:
         self._comparison = comparison
+
+    def __repr__(self) -> str:
+        own = ((name, inspect.getdoc(made) or "") for name, made in vars(Plots).items() if not name.startswith("_"))
+        told = (f"  .{f'{name}()':14} {doc.partition(':')[0].removeprefix('Draw ')}" for name, doc in own)
+        return "\n".join([f"Pictures of {self._comparison!r}", *told])
 
     def leaderboard(self, ax: Axes | None = None, theme: str = "light", *, path: Path = None) -> Picture:
         """Draw how far every model is behind the best under both metrics, the main chart: see `plot_leaderboard`."""

@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..._common.words import confidence, count
+from ...comparison.headline import finding
 from ...comparison.pairs import advantages
 from ..numbers import difference, mean
 from .labels import ems
@@ -74,7 +75,15 @@ def plot_metrics(comparison: Findings, ax: Axes | None, theme: str) -> Picture:
     ax.text(0, -0.62, f"◂ {old} better  ", ha="right", va="center", fontsize=8.5, color=colours.muted, parse_math=False)
     ax.text(0, -0.62, f"  {new} better ▸", ha="left", va="center", fontsize=8.5, color=colours.muted, parse_math=False)
     text = f"Differences, {new} minus {old}, one row a metric. " + " ".join(f"{it.metric}: {it.beside}." for it in rows)
-    return finish(ax, colours, _finding(comparison, new), text, x=f"difference, with {level}", wide=0.95, left=aside)
+    return finish(
+        ax,
+        colours,
+        finding(comparison.verdict, comparison.names.said, comparison.models[0]),
+        text,
+        x=f"difference, with {level}",
+        wide=0.95,
+        left=aside,
+    )
 
 
 def _order(comparison: Findings) -> tuple[str, str]:
@@ -117,14 +126,3 @@ def _between(lower: float, upper: float) -> str:
     if not (math.isfinite(lower) and math.isfinite(upper)):
         return "unbounded"
     return f"{difference(lower)} to {difference(upper)}"
-
-
-def _finding(comparison: Findings, new: str) -> str:
-    verdict = comparison.verdict
-    first, second = verdict.metrics
-    names = comparison.short_names
-    if verdict.winners[first] != verdict.winners[second]:
-        proven = "proven" if verdict.kind == "genuine" else "which may be chance"
-        return f"{new} is better by {first}, {names[verdict.winners[second]]} by {second}: {proven}"
-    proven = f"both proven ({confidence(verdict.alpha)})" if verdict.kind == "agree" else "not proven under both"
-    return f"{new} is better by {first} and by {second}: {proven}"

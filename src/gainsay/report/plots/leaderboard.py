@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..._common.words import confidence, count, p_value
+from ..._common.words import confidence, count
+from ...comparison.headline import finding
 from ..numbers import mean
 from .differences import plot_metrics
 from .labels import ems
@@ -66,11 +67,11 @@ def plot_leaderboard(comparison: Findings, ax: Axes | None = None, theme: str = 
 
     Circles are the first metric, diamonds the second: how far the mean is behind the best mean, with intervals that
     hold together for all models and both metrics. Filled marks may be best under that metric, hollow ones are ruled
-    out; shaded rows may be best under both. A star marks the safe choice, tags the winners. In a genuine disagreement a
-    dashed line marks its price, which every model has a mark at or beyond; where nothing is decided, a ruler shows the
-    smallest lead that so many queries would show. Of more than 16 models the first 12 have a row, the winners and the
-    safe choice too, and one row has ticks for the others. Of one or two models the rows are metrics: means, or
-    differences.
+    out; shaded rows may be best under both. Of a recipe every run has a faint tick. A star marks the safe choice, tags
+    the winners. In a genuine disagreement a dashed line marks its price, which every model has a mark at or beyond;
+    where nothing is decided, a ruler shows the smallest lead that so many queries would show. Of more than 16 models
+    the first 12 have a row, the winners and the safe choice too, and one row has ticks for the others. Of one or two
+    models the rows are metrics: means, or differences.
 
     Parameters
     ----------
@@ -91,12 +92,11 @@ def plot_leaderboard(comparison: Findings, ax: Axes | None = None, theme: str = 
     height = 0.6 if len(names) <= TALL else 0.36 if len(names) <= MIDDLE else 0.27
     rows = len(names) + bool(others)
     ax, colours = start(ax, theme, (9.2, 1.75 + height * rows))
-    furthest = max(
-        (end for name in names for mark in marks[name] for end in (mark.upper, mark.regret) if math.isfinite(end)),
-        default=0.0,
-    )
-    limit = 1.02 * furthest or 1e-6
-    ax.set_xlim(-0.022 * limit, 1.0 * limit)
+    runs = [comparison.run_distances[metric] for metric in verdict.metrics] if comparison.runs else [{}, {}]
+    spread = [run for by_model in runs for name in names for run in by_model.get(name, ())]
+    ends = [end for name in names for mark in marks[name] for end in (mark.upper, mark.regret) if math.isfinite(end)]
+    limit = 1.02 * max([*ends, *spread], default=0.0) or 1e-6
+    ax.set_xlim(min([-0.022 * limit, *spread]), limit)
     ax.set_ylim(rows + (0.28 if height > 0.5 else 0.62), 0)
     left, right = _name_rows(ax, colours, comparison, names, len(others))
     for row, name in enumerate(names):
@@ -106,6 +106,12 @@ def plot_leaderboard(comparison: Findings, ax: Axes | None = None, theme: str = 
             whole.set_in_layout(False)
             ax.add_patch(whole)
         _draw_row(ax, colours, row, marks[name], tall=len(names) <= TALL, limit=limit)
+        for lane, by_model, colour in zip(LANES, runs, (colours.first, colours.second), strict=True):
+            if name not in by_model:
+                continue
+            reach = 0.08 if len(names) <= TALL else 0.16
+            low, high = row + lane - reach, row + lane + reach
+            ax.vlines(by_model[name], low, high, color=colour, linewidth=0.9, alpha=0.55, zorder=3)
     if others:
         _rug(ax, colours, len(names), [marks[name] for name in others], limit)
     if verdict.kind == "genuine":
@@ -117,7 +123,7 @@ def plot_leaderboard(comparison: Findings, ax: Axes | None = None, theme: str = 
         _ruler(ax, colours, rows, verdict, limit)
     _axes(ax, colours, limit)
     _legend(ax, colours, verdict, below=0.42 / (height * rows))
-    title = _finding(verdict, short)
+    title = finding(verdict, comparison.names.said, comparison.models[0])
     label = f"how far behind the best (left is better), with simultaneous {confidence(verdict.alpha)} intervals"
     alt = _in_words(verdict, names, others, marks, short)
     return finish(ax, colours, title, alt, x=label, pad=22, wide=0.95, left=left)
@@ -237,7 +243,8 @@ def _ruler(ax: Axes, colours: Theme, rows: int, verdict: Verdict, limit: float) 
     ax.errorbar([end - verdict.detectable / 2], [y], xerr=verdict.detectable / 2, fmt="none", ecolor=colours.ink,
                 elinewidth=1.2, capsize=3)  # fmt: skip
     words = f"smallest lead that {count(verdict.queries, 'query')} show: {mean(verdict.detectable)} "
-    ax.text(end - verdict.detectable, y, f"{words} ", ha="right", va="center", fontsize=8, color=colours.ink)
+    beside = ax.text(end - verdict.detectable, y, f"{words} ", ha="right", va="center", fontsize=8, color=colours.ink)
+    beside.set_backgroundcolor(colours.face)
 
 
 def _axes(ax: Axes, colours: Theme, limit: float) -> None:
@@ -273,20 +280,6 @@ def _legend(ax: Axes, colours: Theme, verdict: Verdict, below: float) -> None:
         shade = Patch(facecolor=colours.shade, edgecolor=colours.rule)
         entries.append((shade, f"{words} ({common} of {len(verdict.models)})"))
     legend_below(ax, colours, *zip(*entries, strict=True), below=below, ncols=5, handletextpad=0.3, columnspacing=1.3)
-
-
-def _finding(verdict: Verdict, short: Mapping[str, str]) -> str:
-    called = short_metrics(verdict.metrics)
-    winners = [short[verdict.winners[metric]] for metric in verdict.metrics]
-    by = [called[metric] for metric in verdict.metrics]
-    if verdict.kind == "genuine":
-        return f"{winners[0]} is best by {by[0]}, {winners[1]} by {by[1]}: proven ({p_value(verdict.p_value)})"
-    if verdict.kind == "agree":
-        return f"{winners[0]} is best by {by[0]} and by {by[1]}: both proven ({confidence(verdict.alpha)})"
-    if verdict.kind == "immaterial":
-        return f"Whichever of the two chooses: at most {mean(verdict.rope)} behind the best under either"
-    known = len(verdict.common_best)
-    return f"Not proven: {known} of {count(len(verdict.models), 'model')} may be best under both"
 
 
 def _in_words(

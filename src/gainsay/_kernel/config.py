@@ -1,0 +1,89 @@
+"""What runs here: versions, CPUs, and whether the compiled core does."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NamedTuple, overload
+
+from .._common.cpus import cpus
+from .._common.version import __version__
+from .library import found
+from .sorting import sort_address
+
+__all__ = ["Running", "running", "show_config"]
+
+MODULES = ("numpy", "pandas", "scipy", "lightgbm", "xgboost", "catboost", "sklearn", "dask", "pyarrow", "matplotlib")
+
+
+class Running(NamedTuple):
+    """On which of two paths metrics are evaluated, and why."""
+
+    path: Literal["compiled", "numpy"]
+    reason: str
+
+
+def running() -> Running:
+    """Return the path of this process, the same all through it; metrics that the core does not know take NumPy's."""
+    library, reason = found()
+    if library is None:
+        return Running("numpy", reason)
+    if sort_address() is None:
+        return Running("numpy", f"{reason}, but this NumPy's sort is not where the core looks for it")
+    return Running("compiled", reason)
+
+
+@overload
+def show_config(mode: Literal["stdout"] = "stdout") -> None: ...
+@overload
+def show_config(mode: Literal["dicts"]) -> dict[str, Any]: ...
+
+
+def show_config(mode: Literal["stdout", "dicts"] = "stdout") -> dict[str, Any] | None:
+    """Show versions, CPUs, and whether metrics are evaluated by the compiled core or in NumPy, and why.
+
+    Both give the same values to the last bit; the core is quicker. It is not there where gainsay was installed from
+    source without a C++ compiler, and not used where the environment says `GAINSAY_KERNEL=0`.
+
+    Parameters
+    ----------
+    mode : {"stdout", "dicts"}
+        Print it, or return it as a dict.
+
+    Returns
+    -------
+    dict or None
+        With "dicts" an object of ``gainsay`` (its version), ``kernel`` (``path``: "compiled" or "numpy"; ``reason``),
+        ``cpus`` (how many this process may use), ``python``, ``platform``, and ``libraries``: versions by module, those
+        that are installed.
+
+    Raises
+    ------
+    ValueError
+        Another mode; or `GAINSAY_KERNEL` names what is no compiled core.
+
+    Examples
+    --------
+    >>> import gainsay as gs
+    >>> sorted(gs.show_config("dicts"))
+    ['cpus', 'gainsay', 'kernel', 'libraries', 'platform', 'python']
+    >>> gs.show_config("dicts")["kernel"]["path"] in ("compiled", "numpy")
+    True
+    """
+    if mode not in ("stdout", "dicts"):
+        raise ValueError(f'mode must be "stdout" or "dicts", got {mode!r}')
+    import platform
+    from importlib.metadata import packages_distributions, version
+
+    kernel, distributions = running(), packages_distributions()
+    libraries = {name: version(distributions[name][0]) for name in MODULES if name in distributions}
+    facts = {"cpus": cpus(), "python": platform.python_version(), "platform": platform.platform()}
+    if mode == "dicts":
+        return {
+            "gainsay": __version__,
+            "kernel": kernel._asdict(),
+            **facts,
+            "libraries": libraries,
+        }
+    evaluates = "with its compiled core" if kernel.path == "compiled" else "in NumPy"
+    lines = {"gainsay": __version__, "evaluates": f"{evaluates}: {kernel.reason}", **facts, **libraries}
+    print("\n".join(f"{name:12}{value}" for name, value in lines.items()))
+    return None

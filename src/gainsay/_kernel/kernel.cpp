@@ -1,0 +1,398 @@
+// Ranks queries and evaluates them, as ranking/ and metrics/ do in NumPy, to the last bit and for any number of threads.
+//
+// What is computed stands there: NumPy's path is the specification. Each query is ranked in three steps: its scores
+// become integers that ascend where scores descend, with label and place of the document in their lowest bits; these
+// are sorted; and where the bits that are left agree, the scores themselves are compared. Then each metric is read off.
+// Sums are added up in the orders of NumPy's path. Compile with -ffp-contract=off: a product that is not rounded before
+// it is added gives other bits.
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <new>
+#include <system_error>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#ifdef _WIN32
+#define EXPORT extern "C" __declspec(dllexport)
+#else
+#define EXPORT extern "C" __attribute__((visibility("default")))
+#endif
+
+using std::int32_t;
+using std::int64_t;
+
+// The following mirror what ranking/compiled.py passes; whatever changes here changes `gainsay_kernel_abi`.
+
+enum Ties : int32_t { AVERAGE, ORDER, WORST, BEST };
+enum Kind : int32_t { GAINS, PRECISIONS, FIRST };
+enum Outcome : int32_t { FINE, NOT_A_NUMBER, NO_MEMORY };
+
+constexpr int64_t ALL = INT64_MAX;  // the cutoff of a metric without one
+
+struct Data {
+    const void *scores;     // of documents, those of a query together: double, or float
+    const void *codes;      // of their labels: positions in the ascending distinct labels
+    const int64_t *starts;  // first document of each query; one more entry, the number of documents
+    int64_t queries;
+    int32_t score_bytes, code_bytes, code_bits;
+    Ties ties;
+    int (*sort)(void *, intptr_t, void *);  // NumPy's, of 64-bit unsigned integers
+};
+
+struct Ask {
+    Kind kind;
+    int32_t code;            // PRECISIONS, FIRST: the lowest code that counts as relevant
+    int64_t cutoffs;         // how many
+    const int64_t *ranks;    // the cutoffs, ascending
+    const int64_t *columns;  // where the value at each of them goes
+    const double *divisors;  // of each query at each cutoff; 0 where the query is empty
+    double empty;            // its value then
+    const double *table;     // GAINS: by code
+    const double *by_rank;   // GAINS: discounts; PRECISIONS: 1 / rank; FIRST: what a chance at this rank is divided by
+    const double *high, *low;  // PRECISIONS: harmonic numbers, each as a sum of two
+};
+
+namespace {
+
+using Key = std::uint64_t;
+
+constexpr Key SIGN = Key(1) << 63;
+constexpr Key NOT_RETRIEVED = 0xFFF0000000000000;  // the key of -inf; behind it there is NaN, as there is before
+constexpr Key NAN_BEFORE = 0x0008000000000000, NAN_FROM = 0xFFF8000000000000;  // the keys of numbers
+constexpr int64_t LONG = 256;  // documents from which on the first ranks are parted from the rest before they are sorted
+
+struct Run {  // documents of equal scores and different codes
+    int64_t begin, end;
+    int64_t size() const { return end - begin; }
+};
+
+// Ascends where scores descend; -0.0 equals 0.0.
+inline Key key_of(double score) {
+    const double negated = 0.0 - score;
+    Key bits;
+    std::memcpy(&bits, &negated, sizeof bits);
+    return bits ^ (Key(int64_t(bits) >> 63) | SIGN);
+}
+
+// Eight sums side by side, as NumPy adds up to 128 numbers.
+inline double by_eights(const double *values, int64_t count) {
+    double sums[8] = {};
+    int64_t i = 0;
+    for (; i + 8 <= count; i += 8)
+        for (int lane = 0; lane < 8; ++lane) sums[lane] += values[i + lane];
+    for (int lane = 0; i < count; ++i, ++lane) sums[lane] += values[i];
+    return ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));
+}
+
+// The sum of a row in the order of `row_sums` in ranking/rows.py; the values are used up.
+double row_sum(double *values, int64_t count) {
+    while (count > 1) {
+        int64_t chunks = 0;
+        for (int64_t start = 0; start < count; start += 128)
+            values[chunks++] = by_eights(values + start, std::min<int64_t>(128, count - start));
+        count = chunks;
+    }
+    return count ? values[0] : 0.0;
+}
+
+// The order in which NumPy adds up the rest of a reduction, here that of `add.reduceat` behind the first number.
+double pairwise(const double *values, int64_t count) {
+    if (count > 128) {
+        const int64_t half = count / 16 * 8;
+        return pairwise(values, half) + pairwise(values + half, count - half);
+    }
+    const int64_t eights = count / 8 * 8;
+    double sum = eights ? by_eights(values, eights) : 0.0;
+    for (int64_t i = eights; i < count; ++i) sum += values[i];
+    return sum;
+}
+
+// One query after another: ranks it and answers the asks. Each thread has its own; memory is used again.
+class Ranker {
+  public:
+    Ranker(const Data &data, const Ask *asks, int64_t count, double *found, int64_t columns)
+        : data(data), asks(asks), asked(count), found(found), columns(columns) {
+        for (const Ask *ask = asks; ask < asks + count; ++ask)
+            if (ask->cutoffs) deepest = std::max(deepest, ask->ranks[ask->cutoffs - 1]);
+        codes_mask = (Key(1) << data.code_bits) - 1;
+        flip = data.ties == BEST ? codes_mask : 0;  // complements descend where codes ascend
+    }
+
+    void evaluate(int64_t query) {
+        row = query;
+        first = data.starts[query];
+        count = data.starts[query + 1] - first;
+        rank();
+        for (const Ask *ask = asks; ask < asks + asked; ++ask) {
+            const int64_t last = ask->cutoffs ? ask->ranks[ask->cutoffs - 1] : 0;
+            const int64_t depth = std::min(last, count);
+            if (ask->kind == GAINS) gains(*ask, depth);
+            if (ask->kind == PRECISIONS) precisions(*ask, depth);
+            if (ask->kind == FIRST) first_relevant(*ask, depth);
+        }
+    }
+
+    bool met_nan = false;
+
+  private:
+    const Data &data;
+    const Ask *asks;
+    int64_t asked;
+    double *found;
+    int64_t columns;
+    int64_t deepest = 0;  // rank that any ask looks at
+    Key codes_mask, flip;
+
+    int64_t row = 0, first = 0;  // the query, and its first document
+    int64_t count = 0;           // its documents; then those that may be ranked among the deepest ranks
+    Key low = 0;                 // the bits of a key that give way to code and place
+    int code_shift = 0, place_shift = 0;
+    std::vector<Key> packed;
+    std::vector<std::pair<Key, Key>> exact;
+    std::vector<std::uint32_t> codes;  // in ranked order
+    std::vector<Run> runs;             // over whose orders metrics average
+    std::vector<double> terms, spare, tied;
+
+    void rank() {
+        int place_bits = 1;
+        while ((int64_t(1) << place_bits) <= count) ++place_bits;
+        low = (Key(1) << (place_bits + data.code_bits)) - 1;
+        code_shift = data.ties == ORDER ? 0 : place_bits;
+        place_shift = data.ties == ORDER ? data.code_bits : 0;
+        if (int64_t(packed.size()) < count) {
+            packed.resize(count);
+            codes.resize(count);
+            terms.resize(count);
+            spare.resize(count);
+        }
+        if (data.score_bytes == 4)
+            pack<float>();
+        else
+            pack<double>();
+        if (deepest < count && count > LONG) count = foremost(deepest);
+        sort(count);
+        if (count) met_nan |= packed[0] < NAN_BEFORE || packed[count - 1] >= NAN_FROM;
+        while (count && packed[count - 1] >= NOT_RETRIEVED) --count;
+        int64_t known = std::min(deepest, count);
+        runs.clear();
+        if (has_equals(known)) known = find_runs(known);
+        for (int64_t i = 0; i < known; ++i) codes[i] = code_in(packed[i]);
+        ranked = known;
+    }
+
+    int64_t ranked = 0;  // documents whose codes are known
+
+    template <class Score> void pack() {
+        if (data.code_bytes == 1) pack<Score, std::uint8_t>();
+        if (data.code_bytes == 2) pack<Score, std::uint16_t>();
+        if (data.code_bytes == 4) pack<Score, std::uint32_t>();
+    }
+
+    template <class Score, class Code> void pack() {
+        const Score *scores = static_cast<const Score *>(data.scores) + first;
+        const Code *labels = static_cast<const Code *>(data.codes) + first;
+        Key *keys = packed.data();
+        const Key kept = ~low, flipped = flip, code_unit = Key(1) << code_shift, place_unit = Key(1) << place_shift;
+        Key place = 0;
+        for (const Score *end = scores + count; scores < end; ++scores, ++labels, ++keys, place += place_unit)
+            *keys = (key_of(*scores) & kept) | (*labels ^ flipped) * code_unit | place;
+    }
+
+    void sort(int64_t number) {
+        if (number > 1) data.sort(packed.data(), number, nullptr);
+    }
+
+    // Leaves in front what may stand among the first `depth` ranks, and what may tie with it; returns how many.
+    int64_t foremost(int64_t depth) {
+        int64_t kept = 0, room = std::max(2 * depth, LONG / 4);
+        Key highest = ~Key(0), last = 0;
+        for (int64_t i = 0; i < count; ++i) {
+            last = std::max(last, packed[i]);
+            packed[kept] = packed[i];
+            kept += packed[kept] <= highest;
+            if (kept < room) continue;
+            sort(kept);
+            highest = packed[depth - 1] | low;
+            kept = std::upper_bound(packed.data(), packed.data() + kept, highest) - packed.data();
+            room = std::max(2 * kept, LONG / 4);
+        }
+        met_nan |= last >= NAN_FROM;
+        return kept;
+    }
+
+    std::uint32_t code_in(Key key) const { return std::uint32_t((key >> code_shift & codes_mask) ^ flip); }
+
+    bool agree(int64_t i, int64_t j) const { return (packed[i] ^ packed[j]) <= low; }
+
+    bool has_equals(int64_t limit) const {
+        bool equals = false;
+        for (int64_t i = 0; i < std::min(limit, count - 1); ++i) equals |= agree(i, i + 1);
+        return equals;
+    }
+
+    // Finds the runs that begin before `limit`, and puts into order what only the lowest bits of scores tell apart.
+    // Returns up to which rank the order is right: to the end of the last of these runs, or to `limit`.
+    int64_t find_runs(int64_t limit) {
+        int64_t end;
+        for (int64_t begin = 0; begin < limit; begin = end) {
+            Key codes_differ = 0;
+            for (end = begin + 1; end < count && agree(begin, end); ++end)
+                codes_differ |= (packed[begin] ^ packed[end]) >> code_shift & codes_mask;
+            if (codes_differ) compare({begin, end});  // documents of one code are worth the same in any order
+            if (end > limit) limit = end;
+        }
+        return limit;
+    }
+
+    // Looks at the whole scores of documents whose keys agree but for the payload.
+    void compare(Run run) {
+        const Key key = whole_key(packed[run.begin]);
+        bool same = true;
+        for (int64_t i = run.begin + 1; i < run.end; ++i) same &= whole_key(packed[i]) == key;
+        if (same) {
+            if (data.ties == AVERAGE) runs.push_back(run);
+            return;
+        }
+        exact.clear();
+        for (int64_t i = run.begin; i < run.end; ++i) exact.emplace_back(whole_key(packed[i]), packed[i]);
+        std::sort(exact.begin(), exact.end());
+        for (int64_t i = run.begin; i < run.end; ++i) packed[i] = exact[i - run.begin].second;
+        if (data.ties != AVERAGE) return;
+        int64_t end;
+        for (int64_t begin = run.begin; begin < run.end; begin = end) {
+            end = begin + 1;
+            while (end < run.end && exact[end - run.begin].first == exact[begin - run.begin].first) ++end;
+            if (code_in(packed[begin]) != code_in(packed[end - 1])) runs.push_back({begin, end});
+        }
+    }
+
+    Key whole_key(Key key) const {
+        const Key places = low >> data.code_bits;
+        const int64_t document = first + int64_t(key >> place_shift & places);
+        if (data.score_bytes == 4) return key_of(static_cast<const float *>(data.scores)[document]);
+        return key_of(static_cast<const double *>(data.scores)[document]);
+    }
+
+    void write(const Ask &ask, int64_t column, double value) {
+        const double divisor = ask.divisors[row * ask.cutoffs + column];
+        found[row * columns + ask.columns[column]] = divisor != 0 ? value / divisor : ask.empty;
+    }
+
+    // Writes the sums of the first terms, and what ties add to them, at all cutoffs.
+    void write_sums(const Ask &ask, int64_t depth, const double *more = nullptr) {
+        double sum = 0;
+        int64_t rank = 0, column = 0;
+        for (; column < ask.cutoffs && ask.ranks[column] != ALL; ++column) {
+            for (; rank < std::min(ask.ranks[column], depth); ++rank) sum += terms[rank];
+            write(ask, column, more ? sum + more[column] : sum);
+        }
+        if (column == ask.cutoffs) return;
+        sum = row_sum(terms.data(), depth);
+        for (; column < ask.cutoffs; ++column) write(ask, column, more ? sum + more[column] : sum);
+    }
+
+    // Sums of gain times discount; every document of a run has the run's mean gain.
+    void gains(const Ask &ask, int64_t depth) {
+        for (int64_t i = 0; i < depth; ++i) terms[i] = ask.table[codes[i]];
+        for (const Run &run : runs) {
+            if (run.begin >= depth) break;
+            for (int64_t i = 0; i < run.size(); ++i) spare[i] = ask.table[codes[run.begin + i]];
+            const double mean = (spare[0] + pairwise(spare.data() + 1, run.size() - 1)) / double(run.size());
+            std::fill(&terms[run.begin], &terms[std::min(run.end, depth)], mean);
+        }
+        for (int64_t i = 0; i < depth; ++i) terms[i] *= ask.by_rank[i];
+        write_sums(ask, depth);
+    }
+
+    // Sums of precisions at relevant documents; for what a run adds see `TiedPrecisions` in average_precision.py.
+    void precisions(const Ask &ask, int64_t depth) {
+        int64_t hits = 0;
+        for (int64_t i = 0; i < depth; ++i) {
+            const int64_t relevant = codes[i] >= std::uint32_t(ask.code);
+            hits += relevant;
+            terms[i] = double(hits & -relevant) * ask.by_rank[i];
+        }
+        tied.assign(ask.cutoffs, 0.0);
+        int64_t before = 0, rank = 0;  // relevant documents before this rank
+        for (const Run &run : runs) {
+            if (run.begin >= depth) break;
+            for (; rank < run.begin; ++rank) before += codes[rank] >= std::uint32_t(ask.code);
+            const int64_t earlier = before, size = run.size();
+            for (; rank < run.end; ++rank) before += codes[rank] >= std::uint32_t(ask.code);
+            const int64_t r = before - earlier;
+            if (r == 0 || r == size) continue;  // every order gives the same
+            std::fill(&terms[run.begin], &terms[std::min(run.end, depth)], 0.0);
+            const double share = double(r) / double(size), slope = double(r - 1) / double(size - 1);
+            const double start = double(earlier + 1) - slope * double(run.begin + 1);
+            for (int64_t column = 0; column < ask.cutoffs; ++column) {
+                const int64_t places = std::max<int64_t>(std::min(ask.ranks[column] - run.begin, size), 0);
+                const int64_t end = run.begin + places;
+                const double harmonic = (ask.high[end] - ask.high[run.begin]) + (ask.low[end] - ask.low[run.begin]);
+                tied[column] += share * (slope * double(places) + start * harmonic);
+            }
+        }
+        write_sums(ask, depth, runs.empty() ? nullptr : tied.data());
+    }
+
+    // What the rank of the first relevant document is worth; in a run by the chances of its places, see relevance.py.
+    void first_relevant(const Ask &ask, int64_t depth) {
+        int64_t rank = 0;
+        while (rank < ranked && codes[rank] < std::uint32_t(ask.code)) ++rank;
+        const auto run = std::find_if(runs.begin(), runs.end(), [=](const Run &run) { return rank < run.end; });
+        const bool uncertain = rank < ranked && run != runs.end() && run->begin <= rank && run->begin < depth;
+        if (!uncertain) {
+            for (int64_t column = 0; column < ask.cutoffs; ++column)
+                write(ask, column, rank < std::min(ask.ranks[column], ranked) ? 1.0 / ask.by_rank[rank] : 0.0);
+            return;
+        }
+        const int64_t others = rank - run->begin, relevant = run->size() - others;
+        for (int64_t column = 0; column < ask.cutoffs; ++column) {
+            const int64_t places = std::max<int64_t>(std::min(ask.ranks[column] - run->begin, others + 1), 0);
+            double none_before = 1.0;
+            for (int64_t i = 0; i < places; ++i) {
+                const double left = double(run->size() - i);
+                terms[i] = none_before * (double(relevant) / left) / ask.by_rank[run->begin + i];
+                none_before *= double(run->size() - i - relevant) / left;
+            }
+            write(ask, column, row_sum(terms.data(), places));
+        }
+    }
+};
+
+}  // namespace
+
+EXPORT int gainsay_kernel_abi(void) { return 1; }
+
+// Writes to `found`, of shape (queries, columns), the value of every query under every ask. Returns an `Outcome`.
+EXPORT int32_t gainsay_evaluate(const Data *data, const Ask *asks, int64_t count, double *found, int64_t columns,
+                                int64_t threads) {
+    std::atomic<int64_t> next{0};
+    std::atomic<int32_t> outcome{FINE};
+    const int64_t step = std::min<int64_t>(std::max<int64_t>(data->queries / (threads * 16), 1), 64);
+    const auto work = [&]() noexcept {
+        try {
+            Ranker ranker(*data, asks, count, found, columns);
+            for (int64_t query; (query = next.fetch_add(step)) < data->queries;)
+                for (const int64_t end = std::min(query + step, data->queries); query < end; ++query)
+                    ranker.evaluate(query);
+            if (ranker.met_nan) outcome = NOT_A_NUMBER;
+        } catch (const std::bad_alloc &) {
+            outcome = NO_MEMORY;
+        }
+    };
+    std::vector<std::thread> others;
+    try {
+        others.reserve(threads);
+        while (int64_t(others.size()) + 1 < threads) others.emplace_back(work);
+    } catch (const std::exception &) {
+        // as many threads as the system gives
+    }
+    work();
+    for (std::thread &other : others) other.join();
+    return outcome;
+}

@@ -1,0 +1,62 @@
+"""The address of NumPy's sort of 64-bit integers, which takes what instructions the processor has."""
+
+from __future__ import annotations
+
+import ctypes
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+ABI_VERSION, ARR_FUNCS = 0, 365
+"""Places in NumPy's table of C functions (`numpy/__multiarray_api.h`); those of NumPy 2 stay where they are."""
+QUICKSORT = 21 + 12
+"""Place of the quicksort in `PyArray_ArrFuncs` (`numpy/ndarraytypes.h`): behind 21 casts and 12 other functions."""
+NUMPY_2 = 0x02000000
+NUMPY_1, DESCR_FUNCS = 0x01000009, 64
+"""The version of NumPy 1's table, and where its `PyArray_Descr` holds `PyArray_ArrFuncs`, on machines of 64 bits."""
+
+SortFunction = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_ssize_t, ctypes.c_void_p)
+
+
+@cache
+def sort_address() -> int | None:
+    """Return the address of `int sort(uint64_t *, intptr_t, void *)`; None where NumPy is not as it is known to be."""
+    if ctypes.sizeof(ctypes.c_void_p) != 8:
+        return None
+    try:
+        address = _address()
+    except (AttributeError, ImportError, TypeError, ValueError):
+        return None
+    return address if address and _sorts(SortFunction(address)) else None
+
+
+def _address() -> int | None:
+    table = _table()
+    version = ctypes.CFUNCTYPE(ctypes.c_uint)(table[ABI_VERSION])()
+    numbers = np.dtype(np.uint64)
+    if version == NUMPY_2:
+        functions = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.py_object)(table[ARR_FUNCS])(numbers)
+    elif version == NUMPY_1:
+        functions = ctypes.c_void_p.from_address(id(numbers) + DESCR_FUNCS).value
+    else:
+        return None
+    return None if functions is None else ctypes.cast(functions, ctypes.POINTER(ctypes.c_void_p))[QUICKSORT]
+
+
+def _table() -> Any:
+    """Return NumPy's table of C functions, as compiled extensions find it."""
+    core = getattr(np, "_core", None) or np.core
+    pointer_in = ctypes.pythonapi.PyCapsule_GetPointer
+    pointer_in.restype, pointer_in.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
+    return ctypes.cast(pointer_in(core._multiarray_umath._ARRAY_API, None), ctypes.POINTER(ctypes.c_void_p))
+
+
+def _sorts(sort: Any) -> bool:
+    """Whether a function sorts; numbers with the highest bit tell unsigned from signed."""
+    for length in (2, 100, 3_000):
+        numbers = np.arange(length, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+        expected = np.sort(numbers)
+        if sort(numbers.ctypes.data, length, None) or not np.array_equal(numbers, expected):
+            return False
+    return True

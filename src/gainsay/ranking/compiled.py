@@ -1,0 +1,149 @@
+"""Ranking and evaluating all queries in the compiled core, where there is one.
+
+What it computes is what the rest of this room and the metrics compute in NumPy, to the last bit.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any, get_args
+
+import numpy as np
+
+from .._kernel.library import library
+from .._kernel.sorting import sort_address
+from .formulas import Kind
+from .layout import Ties
+from .packing import LARGEST_PAYLOAD
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from .._common.typing import Bools, Floats, Integers
+    from .formulas import Formula
+    from .layout import Layout
+
+ALL = 2**63 - 1
+"""The cutoff of what looks at all ranks."""
+
+FINE, NOT_A_NUMBER, NO_MEMORY = range(3)
+"""What the core answers."""
+
+
+class _Data(ctypes.Structure):
+    """As in kernel.cpp."""
+
+    _fields_ = (
+        *((name, ctypes.c_void_p) for name in ("scores", "codes", "starts")),
+        ("queries", ctypes.c_int64),
+        *((name, ctypes.c_int32) for name in ("score_bytes", "code_bytes", "code_bits", "ties")),
+        ("sort", ctypes.c_void_p),
+    )
+
+
+class _Ask(ctypes.Structure):
+    """As in kernel.cpp."""
+
+    _fields_ = (
+        ("kind", ctypes.c_int32),
+        ("code", ctypes.c_int32),
+        ("cutoffs", ctypes.c_int64),
+        *((name, ctypes.c_void_p) for name in ("ranks", "columns", "divisors")),
+        ("empty", ctypes.c_double),
+        *((name, ctypes.c_void_p) for name in ("table", "by_rank", "high", "low")),
+    )
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Ask:
+    """A formula at some cutoffs, and where its values go.
+
+    Attributes
+    ----------
+    formula : Formula
+        What is asked for.
+    ranks, columns : ndarray of int64, shape (cutoffs,)
+        The cutoffs, ascending, and the column of the value at each of them.
+    divisors : ndarray of float64, shape (queries, cutoffs)
+        What the values are divided by; 0 where the query is empty.
+    if_empty : float
+        The value of such queries.
+    """
+
+    formula: Formula
+    ranks: Integers
+    columns: Integers
+    divisors: Floats
+    if_empty: float
+
+    @classmethod
+    def of(cls, formula: Formula, cutoffs: Sequence[int | None], place: slice, empty: Bools, if_empty: float) -> Ask:
+        """Return what metrics ask for that differ in their cutoff; `empty` has a row for each query."""
+        ranks = np.array([ALL if k is None else k for k in cutoffs], dtype=np.int64)
+        order = np.argsort(ranks, kind="stable")
+        divisors = np.empty((len(empty), len(ranks)))
+        divisors[...] = np.where(empty, 0.0, formula.divisors)
+        return cls(formula, ranks[order], place.start + order, np.ascontiguousarray(divisors[:, order]), if_empty)
+
+    def passed(self) -> _Ask:
+        """Return it as the core reads it, as long as this here exists."""
+        formula = self.formula
+        return _Ask(
+            get_args(Kind).index(formula.kind),
+            formula.code,
+            len(self.ranks),
+            *(values.ctypes.data for values in (self.ranks, self.columns, self.divisors)),
+            self.if_empty,
+            *(values.ctypes.data for values in (formula.table, formula.by_rank, formula.high, formula.low)),
+        )
+
+
+@cache
+def core() -> Any:
+    """Return the core's function that evaluates; None where there is no core, or NumPy's sort is not to be found."""
+    compiled = library()
+    if compiled is None or sort_address() is None:
+        return None
+    function = compiled.gainsay_evaluate
+    function.argtypes = (*[ctypes.c_void_p] * 2, ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
+    function.restype = ctypes.c_int32
+    return function
+
+
+def evaluate(
+    layout: Layout,
+    scores: np.ndarray[Any, Any],
+    ties: Ties,
+    asks: Sequence[Ask],
+    found: Floats,
+    threads: int,
+) -> bool:
+    """Write the values of all queries to `found`, shape (queries, values); return whether all scores were numbers.
+
+    `scores` are float32 or float64 and contiguous, -inf for a document that was not retrieved; `threads` of the core's
+    own work on them, and none of them holds the interpreter's lock.
+    """
+    data = _Data(
+        *(values.ctypes.data for values in (scores, layout.codes, layout.starts)),
+        layout.queries,
+        scores.itemsize,
+        layout.codes.itemsize,
+        layout.levels.bit_length(),
+        get_args(Ties).index(ties),
+        sort_address(),
+    )
+    passed = (_Ask * len(asks))(*(ask.passed() for ask in asks))
+    outcome = core()(ctypes.byref(data), ctypes.byref(passed), len(asks), found.ctypes.data, found.shape[1], threads)
+    if outcome == NO_MEMORY:
+        raise MemoryError("not enough memory to rank the documents of a query")
+    return bool(outcome == FINE)
+
+
+def can_rank(layout: Layout) -> bool:
+    """Whether there is a core, and labels and places of the longest query fit beside its documents' scores."""
+    if core() is None:
+        return False
+    longest = int(np.diff(layout.starts).max(initial=0))
+    return layout.levels.bit_length() + longest.bit_length() <= LARGEST_PAYLOAD
