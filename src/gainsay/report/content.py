@@ -1,12 +1,8 @@
 """What a report shows, in whatever form: worked out once a comparison, each part when it is first asked for.
 
 HTML, Markdown, JSON, the terminal and notebooks read one `Content`. It has a chart (question, answer, advice and a row
-for every model: `gainsay.drawing.lanes.Chart`), sections, and the details in full.
-
-To add a section, write a function from `Content` to a `Section`, or None where there is nothing to show, and put it
-into `SECTIONS`; its figure is HTML made by a function of `gainsay.drawing`, whose classes stand in ``report.css``.
-Tables that belong to it come into `gainsay.report.full.details`. Nothing else changes: heading, link, order and
-Markdown follow.
+for every model: `gainsay.drawing.lanes.Chart`) and what sections (`gainsay.report.sections`) and details
+(`gainsay.report.full`) are made from.
 """
 
 from __future__ import annotations
@@ -21,17 +17,13 @@ from ..comparison.attribution import splittable
 from ..comparison.headline import labels_of
 from ..comparison.replacing import leading, replacing, searches
 from ..comparison.standing import chart_of, with_runs
-from . import full, single
-from .baseline import baseline_section
+from . import single
 from .chosen import ChosenPair, chosen_pair
-from .further import gains_part, other_part, segments_part
-from .queries import Queries, queries_section
+from .entries import Queries
 from .rounds import best_rounds
-from .stopping import stopping_section
-from .why import why_section
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     import pandas as pd
 
@@ -40,20 +32,8 @@ if TYPE_CHECKING:
     from ..comparison.attribution import Attribution
     from ..comparison.findings import Findings
     from ..drawing.lanes import Chart
-    from .full import Detail
-    from .section import Section
 
-__all__ = ["SECTIONS", "Also", "Content"]
-
-SECTIONS: tuple[Callable[[Content], Section | None], ...] = (
-    baseline_section,
-    why_section,
-    queries_section,
-    segments_part,
-    gains_part,
-    stopping_section,
-)
-"""The sections of a report between its chart and its details, in order."""
+__all__ = ["Also", "Content"]
 
 
 class Also(NamedTuple):
@@ -182,22 +162,6 @@ class Content:
             return None
         best = best_rounds(comparison.curves, comparison.verdict.metrics, comparison.lower_is_better)
         return None if best.empty else best
-
-    @property
-    def sections(self) -> tuple[Section, ...]:
-        """The sections for which there are data, or for which something was asked."""
-        own = [found for make in SECTIONS if (found := make(self)) is not None]
-        return (*own, *map(other_part, self.also))
-
-    @property
-    def details(self) -> tuple[Detail, ...]:
-        """Everything in full."""
-        return full.details(self)
-
-    @cached_property
-    def notes(self) -> list[str]:
-        """Reservations, and what else has to be known of the numbers: below the chart."""
-        return full.notes(self.comparison)
 
     @property
     def lead(self) -> np.ndarray:

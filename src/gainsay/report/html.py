@@ -24,7 +24,9 @@ from ..drawing.text import as_html, as_text
 from .board import board
 from .content import Content
 from .document import to_json
+from .full import details, notes
 from .queries import csv_rows, grade_rules
+from .sections import sections
 
 if TYPE_CHECKING:
     import os
@@ -97,9 +99,9 @@ def _page(content: Content, queries: int, data: Path, beside: Path | None) -> st
         advice=_ours(as_html(chart.advice)),
         searches=content.searches,
         board=_ours(board(content)),
-        notes=content.notes,
-        sections=[(it, _ours(as_html(it.said)), _ours(it.figure(queries))) for it in content.sections],
-        details=content.details,
+        notes=notes(content.comparison),
+        sections=[(it, _ours(as_html(it.said)), _ours(it.figure(queries))) for it in sections(content)],
+        details=details(content),
         version=__version__,
         style=style,
         script=script,

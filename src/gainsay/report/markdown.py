@@ -9,7 +9,9 @@ from .._common.outputs import check_output
 from ..comparison.headline import labels_of
 from ..drawing.lanes import bare
 from ..drawing.text import as_text
+from .full import details, notes
 from .numbers import mean
+from .sections import sections
 
 if TYPE_CHECKING:
     import os
@@ -54,12 +56,13 @@ def _lines(content: Content, queries: int) -> Iterator[str]:
     if chart.rows:
         yield "\n## Chart\n"
         yield from _chart(content)
-    yield from ["", *(f"- {_safe(note)}" for note in content.notes)] if content.notes else []
-    for section in content.sections:
+    known = notes(content.comparison)
+    yield from ["", *(f"- {_safe(note)}" for note in known)] if known else []
+    for section in sections(content):
         yield f"\n## {_safe(section.title)}\n\n{_safe(as_text(section.said))}"
         if section.name == "queries" and content.queries is not None:
             yield from _queries(content, queries)
-    for part in content.details:
+    for part in details(content):
         yield f"\n## {part.title}\n"
         yield "\n\n".join(map(_safe, part.sentences))
         for table in part.tables:

@@ -16,7 +16,7 @@ from .._common.words import count, p_value
 from ..comparison.headline import labels_of
 from ..comparison.replacing import leading
 from ..drawing.lanes import bare
-from .full import leaderboard, over, scope
+from .full import leaderboard, notes, over, scope
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -150,7 +150,7 @@ def next_lines(content: Content, *further: tuple[str, str]) -> list[Text]:
 
 def notes_lines(content: Content) -> list[Text]:
     """Return reservations, and on what the means are."""
-    return [_shown(sentence) for sentence in (*content.notes, *scope(content.comparison))]
+    return [_shown(sentence) for sentence in (*notes(content.comparison), *scope(content.comparison))]
 
 
 class _Drawing:
