@@ -144,8 +144,8 @@ def compare(
     features = judgments.in_row_order("features", features)
     matched = judgments.in_row_order
     separate, recipes = one_by_one(models)
-    if baseline is not None:
-        check_baseline(baseline, list(models))
+    if baseline is not None and isinstance(models, Mapping):
+        check_baseline(baseline, list(models))  # before anything predicts
     rounds = _by_run(iteration, recipes)
     scores, iterations = read_predictions(separate, judgments.documents, features, rounds, matched)
     values = np.empty((len(chosen), judgments.queries, len(scores)))

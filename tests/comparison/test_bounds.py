@@ -9,8 +9,9 @@ import pytest
 from scipy import stats
 
 from gainsay.comparison.bounds import detectable_lead
+from gainsay.comparison.estimates import estimate
 from gainsay.comparison.inputs import read_panel
-from gainsay.comparison.resampling import draw_noise, estimate
+from gainsay.comparison.resampling import draw_noise
 from gainsay.comparison.verdict import Verdict
 
 NAMES = ("x", "y")

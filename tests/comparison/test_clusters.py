@@ -8,9 +8,9 @@ import pytest
 
 import gainsay as gs
 from gainsay.comparison.clusters import read_clusters
+from gainsay.comparison.estimates import estimate
 from gainsay.comparison.flags import lopsidedness
 from gainsay.comparison.inputs import read_panel
-from gainsay.comparison.resampling import estimate
 from gainsay.comparison.verdict import Verdict
 
 

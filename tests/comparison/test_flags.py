@@ -8,7 +8,7 @@ import scipy.stats
 
 from gainsay.comparison.flags import LOPSIDED, Flag, listed, lopsidedness, may_be_lopsided
 from gainsay.comparison.inputs import Panel
-from gainsay.comparison.resampling import estimate
+from gainsay.comparison.estimates import estimate
 from gainsay.comparison.verdict import Verdict
 
 

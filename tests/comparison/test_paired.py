@@ -7,9 +7,9 @@ import pytest
 from scipy import stats
 from tests.comparison.tables import leaderboard_table
 
+from gainsay.comparison.estimates import estimate
 from gainsay.comparison.inputs import read_panel
 from gainsay.comparison.paired import pair_p_values
-from gainsay.comparison.resampling import estimate
 
 
 @pytest.fixture(scope="module")

@@ -9,10 +9,11 @@ import pytest
 from scipy.stats import norm
 
 import gainsay as gs
+from gainsay.comparison.estimates import estimate
 from gainsay.comparison.inequalities import two_step_test
 from gainsay.comparison.inputs import read_panel
 from gainsay.comparison.parts import found_parts, given_parts
-from gainsay.comparison.resampling import draw_noise, estimate
+from gainsay.comparison.resampling import draw_noise
 from gainsay.comparison.trials import Trial, Trials, _rejected, is_genuine
 from gainsay.harness import Comparison
 

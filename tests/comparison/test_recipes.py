@@ -12,12 +12,13 @@ from scipy import stats
 
 import gainsay as gs
 from gainsay.comparison.bounds import detectable_lead
+from gainsay.comparison.estimates import estimate
 from gainsay.comparison.findings import Findings
 from gainsay.comparison.inputs import read_panel
 from gainsay.comparison.paired import pair_p_values
 from gainsay.comparison.pairs import leaderboard_of
 from gainsay.comparison.recipes import variance_parts
-from gainsay.comparison.resampling import critical_value, draw_noise, estimate
+from gainsay.comparison.resampling import critical_value, draw_noise
 from gainsay.comparison.runs import one_by_one, recipes_of
 from gainsay.comparison.sample import Sample
 from gainsay.comparison.verdict import Verdict

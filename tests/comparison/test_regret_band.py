@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from gainsay.comparison.bounds import regret_band
+from gainsay.comparison.estimates import estimate
 from gainsay.comparison.inputs import Panel
-from gainsay.comparison.resampling import critical_value, draw_noise, estimate
+from gainsay.comparison.resampling import critical_value, draw_noise
 
 
 def noise_of(values, draws=2000):

@@ -8,8 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from gainsay.comparison.estimates import count_wins, estimate
 from gainsay.comparison.inputs import natural_key, read_panel
-from gainsay.comparison.resampling import count_wins, critical_value, draw_noise, estimate
+from gainsay.comparison.resampling import critical_value, draw_noise
 
 
 def panel_of(seed, queries=60, models=4, weights=None):

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from gainsay.comparison.estimates import estimate
 from gainsay.comparison.inputs import read_panel
-from gainsay.comparison.resampling import estimate
 from gainsay.comparison.verdict import Verdict
 
 LINEAR, EXPONENTIAL = "ndcg_linear@10", "ndcg_exp@10"

@@ -146,3 +146,12 @@ def test_a_baseline_that_is_no_model_is_refused_before_anything_is_ranked():
         gs.compare({"production": None, "b": None}, judgments, baseline="prod")
     with pytest.raises(ValueError, match="no candidate"):
         gs.compare({"production": None}, judgments, baseline="production")
+
+
+def test_a_baseline_among_the_columns_of_a_table():
+    polars = pytest.importorskip("polars")
+    judgments = gs.Judgments([1, 0] * 30, group=[2] * 30)
+    table = polars.DataFrame({"old": [0.5, 0.7] * 30, "new": [0.7, 0.5] * 30})
+    assert gs.compare(table, judgments, baseline="old", draws=400).baseline == "old"
+    with pytest.raises(ValueError, match="'prod' is not among the models"):
+        gs.compare(table, judgments, baseline="prod")

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._common.typing import Bools, Floats
 from .against import Against, Decision, Standing
 from .bounds import POWER
-from .inequalities import FEWEST, BoolArray
-from .inputs import FloatArray, check_rope
+from .inequalities import FEWEST
+from .inputs import check_rope
 from .rankings import check_model
 from .resampling import critical_value
 from .shares import shares_of
@@ -149,7 +150,7 @@ class _Further:
         known = (error > 0) & np.isfinite(error)
         self.z = np.divide(lead, error[:, :, None], out=np.zeros_like(lead), where=known[:, :, None])
 
-    def bounds(self, more_queries: float, more_runs: float) -> tuple[FloatArray, FloatArray]:
+    def bounds(self, more_queries: float, more_runs: float) -> tuple[Floats, Floats]:
         """Return the bounds of the candidate's lead in every sample, (metrics, samples) each."""
         generator = np.random.default_rng([self.seed, 1])
         of_queries, of_runs = self.of_queries / more_queries, self.of_runs / more_runs
@@ -165,25 +166,25 @@ class _Further:
         drawn = self.difference + error[:, self.c] * self.z[:, self.c]
         return drawn - half, drawn + half
 
-    def _seen(self, of_queries: FloatArray, of_runs: FloatArray, more_runs: float, generator: Any) -> FloatArray:
+    def _seen(self, of_queries: Floats, of_runs: Floats, more_runs: float, generator: Any) -> Floats:
         """Return the errors that samples of so many runs show, (metrics, M, samples): theirs is estimated."""
         factor = np.ones((len(self.counts), self.z.shape[2]))
         for k in np.flatnonzero(self.counts):
             freedom = self.counts[k] * more_runs - 1
             factor[k] = generator.chisquare(freedom, self.z.shape[2]) / freedom
         shown = of_runs[:, :, None] * factor
-        seen: FloatArray = np.sqrt(of_queries[:, :, None] + shown + shown[:, [self.b]])
+        seen: Floats = np.sqrt(of_queries[:, :, None] + shown + shown[:, [self.b]])
         return seen
 
 
-def _decided(lower: FloatArray, upper: FloatArray, rope: float) -> Decision:
+def _decided(lower: Floats, upper: Floats, rope: float) -> Decision:
     """Return what bounds of candidate − baseline, larger is better, say: the rule itself."""
     if (lower > -rope).all() and (lower > 0).any():
         return "ship"
     return "do not ship" if (upper < -rope).any() else "undecided"
 
 
-def _are_decided(lower: FloatArray, upper: FloatArray, rope: float) -> BoolArray:
+def _are_decided(lower: Floats, upper: Floats, rope: float) -> Bools:
     """Return in which of many draws of the bounds, shape (metrics, draws), either decision is made."""
     ship = (lower > -rope).all(axis=0) & (lower > 0).any(axis=0)
     return np.asarray(ship | (upper < -rope).any(axis=0))

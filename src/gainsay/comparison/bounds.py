@@ -8,9 +8,10 @@ from statistics import NormalDist
 
 import numpy as np
 
-from .inequalities import FEWEST, BoolArray
-from .inputs import FloatArray
-from .resampling import Estimate, IntArray, Noise, critical_value
+from .._common.typing import Bools, Floats, Integers
+from .estimates import Estimate
+from .inequalities import FEWEST
+from .resampling import Noise, critical_value
 
 __all__ = ["POWER", "RegretBand", "detectable_lead", "regret_band", "regret_upper"]
 
@@ -18,7 +19,7 @@ POWER = 0.80
 """The probability with which `detectable_lead` is detected."""
 
 
-def regret_upper(estimated: Estimate, noise: Noise, alpha: float) -> FloatArray:
+def regret_upper(estimated: Estimate, noise: Noise, alpha: float) -> Floats:
     """Bound the regret of every model under every metric from above, all at once.
 
     regret(m, k) = max over j of mean[m, j] − mean[m, k]. The bound is the largest of difference + q · error with q the
@@ -36,7 +37,7 @@ def regret_upper(estimated: Estimate, noise: Noise, alpha: float) -> FloatArray:
     width = critical_value(noise.peaks.max(axis=(0, 1)), 1 - alpha)
     finite = np.isfinite(estimated.error)
     bound = np.where(finite, estimated.difference + np.where(finite, estimated.error, 0.0) * width, np.inf)
-    upper: FloatArray = np.maximum(0.0, bound.max(axis=2))
+    upper: Floats = np.maximum(0.0, bound.max(axis=2))
     return upper
 
 
@@ -53,12 +54,12 @@ class RegretBand:
         In standard errors of a difference, how far the band reaches on either side.
     """
 
-    lower: FloatArray
-    upper: FloatArray
+    lower: Floats
+    upper: Floats
     critical: float
 
     @property
-    def may_be_best(self) -> BoolArray:
+    def may_be_best(self) -> Bools:
         """Under which metrics each model may be best: at all of them together, with probability 1 − α or more."""
         return self.lower <= 0
 
@@ -107,15 +108,15 @@ def regret_band(estimated: Estimate, noise: Noise, alpha: float) -> RegretBand:
     return RegretBand(lower, np.maximum(upper, np.maximum(0.0, estimated.difference.max(axis=2))), critical)
 
 
-def _lower(estimated: Estimate, critical: float) -> FloatArray:
+def _lower(estimated: Estimate, critical: float) -> Floats:
     """Return max over j of d − q e, or 0, by those pairs that may speak."""
     speaks = (estimated.support >= FEWEST) & np.isfinite(estimated.error)
     reach = np.where(speaks, estimated.difference - critical * np.where(speaks, estimated.error, 0.0), 0.0)
-    lower: FloatArray = np.maximum(0.0, reach.max(axis=2))
+    lower: Floats = np.maximum(0.0, reach.max(axis=2))
     return lower
 
 
-def detectable_lead(estimated: Estimate, noise: Noise, alpha: float, kept: BoolArray, winner: IntArray) -> float:
+def detectable_lead(estimated: Estimate, noise: Noise, alpha: float, kept: Bools, winner: Integers) -> float:
     """Return the smallest true lead under one metric that eliminates the trailing model with 80 % probability.
 
     (c + z) · e: c is the largest critical value of the models in question when all their inequalities bind, z = 0.84

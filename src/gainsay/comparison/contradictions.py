@@ -9,7 +9,7 @@ import numpy as np
 from .._common.checks import check_whole
 from ..judgments import scaled_weights
 from .contributions import grades_of, plain_label
-from .resampling import ROUNDING
+from .estimates import ROUNDING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

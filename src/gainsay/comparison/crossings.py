@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .inputs import FloatArray
+from .._common.typing import Floats
 
 __all__ = ["Crossing", "Lead", "crossings", "leads", "runs_of"]
 
@@ -35,7 +35,7 @@ class Crossing:
     upper: float
 
 
-def leads(bases: FloatArray, mean: FloatArray) -> list[Lead]:
+def leads(bases: Floats, mean: Floats) -> list[Lead]:
     """Return which model has the largest mean from where to where, the means interpolated by cubic splines in log b.
 
     Parameters
@@ -56,9 +56,7 @@ def leads(bases: FloatArray, mean: FloatArray) -> list[Lead]:
     return [Lead(int(winner[start]), edges[at], edges[at + 1]) for at, start in enumerate(starts)]
 
 
-def crossings(
-    bases: FloatArray, difference: FloatArray, error: FloatArray, tolerance: FloatArray, critical: float
-) -> list[Crossing]:
+def crossings(bases: Floats, difference: Floats, error: Floats, tolerance: Floats, critical: float) -> list[Crossing]:
     """Return every change of places of two models, with the bases at which a band allows it.
 
     Parameters
@@ -96,7 +94,7 @@ def crossings(
     return sorted(found, key=lambda crossing: (crossing.base, crossing.first, crossing.second))
 
 
-def _around(fine: FloatArray, inside: np.ndarray, before: int, after: int) -> tuple[float, float]:
+def _around(fine: Floats, inside: np.ndarray, before: int, after: int) -> tuple[float, float]:
     """Return the ends of the stretch inside the band around two neighbours."""
     start, stop = int(before), int(after)
     while start > 0 and inside[start]:
@@ -106,7 +104,7 @@ def _around(fine: FloatArray, inside: np.ndarray, before: int, after: int) -> tu
     return float(fine[start]), float(fine[stop])
 
 
-def runs_of(bases: FloatArray, within: np.ndarray) -> list[tuple[float, float]]:
+def runs_of(bases: Floats, within: np.ndarray) -> list[tuple[float, float]]:
     """Return from which base to which a property holds without a gap.
 
     >>> import numpy as np
@@ -117,7 +115,7 @@ def runs_of(bases: FloatArray, within: np.ndarray) -> list[tuple[float, float]]:
     return [(float(bases[start]), float(bases[stop - 1])) for start, stop in edges.reshape(-1, 2)]
 
 
-def _interpolated(bases: FloatArray, values: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _interpolated(bases: Floats, values: Floats) -> tuple[Floats, Floats]:
     """Return many bases, the given ones among them, and the values there."""
     if len(bases) == 1:
         return bases, values
@@ -125,12 +123,12 @@ def _interpolated(bases: FloatArray, values: FloatArray) -> tuple[FloatArray, Fl
 
     at = np.log(bases)
     fine = np.concatenate([*(np.linspace(a, b, FINE, endpoint=False) for a, b in itertools.pairwise(at)), at[-1:]])
-    between: FloatArray = CubicSpline(at, values)(fine)
+    between: Floats = CubicSpline(at, values)(fine)
     between[::FINE] = values
     return np.exp(fine), between
 
 
-def _zero(start: float, stop: float, gap: FloatArray) -> float:
+def _zero(start: float, stop: float, gap: Floats) -> float:
     """Return where a difference between two near bases is 0, on the straight line."""
     share = gap[0] / (gap[0] - gap[1]) if gap[0] != gap[1] else 0.5
     return float(start + (stop - start) * share)

@@ -7,14 +7,15 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
+from .._common.typing import Floats
 from .bounds import detectable_lead, regret_upper
 from .descriptions import best_probabilities, winners_differ
+from .estimates import Estimate
 from .flags import Flag, find_flags, left_out_flags
 from .holes import Holes
 from .inequalities import FEWEST, BestTest, price_lower, regret_lower, two_step_test
-from .inputs import FloatArray
 from .recipes import VarianceParts, variance_parts
-from .resampling import Estimate, Noise
+from .resampling import Noise
 from .runs import Vary
 from .sample import Sample
 
@@ -99,7 +100,7 @@ def decide(sample: Sample, metrics: tuple[str, str], rope: float) -> Outcome:
     kept_within_rope = joint.kept | roped.kept  # who may be best may be within the ROPE of the best
     material = not kept_within_rope.any()
 
-    def by_model(table: FloatArray) -> PerModel:
+    def by_model(table: Floats) -> PerModel:
         return {
             name: dict(zip(panel.models, row.tolist(), strict=True)) for name, row in zip(names, table, strict=True)
         }

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .inputs import FloatArray
-from .resampling import Estimate, Noise
+from .._common.typing import Floats
+from .estimates import Estimate
+from .resampling import Noise
 
 __all__ = ["best_probabilities", "kendall_tau", "tau_ap", "winners_differ"]
 
@@ -82,7 +83,7 @@ def tau_ap(values: ArrayLike, reference: ArrayLike) -> float | None:
     return float(2 * total / (count - 1) - 1)
 
 
-def best_probabilities(estimated: Estimate, noise: Noise) -> FloatArray:
+def best_probabilities(estimated: Estimate, noise: Noise) -> Floats:
     """In what share of draws each model is best under each metric, a draw with ties shared among those tied.
 
     Returns
@@ -91,7 +92,7 @@ def best_probabilities(estimated: Estimate, noise: Noise) -> FloatArray:
         Rows sum to 1.
     """
     best = _best_in_draws(estimated, noise)
-    share: FloatArray = (best / best.sum(axis=1, keepdims=True)).mean(axis=2)
+    share: Floats = (best / best.sum(axis=1, keepdims=True)).mean(axis=2)
     return share
 
 
@@ -106,7 +107,7 @@ def _best_in_draws(estimated: Estimate, noise: Noise) -> Any:
     return drawn >= drawn.max(axis=1, keepdims=True)
 
 
-def _two_lists(first: ArrayLike, second: ArrayLike) -> tuple[FloatArray, FloatArray]:
+def _two_lists(first: ArrayLike, second: ArrayLike) -> tuple[Floats, Floats]:
     x, y = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
     if x.ndim != 1 or x.shape != y.shape:
         raise ValueError(f"both orders must list the same models: got shapes {x.shape} and {y.shape}")

@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from .._common.typing import Bools, Floats
 from .._common.words import confidence, count, listed
 from .clusters import cluster_sums
-from .inequalities import FEWEST, BoolArray
-from .inputs import FloatArray, Panel, Queries
-from .resampling import ROUNDING, Estimate
+from .estimates import ROUNDING, Estimate
+from .inequalities import FEWEST
+from .inputs import Panel, Queries
 from .runs import FEW_RUNS
 
 __all__ = ["FEW", "Flag", "find_flags", "left_out_flags"]
@@ -142,7 +143,7 @@ def _run_flags(panel: Panel, estimated: Estimate) -> list[Flag]:
     return flags
 
 
-def _repeats(runs: FloatArray, tolerance: FloatArray) -> bool:
+def _repeats(runs: Floats, tolerance: Floats) -> bool:
     """Whether two runs have the same value on every query under every metric."""
     return any(
         bool((np.abs(runs[:, :, first] - runs[:, :, second]) <= tolerance[:, None]).all())
@@ -165,7 +166,7 @@ def _weight_flags(panel: Panel) -> list[Flag]:
     return [Flag("uneven weights", says)]
 
 
-def heaviest_share(weights: FloatArray) -> float:
+def heaviest_share(weights: Floats) -> float:
     """Return what the heaviest hundredth of all queries carries of weights that sum to 1, a part of a query included.
 
     Examples
@@ -221,7 +222,7 @@ def _pair_flags(panel: Panel, estimated: Estimate, alpha: float) -> list[Flag]:
     return found
 
 
-def may_be_lopsided(panel: Panel, estimated: Estimate) -> BoolArray:
+def may_be_lopsided(panel: Panel, estimated: Estimate) -> Bools:
     """Return for which pairs of models `lopsidedness` has to be worked out, shape (models, models).
 
     |Σ e³| is at most max|e| · Σ e², so it is at most max|e| / √Σ e²: the largest weight times the widest difference
@@ -236,7 +237,7 @@ def may_be_lopsided(panel: Panel, estimated: Estimate) -> BoolArray:
     return np.asarray((heaviest * widest > 0.99 * LOPSIDED * root).any(axis=0))
 
 
-def lopsidedness(panel: Panel, among: BoolArray | None = None) -> FloatArray:
+def lopsidedness(panel: Panel, among: Bools | None = None) -> Floats:
     """Return for each pair of models how skewed the mean of their differences is, the larger one of the metrics.
 
     That is |Σ e³| / (Σ e²)^1.5 of e = w (d − mean), the differences d from their weighted mean. With equal weights it

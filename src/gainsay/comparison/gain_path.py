@@ -15,15 +15,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._common.typing import Floats, Integers
+from .estimates import estimate
 from .grades import GradeCounts, direct_values, settled
-from .resampling import draw_noise, estimate
+from .resampling import draw_noise
 from .sample import Family
 
 if TYPE_CHECKING:
     from ..metrics.dcg import DCG
-    from .inputs import FloatArray, Panel
+    from .estimates import Estimate
+    from .inputs import Panel
     from .rankings import Rankings
-    from .resampling import Estimate, IntArray
     from .sample import Sample
 
 __all__ = ["Nodes", "find_nodes", "path_family"]
@@ -55,11 +57,11 @@ class Nodes:
         Values at all bases are about ``weights @ values_at_nodes``.
     """
 
-    places: IntArray
-    weights: FloatArray
+    places: Integers
+    weights: Floats
 
 
-def find_nodes(values: FloatArray) -> Nodes:
+def find_nodes(values: Floats) -> Nodes:
     """Choose the bases from which the values at all others follow.
 
     Parameters
@@ -115,7 +117,7 @@ def path_family(rankings: Rankings, sample: Sample, family: DCG, bases: Sequence
     starts = np.cumsum([0, *(max(1, count) for count in panel.run_counts)])
     sizes = np.diff(starts)[:, None]
 
-    def by_model(values: FloatArray) -> FloatArray:
+    def by_model(values: Floats) -> Floats:
         return values if panel.runs is None else np.add.reduceat(values, starts[:-1], axis=0) / sizes
 
     def panel_at(places: Sequence[int]) -> Panel:
@@ -136,7 +138,7 @@ def path_family(rankings: Rankings, sample: Sample, family: DCG, bases: Sequence
     return Family(few, estimated, draw_noise(estimated, sample.draws, sample.seed))
 
 
-def _values_at(rankings: Rankings, panel: Panel, lending: DCG, bases: Sequence[float]) -> Callable[[int], FloatArray]:
+def _values_at(rankings: Rankings, panel: Panel, lending: DCG, bases: Sequence[float]) -> Callable[[int], Floats]:
     """Return the function from the place of a base to the values of all runs, shape (runs of all models, queries)."""
     kept = np.flatnonzero(rankings.weights > 0)
     grades, trainings = int((rankings.judgments.levels > 0).sum()), sum(max(1, count) for count in panel.run_counts)

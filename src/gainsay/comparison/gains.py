@@ -11,13 +11,13 @@ import numpy as np
 
 from .._common.checks import check_real
 from .._common.shown import Spoken, short_names
+from .._common.typing import Floats
 from .._common.words import confidence, count, listed, number_text, p_value
 from .bounds import regret_band
 from .crossings import crossings, leads, runs_of
 from .gain_path import path_family
 from .grades import at_base, family_of, settled
 from .inequalities import two_step_test
-from .inputs import FloatArray
 from .resampling import critical_value
 
 if TYPE_CHECKING:
@@ -116,10 +116,10 @@ class Gains(Spoken):
     models: tuple[str, ...]
     queries: int
     grades: tuple[float, ...]
-    mean: FloatArray = field(repr=False)
-    regret: FloatArray = field(repr=False)
-    lower: FloatArray = field(repr=False)
-    upper: FloatArray = field(repr=False)
+    mean: Floats = field(repr=False)
+    regret: Floats = field(repr=False)
+    lower: Floats = field(repr=False)
+    upper: Floats = field(repr=False)
     winners: pd.DataFrame = field(repr=False)
     best_sets: dict[float, tuple[str, ...]] = field(repr=False)
     best_ranges: pd.DataFrame = field(repr=False)

@@ -11,17 +11,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .inputs import FloatArray
-from .resampling import Estimate, IntArray, Noise, critical_value
+from .._common.typing import Bools, Floats, Integers
+from .estimates import Estimate
+from .resampling import Noise, critical_value
 
 __all__ = ["FEWEST", "BestTest", "price_lower", "regret_lower", "two_step_test"]
 
-BoolArray: TypeAlias = NDArray[np.bool_]
 
 FEWEST = 30
 """On fewer differing queries than this the normal limit says little: such a pair eliminates nobody."""
@@ -44,13 +42,13 @@ class BestTest:
         ``difference - critical · error`` of its rivals. Elsewhere at most the margin tested.
     """
 
-    statistic: FloatArray
-    critical: FloatArray
-    p_values: FloatArray
-    reach: FloatArray
+    statistic: Floats
+    critical: Floats
+    p_values: Floats
+    reach: Floats
 
     @property
-    def kept(self) -> BoolArray:
+    def kept(self) -> Bools:
         """Which models may be best: the confidence set."""
         return self.statistic <= self.critical
 
@@ -69,9 +67,9 @@ def two_step_test(
     estimated: Estimate,
     noise: Noise,
     alpha: float,
-    margin: float | FloatArray = 0.0,
+    margin: float | Floats = 0.0,
     rows: Sequence[int] | None = None,
-    models: Sequence[int] | IntArray | None = None,
+    models: Sequence[int] | Integers | None = None,
 ) -> BestTest:
     r"""Test for every model that it is best under all the metrics in `rows`, up to `margin`.
 
@@ -122,7 +120,7 @@ class _Inequalities:
         self._alpha, self._beta = alpha, max(alpha / 10, 1 / (self._draws + 1))
         self._first = critical_value(noise.peaks[self._rows].max(axis=0), 1 - self._beta)
 
-    def tested(self, margin: float | FloatArray = 0.0, models: Sequence[int] | IntArray | None = None) -> BestTest:
+    def tested(self, margin: float | Floats = 0.0, models: Sequence[int] | Integers | None = None) -> BestTest:
         """Test the models, or some of them, for being best up to a margin."""
         tested = range(self._difference.shape[1]) if models is None else models
         difference, error, speaks = self._difference[:, tested], self._error[:, tested], self._speaks[:, tested]
@@ -140,7 +138,7 @@ class _Inequalities:
         return BestTest(statistic, critical, np.where(statistic > 0, p_values, 1.0), reach)
 
 
-def regret_lower(estimated: Estimate, noise: Noise, alpha: float, row: int, tested: BestTest) -> FloatArray:
+def regret_lower(estimated: Estimate, noise: Noise, alpha: float, row: int, tested: BestTest) -> Floats:
     """Bound the regret of every model under one metric from below, each by itself.
 
     The regret of a model is below a margin where no rival leads by more than that. The margins at which the test says

@@ -5,19 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._common.checks import check_whole
 from .._common.names import check_text, natural_key
-from .._common.typing import Ids
+from .._common.typing import Floats, Ids, Integers
 from .clusters import read_clusters
 from .runs import Runs, Vary, check_vary, read_runs
-
-FloatArray: TypeAlias = NDArray[np.float64]
-IntArray: TypeAlias = NDArray[np.int64]
 
 __all__ = [
     "Panel",
@@ -60,11 +57,11 @@ class Panel:
 
     metrics: tuple[str, ...]
     models: tuple[str, ...]
-    values: FloatArray
-    weights: FloatArray | None
+    values: Floats
+    weights: Floats | None
     lower_is_better: frozenset[str] = frozenset()
-    runs: tuple[FloatArray, ...] | None = None
-    clusters: IntArray | None = None
+    runs: tuple[Floats, ...] | None = None
+    clusters: Integers | None = None
     vary: Vary | None = None
 
     @property
@@ -84,7 +81,7 @@ class Panel:
             return (0,) * len(self.models)
         return tuple(0 if runs.shape[2] == 1 else runs.shape[2] for runs in self.runs)
 
-    def in_unit(self, metric: str, numbers: FloatArray) -> FloatArray:
+    def in_unit(self, metric: str, numbers: Floats) -> Floats:
         """Return values, means or differences of a metric as it gives them: those of a loss are turned back."""
         return 0.0 - numbers if metric in self.lower_is_better else numbers  # 0.0 - 0.0 is no -0.0
 
@@ -312,7 +309,7 @@ def read_panel(
     return replace(panel if keep.all() else panel.subset(keep), weights=_even_out(weight[keep]))
 
 
-def _with_runs(panel: Panel, trained: Mapping[str, FloatArray], vary: Vary | None) -> Panel:
+def _with_runs(panel: Panel, trained: Mapping[str, Floats], vary: Vary | None) -> Panel:
     """Return the same with the runs of its recipes, shape (metrics, queries, R) each; values become their means."""
     turned = np.array([-1.0 if metric in panel.lower_is_better else 1.0 for metric in panel.metrics])
     runs = []
@@ -332,7 +329,7 @@ def _number(name: str, value: Any) -> float:
         raise TypeError(f"{name} must be a number, got {value!r} of type {type(value).__name__}") from None
 
 
-def _matrix(label: str, values: ArrayLike) -> FloatArray:
+def _matrix(label: str, values: ArrayLike) -> Floats:
     try:
         array = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -344,7 +341,7 @@ def _matrix(label: str, values: ArrayLike) -> FloatArray:
     return array
 
 
-def _check_values(label: str, array: FloatArray, names: tuple[str, ...]) -> None:
+def _check_values(label: str, array: Floats, names: tuple[str, ...]) -> None:
     """Refuse infinite values, and NaN that not all models have: a query that a metric skips, it skips for all."""
     missing = np.isnan(array)
     skipped = missing.all(axis=1)
@@ -367,12 +364,12 @@ def _check_values(label: str, array: FloatArray, names: tuple[str, ...]) -> None
         )
 
 
-def _even_out(weights: FloatArray) -> FloatArray | None:
+def _even_out(weights: Floats) -> Floats | None:
     """Return weights, None where all are the same."""
     return None if np.all(weights == weights[0]) else weights
 
 
-def _read_weights(weights: ArrayLike, queries: int) -> FloatArray:
+def _read_weights(weights: ArrayLike, queries: int) -> Floats:
     try:
         array = np.asarray(weights, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -386,5 +383,5 @@ def _read_weights(weights: ArrayLike, queries: int) -> FloatArray:
     if not array.any():
         raise ValueError("weights are all zero: at least one query must count")
     array = array / array.max()  # first by the largest, so that the sum of huge weights does not overflow
-    normalised: FloatArray = array / array.sum()
+    normalised: Floats = array / array.sum()
     return normalised

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .inputs import FloatArray
-from .resampling import Estimate
+from .._common.typing import Floats
+from .estimates import Estimate
 
 __all__ = ["PairedPValues", "conflict_p_values", "holm", "pair_p_values"]
 
@@ -25,8 +25,8 @@ class PairedPValues:
         Twice the smaller of both directions, at most 1.
     """
 
-    one_sided: FloatArray
-    two_sided: FloatArray
+    one_sided: Floats
+    two_sided: Floats
 
 
 def pair_p_values(estimated: Estimate) -> PairedPValues:
@@ -63,7 +63,7 @@ def pair_p_values(estimated: Estimate) -> PairedPValues:
     return PairedPValues(one_sided, two_sided)
 
 
-def _freedom(estimated: Estimate) -> float | FloatArray:
+def _freedom(estimated: Estimate) -> float | Floats:
     """Return the degrees of freedom of every difference, one number where all models are fixed."""
     of_queries = max(estimated.effective - 1, np.finfo(float).tiny)
     runs = estimated.runs
@@ -73,11 +73,11 @@ def _freedom(estimated: Estimate) -> float | FloatArray:
     whole = runs.error**4
     parts = runs.query_error**4 / of_queries + of_runs[:, :, None] + of_runs[:, None, :]
     mixed = np.isfinite(whole) & (runs.error > runs.query_error)
-    freedom: FloatArray = np.divide(whole, parts, out=np.full_like(whole, of_queries), where=mixed)
+    freedom: Floats = np.divide(whole, parts, out=np.full_like(whole, of_queries), where=mixed)
     return freedom
 
 
-def conflict_p_values(first: FloatArray, second: FloatArray) -> FloatArray:
+def conflict_p_values(first: Floats, second: Floats) -> Floats:
     """P-values of a sign conflict from the one-sided p-values under two metrics, each shape (M, M).
 
     To claim that X beats Y under one metric *and* Y beats X under the other, both must hold, so the larger of the two
@@ -97,11 +97,11 @@ def conflict_p_values(first: FloatArray, second: FloatArray) -> FloatArray:
     Biometrics 41.
     """
     one_way = np.maximum(first, second.T)
-    conflict: FloatArray = np.minimum(one_way, one_way.T)
+    conflict: Floats = np.minimum(one_way, one_way.T)
     return conflict
 
 
-def holm(p_values: ArrayLike) -> FloatArray:
+def holm(p_values: ArrayLike) -> Floats:
     """Adjust p-values by Holm's step-down method: the family-wise error rate is kept, whatever the dependence.
 
     The r-th smallest of m p-values becomes the largest of (m − s + 1) · p₍ₛ₎ over s <= r, at most 1.

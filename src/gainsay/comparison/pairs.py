@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._common.typing import Floats
+from .estimates import Estimate
 from .flags import FEW
 from .inequalities import FEWEST, two_step_test
-from .inputs import FloatArray
 from .paired import conflict_p_values, holm, pair_p_values
-from .resampling import Estimate, critical_value
+from .resampling import critical_value
 from .sample import Family, Sample
 
 if TYPE_CHECKING:
@@ -172,12 +173,12 @@ def _leaderboard(family: Family, alpha: float, value_range: tuple[float, float])
     return table.sort_values("rank", kind="stable", ignore_index=True)
 
 
-def _within(middle: FloatArray, half: FloatArray, lowest: float, highest: float) -> tuple[FloatArray, FloatArray]:
+def _within(middle: Floats, half: Floats, lowest: float, highest: float) -> tuple[Floats, Floats]:
     """Return the ends of intervals, cut off where no value can be; they hold their middles whatever rounding did."""
     return np.minimum(middle, np.maximum(middle - half, lowest)), np.maximum(middle, np.minimum(middle + half, highest))
 
 
-def _half_width(error: FloatArray, width: float) -> FloatArray:
+def _half_width(error: Floats, width: float) -> Floats:
     finite = np.isfinite(error)
-    half: FloatArray = np.where(finite, np.where(finite, error, 0.0) * width, np.inf)
+    half: Floats = np.where(finite, np.where(finite, error, 0.0) * width, np.inf)
     return half

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from .._common.typing import Floats
 from .clusters import cluster_sums
-from .inputs import FloatArray
 from .recipes import run_means
 
 if TYPE_CHECKING:
@@ -33,9 +33,9 @@ class Parts:
         Of each model.
     """
 
-    query: FloatArray
-    run: FloatArray
-    query_run: FloatArray
+    query: Floats
+    run: Floats
+    query_run: Floats
 
     @property
     def models(self) -> int:
@@ -48,11 +48,11 @@ class Parts:
         return int(self.run.shape[1])
 
     @property
-    def recipes(self) -> FloatArray:
+    def recipes(self) -> Floats:
         """Which models vary from run to run, shape (M,)."""
         return np.asarray(np.trace(self.run + self.query_run, axis1=1, axis2=2) > 0)
 
-    def of_queries(self, runs: int) -> FloatArray:
+    def of_queries(self, runs: int) -> Floats:
         """Return the covariance of one query's values, averaged over so many runs."""
         return self.query + _spread(self.query_run) / runs
 
@@ -107,7 +107,7 @@ def found_parts(family: Family) -> Parts:
     return Parts(_positive(covariance - _spread(of_both)), run, both)
 
 
-def _by_query_and_run(panel: Panel, values: FloatArray) -> FloatArray:
+def _by_query_and_run(panel: Panel, values: Floats) -> Floats:
     """Return the covariance, over metrics, of what is left of runs when the means of queries and runs are taken out."""
     metrics, queries, number = values.shape
     weights = np.full(queries, 1 / queries) if panel.weights is None else panel.weights
@@ -116,11 +116,11 @@ def _by_query_and_run(panel: Panel, values: FloatArray) -> FloatArray:
     if panel.clusters is not None:
         left = cluster_sums(left.reshape(-1, queries), panel.clusters).reshape(metrics, number, panel.units)
     scale = queries * panel.units / (panel.units - 1) / (number - 1)
-    covariance: FloatArray = scale * np.einsum("mrq,prq->mp", left, left)
+    covariance: Floats = scale * np.einsum("mrq,prq->mp", left, left)
     return covariance
 
 
-def _spread(blocks: FloatArray) -> FloatArray:
+def _spread(blocks: Floats) -> Floats:
     """Return blocks (M, metrics, metrics) as the matrix (metrics * M, metrics * M) of all, metrics side by side."""
     models, metrics, _ = blocks.shape
     whole = np.zeros((metrics, models, metrics, models))
@@ -129,14 +129,14 @@ def _spread(blocks: FloatArray) -> FloatArray:
     return whole.reshape(metrics * models, metrics * models)
 
 
-def _positive(matrix: FloatArray) -> FloatArray:
+def _positive(matrix: Floats) -> Floats:
     """Return the nearest covariance matrix: negative eigenvalues, which are sampling error, become 0."""
     scale, directions = np.linalg.eigh(np.atleast_2d(matrix))
-    nearest: FloatArray = (directions * np.maximum(scale, 0.0)) @ directions.T
+    nearest: Floats = (directions * np.maximum(scale, 0.0)) @ directions.T
     return nearest
 
 
-def _contrast(covariance: FloatArray, models: int, row: int, k: int, j: int) -> float:
+def _contrast(covariance: Floats, models: int, row: int, k: int, j: int) -> float:
     """Return the variance of the difference of two models under one metric."""
     first, second = row * models + k, row * models + j
     return float(covariance[first, first] + covariance[second, second] - 2 * covariance[first, second])

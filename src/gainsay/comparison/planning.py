@@ -11,6 +11,7 @@ import numpy as np
 
 from .._common.arrays import nearest
 from .._common.checks import check_real, check_whole
+from .._common.typing import Floats
 from .inequalities import FEWEST
 from .inputs import check_level, check_rope, check_seed
 from .parts import Parts, found_parts, given_parts
@@ -22,7 +23,6 @@ from .trials import Claim, Trials, is_genuine, is_pair, is_ship
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from .inputs import FloatArray
     from .sample import Family, Sample
 
 __all__ = ["plan", "plan_from"]
@@ -281,7 +281,7 @@ class _Wanted:
         together = self.claim != "genuine"
         return lambda queries: trials.chance(queries, claims, together=together)
 
-    def _truth(self, parts: Parts, pair: tuple[int, int]) -> FloatArray:
+    def _truth(self, parts: Parts, pair: tuple[int, int]) -> Floats:
         truth = np.zeros((parts.metrics, parts.models))
         if self.claim == "genuine":
             truth[0, pair[0]] = truth[1, pair[1]] = self.lead

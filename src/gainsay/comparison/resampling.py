@@ -1,238 +1,21 @@
-"""Means of per-query values, how sure they are, and Gaussian multiplier draws of their error.
+"""Gaussian multiplier draws of the error of means.
 
-Queries are the random sample, or clusters of them; models are fixed, or recipes of which runs are a sample too. The
-error of the means is drawn from its normal limit, so no query is ever resampled and the cost does not grow with queries
-times draws.
+The error is drawn from its normal limit, so no query is ever resampled and the cost does not grow with queries times
+draws.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
-from .clusters import cluster_sums
-from .inputs import FloatArray, IntArray, Panel
-from .recipes import RunDraws, RunError, draw_runs, run_error
+from .._common.typing import Floats, Integers
+from .estimates import Estimate
+from .recipes import RunDraws, draw_runs
 
-__all__ = ["Estimate", "IntArray", "Noise", "count_wins", "critical_value", "draw_noise", "estimate"]
-
-ROUNDING = 1e-12
-"""Differences this small, relative to a metric's largest value, are rounding: such values count as equal."""
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """Means of M models under several metrics, and the standard errors of their differences.
-
-    Attributes
-    ----------
-    mean : ndarray, shape (metrics, M)
-        Weighted mean over queries, in the metric's unit.
-    difference : ndarray, shape (metrics, M, M)
-        ``difference[m, k, j] = mean[m, j] - mean[m, k]``: what model j gains over model k.
-    error : ndarray, shape (metrics, M, M)
-        Standard error of that difference, over queries and runs. Exactly 0 where the two never differ or differ by a
-        constant, infinite where there is a single query or cluster.
-    mean_error : ndarray, shape (metrics, M)
-        Standard error of each mean.
-    root : ndarray, shape (metrics * M or fewer, metrics * M)
-        A root of the covariance matrix of all means over queries, metrics side by side: the symmetric one, or one of
-        fewer rows where the values under some metrics follow from those under others.
-    wins : ndarray of int, shape (metrics, M, M)
-        ``wins[m, k, j]``: on how many queries j is above k.
-    support : ndarray, shape (metrics, M, M)
-        On how many queries the two differ, or in how many clusters; under weights or unequal clusters the effective
-        number of them, (Σw)²/Σw².
-    differing : ndarray of int, shape (metrics, M, M)
-        On how many queries the two differ, or in how many clusters.
-    twin : ndarray of int, shape (metrics, M)
-        The first model with the same value on every query, often the model itself.
-    tolerance : ndarray, shape (metrics,)
-        Below this a difference is rounding.
-    queries : int
-        How many queries of positive weight there are.
-    units : int
-        How many of what is independent: queries, or the clusters that they come in.
-    effective : float
-        The effective number of these, (Σw)²/Σw²: `units` itself where all weigh the same.
-    runs : RunError or None
-        What the runs of recipes add to the errors; None where all models are fixed.
-    """
-
-    mean: FloatArray
-    difference: FloatArray
-    error: FloatArray
-    mean_error: FloatArray
-    root: FloatArray
-    wins: IntArray
-    support: FloatArray
-    differing: IntArray
-    twin: IntArray
-    tolerance: FloatArray
-    queries: int
-    units: int
-    effective: float
-    runs: RunError | None = None
-
-    def alone(self, row: int) -> Estimate:
-        """Return what is said of one metric."""
-        one, models = slice(row, row + 1), self.mean.shape[1]
-        by_row = ("mean", "difference", "error", "mean_error", "wins", "support", "differing", "twin", "tolerance")
-        root = self.root[:, row * models : (row + 1) * models]
-        runs = None if self.runs is None else self.runs.alone(row)
-        return replace(self, root=root, runs=runs, **{name: getattr(self, name)[one] for name in by_row})
-
-
-def estimate(panel: Panel) -> Estimate:
-    r"""Estimate means, and the covariance matrix of the means, from per-query values.
-
-    With weights w the mean is μ = Σ wᵢxᵢ / Σ wᵢ, a ratio of sums, and its covariance (linearised)
-    S = n/(n − 1) · Σ wᵢ²(xᵢ − μ)(xᵢ − μ)ᵀ / (Σ wᵢ)². With equal weights that is the sample covariance over n. Only
-    ratios of weights matter. Of queries in G clusters the influences wᵢ(xᵢ − μ) are summed within each cluster first,
-    and G stands in place of n (Liang & Zeger 1986). Runs of recipes add a variance of their own: see `run_error`.
-
-    S itself is never formed: its square root comes from the singular values of the centred values, so that two models
-    that differ by little keep a correct standard error instead of one lost in cancellation.
-
-    Parameters
-    ----------
-    panel : Panel
-        Checked per-query values.
-
-    Returns
-    -------
-    Estimate
-    """
-    values, weights = panel.values, panel.weights
-    metrics, models, queries = values.shape
-    tolerance = ROUNDING * np.abs(values).max(axis=(1, 2))
-    wins = count_wins(values, tolerance)
-    discordant = wins + wins.transpose(0, 2, 1)
-    twin = np.argmax(discordant == 0, axis=2)
-    rows = np.arange(metrics)[:, None]
-    mean = values.mean(axis=2) if weights is None else np.einsum("mjq,q->mj", values, weights)
-    # Equal columns may get unequal last digits from a vectorised sum: take the mean of one of them for all.
-    mean = mean[rows, twin]
-    units = panel.units
-    shares, root = _unit_weights(panel, units), _covariance_root(panel, mean, units)
-    column = (np.arange(metrics)[:, None] * models + twin).ravel()
-    root = root[:, column]
-    even = shares is None or np.ptp(shares) <= ROUNDING * shares.max()
-    effective = float(units) if shares is None or even else float(1 / (shares**2).sum())
-    error = _difference_errors(root, metrics, models)
-    error[error * np.sqrt(effective) <= tolerance[:, None, None]] = 0.0
-    mean_error = np.sqrt((root**2).sum(axis=0)).reshape(metrics, models)
-    if units < 2:
-        error[:, ~np.eye(models, dtype=bool)] = np.inf
-        mean_error[:] = np.inf
-    difference = mean[:, None, :] - mean[:, :, None]
-    difference[np.abs(difference) <= tolerance[:, None, None]] = 0.0
-    support, differing = discordant.astype(np.float64), discordant
-    if shares is not None:
-        support, differing = _effective_support(panel, units, shares, tolerance)
-        support = differing.astype(np.float64) if even else support
-    runs = None
-    if panel.runs is not None:
-        runs = run_error(panel, error, mean_error, twin, tolerance)
-        error, mean_error = runs.error, runs.mean_error
-    return Estimate(
-        mean, difference, error, mean_error, root, wins, support, differing, twin, tolerance, queries, units, effective,
-        runs,
-    )  # fmt: skip
-
-
-def _unit_weights(panel: Panel, units: int) -> FloatArray | None:
-    """Return what each query weighs, or each cluster; None where all queries weigh the same and are independent."""
-    queries = panel.values.shape[2]
-    if units == queries:  # clusters of one query each are none
-        return panel.weights
-    weights = np.full(queries, 1 / queries) if panel.weights is None else panel.weights
-    assert panel.clusters is not None
-    shares: FloatArray = cluster_sums(weights[None], panel.clusters)[0]
-    return shares
-
-
-def count_wins(values: FloatArray, tolerance: FloatArray) -> IntArray:
-    """Count for every metric and pair of models the queries on which the one is above the other.
-
-    Parameters
-    ----------
-    values : ndarray, shape (metrics, models, queries)
-    tolerance : ndarray, shape (metrics,)
-        How much above counts as a tie.
-
-    Returns
-    -------
-    ndarray of int, shape (metrics, models, models)
-        Entry ``[m, k, j]`` counts the queries on which model j beats model k under metric m.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> count_wins(np.array([[[1.0, 0.5, 0.2], [1.0, 0.9, 0.1]]]), np.zeros(1))
-    array([[[0, 1],
-            [1, 0]]])
-    """
-    metrics, models, _ = values.shape
-    wins = np.zeros((metrics, models, models), dtype=np.int64)
-    for m in range(metrics):
-        for k in range(models - 1):
-            above, below = values[m, k] + tolerance[m], values[m, k] - tolerance[m]
-            for j in range(k + 1, models):
-                wins[m, k, j] = np.count_nonzero(values[m, j] > above)
-                wins[m, j, k] = np.count_nonzero(values[m, j] < below)
-    return wins
-
-
-def _effective_support(
-    panel: Panel, units: int, shares: FloatArray, tolerance: FloatArray
-) -> tuple[FloatArray, IntArray]:
-    """Count the queries or clusters on which two models differ, as (Σw)²/Σw² and plainly: heavy ones are worth few."""
-    values, clusters = panel.values, panel.clusters if units < panel.values.shape[2] else None
-    metrics, models, _ = values.shape
-    both = np.stack([shares, shares**2], axis=1)
-    support, count = np.zeros((metrics, models, models)), np.zeros((metrics, models, models), dtype=np.int64)
-    for m in range(metrics):
-        for k in range(models - 1):
-            for j in range(k + 1, models):
-                differ = np.abs(values[m, j] - values[m, k]) > tolerance[m]
-                if clusters is not None:
-                    differ = np.bincount(clusters[differ], minlength=units) > 0
-                first, second = differ.astype(np.float64) @ both
-                support[m, k, j] = support[m, j, k] = first**2 / second if second > 0 else 0.0
-                count[m, k, j] = count[m, j, k] = np.count_nonzero(differ)
-    return support, count
-
-
-def _covariance_root(panel: Panel, mean: FloatArray, units: int) -> FloatArray:
-    metrics, models, queries = panel.values.shape
-    width = metrics * models
-    if units < 2:
-        return np.zeros((width, width))
-    centred = (panel.values - mean[:, :, None]).reshape(width, queries).T
-    if units < queries:
-        assert panel.clusters is not None
-        centred *= 1 / queries if panel.weights is None else panel.weights[:, None]
-        centred = cluster_sums(centred.T, panel.clusters).T * np.sqrt(units / (units - 1.0))
-    elif panel.weights is None:
-        centred *= 1 / np.sqrt(queries * (queries - 1.0))
-    else:
-        centred *= (panel.weights * np.sqrt(queries / (queries - 1.0)))[:, None]
-    # triangle' triangle = S; with S = V diag(s²) V', the symmetric root V diag(s) V' owes nothing to signs or order.
-    triangle = np.linalg.qr(centred, mode="r")
-    _, scale, directions = np.linalg.svd(triangle, full_matrices=False)
-    root: FloatArray = (directions.T * scale) @ directions
-    return root
-
-
-def _difference_errors(root: FloatArray, metrics: int, models: int) -> FloatArray:
-    blocks = root.reshape(-1, metrics, models)
-    error = np.empty((metrics, models, models))
-    for k in range(models):
-        error[:, k] = np.sqrt(((blocks - blocks[:, :, [k]]) ** 2).sum(axis=0))
-    return error
+__all__ = ["Noise", "critical_value", "draw_noise"]
 
 
 @dataclass(frozen=True)
@@ -257,10 +40,10 @@ class Noise:
         By how much runs would have shown another error in every draw; None where all models are fixed.
     """
 
-    values: FloatArray
-    peaks: FloatArray
-    error: FloatArray
-    mean_error: FloatArray
+    values: Floats
+    peaks: Floats
+    error: Floats
+    mean_error: Floats
     runs: RunDraws | None = None
 
     @property
@@ -274,19 +57,19 @@ class Noise:
         runs = None if self.runs is None else self.runs.alone(row)
         return Noise(self.values[one], self.peaks[one], self.error[one], self.mean_error[one], runs)
 
-    def errors(self, row: int, k: int, j: int) -> float | FloatArray:
+    def errors(self, row: int, k: int, j: int) -> float | Floats:
         """Return the standard error of the difference of two models, one for all draws or one for each."""
         error = float(self.error[row, k, j])
         if self.runs is None or not 0 < error < np.inf:
             return error
         return self.runs.errors(row, k, j)
 
-    def lead(self, row: int, k: int, j: int, out: FloatArray | None = None) -> FloatArray:
+    def lead(self, row: int, k: int, j: int, out: Floats | None = None) -> Floats:
         """Return the studentised error of the lead of model j over model k in every draw, shape (draws,).
 
         0 where the two never differ, or nothing is known of how much they vary. Written into `out` where it is given.
         """
-        lead: FloatArray = np.subtract(self.values[row, j], self.values[row, k], out=out)
+        lead: Floats = np.subtract(self.values[row, j], self.values[row, k], out=out)
         error = self.errors(row, k, j)
         if isinstance(error, float):
             lead *= 1 / error if 0 < error < np.inf else 0.0
@@ -295,8 +78,8 @@ class Noise:
         return lead
 
     def shifted_peaks(
-        self, rows: Sequence[int], models: Sequence[int] | IntArray, error: FloatArray, shift: FloatArray
-    ) -> FloatArray:
+        self, rows: Sequence[int], models: Sequence[int] | Integers, error: Floats, shift: Floats
+    ) -> Floats:
         """Take in every draw the largest `lead` + shift of any rival over each model, or 0 where all are negative.
 
         Parameters
@@ -321,7 +104,7 @@ class Noise:
                 np.maximum(largest[place], lead, out=largest[place])
         return largest
 
-    def deviations(self, row: int) -> FloatArray:
+    def deviations(self, row: int) -> Floats:
         """Return the largest absolute studentised error of the mean of any model in every draw, shape (draws,)."""
         largest = np.zeros(self.draws)
         for k, known in enumerate(self.mean_error[row]):
@@ -381,7 +164,7 @@ def _find_peaks(noise: Noise) -> None:
                 np.maximum(noise.peaks[m, j], lead, out=noise.peaks[m, j])
 
 
-def critical_value(draws: FloatArray, level: float) -> FloatArray:
+def critical_value(draws: Floats, level: float) -> Floats:
     """Return the quantile of `draws` that a statistic exceeds exactly where its p-value is at most ``1 - level``.
 
     That is the order statistic number ``ceil(level · (B + 1))`` of B draws, which goes with the p-value
@@ -406,5 +189,5 @@ def critical_value(draws: FloatArray, level: float) -> FloatArray:
     """
     count = draws.shape[-1]
     place = min(max(int(np.ceil(level * (count + 1) - 1e-9)), 1), count) - 1
-    found: FloatArray = np.partition(draws, place)[..., place]
+    found: Floats = np.partition(draws, place)[..., place]
     return found

@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .estimates import Estimate, estimate
 from .inputs import Panel
-from .resampling import Estimate, Noise, draw_noise, estimate
+from .resampling import Noise, draw_noise
 
 __all__ = ["UNBOUNDED", "Family", "Sample"]
 

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._common.shown import Spoken
+from .._common.typing import Bools
 from .._common.words import amount, confidence, count, listed
 from ..drawing.notebook import table_cell
-from .inequalities import FEWEST, BoolArray
+from .inequalities import FEWEST
 from .labelling import Labels, distinct_labels
 from .pairs import leaderboard_of
 from .resampling import critical_value
@@ -64,7 +65,7 @@ class Segment:
     share: float
     verdict: Verdict | None
     leaderboard: pd.DataFrame | None
-    leads: BoolArray
+    leads: Bools
 
     @property
     def decided(self) -> bool:
@@ -301,7 +302,7 @@ def segments_of(sample: Sample, labels: Labels, metrics: tuple[str, str], rope: 
     counted = ~np.isnan(sample.panel.values[rows, 0]).any(axis=0)
     parts = []
     for column, label in named:
-        here: BoolArray = np.asarray(labels[column] == label, dtype=bool)
+        here: Bools = np.asarray(labels[column] == label, dtype=bool)
         share = float(weights[here & counted].sum() / weights[counted].sum())
         part = Sample(sample.panel.subset(here), level, draws, sample.seed, sample.ranges)
         parts.append(_segment(part, (column, label), share, metrics, rope))
@@ -322,7 +323,7 @@ def _segment(part: Sample, name: tuple[str, str], share: float, metrics: tuple[s
     return Segment(*name, queries, family.panel.units, share, verdict, board, leads)
 
 
-def _leads(family: Family, level: float) -> BoolArray:
+def _leads(family: Family, level: float) -> Bools:
     """Return which model is proven better than which, under all metrics at once: max-T over all ordered pairs."""
     estimated, noise = family.estimated, family.noise
     critical = float(critical_value(noise.peaks.max(axis=(0, 1)), 1 - level))

@@ -6,8 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .inputs import FloatArray, Panel
-from .resampling import ROUNDING
+from .._common.typing import Floats
+from .estimates import ROUNDING
+from .inputs import Panel
 
 __all__ = ["Share", "goodman", "shares_of"]
 
@@ -55,7 +56,7 @@ def shares_of(panel: Panel, row: int, baseline: int, candidate: int, alpha: floa
     }
 
 
-def goodman(shares: FloatArray, size: float, alpha: float) -> tuple[FloatArray, FloatArray]:
+def goodman(shares: Floats, size: float, alpha: float) -> tuple[Floats, Floats]:
     """Return simultaneous bounds of multinomial shares: Wilson's intervals, each at α over their number.
 
     Parameters

@@ -8,8 +8,7 @@ from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
-from .inequalities import BoolArray
-from .inputs import FloatArray
+from .._common.typing import Bools, Floats
 from .parts import Parts
 from .resampling import critical_value
 
@@ -31,9 +30,9 @@ class Trial:
         Where what follows from draws alone is kept for all samples, where they are the same.
     """
 
-    difference: FloatArray
-    error: FloatArray
-    leads: Callable[[int], FloatArray]
+    difference: Floats
+    error: Floats
+    leads: Callable[[int], Floats]
     cache: dict[tuple[object, ...], object] | None
 
 
@@ -59,7 +58,7 @@ class Trials:
         Of each recipe.
     """
 
-    def __init__(self, parts: Parts, truth: FloatArray, samples: int, draws: int, seed: int, runs: int) -> None:
+    def __init__(self, parts: Parts, truth: Floats, samples: int, draws: int, seed: int, runs: int) -> None:
         self.parts, self.truth, self.samples, self.runs = parts, truth, samples, runs
         generator = np.random.default_rng(seed)
         shape, width = (parts.metrics, parts.models), parts.metrics * parts.models
@@ -123,7 +122,7 @@ class Trials:
             noise[:, self._recipes] += np.einsum("vmp,vpb->mvb", own[place], self._run_noise)
             drawn = runs[:, :, None] * self._spread
 
-            def leads(k: int) -> FloatArray:
+            def leads(k: int) -> Floats:
                 return _ratio(noise - noise[:, [k]], np.sqrt(of_queries[:, k, :, None] + drawn[:, [k]] + drawn))
 
             error = np.sqrt(of_queries + runs[:, :, None] + runs[:, None, :])
@@ -171,8 +170,8 @@ class _Rivals:
     `largest` is the critical value where every inequality binds, `bound` what step one takes off.
     """
 
-    speak: BoolArray
-    draws: FloatArray
+    speak: Bools
+    draws: Floats
     largest: float
     bound: float
 
@@ -209,21 +208,21 @@ def _cached(trial: Trial, key: tuple[object, ...], make: Callable[[], Made]) -> 
     return found
 
 
-def _leads_of(mean: FloatArray) -> FloatArray:
-    leads: FloatArray = mean[..., None, :] - mean[..., :, None]
+def _leads_of(mean: Floats) -> Floats:
+    leads: Floats = mean[..., None, :] - mean[..., :, None]
     return leads
 
 
-def _ratio(lead: FloatArray, error: FloatArray) -> FloatArray:
+def _ratio(lead: Floats, error: Floats) -> Floats:
     """Return leads over their errors, 0 where nothing varies; errors may lack the last axis."""
     scale = np.broadcast_to(error if error.ndim == lead.ndim else error[..., None], lead.shape)
-    found: FloatArray = np.divide(lead, scale, out=np.zeros_like(lead), where=scale > 0)
+    found: Floats = np.divide(lead, scale, out=np.zeros_like(lead), where=scale > 0)
     return found
 
 
-def _roots(covariance: FloatArray) -> FloatArray:
+def _roots(covariance: Floats) -> Floats:
     """Return the symmetric square roots of covariance matrices, shape (…, n, n)."""
     scale, directions = np.linalg.eigh(covariance)
     spread = directions * np.sqrt(np.maximum(scale, 0.0))[..., None, :]
-    roots: FloatArray = spread @ np.swapaxes(directions, -1, -2)
+    roots: Floats = spread @ np.swapaxes(directions, -1, -2)
     return roots

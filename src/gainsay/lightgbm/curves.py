@@ -9,14 +9,9 @@ from ..training.curves import CurvesBase
 from .results import REMEDY, Result, note_names, read, waiting_of, watch
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
     from lightgbm.callback import CallbackEnv
 
-    from ..metrics.names import MetricLike
-    from ..metrics.safe import Names
     from ..training.history import Waiting
-    from ..training.live import Show
 
 _HIGHER_IS_BETTER = ("auc", "auc_mu", "average_precision", "map", "mean_average_precision", "ndcg", "lambdarank")
 _LOWER_IS_BETTER = frozenset(
@@ -94,20 +89,9 @@ class Curves(CurvesBase):
     True
     """
 
-    def __init__(
-        self,
-        metrics: MetricLike | Iterable[MetricLike] | None = None,
-        *,
-        dataset: str | None = None,
-        name: str | None = None,
-        higher_is_better: bool | Mapping[str, bool] | None = None,
-        show: Show | bool = True,
-        names: Names = "plain",
-    ) -> None:
-        super().__init__(metrics, dataset=dataset, name=name, higher_is_better=higher_is_better, show=show, names=names)
-        self.order = 25  # after the recording callbacks, before any that may stop training
-        self.before_iteration = False
-        self._model: Any = None
+    order = 25  # after the recording callbacks, before any that may stop training
+    before_iteration = False
+    _model: Any = None
 
     def __getstate__(self) -> dict[str, Any]:
         return {**super().__getstate__(), "_model": None}
