@@ -135,9 +135,7 @@ def evaluate(
         sort_address(),
     )
     passed = (_Ask * len(asks))(*(ask.passed() for ask in asks))
-    outcome = core()(
-        ctypes.byref(data), ctypes.byref(passed), len(asks), found.ctypes.data, found.shape[1], threads
-    )
+    outcome = core()(ctypes.byref(data), ctypes.byref(passed), len(asks), found.ctypes.data, found.shape[1], threads)
     if outcome == NO_MEMORY:
         raise MemoryError("not enough memory to rank the documents of a query")
     return bool(outcome == FINE)
