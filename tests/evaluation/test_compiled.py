@@ -21,9 +21,9 @@ pytestmark = pytest.mark.skipif(compiled.core() is None, reason="there is no com
 
 INF = np.inf
 IN_CORE = ["ndcg_linear", "ndcg_exp", "ndcg_power(gain_base=1.5)", "ndcg_jk", "ndcg_linear(discount=reciprocal)",
-           "ndcg_exp(empty=skip)", "dcg_exp", "dcg_linear", "cg", "map", "map(denominator=R,empty=1)", "map(min_label=2)",
-           "mrr", "mrr(min_label=3)", "precision", "precision(denominator=min_k_n)", "recall", "rbp", "rbp(p=0.5)",
-           "rbp(gain=graded)"]  # fmt: skip
+           "ndcg_exp(empty=skip)", "dcg_exp", "dcg_linear", "cg", "map", "map(denominator=R,empty=1)",
+           "map(min_label=2)", "mrr", "mrr(min_label=3)", "precision", "precision(denominator=min_k_n)", "recall",
+           "rbp", "rbp(p=0.5)", "rbp(gain=graded)"]  # fmt: skip
 WITH_CUTOFF = ["hit", "hit(min_label=2)"]
 IN_NUMPY = ["rprec", "err(max_label=3)", "gap", "map(denominator=hits)", "hit"]
 TIES = ("average", "order", "worst", "best")
