@@ -21,9 +21,9 @@ pytestmark = pytest.mark.skipif(compiled.core() is None, reason="there is no com
 
 INF = np.inf
 IN_CORE = ["ndcg_linear", "ndcg_exp", "ndcg_power(gain_base=1.5)", "ndcg_jk", "ndcg_linear(discount=reciprocal)",
-           "ndcg_exp(empty=skip)", "dcg_exp", "dcg_linear", "cg", "map", "map(denominator=R,empty=1)", "map(min_label=2)",
-           "mrr", "mrr(min_label=3)", "precision", "precision(denominator=min_k_n)", "recall", "rbp", "rbp(p=0.5)",
-           "rbp(gain=graded)"]  # fmt: skip
+           "ndcg_exp(empty=skip)", "dcg_exp", "dcg_linear", "cg", "map", "map(denominator=R,empty=1)",
+           "map(min_label=2)", "mrr", "mrr(min_label=3)", "precision", "precision(denominator=min_k_n)", "recall",
+           "rbp", "rbp(p=0.5)", "rbp(gain=graded)"]  # fmt: skip
 WITH_CUTOFF = ["hit", "hit(min_label=2)"]
 IN_NUMPY = ["rprec", "err(max_label=3)", "gap", "map(denominator=hits)", "hit"]
 TIES = ("average", "order", "worst", "best")
@@ -31,7 +31,7 @@ TIES = ("average", "order", "worst", "best")
 
 def in_numpy(metrics, judgments, scores):
     """The values that NumPy's path gives."""
-    with mock.patch.object(compiled, "core", lambda: None):
+    with mock.patch.object(compiled, "core", return_value=None):
         return gs.evaluate(metrics, judgments, scores, n_jobs=1).per_query
 
 
@@ -131,7 +131,7 @@ class TestSameBits:
         scores = rng.integers(0, 5, 900).astype(float)
         metrics = gs.parse_metrics("ndcg_exp@3", "map", "precision@5", "precision(denominator=min_k_n)@5")
         found = gs.evaluate(metrics, judgments, scores, unjudged=unjudged).per_query
-        with mock.patch.object(compiled, "core", lambda: None):
+        with mock.patch.object(compiled, "core", return_value=None):
             expected = gs.evaluate(metrics, judgments, scores, unjudged=unjudged).per_query
         assert_same_bits(metrics, found, expected)
 
@@ -205,13 +205,9 @@ class TestSort:
     def test_numpys_is_found(self):
         assert sorting.sort_address.__wrapped__()
 
-    @pytest.mark.parametrize("known", [{"NUMPY_1": 1, "NUMPY_2": 2}, {"QUICKSORT": sorting.QUICKSORT + 2}])
-    def test_none_where_numpy_is_another(self, known):
-        with mock.patch.multiple(sorting, **known):
-            if "QUICKSORT" in known:  # the stable sort: it sorts as well
-                assert sorting.sort_address.__wrapped__()
-            else:
-                assert sorting.sort_address.__wrapped__() is None
+    def test_none_where_numpy_is_of_a_version_that_is_not_known(self):
+        with mock.patch.multiple(sorting, NUMPY_1=1, NUMPY_2=2):
+            assert sorting.sort_address.__wrapped__() is None
 
     def test_a_function_that_does_not_sort_is_not_taken(self):
         assert not sorting._sorts(lambda numbers, length, array: 0)

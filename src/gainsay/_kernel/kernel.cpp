@@ -182,7 +182,7 @@ class Ranker {
         while (count && packed[count - 1] >= NOT_RETRIEVED) --count;
         ranked = std::min(deepest, count);
         runs.clear();
-        if (has_equals(ranked)) ranked = find_runs(ranked);
+        if (ranked) ranked = find_runs(ranked);
         std::transform(packed.data(), packed.data() + ranked, codes.data(), Decoder{codes_mask, flip, code_shift});
     }
 
@@ -228,12 +228,6 @@ class Ranker {
 
     bool agree(int64_t i, int64_t j) const { return (packed[i] ^ packed[j]) <= low; }
 
-    bool has_equals(int64_t limit) const {
-        bool equals = false;
-        for (int64_t i = 0; i < std::min(limit, count - 1); ++i) equals |= agree(i, i + 1);
-        return equals;
-    }
-
     // Finds the runs that begin before `limit`, and puts into order what only the lowest bits of scores tell apart.
     // Returns up to which rank the order is right: to the end of the last of these runs, or to `limit`. Where a run ends
     // no processor foresees, so there are no branches for each document, nor for each run of documents of one code,
@@ -246,6 +240,7 @@ class Ranker {
         }
         while (limit < count && agree(limit - 1, limit)) ++limit;
         ends[ended++] = limit;
+        if (ended == limit) return limit;  // all scores differ
         for (int64_t i = 0; i < ended; begin = ends[i++]) {
             open[mixed] = {begin, ends[i]};
             mixed += data.ties == ORDER ? open[mixed].size() > 1 : code_in(packed[begin]) != code_in(packed[ends[i] - 1]);
