@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import re
+from io import StringIO
 
 import numpy as np
 import pytest
+from rich.console import Console
 
 import gainsay as gs
 from gainsay.comparison.replacing import leading, replacing, searches
 from gainsay.drawing.text import as_text
 from gainsay.harness import Comparison
+from gainsay.report.text import decisions_table
 
 FIRST, SECOND = "ndcg_linear@10", "ndcg_exp@10"
 
@@ -146,3 +149,14 @@ def test_a_baseline_that_is_no_model_is_refused_before_anything_is_ranked():
         gs.compare({"production": None, "b": None}, judgments, baseline="prod")
     with pytest.raises(ValueError, match="no candidate"):
         gs.compare({"production": None}, judgments, baseline="production")
+
+
+def test_in_a_terminal_names_are_no_markup():
+    names = ("[red]production", "[bold]new")
+    values = values_of([(0.02, 0.02)])
+    comparison = Comparison(values, names, ranges={}, baseline=names[0], draws=2000)
+    console = Console(width=100, file=StringIO())
+    console.print(decisions_table(comparison.content))
+    shown = console.file.getvalue()
+    assert "Against [red]production" in shown
+    assert re.search(r"\[bold\]new +ship +\+0\.02", shown)
