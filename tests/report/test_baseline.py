@@ -56,7 +56,7 @@ def test_the_answer_is_that_of_the_decisions(leads, answer):
 def test_a_loss_within_what_is_tolerated_is_none():
     found, said = decided((0.02, -0.001), rope=0.02)
     assert as_text(replacing(found, said)[1]) == "Yes: ship A in place of production."
-    assert "A loss up to 0.0200 is tolerated." in as_text(replacing(found, said)[2])
+    assert "Tolerated: a loss up to 0.0200." in as_text(replacing(found, said)[2])
 
 
 def test_candidates_stand_by_decision_and_then_by_what_is_proven_of_them():
