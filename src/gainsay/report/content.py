@@ -17,10 +17,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from .._common.cached import cached_property
+from .._common.shown import isolated
 from ..comparison.attribution import splittable
 from ..comparison.headline import labels_of
 from ..comparison.replacing import leading, replacing, searches
 from ..comparison.standing import chart_of, with_runs
+from ..drawing.text import as_text
 from . import full, single
 from .baseline import baseline_section
 from .chosen import ChosenPair, chosen_pair
@@ -89,19 +91,21 @@ class Content:
     @cached_property
     def chart(self) -> Chart:
         """Question, answer, advice, and how every model stands."""
-        comparison = self.comparison
-        if comparison.primary is None:
-            found = single.chart_of_one_metric(comparison)
-        else:
-            found = chart_of(comparison.verdict, self.names, comparison.models)
+        found, comparison = self._standing, self.comparison
         if comparison.runs:
             found = with_runs(found, comparison.run_distances)
         if self.against is None:
             return found
         asked, answer, told = replacing(self.against, self.names.said)
-        if comparison.primary is not None and len(comparison.models) > 2:
-            told = (*told, ("", " Do the two metrics disagree about the best of all? "), *found.headline)
         return replace(found, question=asked, headline=answer, advice=told)
+
+    @cached_property
+    def _standing(self) -> Chart:
+        """How every model stands, and whether the two metrics disagree about the best."""
+        comparison = self.comparison
+        if comparison.primary is None:
+            return single.chart_of_one_metric(comparison)
+        return chart_of(comparison.verdict, self.names, comparison.models)
 
     @cached_property
     def searches(self) -> str:
@@ -113,7 +117,7 @@ class Content:
         if found is None and (comparison.primary is None or len(comparison.models) != 2):
             return ""
         found = found or comparison.against(comparison.models[0])
-        return searches(found, leading(found)[0])
+        return searches(found, leading(found)[0], bounds=self.against is None)  # else they stand in their section
 
     @cached_property
     def pair(self) -> ChosenPair | None:
@@ -197,7 +201,11 @@ class Content:
     @cached_property
     def notes(self) -> list[str]:
         """Reservations, and what else has to be known of the numbers: below the chart."""
-        return full.notes(self.comparison)
+        found = full.notes(self.comparison)
+        if self.against is None or self.comparison.primary is None or len(self.comparison.models) < 3:
+            return found
+        about = f"Do the two metrics disagree about the best? {as_text(self._standing.headline)}"
+        return [isolated(about, self.comparison.short_names), *found]
 
     @property
     def lead(self) -> np.ndarray:
