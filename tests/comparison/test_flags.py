@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import scipy.stats
 
+from gainsay.comparison.estimates import estimate
 from gainsay.comparison.flags import LOPSIDED, Flag, listed, lopsidedness, may_be_lopsided
 from gainsay.comparison.inputs import Panel
-from gainsay.comparison.estimates import estimate
 from gainsay.comparison.verdict import Verdict
 
 
