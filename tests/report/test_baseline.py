@@ -102,6 +102,7 @@ def test_the_page_shows_every_candidate_with_the_numbers_of_against(comparison, 
     part = page[page.index('<section id="baseline">') : page.index('<section id="why">')]
     assert "Yes: ship &lt;b&gt;b in place of &lt;b&gt;a." in without_tags(page)
     assert "<b>" not in page
+    assert re.findall(r'<bdi>(\S+)</bdi></th><td class="t">[^/]*<span class="tag m">baseline', page) == ["&lt;b&gt;a"]
     for one in comparison.against("<b>a").standings:
         assert f"&lt;b&gt;{one.candidate[3:]}</bdi>" in part
         for metric in comparison.primary:

@@ -97,7 +97,11 @@ class Content:
         if self.against is None:
             return found
         asked, answer, told = replacing(self.against, self.names.said)
-        return replace(found, question=asked, headline=answer, advice=told)
+        rows = (
+            row._replace(tags=(*row.tags, ("m", "baseline"))) if row.key == self.against.baseline else row
+            for row in found.rows
+        )
+        return replace(found, question=asked, headline=answer, advice=told, rows=tuple(rows))
 
     @cached_property
     def _standing(self) -> Chart:
