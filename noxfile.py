@@ -132,3 +132,31 @@ def oracles(session: nox.Session) -> None:
     """Compare twenty times as many random queries as usual with the other libraries, ranx included."""
     session.install("--editable", ".[all,dask]", *DEVELOPERS, "ranx>=0.3.20")
     run_tests(session, "tests/differential", "--hypothesis-profile=long")
+
+
+SANITIZERS = {
+    "address": ("asan", {"ASAN_OPTIONS": "detect_leaks=0"}),  # Python leaves much to the system at its end
+    "undefined": ("ubsan", {"UBSAN_OPTIONS": "print_stacktrace=1"}),
+    "thread": ("tsan", {"TSAN_OPTIONS": "ignore_noninstrumented_modules=1"}),  # the other libraries are as they are
+}
+"""What watches over the compiled core while its tests run: its library, and what it must be told."""
+
+
+@nox.session(python=PYTHONS[0])
+@nox.parametrize("sanitizer", SANITIZERS)
+def sanitizers(session: nox.Session, sanitizer: str) -> None:
+    """Compile the core with a sanitizer of GCC, and run in it what calls the core."""
+    session.install("--editable", ".[lightgbm]", *TESTS)
+    library = Path(session.create_tmp()).resolve() / f"{sanitizer}.so"
+    sources = map(str, Path("src/gainsay/_kernel").glob("*.cpp"))
+    flags = ("-std=c++17", "-O1", "-g", "-ffp-contract=off", "-shared", "-fPIC", "-pthread")
+    watch = (f"-fsanitize={sanitizer}", "-fno-sanitize-recover=all", "-D_GLIBCXX_ASSERTIONS")
+    session.run("g++", *flags, *watch, *sources, "-o", str(library), external=True)
+    runtime, options = SANITIZERS[sanitizer]
+    preloaded = session.run("g++", f"-print-file-name=lib{runtime}.so", external=True, silent=True)
+    environment = {"LD_PRELOAD": str(preloaded).strip(), "GAINSAY_KERNEL": str(library), "OMP_NUM_THREADS": "1"}
+    session.run(
+        *("python", "-m", "pytest", "-p", "no:cacheprovider", "-m", "not posix and not repeated"),
+        *("tests/evaluation/test_compiled.py", "tests/evaluation/test_evaluator.py"),
+        env=environment | options,
+    )

@@ -502,11 +502,11 @@ def further(store: Store) -> list[str]:
             "Each recipe is trained so many times; its truth is its mean over queries and runs. Effects of queries and "
             "of queries and runs have heavy tails (t, 5 degrees of freedom), those of runs are normal, or skewed as an "
             "exponential: now and then a run goes badly (skewed runs), or of every second recipe goes well (opposite "
-            "skews). The sizes are those of another seed "
-            "(standard deviations .025 of queries, .0015 of runs, .075 of both) or of another sample of the training "
-            "queries (.010, .0035, .095). Opposite skews are the one population here in which the level is missed, with "
-            "few runs of two recipes; what corrections would do there stands below. Beside the verdict on recipes stand "
-            "those that take models for fixed, on the first run of each and on the mean of its runs: what a single training claims, and what averaging claims.",
+            "skews). The sizes are those of another seed (standard deviations .025 of queries, .0015 of runs, .075 of "
+            "both) or of another sample of the training queries (.010, .0035, .095). Opposite skews are the one "
+            "population here in which the level is missed, with few runs of two recipes; what corrections would do "
+            "there stands below. Beside the verdict on recipes stand those that take models for fixed, on the first "
+            "run of each and on the mean of its runs: what a single training claims, and what averaging claims.",
             "",
             recipe_table(store),
             "",

@@ -363,7 +363,8 @@ def report(store: Store) -> str:
         "",
         "Eight recipes of which finalists were chosen on so many queries of valid (the best three by each metric of "
         "one training each), and those trained anew, judged on 1,000 queries; beside it the full design, in which all "
-        "are trained as often. `genuine` of finalists is false where one of them is best among them. The regret is "
+        "are trained as often. It is a claim about the finalists, false where one is best by both metrics among "
+        "them; where the best of all was left behind on valid it may be true of them and of no others. The regret is "
         "what the safe choice truly loses against the best of all recipes, mean over samples.",
         "",
         finalist_table(store),

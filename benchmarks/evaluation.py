@@ -11,13 +11,20 @@ it comes in a training whose built-in metrics stay on.
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING, Any
 
 from builtin import lightgbm_builtin, xgboost_builtin
-from panel import CUTOFFS, NDCGS, PANEL, ours, with_ties
+from panel import CUTOFFS, NDCGS, PANEL, PATHS, ours, with_ties
 from shapes import make_data, with_rounds
 from timing import interleaved, machine, milliseconds, ratio, right_after
 
 import gainsay as gs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+LIMIT = 25.0
+"""Seconds that a table may take, either way; where it takes more there are fewer rounds."""
 
 SINGLE = ["ndcg_linear@10", "ndcg_exp@10", "ndcg_jk@10", "ndcg_exp", "map", "map@10", "mrr", "precision@10",
           "recall@10", "hit@10", "rbp", "err(max_label=4)@10"]  # fmt: skip
@@ -29,24 +36,29 @@ def measure(documents: int, repeats: int, threads: int) -> list[str]:
     judgments = gs.Judgments(data.labels, group=data.sizes)
     lines = [f"{len(data.labels):,} documents in {len(data.sizes):,} queries, {threads} threads; medians of {repeats} "
              "interleaved runs; ratios to LightGBM's `ndcg` at 1, 3, 5, 10", ""]  # fmt: skip
+    mine: dict[str, Sequence[str | gs.Metric]] = {
+        "panel of ten": PANEL,
+        "panel, ties=order": with_ties(PANEL, "order"),
+        "both NDCGs": NDCGS,
+        "both NDCGs, ties=order": with_ties(NDCGS, "order"),
+        **{name: [name] for name in SINGLE},
+    }
     for kind, scores in data.scores.items():
-        contestants = {
+        contestants: dict[Any, Callable[[], object]] = {
             "LightGBM ndcg": lightgbm_builtin(data, scores, "ndcg", threads),
             "LightGBM ndcg, map": lightgbm_builtin(data, scores, "ndcg,map", threads),
             "XGBoost ndcg": xgboost_builtin(data, scores, [f"ndcg@{k}" for k in CUTOFFS], threads),
-            "panel of ten": ours(PANEL, judgments, scores, threads),
-            "panel, ties=order": ours(with_ties(PANEL, "order"), judgments, scores, threads),
-            "both NDCGs": ours(NDCGS, judgments, scores, threads),
-            "both NDCGs, ties=order": ours(with_ties(NDCGS, "order"), judgments, scores, threads),
-            **{name: ours([name], judgments, scores, threads) for name in SINGLE},
-        }
-        seconds = interleaved(contestants, repeats)
-        after = right_after(contestants["LightGBM ndcg"], contestants, repeats)
+            **{(name, path): ours(metrics, judgments, scores, threads, path)
+               for name, metrics in mine.items() for path in PATHS},
+        }  # fmt: skip
+        seconds = interleaved(contestants, repeats, budget=LIMIT)
+        after = right_after(contestants["LightGBM ndcg"], contestants, repeats, budget=LIMIT)
         builtin, busy = seconds["LightGBM ndcg"], after["LightGBM ndcg"]
-        lines += [f"| scores: {kind} | ms | ratio | ms, right after | ratio |", "|---|---:|---:|---:|---:|"]
-        lines += [f"| {name} | {milliseconds(s):.1f} | {ratio(s, builtin):.2f} "
-                  f"| {milliseconds(after[name]):.1f} | {ratio(after[name], busy):.2f} |"
-                  for name, s in seconds.items()]  # fmt: skip
+        lines += [f"| scores: {kind} | path | ms | ratio | ms, right after | ratio |", "|---|---|---:|---:|---:|---:|"]
+        for key, taken in seconds.items():
+            name, path = key if isinstance(key, tuple) else (key, "")
+            lines.append(f"| {name} | {path} | {milliseconds(taken):.1f} | {ratio(taken, builtin):.2f} "
+                         f"| {milliseconds(after[key]):.1f} | {ratio(after[key], busy):.2f} |")  # fmt: skip
         lines.append("")
     return lines
 

@@ -1,14 +1,17 @@
-"""The panel of ten metrics that is timed, and our evaluation as a call without arguments."""
+"""The panel of ten metrics that is timed, and our evaluation as a call without arguments, by either path."""
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import gainsay as gs
+from gainsay.evaluation import blocks, pace, plan
+from gainsay.ranking import compiled
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from typing import Any
 
     from numpy.typing import NDArray
@@ -16,14 +19,45 @@ if TYPE_CHECKING:
 CUTOFFS = (1, 3, 5, 10)
 NDCGS = [f"{name}@{k}" for name in ("ndcg_linear", "ndcg_exp") for k in CUTOFFS]
 PANEL = [*NDCGS, "map", "mrr"]
+PATHS = ("NumPy",) if compiled.core() is None else ("NumPy", "compiled")
+"""The paths that this installation has."""
 
 
 def ours(
-    metrics: Sequence[str | gs.Metric], judgments: gs.Judgments, scores: NDArray[Any], threads: int
+    metrics: Sequence[str | gs.Metric],
+    judgments: gs.Judgments,
+    scores: NDArray[Any],
+    threads: int,
+    path: str = PATHS[-1],
 ) -> Callable[[], dict[str, float]]:
     """Return a call of our evaluation, bound as it is in training."""
     evaluator = gs.Evaluator(metrics, judgments, n_jobs=threads)
-    return lambda: evaluator(scores).mean
+    return by_path(path, lambda: evaluator(scores).mean)
+
+
+def by_path(path: str, work: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the same work, done in NumPy or with the compiled core."""
+
+    def in_numpy(*given: Any) -> Any:
+        core, compiled.core = compiled.core, lambda: None
+        try:
+            return work(*given)
+        finally:
+            compiled.core = core
+
+    return in_numpy if path == "NumPy" else work
+
+
+@contextmanager
+def threads_as_asked() -> Iterator[None]:
+    """Have evaluations take as many threads as they may, not those that turn out to be quickest."""
+    before = blocks.DOCUMENTS_PER_THREAD, plan.COMPILED_PER_THREAD, pace.Pace.threads
+    blocks.DOCUMENTS_PER_THREAD = plan.COMPILED_PER_THREAD = 1
+    pace.Pace.threads = lambda self, most: most  # type: ignore[method-assign]
+    try:
+        yield
+    finally:
+        blocks.DOCUMENTS_PER_THREAD, plan.COMPILED_PER_THREAD, pace.Pace.threads = before  # type: ignore[method-assign]
 
 
 def with_ties(metrics: list[str], ties: str) -> list[gs.Metric]:

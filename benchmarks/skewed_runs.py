@@ -61,9 +61,9 @@ def page(samples: int, seed: int) -> Iterator[str]:
     yield ""
     yield (
         f"Written by `benchmarks/skewed_runs.py`: {samples:,} samples a row, seed {seed}, a one-sided test of two "
-        f"means over few runs, without queries. Rates of rejection where the two are equal (at most {ALPHA} were right), and "
-        f"where the second leads by {LEAD:g} standard errors (power). Skewed effects are exponential. Last: by how "
-        "much Welch's critical value would have to be multiplied to keep the level."
+        "means over few runs, without queries. Rates of rejection where the two are equal (an error, at most "
+        f"{ALPHA}), and where the second leads by {LEAD:g} standard errors (power). Skewed effects are exponential. "
+        "Last: by how much Welch's critical value would have to be multiplied to keep the level."
     )
     yield ""
     methods = ("Welch", "Johnson", "Hall")

@@ -2,8 +2,9 @@
 
     python benchmarks/threads.py [--documents 30000 … 10000000] [--repeats 15] [--threads 1 2 4]
 
-An evaluation takes no more threads than one for every `DOCUMENTS_PER_THREAD` documents, and fewer where these turn out
-to be quicker; here neither holds, so that the figures can tell whether the limit stands in the right place.
+An evaluation takes no more threads than one for so many documents (in NumPy `DOCUMENTS_PER_THREAD`, in the compiled
+core `COMPILED_PER_THREAD`), and fewer where these turn out to be quicker; here neither holds, so that the figures can
+tell whether the limits stand in the right place.
 """
 
 from __future__ import annotations
@@ -11,13 +12,15 @@ from __future__ import annotations
 import argparse
 import os
 
-from panel import PANEL, ours
+from panel import PANEL, PATHS, ours, threads_as_asked
 from shapes import make_shape
 from sizes import calls, repeated
-from timing import interleaved, machine, milliseconds, ratio
+from timing import EXTRAPOLATED, interleaved, machine, milliseconds, on_cores, ratio, serial_share
 
 import gainsay as gs
-from gainsay.evaluation import plan
+from gainsay.evaluation import blocks, plan
+
+USUAL = {"NumPy": blocks.DOCUMENTS_PER_THREAD, "compiled": plan.COMPILED_PER_THREAD}
 
 
 def main() -> None:
@@ -30,30 +33,39 @@ def main() -> None:
     parser.add_argument("--threads", type=int, nargs="+", default=[n for n in (1, 2, 4, 8, 16) if n <= cpus])
     parser.add_argument("--repeats", type=int, default=15)
     arguments = parser.parse_args()
-    usual = plan.DOCUMENTS_PER_THREAD
-    plan.DOCUMENTS_PER_THREAD = 1
-    plan.Pace.threads = lambda self, most: most  # type: ignore[method-assign]
-    jobs = arguments.threads
     print(f"{machine()}\n")
     print(f"Panel of ten, MSLR-like queries: time against one thread, medians of {arguments.repeats} interleaved runs. "
-          f"In bold: the number that an evaluation takes by itself ({usual:,} documents a thread).\n")  # fmt: skip
-    for ties in ("untied", "tied"):
-        head = " | ".join(f"{n} threads" for n in jobs[1:])
-        print(f"| {ties}: documents | {jobs[0]} thread | {head} |\n|---:|{'---:|' * len(jobs)}")
-        for documents in arguments.documents:
-            data = make_shape("MSLR-like", documents, ties)
-            judgments = gs.Judgments(data.labels, group=data.sizes)
-            seconds = interleaved(
-                {str(n): repeated(ours(PANEL, judgments, data.scores[ties], n), calls(documents)) for n in jobs},
-                arguments.repeats,
-            )
-            one = seconds[str(jobs[0])]
-            usually = max(n for n in jobs if n <= max(1, min(cpus, documents // usual)))
-            cells = [f"{milliseconds(one) / calls(documents):.2f} ms"]
-            cells += [f"{ratio(seconds[str(n)], one):.2f}" for n in jobs[1:]]
+          "In bold: the number that an evaluation takes by itself "
+          f"({', '.join(f'{USUAL[path]:,} documents a thread: {path}' for path in PATHS)}). The serial share is what "
+          f"fits; 16 and 64 cores are extrapolated by it: {EXTRAPOLATED}.\n")  # fmt: skip
+    with threads_as_asked():
+        for ties in ("untied", "tied"):
+            print("\n".join(table(ties, arguments.documents, arguments.threads, arguments.repeats)), flush=True)
+
+
+def table(ties: str, sizes: list[int], jobs: list[int], repeats: int) -> list[str]:
+    """Return the lines of the table of either path on scores of one kind."""
+    head = [f"{ties}: documents", "path", f"{jobs[0]} thread", *(f"{n} threads" for n in jobs[1:]),
+            "serial share", "16 cores", "64 cores"]  # fmt: skip
+    lines = [f"| {' | '.join(head)} |", "|---:|---|" + "---:|" * (len(head) - 2)]
+    for documents in sizes:
+        data = make_shape("MSLR-like", documents, ties)
+        times = calls(documents)
+        judgments = gs.Judgments(data.labels, group=data.sizes)
+        work = {(path, n): repeated(ours(PANEL, judgments, data.scores[ties], n, path), times)
+                for path in PATHS for n in jobs}  # fmt: skip
+        seconds = interleaved(work, repeats, budget=30.0)
+        for path in PATHS:
+            taken = {n: seconds[path, n] for n in jobs}
+            one = milliseconds(taken[jobs[0]]) / times
+            usually = max(n for n in jobs if n <= max(1, documents // USUAL[path]))
+            cells = [f"{one:.2f} ms", *(f"{ratio(taken[n], taken[jobs[0]]):.2f}" for n in jobs[1:])]
             cells[jobs.index(usually)] = f"**{cells[jobs.index(usually)]}**"
-            print(f"| {documents:,} | {' | '.join(cells)} |", flush=True)
-        print()
+            if len(jobs) > 1 and jobs[0] == 1:
+                share = serial_share(taken)
+                cells += [f"{share:.2f}", *(f"{on_cores(one, share, n):.2f} ms" for n in (16, 64))]
+            lines.append(f"| {documents:,} | {path} | {' | '.join(cells)} |")
+    return [*lines, ""]
 
 
 if __name__ == "__main__":

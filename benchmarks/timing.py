@@ -7,11 +7,13 @@ import platform
 import time
 from importlib.metadata import PackageNotFoundError, version
 from statistics import median
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+
+Name = TypeVar("Name")
 
 REST = 0.02
 QUICK = 0.2
@@ -19,8 +21,8 @@ QUICK = 0.2
 
 
 def interleaved(
-    contestants: Mapping[str, Callable[[], object]], repeats: int, budget: float = float("inf")
-) -> dict[str, list[float]]:
+    contestants: Mapping[Name, Callable[[], object]], repeats: int, budget: float = float("inf")
+) -> dict[Name, list[float]]:
     """Return the seconds of each contestant in each round, after one round that is not counted.
 
     Before each there is a short rest: OpenMP's threads go on spinning for some milliseconds after their work, which
@@ -28,8 +30,8 @@ def interleaved(
     as many a call, so contestants that are quick run once more before they are timed. With a budget in
     seconds there are fewer rounds where they would take longer, two at the least.
     """
-    seconds: dict[str, list[float]] = {name: [] for name in contestants}
-    quick: set[str] = set()
+    seconds: dict[Name, list[float]] = {name: [] for name in contestants}
+    quick: set[Name] = set()
     begun = time.perf_counter()
     for turn in range(repeats + 1):
         if turn > 2 and (time.perf_counter() - begun) * (turn + 1) / turn > budget:
@@ -49,14 +51,21 @@ def interleaved(
 
 
 def right_after(
-    before: Callable[[], object], contestants: Mapping[str, Callable[[], object]], repeats: int
-) -> dict[str, list[float]]:
+    before: Callable[[], object],
+    contestants: Mapping[Name, Callable[[], object]],
+    repeats: int,
+    budget: float = float("inf"),
+) -> dict[Name, list[float]]:
     """Return the seconds of each contestant in each round, each run right after some other work.
 
-    So it is in a training: the threads of the other work still spin on the other processors.
+    So it is in a training: the threads of the other work still spin on the other processors. The budget is as for
+    `interleaved`.
     """
-    seconds: dict[str, list[float]] = {name: [] for name in contestants}
+    seconds: dict[Name, list[float]] = {name: [] for name in contestants}
+    begun = time.perf_counter()
     for turn in range(repeats + 1):
+        if turn > 2 and (time.perf_counter() - begun) * (turn + 1) / turn > budget:
+            break
         for name, work in contestants.items():
             before()
             start = time.perf_counter()
@@ -74,6 +83,24 @@ def ratio(of: list[float], to: list[float]) -> float:
 def milliseconds(seconds: list[float]) -> float:
     """Return the median in milliseconds."""
     return 1e3 * median(seconds)
+
+
+EXTRAPOLATED = "as if each thread had a core of its own, with the clock and the share of the memory that it had here"
+"""What extrapolations to more cores assume."""
+
+
+def serial_share(by_threads: Mapping[int, list[float]]) -> float:
+    """Return the share s of the work that no thread shares, from seconds by number of threads, 1 among them.
+
+    It is what fits time(n) / time(1) = s + (1 - s) / n best, in least squares over the numbers above 1 (Amdahl).
+    """
+    terms = [(ratio(taken, by_threads[1]) - 1 / n, 1 - 1 / n) for n, taken in by_threads.items() if n > 1]
+    return min(max(sum(a * b for a, b in terms) / sum(b * b for _, b in terms), 0.0), 1.0)
+
+
+def on_cores(one: float, share: float, cores: int) -> float:
+    """Return what takes `one` on one core and has this serial share, on more of them."""
+    return one * (share + (1 - share) / cores)
 
 
 def against_target(found: float, at_most: float, digits: int = 2) -> str:

@@ -3,11 +3,11 @@
     python benchmarks/training.py [--documents 1000000] [--repeats 3] [--threads 2]
                                   [--settings 20,31,100 136,31,100 …]
 
-Training and validation data have the given number of documents each. All contestants grow the same trees. A setting is
-a number of features, of leaves and of rounds. 31 leaves and 100 rounds are LightGBM's default; 136 features are what
-MSLR-WEB30K has, and 255 leaves what LightGBM's own experiments grow on it (its docs/Experiments.rst). With 20 features
-the trees grow fast, so that the metric weighs more. In the first rounds most documents are tied, which costs more to
-average than to leave in order.
+Training and validation data have the given number of documents each. All contestants grow the same trees; ours evaluate
+by either path. A setting is a number of features, of leaves and of rounds. 31 leaves and 100 rounds are LightGBM's
+default; 136 features are what MSLR-WEB30K has, and 255 leaves what LightGBM's own experiments grow on it (its
+docs/Experiments.rst). With 20 features the trees grow fast, so that the metric weighs more. In the first rounds most
+documents are tied, which costs more to average than to leave in order.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import lightgbm as lgb
 import numpy as np
-from panel import CUTOFFS, NDCGS, PANEL
+from panel import CUTOFFS, NDCGS, PANEL, PATHS, by_path
 from shapes import make_data
 from timing import interleaved, machine, milliseconds, ratio
 
@@ -75,8 +75,11 @@ def main() -> None:
         common = (train, valid, rounds, {"num_leaves": leaves, "num_threads": arguments.threads})
         contestants = {
             "built-in ndcg": training(*common, "ndcg"),
-            "our panel of ten": training(*common, "None", feval(PANEL)),
-            "our two NDCGs": training(*common, "None", feval(NDCGS)),
+            **{
+                f"our {name}, {path}": training(*common, "None", by_path(path, feval(metrics)))
+                for name, metrics in (("panel of ten", PANEL), ("two NDCGs", NDCGS))
+                for path in PATHS
+            },
             "a feval that does nothing": training(*common, "None", lambda scores, data: ("nothing", 0.0, True)),
             "no metric": training(*common, "None"),
         }

@@ -23,7 +23,7 @@ from sklearn.metrics import ndcg_score
 
 import gainsay as gs
 from gainsay.data import simulate
-from gainsay.evaluation import plan
+from gainsay.evaluation import blocks, plan
 from gainsay.lightgbm import feval
 from gainsay.xgboost import EvaluateRanking, custom_metric
 
@@ -70,7 +70,8 @@ def evaluator(task):
 @pytest.fixture
 def many_threads(monkeypatch):
     """Have even small data evaluated by several threads of ours."""
-    monkeypatch.setattr(plan, "DOCUMENTS_PER_THREAD", 10)
+    monkeypatch.setattr(blocks, "DOCUMENTS_PER_THREAD", 10)
+    monkeypatch.setattr(plan, "COMPILED_PER_THREAD", 10)
 
 
 def means(evaluator, scores):
@@ -176,10 +177,10 @@ COMMON = """
 import os, sys, threading
 import numpy as np
 import gainsay as gs
-from gainsay.evaluation import plan
+from gainsay.evaluation import blocks, plan
 from sklearn.metrics import ndcg_score
 
-plan.DOCUMENTS_PER_THREAD = 10  # so that even small data are evaluated by several threads
+blocks.DOCUMENTS_PER_THREAD = plan.COMPILED_PER_THREAD = 10  # so that even small data are evaluated by several threads
 rng = np.random.default_rng(0)
 labels = rng.integers(0, 4, (300, 12))
 labels[:, 0] = 3

@@ -20,7 +20,8 @@ from gainsay.data import _arrow, read_qrels, read_run, read_scores, trec
 pytest.importorskip("pyarrow")
 
 CORPUS = Path(__file__).parents[1] / "corpus"
-LIMIT = 2**22
+LIMIT = 2**18
+"""Bytes of a file at most; only a bomb of the corpus has more, and is refused."""
 
 # What rows of hostile files are made of: numbers that one of two parsers may refuse, ids that one may take for missing,
 # and all that may separate, quote or end a cell.

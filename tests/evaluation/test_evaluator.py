@@ -13,7 +13,8 @@ import pandas as pd
 import pytest
 
 import gainsay as gs
-from gainsay.evaluation import plan
+from gainsay.evaluation import blocks, plan
+from gainsay.evaluation.pace import ANEW, Pace
 
 INF = np.inf
 
@@ -280,14 +281,15 @@ class TestNothingBesideMatters:
         assert np.array_equal(together[judgments.query_ids], found)
 
     def test_threads(self, mixed, every_metric, together, monkeypatch):
-        monkeypatch.setattr(plan, "DOCUMENTS_PER_THREAD", 1)
+        monkeypatch.setattr(blocks, "DOCUMENTS_PER_THREAD", 1)
+        monkeypatch.setattr(plan, "COMPILED_PER_THREAD", 1)
         found = gs.evaluate(every_metric, mixed.judgments, mixed.scores, n_jobs=4).per_query
         assert np.array_equal(together, found)
 
     @pytest.mark.parametrize("queries", [1, 7, 50])
     def test_batches(self, mixed, every_metric, together, monkeypatch, queries):
-        monkeypatch.setattr(plan, "QUERIES_TOGETHER", queries)
-        monkeypatch.setattr(plan, "DOCUMENTS_PER_THREAD", 1)
+        monkeypatch.setattr(blocks, "QUERIES_TOGETHER", queries)
+        monkeypatch.setattr(blocks, "DOCUMENTS_PER_THREAD", 1)
         found = gs.evaluate(every_metric, mixed.judgments, mixed.scores, n_jobs=3).per_query
         assert np.array_equal(together, found)
 
@@ -388,11 +390,11 @@ class TestAgain:
 class TestPace:
     def used(self, seconds, calls, most=4):
         """How many threads are taken where evaluations take so long."""
-        pace, taken = plan.Pace(), []
+        kept, taken = Pace(), []
         for _ in range(calls):
-            threads = pace.threads(most)
+            threads = kept.threads(most)
             taken.append(threads)
-            pace.took(threads, seconds[threads])
+            kept.took(threads, seconds[threads])
         return taken
 
     @pytest.mark.parametrize("best", [1, 2, 4])
@@ -403,13 +405,13 @@ class TestPace:
 
     def test_notices_that_times_have_changed(self):
         seconds = {1: 1.0, 2: 2.0}
-        pace, taken = plan.Pace(), []
-        for call in range(40 * plan.ANEW):
-            if call == plan.ANEW:
+        kept, taken = Pace(), []
+        for call in range(40 * ANEW):
+            if call == ANEW:
                 seconds = {1: 1.0, 2: 0.5}
-            taken.append(pace.threads(2))
-            pace.took(taken[-1], seconds[taken[-1]])
-        assert taken[plan.ANEW // 2] == 1
+            taken.append(kept.threads(2))
+            kept.took(taken[-1], seconds[taken[-1]])
+        assert taken[ANEW // 2] == 1
         assert taken[-5:] == [2] * 5
 
     def test_one_thread_where_no_more_are_allowed(self):
@@ -557,7 +559,7 @@ class TestEvaluation:
             gs.evaluate("mrr", self.judgments, [1, 2, 3, 4], n_jobs=n_jobs)
 
     def test_error_in_a_thread_reaches_the_caller(self, monkeypatch):
-        monkeypatch.setattr(plan, "DOCUMENTS_PER_THREAD", 1)
+        monkeypatch.setattr(blocks, "DOCUMENTS_PER_THREAD", 1)
         judgments = gs.Judgments([1, 0, *[0, 1] * 20_000], group=[1, 1, 40_000])
         with pytest.raises(ValueError, match="have the same score"):
             gs.evaluate("err(max_label=1)", judgments, np.zeros(40_002), n_jobs=2)

@@ -23,6 +23,7 @@ def reports(make, hostile, tmp_path_factory):
         "two models": make(2).to_html(folder / "two.html"),
         "thirty models": make(30, curves=True).to_html(folder / "thirty.html"),
         "hostile names": hostile.to_html(folder / "hostile.html"),
+        "baseline": make(3).to_html(folder / "baseline.html", baseline=make(3).models[1]),
         "one model": make(1).to_html(folder / "one.html"),
     }
 
@@ -52,12 +53,12 @@ def violations(browser):
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("which", ["two models", "thirty models", "hostile names", "one model"])
+@pytest.mark.parametrize("which", ["two models", "thirty models", "hostile names", "one model", "baseline"])
 def test_no_grave_violation(violations, reports, which, scheme):
     assert violations(reports[which], scheme) == []
 
 
-@pytest.mark.parametrize("which", ["two models", "hostile names"])
+@pytest.mark.parametrize("which", ["two models", "hostile names", "baseline"])
 def test_nor_on_a_narrow_screen(violations, reports, which):
     assert violations(reports[which], "light", width=400) == []
 

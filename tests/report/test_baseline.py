@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import re
+from io import StringIO
 
 import numpy as np
 import pytest
+from rich.console import Console
 
 import gainsay as gs
 from gainsay.comparison.replacing import leading, replacing, searches
 from gainsay.drawing.text import as_text
 from gainsay.harness import Comparison
+from gainsay.report.text import decisions_table
 
 FIRST, SECOND = "ndcg_linear@10", "ndcg_exp@10"
 
@@ -53,7 +56,7 @@ def test_the_answer_is_that_of_the_decisions(leads, answer):
 def test_a_loss_within_what_is_tolerated_is_none():
     found, said = decided((0.02, -0.001), rope=0.02)
     assert as_text(replacing(found, said)[1]) == "Yes: ship A in place of production."
-    assert "A loss up to 0.0200 is tolerated." in as_text(replacing(found, said)[2])
+    assert "Tolerated: a loss up to 0.0200." in as_text(replacing(found, said)[2])
 
 
 def test_candidates_stand_by_decision_and_then_by_what_is_proven_of_them():
@@ -99,6 +102,7 @@ def test_the_page_shows_every_candidate_with_the_numbers_of_against(comparison, 
     part = page[page.index('<section id="baseline">') : page.index('<section id="why">')]
     assert "Yes: ship &lt;b&gt;b in place of &lt;b&gt;a." in without_tags(page)
     assert "<b>" not in page
+    assert re.findall(r'<bdi>(\S+)</bdi></th><td class="t">[^/]*<span class="tag m">baseline', page) == ["&lt;b&gt;a"]
     for one in comparison.against("<b>a").standings:
         assert f"&lt;b&gt;{one.candidate[3:]}</bdi>" in part
         for metric in comparison.primary:
@@ -155,3 +159,14 @@ def test_a_baseline_among_the_columns_of_a_table():
     assert gs.compare(table, judgments, baseline="old", draws=400).baseline == "old"
     with pytest.raises(ValueError, match="'prod' is not among the models"):
         gs.compare(table, judgments, baseline="prod")
+
+
+def test_in_a_terminal_names_are_no_markup():
+    names = ("[red]production", "[bold]new")
+    values = values_of([(0.02, 0.02)])
+    comparison = Comparison(values, names, ranges={}, baseline=names[0], draws=2000)
+    console = Console(width=100, file=StringIO())
+    console.print(decisions_table(comparison.content))
+    shown = console.file.getvalue()
+    assert "Against [red]production" in shown
+    assert re.search(r"\[bold\]new +ship +\+0\.0", shown)

@@ -65,6 +65,7 @@ def files(make, hostile, tmp_path_factory):
         "the same round": curved(make, 29, 29).to_html(folder / "same.html"),
         "two": make(2).to_html(folder / "two.html"),
         "sixteen": make(16, names=GRID).to_html(folder / "sixteen.html"),
+        "baseline": make(30).to_html(folder / "baseline.html", baseline=make(30).models[4]),
     }
 
 
@@ -112,21 +113,23 @@ def test_it_loads_nothing_and_reports_no_error(open_report, which, scheme):
     assert page.locator(".do").is_visible()
 
 
-@pytest.mark.parametrize("which", ["plain", "hostile", "long names", "many"])
+@pytest.mark.parametrize("which", ["plain", "hostile", "long names", "many", "baseline"])
 def test_the_page_is_no_wider_than_the_window(open_report, which):
     for width in (360, 768, 1200):
         page = open_report(which, viewport={"width": width, "height": 800})
         assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
-@pytest.mark.parametrize("which", ["plain", "two", "sixteen", "many", "hostile"])
+@pytest.mark.parametrize("which", ["plain", "two", "sixteen", "many", "hostile", "baseline"])
 def test_question_answer_and_chart_end_above_the_fold(open_report, which):
     page = open_report(which, viewport={"width": 1280, "height": 800})
     assert page.locator("#chart").bounding_box()["y"] + page.locator("#chart").bounding_box()["height"] < 710
 
 
 @pytest.mark.parametrize("width", [400, 1280])
-@pytest.mark.parametrize("which", ["plain", "two", "sixteen", "long names", "many", "near rounds", "the same round"])
+@pytest.mark.parametrize(
+    "which", ["plain", "two", "sixteen", "long names", "many", "near rounds", "the same round", "baseline"]
+)
 def test_no_text_is_cut_off_or_lies_on_another(open_report, which, width):
     page = open_report(which, viewport={"width": width, "height": 900})
     overhang = page.evaluate(OVERHANG)

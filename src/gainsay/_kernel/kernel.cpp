@@ -8,11 +8,10 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cmath>
-#include <cstdint>
 #include <cstring>
+#include <exception>
 #include <new>
-#include <system_error>
+#include <stdint.h>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -22,9 +21,6 @@
 #else
 #define EXPORT extern "C" __attribute__((visibility("default")))
 #endif
-
-using std::int32_t;
-using std::int64_t;
 
 // The following mirror what ranking/compiled.py passes; whatever changes here changes `gainsay_kernel_abi`.
 
@@ -47,7 +43,7 @@ struct Data {
 struct Ask {
     Kind kind;
     int32_t code;            // PRECISIONS, FIRST: the lowest code that counts as relevant
-    int64_t cutoffs;         // how many
+    int64_t cutoffs;         // how many, at least one
     const int64_t *ranks;    // the cutoffs, ascending
     const int64_t *columns;  // where the value at each of them goes
     const double *divisors;  // of each query at each cutoff; 0 where the query is empty
@@ -59,12 +55,18 @@ struct Ask {
 
 namespace {
 
-using Key = std::uint64_t;
+using Key = uint64_t;
 
 constexpr Key SIGN = Key(1) << 63;
 constexpr Key NOT_RETRIEVED = 0xFFF0000000000000;  // the key of -inf; behind it there is NaN, as there is before
 constexpr Key NAN_BEFORE = 0x0008000000000000, NAN_FROM = 0xFFF8000000000000;  // the keys of numbers
 constexpr int64_t LONG = 256;  // documents from which on the first ranks are parted from the rest before they are sorted
+
+struct Decoder {  // of the code in a key
+    Key mask, flip;
+    int shift;
+    uint32_t operator()(Key key) const { return uint32_t((key >> shift & mask) ^ flip); }
+};
 
 struct Run {  // documents of equal scores and different codes
     int64_t begin, end;
@@ -112,13 +114,13 @@ double pairwise(const double *values, int64_t count) {
     return sum;
 }
 
-// One query after another: ranks it and answers the asks. Each thread has its own; memory is used again.
+// Ranks one query after another and answers the asks. Each thread has its own; memory is used again.
 class Ranker {
   public:
     Ranker(const Data &data, const Ask *asks, int64_t count, double *found, int64_t columns)
         : data(data), asks(asks), asked(count), found(found), columns(columns) {
         for (const Ask *ask = asks; ask < asks + count; ++ask)
-            if (ask->cutoffs) deepest = std::max(deepest, ask->ranks[ask->cutoffs - 1]);
+            deepest = std::max(deepest, ask->ranks[ask->cutoffs - 1]);
         codes_mask = (Key(1) << data.code_bits) - 1;
         flip = data.ties == BEST ? codes_mask : 0;  // complements descend where codes ascend
     }
@@ -129,8 +131,7 @@ class Ranker {
         count = data.starts[query + 1] - first;
         rank();
         for (const Ask *ask = asks; ask < asks + asked; ++ask) {
-            const int64_t last = ask->cutoffs ? ask->ranks[ask->cutoffs - 1] : 0;
-            const int64_t depth = std::min(last, count);
+            const int64_t depth = std::min(ask->ranks[ask->cutoffs - 1], count);
             if (ask->kind == GAINS) gains(*ask, depth);
             if (ask->kind == PRECISIONS) precisions(*ask, depth);
             if (ask->kind == FIRST) first_relevant(*ask, depth);
@@ -154,8 +155,10 @@ class Ranker {
     int code_shift = 0, place_shift = 0;
     std::vector<Key> packed;
     std::vector<std::pair<Key, Key>> exact;
-    std::vector<std::uint32_t> codes;  // in ranked order
-    std::vector<Run> runs;             // over whose orders metrics average
+    std::vector<uint32_t> codes;  // in ranked order
+    int64_t ranked = 0;                // how many of them are known
+    std::vector<Run> runs, open;       // those over whose orders metrics average; those that may be such
+    std::vector<int64_t> ends;
     std::vector<double> terms, spare, tied;
 
     void rank() {
@@ -169,28 +172,24 @@ class Ranker {
             codes.resize(count);
             terms.resize(count);
             spare.resize(count);
+            ends.resize(count);
+            open.resize(count + 1);
         }
-        if (data.score_bytes == 4)
-            pack<float>();
-        else
-            pack<double>();
+        data.score_bytes == 4 ? pack<float>() : pack<double>();
         if (deepest < count && count > LONG) count = foremost(deepest);
         sort(count);
         if (count) met_nan |= packed[0] < NAN_BEFORE || packed[count - 1] >= NAN_FROM;
         while (count && packed[count - 1] >= NOT_RETRIEVED) --count;
-        int64_t known = std::min(deepest, count);
+        ranked = std::min(deepest, count);
         runs.clear();
-        if (has_equals(known)) known = find_runs(known);
-        for (int64_t i = 0; i < known; ++i) codes[i] = code_in(packed[i]);
-        ranked = known;
+        if (ranked) ranked = find_runs(ranked);
+        std::transform(packed.data(), packed.data() + ranked, codes.data(), Decoder{codes_mask, flip, code_shift});
     }
 
-    int64_t ranked = 0;  // documents whose codes are known
-
     template <class Score> void pack() {
-        if (data.code_bytes == 1) pack<Score, std::uint8_t>();
-        if (data.code_bytes == 2) pack<Score, std::uint16_t>();
-        if (data.code_bytes == 4) pack<Score, std::uint32_t>();
+        if (data.code_bytes == 1) pack<Score, uint8_t>();
+        if (data.code_bytes == 2) pack<Score, uint16_t>();
+        if (data.code_bytes == 4) pack<Score, uint32_t>();
     }
 
     template <class Score, class Code> void pack() {
@@ -225,27 +224,28 @@ class Ranker {
         return kept;
     }
 
-    std::uint32_t code_in(Key key) const { return std::uint32_t((key >> code_shift & codes_mask) ^ flip); }
+    uint32_t code_in(Key key) const { return Decoder{codes_mask, flip, code_shift}(key); }
 
     bool agree(int64_t i, int64_t j) const { return (packed[i] ^ packed[j]) <= low; }
 
-    bool has_equals(int64_t limit) const {
-        bool equals = false;
-        for (int64_t i = 0; i < std::min(limit, count - 1); ++i) equals |= agree(i, i + 1);
-        return equals;
-    }
-
     // Finds the runs that begin before `limit`, and puts into order what only the lowest bits of scores tell apart.
-    // Returns up to which rank the order is right: to the end of the last of these runs, or to `limit`.
+    // Returns up to which rank the order is right: to the end of the last of these runs, or to `limit`. Where a run ends
+    // no processor foresees, so there are no branches for each document, nor for each run of documents of one code,
+    // which are worth the same in any order.
     int64_t find_runs(int64_t limit) {
-        int64_t end;
-        for (int64_t begin = 0; begin < limit; begin = end) {
-            Key codes_differ = 0;
-            for (end = begin + 1; end < count && agree(begin, end); ++end)
-                codes_differ |= (packed[begin] ^ packed[end]) >> code_shift & codes_mask;
-            if (codes_differ) compare({begin, end});  // documents of one code are worth the same in any order
-            if (end > limit) limit = end;
+        int64_t ended = 0, begin = 0, mixed = 0;
+        for (int64_t i = 1; i < limit; ++i) {
+            ends[ended] = i;
+            ended += !agree(i - 1, i);
         }
+        while (limit < count && agree(limit - 1, limit)) ++limit;
+        ends[ended++] = limit;
+        if (ended == limit) return limit;  // all scores differ
+        for (int64_t i = 0; i < ended; begin = ends[i++]) {
+            open[mixed] = {begin, ends[i]};
+            mixed += data.ties == ORDER ? open[mixed].size() > 1 : code_in(packed[begin]) != code_in(packed[ends[i] - 1]);
+        }
+        for (int64_t i = 0; i < mixed; ++i) compare(open[i]);
         return limit;
     }
 
@@ -283,50 +283,54 @@ class Ranker {
         found[row * columns + ask.columns[column]] = divisor != 0 ? value / divisor : ask.empty;
     }
 
-    // Writes the sums of the first terms, and what ties add to them, at all cutoffs.
-    void write_sums(const Ask &ask, int64_t depth, const double *more = nullptr) {
+    // Writes sums over the first ranks of a term of each, and what ties add to them, at all cutoffs.
+    template <class Term> void write_sums(const Ask &ask, int64_t depth, Term term, const double *more = nullptr) {
         double sum = 0;
         int64_t rank = 0, column = 0;
         for (; column < ask.cutoffs && ask.ranks[column] != ALL; ++column) {
-            for (; rank < std::min(ask.ranks[column], depth); ++rank) sum += terms[rank];
+            for (const int64_t end = std::min(ask.ranks[column], depth); rank < end; ++rank) sum += term(rank);
             write(ask, column, more ? sum + more[column] : sum);
         }
         if (column == ask.cutoffs) return;
-        sum = row_sum(terms.data(), depth);
+        for (int64_t i = 0; i < depth; ++i) spare[i] = term(i);
+        sum = row_sum(spare.data(), depth);
         for (; column < ask.cutoffs; ++column) write(ask, column, more ? sum + more[column] : sum);
     }
 
     // Sums of gain times discount; every document of a run has the run's mean gain.
     void gains(const Ask &ask, int64_t depth) {
-        for (int64_t i = 0; i < depth; ++i) terms[i] = ask.table[codes[i]];
+        const double *table = ask.table, *discount = ask.by_rank;
+        const uint32_t *code = codes.data();
+        if (runs.empty() || runs[0].begin >= depth)
+            return write_sums(ask, depth, [=](int64_t i) { return table[code[i]] * discount[i]; });
+        double *gain = terms.data();
+        for (int64_t i = 0; i < depth; ++i) gain[i] = table[code[i]];
         for (const Run &run : runs) {
             if (run.begin >= depth) break;
-            for (int64_t i = 0; i < run.size(); ++i) spare[i] = ask.table[codes[run.begin + i]];
+            for (int64_t i = 0; i < run.size(); ++i) spare[i] = table[code[run.begin + i]];
             const double mean = (spare[0] + pairwise(spare.data() + 1, run.size() - 1)) / double(run.size());
-            std::fill(&terms[run.begin], &terms[std::min(run.end, depth)], mean);
+            std::fill(gain + run.begin, gain + std::min(run.end, depth), mean);
         }
-        for (int64_t i = 0; i < depth; ++i) terms[i] *= ask.by_rank[i];
-        write_sums(ask, depth);
+        write_sums(ask, depth, [=](int64_t i) { return gain[i] * discount[i]; });
     }
 
     // Sums of precisions at relevant documents; for what a run adds see `TiedPrecisions` in average_precision.py.
     void precisions(const Ask &ask, int64_t depth) {
-        int64_t hits = 0;
-        for (int64_t i = 0; i < depth; ++i) {
-            const int64_t relevant = codes[i] >= std::uint32_t(ask.code);
-            hits += relevant;
-            terms[i] = double(hits & -relevant) * ask.by_rank[i];
+        const uint32_t least = ask.code, *code = codes.data();
+        double *term = terms.data();
+        int64_t hits = 0, *up_to = ends.data();
+        for (int64_t i = 0; i < (runs.empty() ? depth : ranked); ++i) {
+            const int64_t relevant = code[i] >= least;
+            up_to[i] = hits += relevant;
+            term[i] = double(hits & -relevant) * ask.by_rank[i];
         }
         tied.assign(ask.cutoffs, 0.0);
-        int64_t before = 0, rank = 0;  // relevant documents before this rank
         for (const Run &run : runs) {
             if (run.begin >= depth) break;
-            for (; rank < run.begin; ++rank) before += codes[rank] >= std::uint32_t(ask.code);
-            const int64_t earlier = before, size = run.size();
-            for (; rank < run.end; ++rank) before += codes[rank] >= std::uint32_t(ask.code);
-            const int64_t r = before - earlier;
+            const int64_t size = run.size(), earlier = run.begin ? up_to[run.begin - 1] : 0;
+            const int64_t r = up_to[run.end - 1] - earlier;
             if (r == 0 || r == size) continue;  // every order gives the same
-            std::fill(&terms[run.begin], &terms[std::min(run.end, depth)], 0.0);
+            std::fill(term + run.begin, term + run.end, 0.0);
             const double share = double(r) / double(size), slope = double(r - 1) / double(size - 1);
             const double start = double(earlier + 1) - slope * double(run.begin + 1);
             for (int64_t column = 0; column < ask.cutoffs; ++column) {
@@ -336,16 +340,15 @@ class Ranker {
                 tied[column] += share * (slope * double(places) + start * harmonic);
             }
         }
-        write_sums(ask, depth, runs.empty() ? nullptr : tied.data());
+        write_sums(ask, depth, [=](int64_t i) { return term[i]; }, tied.data());
     }
 
     // What the rank of the first relevant document is worth; in a run by the chances of its places, see relevance.py.
     void first_relevant(const Ask &ask, int64_t depth) {
         int64_t rank = 0;
-        while (rank < ranked && codes[rank] < std::uint32_t(ask.code)) ++rank;
-        const auto run = std::find_if(runs.begin(), runs.end(), [=](const Run &run) { return rank < run.end; });
-        const bool uncertain = rank < ranked && run != runs.end() && run->begin <= rank && run->begin < depth;
-        if (!uncertain) {
+        while (rank < ranked && codes[rank] < uint32_t(ask.code)) ++rank;
+        const auto run = std::find_if(runs.begin(), runs.end(), [=](const Run &one) { return rank < one.end; });
+        if (rank == ranked || run == runs.end() || run->begin > rank || run->begin >= depth) {
             for (int64_t column = 0; column < ask.cutoffs; ++column)
                 write(ask, column, rank < std::min(ask.ranks[column], ranked) ? 1.0 / ask.by_rank[rank] : 0.0);
             return;
@@ -389,8 +392,7 @@ EXPORT int32_t gainsay_evaluate(const Data *data, const Ask *asks, int64_t count
     try {
         others.reserve(threads);
         while (int64_t(others.size()) + 1 < threads) others.emplace_back(work);
-    } catch (const std::exception &) {
-        // as many threads as the system gives
+    } catch (const std::exception &) {  // as many threads as the system gives
     }
     work();
     for (std::thread &other : others) other.join();

@@ -121,13 +121,15 @@ def headline(verdict: Outcome, said: Mapping[str, str], base: str = "") -> Words
 
 
 def finding(verdict: Outcome, said: Mapping[str, str], base: str = "") -> str:
-    """Return the headline where no question stands above it, as the title of a picture: with p-value, without Yes."""
+    """Return the headline where no question stands above it, as the title of a picture: how sure, without Yes."""
     (style, start), *rest = headline(verdict, said, base)
     for answer in ("Yes: ", "No: ", "It depends: "):
         if start.startswith(answer):
             start = start.removeprefix(answer)
             break
     text = as_text(((style, start), *rest)).removesuffix(".")
+    if verdict.kind == "agree":
+        return f"{text}: both proven ({confidence(verdict.alpha)})"
     return f"{text}: proven ({p_value(verdict.p_value)})" if verdict.kind == "genuine" else text
 
 

@@ -71,7 +71,7 @@ def _loses(found: Against, one: Standing, metric: str) -> bool:
 def _advice(found: Against, first: Standing, said: Mapping[str, str]) -> Words:
     new, tolerated = said[first.candidate], ""
     if found.rope:
-        tolerated = f" A loss up to {amount(found.rope)} is tolerated."
+        tolerated = f" Tolerated: a loss up to {amount(found.rope)}."
     changes: list[tuple[str, str]] = []
     for place, (label, style) in enumerate(zip(labels_of(found.metrics), "le", strict=False)):
         low, high = first.lower[label.name], first.upper[label.name]
@@ -103,12 +103,13 @@ def needs(one: Standing) -> str:
     return " or ".join(f"about {count(number, what)}" for number, what in known if number is not None)
 
 
-def searches(found: Against, one: Standing) -> str:
-    """Return on how many of 1,000 queries a candidate is better and worse, with intervals."""
+def searches(found: Against, one: Standing, *, bounds: bool = True) -> str:
+    """Return on how many of 1,000 queries a candidate is better and worse, with intervals or without."""
     page = "first page" if all(metric.endswith("@10") for metric in found.metrics) else "ranking"
     told = []
     for place, label in enumerate(labels_of(found.metrics)):
-        better, worse = (thousands(one.shares[label.name][kind]) for kind in ("better", "worse"))
+        both = [thousands(one.shares[label.name][kind]) for kind in ("better", "worse")]
+        better, worse = both if bounds else (text.partition(" ")[0] for text in both)
         what = "" if place else f" get a better {page}"
         also = "" if place else " a worse one"
         told.append(f"{better}{what} and {worse}{also} by {label.by if place else label.long}")

@@ -87,7 +87,7 @@ def _named(best: Sequence[int], names: Sequence[str], x: Callable[[float], float
     told = [f"{name}: round {number}" for name, number in zip(names, best, strict=True)]
     if best[0] == best[1]:
         told = [f"both: round {best[0]}"]
-    elif abs(places[0] - places[1]) >= 34:
+    elif abs(places[0] - places[1]) >= 46:
         return [
             text_at(min(max(place, 8), 100), 12, text, anchor=_anchor(place), style=f"{style} b")
             for place, text, style in zip(places, told, TEXTS, strict=True)

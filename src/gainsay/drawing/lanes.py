@@ -343,7 +343,7 @@ def axis_foot(chart: Chart, axis: Axis) -> str:
     height = 24
     if math.isfinite(chart.price):
         height, x = 40, axis.at(chart.price)
-        anchor, dx = ("start", -12) if x < 14 else ("end", 12) if x > 86 else ("middle", 0)
+        anchor, dx = ("start", -12) if x < 22 else ("end", 12) if x > 78 else ("middle", 0)
         parts.append(f'<line class="pr" x1="{x:.2f}%" x2="{x:.2f}%" y1="0" y2="23"/>')
         parts.append(text_at(x, 36, f"price of disagreement {bare(chart.price)}", dx=dx, anchor=anchor, style="s"))
     elif math.isfinite(chart.ruler):

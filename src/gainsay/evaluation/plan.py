@@ -75,8 +75,9 @@ class Group:
             if self._asks and not self.pace.timed(min(threads, len(values) // COMPILED_PER_THREAD), work):
                 scores.check()
         if in_blocks.families:
-            lowest = values.dtype.type(scores.lowest)
-            in_blocks.evaluate(layout, values, bool(lowest != -np.inf), found, threads)
+            with np.errstate(over="ignore"):
+                all_retrieved = bool(values.dtype.type(scores.lowest) != -np.inf)
+            in_blocks.evaluate(layout, values, all_retrieved, found, threads)
         for family in self.families:
             if type(family.metric) not in _OURS:
                 _check_finite(family, found[:, family.place], judgments)

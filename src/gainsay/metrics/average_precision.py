@@ -165,10 +165,10 @@ class AP(BinaryMetric):
 
     def _divisors(self, relevant: Integers, cutoffs: Sequence[int | None]) -> Floats:
         """Return D for queries of so many relevant documents, at each cutoff."""
-        relevant = np.maximum(relevant, 1)[:, None].astype(np.float64)
+        divisors = np.maximum(relevant, 1)[:, None].astype(np.float64)
         if self.denominator == "R":
-            return relevant
-        return np.minimum(relevant, [np.inf if k is None else k for k in cutoffs])
+            return divisors
+        return np.minimum(divisors, [np.inf if k is None else k for k in cutoffs])
 
 
 def _counted(relevant: Bools) -> Integers:

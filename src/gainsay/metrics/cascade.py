@@ -115,8 +115,7 @@ class RBP(BinaryMetric):
         return formulas.gains(facts.table, discount, facts.highest[:, None])
 
     def _discount(self, facts: RelevanceFacts) -> Floats:
-        discount: Floats = (1.0 - self.p) * self.p ** np.arange(facts.widest)
-        return discount
+        return (1.0 - self.p) * np.power(self.p, np.arange(facts.widest, dtype=np.float64))
 
 
 @dataclass(frozen=True, eq=False)

@@ -126,10 +126,7 @@ def baseline_table(content: Content, found: Against) -> Table:
     names = content.names
     columns = [Column("candidate", numeric=False), Column("decision", numeric=False)]
     for metric in found.metrics:
-        columns += [
-            Column(f"\u0394 {metric}"),
-            *(Column(f"{kind} by {metric}") for kind in ("better", "worse", "same")),
-        ]
+        columns += [Column(f"\u0394 {metric}"), Column(f"better, worse, same by {metric}")]
     columns += [Column("queries that decide", low=True), Column("runs that decide", low=True)]
     rows = []
     for one in leading(found):
@@ -137,9 +134,9 @@ def baseline_table(content: Content, found: Against) -> Table:
         for it in found.metrics:
             between = f"{difference(one.lower[it])} to {difference(one.upper[it])}"
             row.append(Cell(difference(one.difference[it]), between))
-            for kind in ("better", "worse", "same"):
-                value, _, bounds = thousands(one.shares[it][kind]).partition(" ")
-                row.append(Cell(value, bounds.strip("()")))
+            shares = [thousands(one.shares[it][kind]).partition(" ") for kind in ("better", "worse", "same")]
+            values, bounds = (" \u00b7 ".join(share[part] for share in shares) for part in (0, 2))
+            row.append(Cell(values, bounds.replace("(", "").replace(")", "")))
         row += [Cell("\u2013" if it is None else f"{it:,}") for it in (one.queries_needed, one.runs_needed)]
         rows.append(row)
     told = f"Against {names.said[found.baseline]}; of 1,000 queries how many are better, worse and the same"

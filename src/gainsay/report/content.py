@@ -69,19 +69,25 @@ class Content:
     @cached_property
     def chart(self) -> Chart:
         """Question, answer, advice, and how every model stands."""
-        comparison = self.comparison
-        if comparison.primary is None:
-            found = single.chart_of_one_metric(comparison)
-        else:
-            found = chart_of(comparison.verdict, self.names, comparison.models)
+        found, comparison = self.standing, self.comparison
         if comparison.runs:
             found = with_runs(found, comparison.run_distances)
         if self.against is None:
             return found
         asked, answer, told = replacing(self.against, self.names.said)
-        if comparison.primary is not None and len(comparison.models) > 2:
-            told = (*told, ("", " Do the two metrics disagree about the best of all? "), *found.headline)
-        return replace(found, question=asked, headline=answer, advice=told)
+        rows = (
+            row._replace(tags=(*row.tags, ("m", "baseline"))) if row.key == self.against.baseline else row
+            for row in found.rows
+        )
+        return replace(found, question=asked, headline=answer, advice=told, rows=tuple(rows))
+
+    @cached_property
+    def standing(self) -> Chart:
+        """How every model stands, and whether the two metrics disagree about the best."""
+        comparison = self.comparison
+        if comparison.primary is None:
+            return single.chart_of_one_metric(comparison)
+        return chart_of(comparison.verdict, self.names, comparison.models)
 
     @cached_property
     def searches(self) -> str:
@@ -93,7 +99,7 @@ class Content:
         if found is None and (comparison.primary is None or len(comparison.models) != 2):
             return ""
         found = found or comparison.against(comparison.models[0])
-        return searches(found, leading(found)[0])
+        return searches(found, leading(found)[0], bounds=self.against is None)  # else they stand in their section
 
     @cached_property
     def pair(self) -> ChosenPair | None:

@@ -8,6 +8,7 @@ from .._common.shown import isolated, printable
 from .._common.words import bare_p, confidence, count
 from ..comparison.pairs import common_column
 from ..comparison.wording import direction
+from ..drawing.text import as_text
 from .baseline import baseline_table
 from .method import glossary, method
 from .numbers import difference, mean
@@ -78,9 +79,13 @@ def details(content: Content) -> tuple[Detail, ...]:
     return tuple(found)
 
 
-def notes(comparison: Findings) -> list[str]:
-    """Return reservations, who is missing, and what became of queries and documents."""
-    found = list(comparison.missing)
+def notes(content: Content) -> list[str]:
+    """Return reservations, who is missing, and what became of queries and documents: below the chart."""
+    comparison = content.comparison
+    found = []
+    if content.against is not None and comparison.primary is not None and len(comparison.models) > 2:
+        found.append(f"Do the two metrics disagree about the best? {as_text(content.standing.headline)}")
+    found += comparison.missing
     if comparison.primary is not None and len(comparison.models) > 1:
         verdict = comparison.verdict
         found += [verdict.about] if verdict.runs or verdict.clusters is not None else []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from contextlib import suppress
+from dataclasses import replace
 from html import escape
 from typing import TYPE_CHECKING
 
@@ -113,12 +114,14 @@ def other_part(also: Also) -> Section:
 
 
 def _small(content: Content, part: Segment, chart: Chart, rows: tuple[Row, ...], axis: Axis) -> str:
-    grid = axis.grid(20)
-    body = "".join(_row(content, row, strip(row, axis, 20, grid)) for row in rows)
+    grid = axis.grid(24)
+    body = "".join(_row(content, row, strip(row, axis, 24, grid)) for row in rows)
+    foot = axis_foot(replace(chart, price=math.nan, ruler=math.inf), axis)
     size = f"{count(part.queries, 'query')}, {100 * part.share:.0f} %"
     return (
         f'<div><h3>{escape(part.column)}: {escape(part.label)} <span class="m">({size})</span></h3>'
-        f'<p class="mini">{as_html(chart.headline)}</p><table class="chart"><tbody>{body}</tbody></table></div>'
+        f'<p class="mini">{as_html(chart.headline)}</p><table class="chart"><tbody>{body}</tbody>'
+        f'<tfoot><tr><td></td><td class="w">{foot}</td></tr></tfoot></table></div>'
     )
 
 

@@ -99,7 +99,7 @@ def _page(content: Content, queries: int, data: Path, beside: Path | None) -> st
         advice=_ours(as_html(chart.advice)),
         searches=content.searches,
         board=_ours(board(content)),
-        notes=notes(content.comparison),
+        notes=notes(content),
         sections=[(it, _ours(as_html(it.said)), _ours(it.figure(queries))) for it in sections(content)],
         details=details(content),
         version=__version__,

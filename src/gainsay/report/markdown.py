@@ -56,7 +56,7 @@ def _lines(content: Content, queries: int) -> Iterator[str]:
     if chart.rows:
         yield "\n## Chart\n"
         yield from _chart(content)
-    known = notes(content.comparison)
+    known = notes(content)
     yield from ["", *(f"- {_safe(note)}" for note in known)] if known else []
     for section in sections(content):
         yield f"\n## {_safe(section.title)}\n\n{_safe(as_text(section.said))}"

@@ -16,7 +16,7 @@ __all__ = ["comparison_html"]
 def comparison_html(content: Content) -> str:
     """Return the answer, the advice, the first models with their distances to the best, and reservations."""
     comparison = content.comparison
-    said = notes(comparison)
+    said = notes(content)
     if len(comparison.models) == 1:
         means = (f"{metric} {comparison.leaderboard[metric].iloc[0]:.4f}" for metric in comparison.metrics)
         said.insert(0, f"Means: {', '.join(means)}.")

@@ -72,14 +72,10 @@ def decisions_table(content: Content) -> Group:
     assert found is not None
     table, names = _table(["candidate", "decision"], []), content.names
     for label in labels_of(found.metrics):
-        table.add_column(f"{label.head}", justify="right")
-        table.add_column("better, worse of 1,000", justify="right")
+        table.add_column(label.head, justify="right")
     for one in leading(found)[:MOST_ROWS]:
-        cells = []
-        for metric in found.metrics:
-            better, worse = (f"{1000 * one.shares[metric][kind].value:.0f}" for kind in ("better", "worse"))
-            cells += [found.bounded(one, metric), f"{better}, {worse}"]
-        table.add_row(names.short[one.candidate], one.decision, *map(Text, cells))
+        changes = (Text(found.bounded(one, metric)) for metric in found.metrics)
+        table.add_row(Text(names.short[one.candidate]), one.decision, *changes)
     rest = len(found.standings) - MOST_ROWS
     more = f"; {rest} more in the report" if rest > 0 else ""
     return _titled(f"Against {names.said[found.baseline]}{more}", table)
@@ -150,7 +146,7 @@ def next_lines(content: Content, *further: tuple[str, str]) -> list[Text]:
 
 def notes_lines(content: Content) -> list[Text]:
     """Return reservations, and on what the means are."""
-    return [_shown(sentence) for sentence in (*notes(content.comparison), *scope(content.comparison))]
+    return [_shown(sentence) for sentence in (*notes(content), *scope(content.comparison))]
 
 
 class _Drawing:

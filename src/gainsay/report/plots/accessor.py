@@ -50,7 +50,7 @@ class Plots:
     >>> models = {name: labels + rng.normal(0, spread, 1000) for name, spread in [("a", 1), ("b", 2), ("c", 3)]}
     >>> picture = gs.compare(models, gs.Judgments(labels, group=[20] * 50)).plot.leaderboard()
     >>> picture
-    <Picture: a is best by linear and by exp: both proven (95 %)>
+    <Picture: a is the best of 3 under both: both proven (95 %)>
     >>> picture.ax.get_xlabel()
     'how far behind the best (left is better), with simultaneous 95 % intervals'
     """

@@ -1,0 +1,243 @@
+"""The compiled core against NumPy's path, bit by bit; and what goes to NumPy although there is a core."""
+
+import subprocess
+import sys
+import textwrap
+from dataclasses import replace
+from unittest import mock
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import gainsay as gs
+from gainsay._kernel import sorting
+from gainsay.evaluation import plan
+from gainsay.evaluation.blocks import Blocks
+from gainsay.ranking import compiled
+
+pytestmark = pytest.mark.skipif(compiled.core() is None, reason="there is no compiled core")
+
+INF = np.inf
+IN_CORE = ["ndcg_linear", "ndcg_exp", "ndcg_power(gain_base=1.5)", "ndcg_jk", "ndcg_linear(discount=reciprocal)",
+           "ndcg_exp(empty=skip)", "dcg_exp", "dcg_linear", "cg", "map", "map(denominator=R,empty=1)",
+           "map(min_label=2)", "mrr", "mrr(min_label=3)", "precision", "precision(denominator=min_k_n)", "recall",
+           "rbp", "rbp(p=0.5)", "rbp(gain=graded)"]  # fmt: skip
+WITH_CUTOFF = ["hit", "hit(min_label=2)"]
+IN_NUMPY = ["rprec", "err(max_label=3)", "gap", "map(denominator=hits)", "hit"]
+TIES = ("average", "order", "worst", "best")
+
+
+def in_numpy(metrics, judgments, scores):
+    """The values that NumPy's path gives."""
+    with mock.patch.object(compiled, "core", return_value=None):
+        return gs.evaluate(metrics, judgments, scores, n_jobs=1).per_query
+
+
+def in_core(metrics, judgments, scores, threads):
+    """The values that the core gives, for certain: NumPy's path is out of order."""
+    none = mock.Mock(side_effect=AssertionError("not in the core"))
+    with mock.patch.object(plan, "COMPILED_PER_THREAD", 1), mock.patch.object(Blocks, "evaluate", none):
+        return gs.evaluate(metrics, judgments, scores, n_jobs=threads).per_query
+
+
+def assert_same_bits(metrics, found, expected):
+    """0.0 and -0.0 are one number; all others have one form."""
+    differ = (found + 0.0).view(np.uint64) != (expected + 0.0).view(np.uint64)
+    differ &= ~(np.isnan(found) & np.isnan(expected))
+    if differ.any():
+        query, column = np.argwhere(differ)[0]
+        raise AssertionError(
+            f"{metrics[column]} of query {query}: {found[query, column]!r}, NumPy {expected[query, column]!r}"
+        )
+
+
+def scores_of(kind, documents, rng):
+    if kind == "one decimal":
+        return rng.normal(size=documents).round(1)
+    if kind == "all equal":
+        return np.zeros(documents) * rng.choice([-1.0, 1.0], documents)  # -0.0 among them
+    if kind == "differ in the last bits":
+        return rng.choice([1.0, -3.0], documents) * (1 + rng.integers(0, 3, documents) * 2.0**-52)
+    if kind == "far apart":
+        return rng.choice([1e308, -1e308, 5e-324, -5e-324, 0.0, INF], documents)
+    return rng.normal(size=documents)
+
+
+@st.composite
+def cases(draw):
+    """Metrics, judgments and scores."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    longest = draw(st.sampled_from([1, 3, 10, 40, 130, 300, 1_500]))
+    sizes = rng.integers(0, longest + 1, draw(st.integers(1, max(1, min(40, 4_000 // longest)))))
+    sizes[rng.integers(len(sizes))] = longest
+    documents = int(sizes.sum())
+    levels = draw(st.sampled_from([1, 2, 5, 200, 100_000]))  # codes of one, two and four bytes
+    labels = rng.integers(0, levels, documents) + (levels == 1)
+    ladder = np.arange(levels) if levels > 200 and draw(st.booleans()) else np.zeros(0)
+    sizes, labels = np.append(sizes, len(ladder)), np.append(labels, ladder)
+    scores = scores_of(
+        draw(st.sampled_from(["normal", "one decimal", "all equal", "differ in the last bits", "far apart"])),
+        len(labels),
+        rng,
+    )
+    scores[rng.random(len(scores)) < draw(st.sampled_from([0.0, 0.2, 1.0]))] = -INF
+    with np.errstate(over="ignore"):
+        scores = scores.astype(draw(st.sampled_from([np.float64, np.float32])))
+    cutoffs = st.lists(st.sampled_from([1, 3, 7, 20, 400, None]), min_size=1, max_size=3, unique=True)
+    metrics = []
+    for name in draw(st.lists(st.sampled_from([*IN_CORE, *WITH_CUTOFF]), min_size=1, max_size=3, unique=True)):
+        if "exp" in name or "power" in name:
+            labels = np.minimum(labels, 60)  # beyond, gains are scaled by query, in NumPy
+        metrics += [replace(metric, k=k) for metric in gs.parse_metrics(name) for k in draw(cutoffs)
+                    if k is not None or name not in WITH_CUTOFF]  # fmt: skip
+    options = {"ties": draw(st.sampled_from(TIES)), "scores": draw(st.sampled_from(["float64", "float32"]))}
+    metrics = [replace(metric, **options) for metric in metrics] or list(gs.parse_metrics("mrr"))
+    return metrics, gs.Judgments(labels, group=sizes), scores
+
+
+class TestSameBits:
+    @settings(max_examples=300, deadline=None)
+    @given(case=cases(), threads=st.sampled_from([1, 2, 5]))
+    def test_any_metrics_and_scores(self, case, threads):
+        metrics, judgments, scores = case
+        found = in_core(metrics, judgments, scores, threads)
+        assert_same_bits(metrics, found, in_numpy(metrics, judgments, scores))
+
+    @pytest.mark.parametrize("name", [*IN_CORE, *(f"{name}@3" for name in WITH_CUTOFF)])
+    @pytest.mark.parametrize("decimals", [0, 1, 9])
+    def test_each_metric(self, name, decimals):
+        rng = np.random.default_rng(len(name) + decimals)
+        sizes = np.append(rng.integers(0, 200, 30), [1, 700])
+        labels, scores = rng.integers(0, 5, sizes.sum()), rng.normal(size=sizes.sum()).round(decimals)
+        metrics = [replace(metric, ties=ties) for ties in TIES for metric in gs.parse_metrics(name)]
+        judgments = gs.Judgments(labels, group=sizes)
+        assert_same_bits(metrics, in_core(metrics, judgments, scores, 2), in_numpy(metrics, judgments, scores))
+
+    def test_negative_labels(self):
+        rng = np.random.default_rng(1)
+        judgments = gs.Judgments(rng.integers(-2, 3, 900), group=[9] * 100, negative_labels="allow")
+        metrics = gs.parse_metrics("ndcg_linear@3", "ndcg_linear", "dcg_linear@5", "cg", "map")
+        scores = rng.integers(0, 5, 900).astype(float)
+        assert_same_bits(metrics, in_core(metrics, judgments, scores, 2), in_numpy(metrics, judgments, scores))
+
+    @pytest.mark.parametrize("unjudged", ["irrelevant", "drop"])
+    def test_unjudged_documents(self, unjudged):
+        rng = np.random.default_rng(2)
+        judged = rng.random(900) < 0.7
+        labels = np.where(judged, rng.integers(0, 4, 900), 0)
+        judgments = gs.Judgments(labels, group=[9] * 100, judged=judged)
+        scores = rng.integers(0, 5, 900).astype(float)
+        metrics = gs.parse_metrics("ndcg_exp@3", "map", "precision@5", "precision(denominator=min_k_n)@5")
+        found = gs.evaluate(metrics, judgments, scores, unjudged=unjudged).per_query
+        with mock.patch.object(compiled, "core", return_value=None):
+            expected = gs.evaluate(metrics, judgments, scores, unjudged=unjudged).per_query
+        assert_same_bits(metrics, found, expected)
+
+    def test_beside_metrics_that_it_does_not_know(self):
+        rng = np.random.default_rng(3)
+        judgments = gs.Judgments(rng.integers(0, 3, 3_000), group=[30] * 100)
+        metrics = gs.parse_metrics("rprec", "ndcg_exp@3", "err(max_label=2)@5", "map", "gap", "mrr")
+        scores = rng.normal(size=3_000).round(1)
+        assert_same_bits(metrics, gs.evaluate(metrics, judgments, scores).per_query,
+                         in_numpy(metrics, judgments, scores))  # fmt: skip
+
+
+class TestWhatGoesToNumPy:
+    judgments = gs.Judgments([2, 0, 1, 0, 3, 1], group=[3, 3])
+    scores = (1.0, 1.0, 2.0, 3.0, 2.0, 2.0)
+
+    @pytest.mark.parametrize("name", IN_NUMPY)
+    def test_metrics_without_a_formula(self, name):
+        with pytest.raises(AssertionError, match="not in the core"):
+            in_core([name], self.judgments, self.scores, 1)
+
+    def test_gains_that_are_scaled_by_query(self):
+        with pytest.raises(AssertionError, match="not in the core"):
+            in_core(["ndcg_exp"], gs.Judgments([0, 2_000], group=[2]), [1, 2], 1)
+
+    def test_a_score_of_ones_own(self):
+        class Doubled(gs.NDCG):
+            names = {"ndcg_doubled_not_in_core": {}}
+
+            def score(self, rows, facts, cutoffs):
+                return 2 * super().score(rows, facts, cutoffs)
+
+        found = gs.evaluate([Doubled(gain="linear"), gs.NDCG(gain="linear")], self.judgments, self.scores).per_query
+        assert found[:, 0].tolist() == (2 * found[:, 1]).tolist()
+
+    def test_facts_of_ones_own(self):
+        class Strict(gs.RR):
+            names = {"mrr_strict_not_in_core": {}}
+
+            def bind(self, judgments, cutoffs):
+                return replace(super().bind(judgments, cutoffs), code=3)
+
+        found = gs.evaluate([Strict(), gs.RR(min_label=3)], self.judgments, self.scores).per_query
+        assert found[:, 0].tolist() == pytest.approx([0.0, 5 / 12])  # at rank 2 or 3 of three
+
+    def test_too_many_labels_and_documents_for_a_key(self):
+        with mock.patch.object(compiled, "LARGEST_PAYLOAD", 3):
+            assert not compiled.can_rank(self.judgments.layout)
+        assert compiled.can_rank(self.judgments.layout)
+
+
+class TestNaN:
+    @pytest.mark.parametrize("documents", [1, 5, 5_000])
+    @pytest.mark.parametrize("nan", [np.nan, -np.nan])
+    @pytest.mark.parametrize("metric", ["ndcg_exp@3", "map"])
+    @pytest.mark.parametrize("kind", [np.float32, np.float64])
+    def test_is_noticed_anywhere(self, documents, nan, metric, kind):
+        judgments = gs.Judgments([1] * (documents + 1), group=[1, documents])
+        for at in {0, documents // 2, documents}:
+            scores = np.random.default_rng(at).normal(size=documents + 1).astype(kind)
+            scores[at] = nan
+            with pytest.raises(ValueError, match=rf"scores holds 1 NaN among {documents + 1}, the first at row {at} "):
+                gs.evaluate(metric, judgments, scores)
+
+    def test_infinite_scores_are_numbers(self):
+        judgments = gs.Judgments([1, 0, 2], group=[3])
+        assert gs.evaluate("mrr(min_label=2)", judgments, [-INF, INF, 0.0]).mean == {"mrr(min_label=2)": 0.5}
+
+
+class TestSort:
+    def test_numpys_is_found(self):
+        assert sorting.sort_address.__wrapped__()
+
+    def test_none_where_numpy_is_of_a_version_that_is_not_known(self):
+        with mock.patch.multiple(sorting, NUMPY_1=1, NUMPY_2=2):
+            assert sorting.sort_address.__wrapped__() is None
+
+    def test_a_function_that_does_not_sort_is_not_taken(self):
+        assert not sorting._sorts(lambda numbers, length, array: 0)
+
+
+@pytest.mark.posix
+@pytest.mark.slow
+def test_after_a_training_and_a_fork():
+    """OpenMP of a child waits for ever where its parent has trained; the core has threads of its own."""
+    child = textwrap.dedent(
+        """
+        import os, signal
+        import lightgbm as lgb, numpy as np
+        import gainsay as gs
+        from gainsay.evaluation import plan
+        plan.COMPILED_PER_THREAD = 1
+        rng = np.random.default_rng(0)
+        features, labels, sizes = rng.normal(size=(20_000, 5)), rng.integers(0, 5, 20_000), [100] * 200
+        data = lgb.Dataset(features, labels, group=sizes)
+        booster = lgb.train({"objective": "lambdarank", "num_threads": 2, "verbose": -1}, data, 3)
+        scores = booster.predict(features, num_threads=2)
+        judgments = gs.Judgments(labels, group=sizes)
+        expected = gs.evaluate(["ndcg_exp@10", "map"], judgments, scores, n_jobs=2).mean
+        for threads in (1, 2):
+            pid = os.fork()
+            if pid == 0:
+                signal.alarm(60)
+                os._exit(gs.evaluate(["ndcg_exp@10", "map"], judgments, scores, n_jobs=threads).mean != expected)
+            assert os.waitpid(pid, 0)[1] == 0, threads
+        """
+    )
+    finished = subprocess.run([sys.executable, "-W", "ignore", "-c", child], timeout=200, check=False)
+    assert finished.returncode == 0
