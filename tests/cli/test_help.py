@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 
 import pytest
 from typer.main import get_command
@@ -96,6 +99,26 @@ class TestOpen:
         pytest.importorskip("matplotlib")
         assert run("compare", "--table", table, "--html", tmp_path / "r.html").exit_code == 0
         assert launched == []
+
+
+class TestNarrowEncodings:
+    """In a process of its own: an encoding is that of the interpreter's streams."""
+
+    def said(self, *arguments):
+        environment = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONPATH": os.pathsep.join(sys.path)}
+        call = [sys.executable, "-m", "gainsay", *map(str, arguments)]
+        done = subprocess.run(call, capture_output=True, env=environment, check=False)
+        assert done.returncode == 0, done.stderr
+        return done.stdout.decode("ascii")
+
+    def test_words_are_spelt(self):
+        assert "Jarvelin & Kekalainen 2002" in self.said("explain", "--labels", "5,0,0,0,0,3")
+
+    def test_names_in_json_stay_what_they_are(self, tmp_path):
+        rows = [f"{at % 3},{at // 5},{at * 7 % 11},{at * 5 % 13}" for at in range(200)]
+        (tmp_path / "t.csv").write_text("\n".join(["label,query,größe,−1", *rows]) + "\n", encoding="utf-8")
+        content = json.loads(self.said("compare", "--table", tmp_path / "t.csv", "--json"))
+        assert sorted(content["leaderboard"]) == ["größe", "−1"]
 
 
 def test_version():

@@ -1,13 +1,13 @@
 """Runs a small experiment with a fault at every step that touches the disk, one step after the other.
 
-    python faulty.py FOLDER FAULT WHERE [EVERY]
+    python faulty.py FOLDER FAULT[,FAULT…] WHERE [EVERY]
 
 A step is an event of the interpreter (a file opened for writing, renamed, removed, a folder made), an fsync, a write,
 or the middle of one. FAULT is what happens there: `kill`, `full` (the disk, this once), `full from then on` or
 `read-only` (likewise, until the end). WHERE the trainings run is `here` (one after the other), `side by side` (in two
 threads, whose steps take turns in another order each time) or `elsewhere`, which copies the data to disk. Only every
 EVERY-th step is tried. Each attempt is a fork of this process, which itself never trains, so that no time
-goes into imports. Prints one JSON document: the names of the steps, and what each attempt found.
+goes into imports. Prints one JSON document: for each fault the names of the steps, and what each attempt found.
 """
 
 from __future__ import annotations
@@ -211,8 +211,14 @@ def forked(made, steps, where):
 
 
 def main():
-    folder, fault, where = Path(sys.argv[1]), *sys.argv[2:4]
+    folder, faults, where = Path(sys.argv[1]), *sys.argv[2:4]
     every = int(sys.argv[4]) if len(sys.argv) > 4 else 1
+    found = {fault: tried(folder / fault.replace(" ", "-"), fault, where, every) for fault in faults.split(",")}
+    print(json.dumps(found, indent=1))
+
+
+def tried(folder, fault, where, every):
+    """Return the names of the steps, and what came of a fault at every so many-th."""
     directory = folder / "run"
     folder.mkdir(parents=True, exist_ok=True)
     made = experiment(directory)
@@ -246,7 +252,7 @@ def main():
                 "trained twice": sorted(finished & set(after["trained"])),
             }
         )
-    print(json.dumps({"steps": names, "attempts": found}))
+    return {"steps": names, "attempts": found}
 
 
 if __name__ == "__main__":

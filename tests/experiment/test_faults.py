@@ -23,6 +23,8 @@ EVERY = 1 if os.environ.get("GAINSAY_ALL_FAULTS") else 11
 """In the suite only every so many-th step is tried; set GAINSAY_ALL_FAULTS for all of them."""
 KILLED = -getattr(signal, "SIGKILL", 9)
 ROOT = hasattr(os, "geteuid") and os.geteuid() == 0
+FAULTS = {"kill": {KILLED}, "full": {0, 3}, "full from then on": {0, 3}, "read-only": {0, 3}}
+"""What happens at a step, and how a process may end then."""
 LIMIT = 900
 """Seconds after which a process that hangs fails the test; machines that are busy take long."""
 
@@ -42,30 +44,29 @@ def copy(done, tmp_path):
 @pytest.mark.slow
 class TestEveryStep:
     @pytest.mark.parametrize(
-        ("fault", "status"),
-        [("kill", {KILLED}), ("full", {0, 3}), ("full from then on", {0, 3}), ("read-only", {0, 3})],
-    )
-    @pytest.mark.parametrize(
         "where", ["here", *(pytest.param(where, marks=pytest.mark.repeated) for where in ("side by side", "elsewhere"))]
     )
-    def test_ends_with_the_same_result(self, tmp_path, fault, status, where):
+    def test_ends_with_the_same_result(self, tmp_path, where):
         """A fault that is survived (status 0) is one in a step that may fail, such as tidying up.
 
         Threads side by side may make a folder twice, and then not: the last steps are not always reached there.
         """
-        command = [sys.executable, str(FAULTY), str(tmp_path), fault, where, str(EVERY)]
+        command = [sys.executable, str(FAULTY), str(tmp_path), ",".join(FAULTS), where, str(EVERY)]
         environment = {**os.environ, "OMP_NUM_THREADS": "1"}
         ended = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT, check=False, env=environment)
         assert ended.returncode == 0, ended.stderr
-        report = json.loads(ended.stdout)
-        assert len(report["steps"]) > 80
-        assert len(report["attempts"]) == -(-len(report["steps"]) // EVERY)
-        for found in report["attempts"]:
-            about = {key: found[key] for key in ("resumed", "same result", "differing files", "trained twice")}
-            expected = {"resumed": 0, "same result": True, "differing files": [], "trained twice": []}
-            assert about == expected, found["step"]
-            assert found["reached"] or where == "side by side", found["step"]
-            assert found["status"] in status or not found["reached"], (found["step"], found["about"])
+        reports = json.loads(ended.stdout)
+        assert list(reports) == list(FAULTS)
+        for fault, status in FAULTS.items():
+            report = reports[fault]
+            assert len(report["steps"]) > 80
+            assert len(report["attempts"]) == -(-len(report["steps"]) // EVERY)
+            for found in report["attempts"]:
+                about = {key: found[key] for key in ("resumed", "same result", "differing files", "trained twice")}
+                expected = {"resumed": 0, "same result": True, "differing files": [], "trained twice": []}
+                assert about == expected, (fault, found["step"])
+                assert found["reached"] or where == "side by side", (fault, found["step"])
+                assert found["status"] in status or not found["reached"], (fault, found["step"], found["about"])
 
 
 class TestRealDisk:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import codecs
+import io
 import json
 import sys
 import tempfile
+import unicodedata
 import warnings
 from contextlib import contextmanager
 from pathlib import Path
@@ -51,9 +54,35 @@ app = typer.Typer(
 ExistingFile = typer.Argument(exists=True, dir_okay=False)
 
 
+SPELT = {"\u2212": "-", "\u2013": "-", "\u2014": "-", "\u2026": "...", "\u2019": "'", "\u2605": "*", "\u00b1": "+-"}
+"""Characters in ASCII; letters lose their marks, and any other becomes a question mark."""
+
+
 def main() -> None:
-    """Run the command line."""
+    """Run the command line; what the terminal cannot write is spelt in ASCII."""
+    codecs.register_error("gainsay.spelt", _spelt)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="gainsay.spelt")
     app()
+
+
+def _spelt(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    return "".join(map(_ascii, error.object[error.start : error.end])), error.end
+
+
+def _ascii(letter: str) -> str:
+    return SPELT.get(letter) or unicodedata.normalize("NFKD", letter).encode("ascii", "ignore").decode() or "?"
+
+
+def json_text(content: Any, indent: int) -> str:
+    """Return JSON in which every name is whole, also where the terminal writes nothing but ASCII."""
+    from ..report.document import plain
+
+    ascii_only = not (sys.stdout.encoding or "").lower().startswith("utf")
+    return json.dumps(plain(content), indent=indent, ensure_ascii=ascii_only, allow_nan=False)
 
 
 @contextmanager
@@ -84,9 +113,7 @@ def _console() -> Console:
 
 
 def _print_json(content: Any) -> None:
-    from ..report.document import plain
-
-    typer.echo(json.dumps(plain(content), indent=2, ensure_ascii=False, allow_nan=False))
+    typer.echo(json_text(content, 2))
 
 
 @app.callback(invoke_without_command=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .._common.version import __version__
-from .app import _errors, _print_json, app
+from .app import _errors, _print_json, app, json_text
 from .options import (
     AsJson,
     Clusters,
@@ -208,8 +207,6 @@ def plan(
 
 def _outcome(found: Against, candidate: str) -> str:
     """Return what `gate` found as JSON text."""
-    from ..report.document import plain
-
     everything = found.to_dict()
     (one,) = everything.pop("candidates").values()
     content = {
@@ -222,4 +219,4 @@ def _outcome(found: Against, candidate: str) -> str:
         **everything,
         **one,
     }
-    return json.dumps(plain(content), indent=1, ensure_ascii=False, allow_nan=False)
+    return json_text(content, 1)

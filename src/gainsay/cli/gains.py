@@ -147,8 +147,11 @@ def _show(found: Any, fit: GainFit | None, notes: Sequence[str]) -> None:
     from ..report.gains import gains_tables
     from ..report.text import frame_table
 
-    console = _console()
+    console, wrapped = _console(), not sys.stdout.isatty()
+    console.print(printable(found.headline), markup=False, soft_wrap=wrapped, style="bold")
+    for text in (found.text, *([] if fit is None else [fit.text]), ""):
+        console.print(printable(text), markup=False, soft_wrap=wrapped)
     for title, frame in gains_tables(found):
         console.print(frame_table(title, frame))
-    for text in (found.text, *([] if fit is None else [fit.text]), *notes):
-        console.print(printable(text), markup=False, soft_wrap=not sys.stdout.isatty())
+    for text in notes:
+        console.print(printable(text), markup=False, soft_wrap=wrapped)
