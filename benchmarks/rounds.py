@@ -53,7 +53,9 @@ def tables(data: Data, repeats: int, threads: int) -> list[str]:
     head = " | ".join(f"{name}{when}" for when in ("", ", right after") for name in MINE)
     lines = [f"Ratios to LightGBM, {' / '.join(PATHS)}, at most {threads} threads", "",
              f"| scores | distinct | LightGBM ndcg, ms | {head} |", "|---|---:|---:|---:|---:|---:|---:|"]  # fmt: skip
-    columns = [f"{name}, {n} threads{when}" for when in ("", ", right after") for n in counts for name in MINE]
+    columns = [
+        f"{name}, {n} thread{'s' * (n > 1)}{when}" for when in ("", ", right after") for n in counts for name in MINE
+    ]
     against = ["", "Compiled against NumPy", "", f"| scores | {' | '.join(columns)} |",
                "|---|" + "---:|" * len(columns)]  # fmt: skip
     for kind, values in data.scores.items():

@@ -159,7 +159,7 @@ class TestWhatGoesToNumPy:
 
     def test_a_score_of_ones_own(self):
         class Doubled(gs.NDCG):
-            names = {"ndcg_doubled_not_in_core": {}}
+            names = {"doubled_outside_the_core": {}}
 
             def score(self, rows, facts, cutoffs):
                 return 2 * super().score(rows, facts, cutoffs)
@@ -169,7 +169,7 @@ class TestWhatGoesToNumPy:
 
     def test_facts_of_ones_own(self):
         class Strict(gs.RR):
-            names = {"mrr_strict_not_in_core": {}}
+            names = {"strict_outside_the_core": {}}
 
             def bind(self, judgments, cutoffs):
                 return replace(super().bind(judgments, cutoffs), code=3)

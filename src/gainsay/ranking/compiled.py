@@ -143,7 +143,4 @@ def evaluate(
 
 def can_rank(layout: Layout) -> bool:
     """Whether there is a core, and labels and places of the longest query fit beside its documents' scores."""
-    if core() is None:
-        return False
-    longest = int(np.diff(layout.starts).max(initial=0))
-    return layout.levels.bit_length() + longest.bit_length() <= LARGEST_PAYLOAD
+    return core() is not None and layout.levels.bit_length() + layout.longest.bit_length() <= LARGEST_PAYLOAD

@@ -59,7 +59,8 @@ class Block:
 class Layout:
     """All queries of a data set in blocks. `sizes` are documents per query, `codes` the documents' label codes.
 
-    `starts` is the first document of each query, and behind the last one the number of documents.
+    `starts` is the first document of each query, and behind the last one the number of documents; `longest` is the
+    number of documents of the longest query.
     """
 
     def __init__(self, sizes: Integers, codes: Codes, levels: int) -> None:
@@ -67,6 +68,7 @@ class Layout:
         self.levels = levels
         self.codes = codes
         self.starts: Integers = np.append(0, np.cumsum(sizes)).astype(np.int64)
+        self.longest = int(sizes.max(initial=0))
         starts = self.starts[:-1]
         order = np.argsort(sizes, kind="stable")
         order = order[np.searchsorted(sizes[order], 1) :]  # queries without documents have nothing to rank
