@@ -34,7 +34,7 @@ def test_example_runs_without_a_warning(name, tmp_path):
         text=True,
         cwd=tmp_path,
         env={**os.environ, "OMP_NUM_THREADS": "1"},
-        timeout=300,
+        timeout=900,
         check=False,
     )
     assert done.returncode == 0, done.stderr

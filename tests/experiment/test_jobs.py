@@ -87,7 +87,7 @@ class TestThreads:
 class TestInterrupt:
     def test_ends_the_others_at_their_next_round(self, done, make, candidates, tmp_path, monkeypatch, facts):
         """One of three is interrupted while the others are in the middle of very long trainings."""
-        original, started = work.train_candidate, threading.Barrier(3, timeout=60)
+        original, started = work.train_candidate, threading.Barrier(3, timeout=900)
 
         def training(candidate, *rest):
             started.wait()

@@ -123,7 +123,7 @@ result = Experiment(candidates, train, valid, test, num_boost_round=10).run(jobs
 def test_one_output_in_a_notebook():
     nbclient, nbformat = pytest.importorskip("nbclient"), pytest.importorskip("nbformat")
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(NOTEBOOK)])
-    nbclient.NotebookClient(notebook, timeout=60, kernel_name="python3").execute()
+    nbclient.NotebookClient(notebook, timeout=900, startup_timeout=900, kernel_name="python3").execute()
     (output,) = notebook["cells"][0]["outputs"]
     page = output["data"]["text/html"]
     assert "4 of 4 trained" in page

@@ -426,7 +426,7 @@ class TestToml:
     @pytest.mark.slow
     def test_command_line(self, file):
         command = [sys.executable, "-m", "gainsay", "run", str(file), "--runs", "3", "--vary", "queries", "--json"]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=900, check=False)
         assert done.returncode == 0, done.stderr
         told = json.loads(done.stdout)
         assert len(told["runs"]) == 6
