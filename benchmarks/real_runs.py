@@ -172,7 +172,7 @@ def page(store: Store) -> Iterator[str]:
 def main() -> None:
     """Read the command line and write the section."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--replications", type=int, default=40, help="data sets, each with trainings of its own")
+    parser.add_argument("--replications", type=int, default=24, help="data sets, each with trainings of its own")
     parser.add_argument("--draws", type=int, default=50, help="pseudo-comparisons of each")
     parser.add_argument("--output", type=Path, help="the page whose section is replaced; printed without it")
     options = parser.parse_args()
