@@ -167,19 +167,19 @@ class TestTables:
         path = tmp_path / "t.csv"
         path.write_bytes(content if isinstance(content, bytes) else content.encode())
         with pytest.raises(ValueError, match=message):
-            from_table(path, "label", "query", [])
+            from_table(path, "label", "query", None)
 
     def test_text_in_parquet(self, tmp_path):
         pytest.importorskip("pyarrow")
         frame = pd.DataFrame({"query": ["a", "a", "b"], "label": [1, 0, 2], "s": [0.5, 1, 2]})
         frame.to_parquet(tmp_path / "t.parquet")
-        judged = from_table(tmp_path / "t.parquet", "label", "query", [])
+        judged = from_table(tmp_path / "t.parquet", "label", "query", None)
         assert judged.judgments.query_ids.tolist() == ["a", "b"]
         assert judged.models["s"].tolist() == [0.5, 1, 2]
 
     def test_compressed_text(self, tmp_path):
         (tmp_path / "t.csv").write_bytes(gzip.compress(b"label,query,s\n1,7,0.5\n0,7,1\n"))
-        assert from_table(tmp_path / "t.csv", "label", "query", []).models["s"].tolist() == [0.5, 1]
+        assert from_table(tmp_path / "t.csv", "label", "query", None).models["s"].tolist() == [0.5, 1]
 
     def test_models_that_are_none_name_the_file(self, tmp_path):
         from gainsay.cli.inputs import _model

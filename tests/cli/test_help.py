@@ -51,6 +51,17 @@ class TestMetrics:
         heads = [line.split()[0] for line in shown.splitlines() if not line.startswith(" ")]
         assert set(BUILT_IN) <= set(heads)
 
+    def test_functions_are_named(self, tmp_path):
+        (tmp_path / "squared_by_help.py").write_text(
+            "import gainsay as gs\n\ndef square(labels):\n    return labels**2\n\n"
+            'class Squared(gs.NDCG):\n    """NDCG of squares."""\n\n'
+            '    names = {"ndcg_squared_by_help": {"gain": square}, "ndcg_table_by_help": {"gain": (0, 1, 5)}}\n'
+        )
+        shown = run("metrics", "--json", "--import", tmp_path / "squared_by_help.py")
+        found = {one["name"]: one["options"] for one in json.loads(shown.stdout)}
+        assert found["ndcg_squared_by_help"] == {"gain": "square"}
+        assert found["ndcg_table_by_help"] == {"gain": [0, 1, 5]}
+
     def test_those_of_a_module(self, tmp_path):
         (tmp_path / "listed_by_help.py").write_text(
             'import gainsay as gs\n\ndef tenth(labels, scores):\n    "A tenth of everything."\n    return 0.1\n\n'

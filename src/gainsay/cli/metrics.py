@@ -33,7 +33,14 @@ def metrics(modules: Imports = None, as_json: AsJson = False) -> None:
                 if ours.partition("@")[0] == name
             }
             formula = printable((inspect.getdoc(metric) or "").partition("\n")[0])
-            found.append({"name": name, "formula": formula, "options": dict(options), "prints": prints})
+            found.append(
+                {
+                    "name": name,
+                    "formula": formula,
+                    "options": {option: _said(value) for option, value in options.items()},
+                    "prints": prints,
+                }
+            )
         if as_json:
             _print_json(found)
             return
@@ -46,3 +53,12 @@ def metrics(modules: Imports = None, as_json: AsJson = False) -> None:
             for words in filter(None, (given, elsewhere)):
                 table.add_row("", Text(words, style="dim"))
         _console().print(table)
+
+
+def _said(value: Any) -> Any:
+    """Return the value of an option as JSON has it: a function of gains or discounts by its name."""
+    if isinstance(value, tuple | list):
+        return [_said(one) for one in value]
+    if value is None or isinstance(value, str | int | float):
+        return value
+    return str(getattr(value, "__name__", value))
