@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from ._common.version import __version__ as __version__
 from .evaluation.evaluator import Evaluation, Evaluator, evaluate
-from .evaluation.explanation import explain
-from .evaluation.runs import evaluate_run
 from .judgments import Judgments
 from .metrics import (
     AP,
@@ -49,6 +47,8 @@ if TYPE_CHECKING:
     from .comparison.planning import plan
     from .comparison.verdict import Verdict
     from .data import RankingData
+    from .evaluation.explanation import explain
+    from .evaluation.runs import evaluate_run
     from .experiment import Candidate, Experiment, ExperimentResult, grid, k_folds
     from .harness import Comparison, compare, compare_runs
 
@@ -92,6 +92,8 @@ __all__ = [
 
 _LOADED_ON_FIRST_USE = {
     **dict.fromkeys(("Comparison", "compare", "compare_runs"), ".harness"),
+    "evaluate_run": ".evaluation.runs",
+    "explain": ".evaluation.explanation",
     "show_config": "._kernel.config",
     "RankingData": ".data",
     "Verdict": ".comparison",
@@ -99,7 +101,7 @@ _LOADED_ON_FIRST_USE = {
     "fit_gain": ".comparison.gain_fit",
     **dict.fromkeys(("Candidate", "Experiment", "ExperimentResult", "grid", "k_folds"), ".experiment"),
 }
-"""Names whose modules need more than NumPy, or read files."""
+"""Names whose modules need more than NumPy, read files, or are not needed while a model trains."""
 
 _SUBPACKAGES = ("catboost", "comparison", "dask", "data", "experiment", "lightgbm", "report", "sklearn", "xgboost")
 """Not in `__all__`, so that a star import needs no library that may be missing."""
