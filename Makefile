@@ -86,7 +86,7 @@ docs: .venv/docs
 	OMP_NUM_THREADS=1 $(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html
 
 calibration: .venv/developer
-	$(RUN) benchmarks/calibration.py --output benchmarks/CALIBRATION.md
+	$(RUN) benchmarks/calibration.py --repetitions 1000 --output benchmarks/CALIBRATION.md
 	$(RUN) benchmarks/calibration_decisions.py --output benchmarks/CALIBRATION.md
 	$(RUN) benchmarks/calibration_gains.py --output benchmarks/CALIBRATION.md
 	$(RUN) benchmarks/real_runs.py --output benchmarks/CALIBRATION.md
