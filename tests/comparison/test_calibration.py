@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import subprocess
 import sys
 from pathlib import Path
 
@@ -183,3 +184,15 @@ class TestRecipes:
             assert len({line.count("|") for line in lines}) == 1
             assert len(lines) == 3
         assert "Highest rate of false `genuine` of recipes and clusters" in page
+
+
+@pytest.mark.slow
+def test_all_scripts_of_the_calibration_run(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("# Before\n", encoding="utf-8")
+    small = ["--repetitions", "1", "--fits", "2", "--population", "3000", "--output", str(page)]
+    subprocess.run([sys.executable, "calibration_gains.py", *small], cwd=SOURCE.parent, check=True, capture_output=True)
+    assert page.read_text(encoding="utf-8").startswith("# Before")
+    assert "## The path of gains" in page.read_text(encoding="utf-8")
+    others = "import calibration, calibration_decisions, real_runs, skewed_runs"
+    subprocess.run([sys.executable, "-c", others], cwd=SOURCE.parent, check=True)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from .rankings import Rankings
     from .sample import Sample
 
-__all__ = ["Nodes", "find_nodes", "path_family"]
+__all__ = ["Nodes", "estimate_path", "find_nodes", "path_family"]
 
 BY_ROW = ("mean", "difference", "error", "mean_error", "wins", "support", "differing", "twin", "tolerance")
 OF_RUNS = ("variance", "query_error", "query_mean_error", "error", "mean_error")
@@ -133,9 +133,14 @@ def path_family(rankings: Rankings, sample: Sample, family: DCG, bases: Sequence
     counted = ~np.isnan(at(0)[0])
     some = np.flatnonzero(counted)[:: max(1, int(counted.sum()) * len(panel.models) // SAMPLED)]
     nodes = find_nodes(np.stack([by_model(at(place))[:, some] for place in range(len(bases))]))
+    return estimate_path(panel_at, nodes, sample.draws, sample.seed)
+
+
+def estimate_path(panel_at: Callable[[Sequence[int]], Panel], nodes: Nodes, draws: int, seed: int) -> Family:
+    """Estimate all bases, each exactly, and draw the errors of all together; `panel_at` has the values by place."""
     few = panel_at(nodes.places.tolist())
-    estimated = _combined(estimate(few), [estimate(panel_at([place])) for place in range(len(bases))], nodes)
-    return Family(few, estimated, draw_noise(estimated, sample.draws, sample.seed))
+    estimated = _combined(estimate(few), [estimate(panel_at([place])) for place in range(len(nodes.weights))], nodes)
+    return Family(few, estimated, draw_noise(estimated, draws, seed))
 
 
 def _values_at(rankings: Rankings, panel: Panel, lending: DCG, bases: Sequence[float]) -> Callable[[int], Floats]:
