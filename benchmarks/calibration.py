@@ -157,13 +157,8 @@ def _dcg(gains: Array) -> Array:
     return total
 
 
-def tilt(values: Array, truth: Array) -> Array:
-    """Give every query a probability such that the models' means differ as `truth` says.
-
-    The probabilities nearest to equal ones, in relative entropy, are proportional to exp(θ'h) with h a query's
-    differences less the true ones, and θ minimises log Σ exp(θ'h): smooth and convex, so it is where the gradient is 0.
-    """
-    h = (values[:, :, 1:] - values[:, :, :1] - (truth[:, 1:] - truth[:, :1])).reshape(len(values), -1)
+def tilted(h: Array, tol: float) -> Array:
+    """Return the probabilities proportional to exp(θ'h), nearest to equal ones, under which the mean of `h` is 0."""
 
     def probabilities(theta: Array) -> Array:
         exponent = h @ theta
@@ -177,8 +172,17 @@ def tilt(values: Array, truth: Array) -> Array:
     def gradient(theta: Any) -> Any:
         return probabilities(theta) @ h
 
-    found = root(gradient, np.zeros(h.shape[1]), jac=hessian, tol=1e-13)
-    p = probabilities(found.x)
+    return probabilities(root(gradient, np.zeros(h.shape[1]), jac=hessian, tol=tol).x)
+
+
+def tilt(values: Array, truth: Array) -> Array:
+    """Give every query a probability such that the models' means differ as `truth` says.
+
+    The probabilities nearest to equal ones, in relative entropy, are proportional to exp(θ'h) with h a query's
+    differences less the true ones, and θ minimises log Σ exp(θ'h): smooth and convex, so it is where the gradient is 0.
+    """
+    h = (values[:, :, 1:] - values[:, :, :1] - (truth[:, 1:] - truth[:, :1])).reshape(len(values), -1)
+    p = tilted(h, tol=1e-13)
     if np.abs(p @ h).max() > 1e-9:
         raise ArithmeticError("tilting did not converge: this population cannot have the truth asked for")
     return p

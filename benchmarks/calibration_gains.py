@@ -23,10 +23,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from calibration import tilted
 from calibration_cells import put_section
 from numpy.typing import NDArray
-from scipy.optimize import root
-from scipy.special import expit, logsumexp
+from scipy.special import expit
 
 import gainsay as gs
 from gainsay.comparison.crossings import crossings
@@ -104,18 +104,7 @@ def tilt(population: Population, truth: Array) -> Array:
     h = (values[:, 1:] - values[:, :1] - (truth[:, 1:] - truth[:, :1])[:, :, None]).reshape(-1, values.shape[2]).T
     left, scale, _ = np.linalg.svd(h / np.sqrt(len(h)), full_matrices=False)
     turned = left[:, scale > 1e-5 * scale[0]] * np.sqrt(len(h))  # values at near bases say nearly the same
-
-    def probabilities(theta: Array) -> Array:
-        exponent = turned @ theta
-        return np.exp(exponent - logsumexp(exponent))
-
-    def hessian(theta: Array) -> Array:
-        p = probabilities(theta)
-        centred = turned - p @ turned
-        return (centred * p[:, None]).T @ centred
-
-    found = root(lambda theta: probabilities(theta) @ turned, np.zeros(turned.shape[1]), jac=hessian, tol=1e-12)
-    p = probabilities(found.x)
+    p = tilted(turned, tol=1e-12)
     if np.abs(p @ h).max() > 1e-4:
         raise ArithmeticError(f"tilting did not converge: the means are {np.abs(p @ h).max():.1e} off")
     return p

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 __all__ = ["advice", "finding", "headline", "labels_of", "question", "rounded"]
 
 _GAINS = {"linear": ("linear", "linear"), "exp": ("exp", "exponential")}
-_MARKS = ("l", "e")
 
 
 def labels_of(metrics: tuple[str, ...]) -> tuple[Label, ...]:
