@@ -1,8 +1,8 @@
 """Both NDCG definitions, MAP, MRR and their kin while LightGBM and XGBoost train.
 
 `gainsay.lightgbm`, `gainsay.xgboost` and `gainsay.catboost` hold the training adapters, `gainsay.data` readers and a
-generator, `gainsay.dask` evaluates over a cluster, `gainsay.sklearn` scores in searches of scikit-learn. They are
-loaded when they are first used.
+generator, `gainsay.dask` evaluates over a cluster, `gainsay.sklearn` scores in searches of scikit-learn. Every name is
+loaded when it is first used, so that a program pays for what it asks for (PEP 562).
 """
 
 from __future__ import annotations
@@ -11,26 +11,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from ._common.version import __version__ as __version__
-from .evaluation.evaluator import Evaluation, Evaluator, evaluate
-from .judgments import Judgments
-from .metrics import (
-    AP,
-    CG,
-    DCG,
-    ERR,
-    GAP,
-    NDCG,
-    RBP,
-    RR,
-    Hit,
-    Judged,
-    Metric,
-    Precision,
-    Recall,
-    RPrecision,
-    metric,
-    parse_metrics,
-)
 
 if TYPE_CHECKING:
     from . import catboost as catboost
@@ -47,10 +27,30 @@ if TYPE_CHECKING:
     from .comparison.planning import plan
     from .comparison.verdict import Verdict
     from .data import RankingData
+    from .evaluation.evaluator import Evaluation, Evaluator, evaluate
     from .evaluation.explanation import explain
     from .evaluation.runs import evaluate_run
     from .experiment import Candidate, Experiment, ExperimentResult, grid, k_folds
     from .harness import Comparison, compare, compare_runs
+    from .judgments import Judgments
+    from .metrics import (
+        AP,
+        CG,
+        DCG,
+        ERR,
+        GAP,
+        NDCG,
+        RBP,
+        RR,
+        Hit,
+        Judged,
+        Metric,
+        Precision,
+        Recall,
+        RPrecision,
+        metric,
+        parse_metrics,
+    )
 
 __all__ = [
     "AP",
@@ -90,18 +90,28 @@ __all__ = [
     "show_config",
 ]
 
-_LOADED_ON_FIRST_USE = {
-    **dict.fromkeys(("Comparison", "compare", "compare_runs"), ".harness"),
-    "evaluate_run": ".evaluation.runs",
-    "explain": ".evaluation.explanation",
-    "show_config": "._kernel.config",
-    "RankingData": ".data",
-    "Verdict": ".comparison",
-    "plan": ".comparison.planning",
-    "fit_gain": ".comparison.gain_fit",
-    **dict.fromkeys(("Candidate", "Experiment", "ExperimentResult", "grid", "k_folds"), ".experiment"),
+_HELD_BY = {
+    name: module
+    for module, names in {
+        "_kernel.config": ("show_config",),
+        "comparison.gain_fit": ("fit_gain",),
+        "comparison.planning": ("plan",),
+        "comparison.verdict": ("Verdict",),
+        "data": ("RankingData",),
+        "evaluation.evaluator": ("Evaluation", "Evaluator", "evaluate"),
+        "evaluation.explanation": ("explain",),
+        "evaluation.runs": ("evaluate_run",),
+        "experiment": ("Candidate", "Experiment", "ExperimentResult", "grid", "k_folds"),
+        "harness": ("Comparison", "compare", "compare_runs"),
+        "judgments": ("Judgments",),
+        "metrics": (
+            *("AP", "CG", "DCG", "ERR", "GAP", "NDCG", "RBP", "RR", "Hit", "Judged", "Metric", "Precision", "Recall"),
+            *("RPrecision", "metric", "parse_metrics"),
+        ),
+    }.items()
+    for name in names
 }
-"""Names whose modules need more than NumPy, read files, or are not needed while a model trains."""
+"""The module of each public name."""
 
 _SUBPACKAGES = ("catboost", "comparison", "dask", "data", "experiment", "lightgbm", "report", "sklearn", "xgboost")
 """Not in `__all__`, so that a star import needs no library that may be missing."""
@@ -110,9 +120,10 @@ _SUBPACKAGES = ("catboost", "comparison", "dask", "data", "experiment", "lightgb
 if not TYPE_CHECKING:  # type checkers know all names from above, and complain of others
 
     def __getattr__(name: str) -> Any:
-        if name in _LOADED_ON_FIRST_USE:
-            return getattr(import_module(_LOADED_ON_FIRST_USE[name], __name__), name)
-        if name in _SUBPACKAGES:
+        if name in _HELD_BY:
+            value = globals()[name] = getattr(import_module(f".{_HELD_BY[name]}", __name__), name)
+            return value
+        if name in (*_SUBPACKAGES, "evaluation", "judgments", "metrics"):
             return import_module(f".{name}", __name__)
         raise AttributeError(f"module 'gainsay' has no attribute {name!r}")
 
