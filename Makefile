@@ -20,7 +20,8 @@ MUTANTS ?= 0.1
 READERS := $(filter-out __init__ __main__ oracle,$(basename $(notdir $(wildcard fuzz/*.py))))
 CORE := hatch_build.py $(wildcard src/gainsay/_kernel/*.cpp)
 EVALUATION := $(addprefix tests/,_kernel ranking metrics evaluation oracles differential test_judgments.py)
-RUN := OMP_NUM_THREADS=1 $(BIN)/python
+# Tests start many processes: they find bytecode on disk, even where the environment says not to keep any.
+RUN := OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/python
 # Groups of packages for developers, which users need not see, are known to pip from 25.1 on.
 INSTALL := $(BIN)/python -m pip install --quiet
 INSTALL_GROUP := $(INSTALL) --upgrade 'pip>=25.1' && $(INSTALL) --editable '.[all,dask]' --group

@@ -146,7 +146,7 @@ SANITIZERS = {
 @nox.parametrize("sanitizer", SANITIZERS)
 def sanitizers(session: nox.Session, sanitizer: str) -> None:
     """Compile the core with a sanitizer of GCC, and run in it what calls the core."""
-    session.install("--editable", ".[lightgbm]", *TESTS)
+    session.install("--editable", ".[lightgbm]", *TESTS, "pyarrow")
     library = Path(session.create_tmp()).resolve() / f"{sanitizer}.so"
     sources = map(str, Path("src/gainsay/_kernel").glob("*.cpp"))
     flags = ("-std=c++17", "-O1", "-g", "-ffp-contract=off", "-shared", "-fPIC", "-pthread")
@@ -158,5 +158,6 @@ def sanitizers(session: nox.Session, sanitizer: str) -> None:
     session.run(
         *("python", "-m", "pytest", "-p", "no:cacheprovider", "-m", "not posix and not repeated"),
         *("tests/evaluation/test_compiled.py", "tests/evaluation/test_evaluator.py"),
+        "tests/test_corpus.py::test_core_and_numpy_agree_on_the_bytes_of_every_corpus",
         env=environment | options,
     )

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from fuzz.oracle import ViolationError, attempt
 
+from gainsay.ranking import compiled
+
 pytest.importorskip("pyarrow")
 
 CORPUS = Path(__file__).parent / "corpus"
@@ -42,6 +44,14 @@ def test_anything_passes_that_is_no_file_of_the_format(name, tmp_path):
 
 def test_every_harness_has_a_corpus_and_every_corpus_a_harness():
     assert {path.parent.name for path in ENTRIES} == set(HARNESSES)
+
+
+@pytest.mark.skipif(compiled.core() is None, reason="there is no compiled core")
+@pytest.mark.parametrize("name", HARNESSES)
+def test_core_and_numpy_agree_on_the_bytes_of_every_corpus(name, tmp_path):
+    others = [entry.read_bytes() for entry in ENTRIES if entry.parent.name == name]
+    for content in (*harness(name).SEEDS, *others):
+        harness("core").check(content[:20_000], tmp_path)
 
 
 class TestOracle:

@@ -1,0 +1,74 @@
+"""The compiled core against NumPy: bytes are labels, sizes and scores, for which both must give the same bits."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import numpy as np
+
+import gainsay as gs
+from gainsay.evaluation import plan
+from gainsay.evaluation.blocks import Blocks
+from gainsay.ranking import compiled
+
+from .oracle import ViolationError
+
+TIES = ("average", "order", "worst", "best")
+METRICS = ("ndcg_linear", "ndcg_exp@3", "ndcg_jk@1", "cg@2", "map", "map(min_label=2)@3", "mrr", "mrr@2", "precision@3",
+           "recall@2", "hit@1", "rbp", "rbp(gain=graded)@3")  # fmt: skip
+LARGEST_LABEL = 60
+"""Beyond, exponential gains are scaled by query, which NumPy does."""
+
+
+def _written(how: int, sizes: bytes, labels: bytes, scores: Any) -> bytes:
+    return bytes([how, len(sizes)]) + sizes + labels + np.asarray(scores).tobytes()
+
+
+SEEDS = (
+    _written(0, b"\x02", b"\1\0\2\0", np.float32([0.5, 0.5, -1, 3])),
+    _written(1 | 4, b"\1\0\3", b"\0\1\2\3\4\0", [1, 1 + 2**-52, 1, np.inf, 5e-324, -0.0]),
+    _written(2 | 8, b"", bytes(range(40)), np.float32(np.arange(40) // 7)),
+    _written(3, b"\x05", b"\0" * 9, np.float32([np.nan] * 9)),
+)
+TOKENS = (
+    b"\0\0\x80\x3f",
+    b"\0\0\x80\xff",
+    b"\0\0\0\x80",
+    b"\0\0\xc0\x7f",
+    b"\x01\0\0\0\0\0\0\0",
+    b"\0\0\0\0\0\0\xf0\x7f",
+)
+
+
+def decoded(content: bytes) -> tuple[str, int, gs.Judgments, np.ndarray[Any, Any]]:
+    """Return a policy for ties, a number of threads, judgments, and scores; NaN is a document not retrieved."""
+    how, count = (content + bytes(2))[:2]
+    kind = np.dtype("<f8" if how & 4 else "<f4")
+    sizes, rest = np.frombuffer(content[2 : 2 + count], np.uint8), content[2 + count :]
+    documents = len(rest) // (1 + kind.itemsize)
+    sizes = np.diff(np.minimum(np.cumsum(sizes, dtype=np.int64), documents), prepend=0)
+    labels = np.frombuffer(rest[:documents], np.uint8) % (LARGEST_LABEL + 1)
+    scores = np.frombuffer(rest[documents : documents * (1 + kind.itemsize)], kind)
+    judgments = gs.Judgments(labels, group=np.append(sizes, documents - sizes.sum()))
+    return TIES[how & 3], 1 + (how >> 3 & 1), judgments, np.where(np.isnan(scores), -np.inf, scores).astype(kind)
+
+
+def check(content: bytes, folder: Path) -> None:
+    """Evaluate by both paths."""
+    ties, threads, judgments, scores = decoded(content)
+    if compiled.core() is None or not len(scores):
+        return
+    metrics = [replace(metric, ties=ties, scores=scores.dtype.name) for metric in gs.parse_metrics(METRICS)]
+    not_numpy = mock.patch.object(Blocks, "evaluate", mock.Mock(side_effect=ViolationError("not in the core")))
+    with mock.patch.object(plan, "COMPILED_PER_THREAD", 1), not_numpy:
+        found = gs.evaluate(metrics, judgments, scores, n_jobs=threads).per_query
+    with mock.patch.object(compiled, "core", return_value=None):
+        expected = gs.evaluate(metrics, judgments, scores, n_jobs=1).per_query
+    same = ((found + 0.0).view(np.uint64) == (expected + 0.0).view(np.uint64)) | np.isnan(found) & np.isnan(expected)
+    if not same.all():
+        query, column = np.argwhere(~same)[0]
+        both = f"{found[query, column]!r}, in NumPy {expected[query, column]!r}"
+        raise ViolationError(f"{metrics[column]} of query {query}: {both}")
