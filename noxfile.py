@@ -71,7 +71,8 @@ def lowest(requirement: Requirement) -> str:
 
 def run_tests(session: nox.Session, *options: str, **environment: str) -> None:
     """Run pytest with these options, or with those of the command line."""
-    session.run("pytest", *(session.posargs or options), env={"OMP_NUM_THREADS": "1", **environment})
+    settings = {"OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "", **environment}
+    session.run("pytest", *(session.posargs or options), env=settings)
 
 
 @nox.session(python=PYTHONS)
