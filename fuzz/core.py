@@ -44,7 +44,10 @@ TOKENS = (
 
 
 def decoded(content: bytes) -> tuple[str, int, gs.Judgments, np.ndarray[Any, Any]]:
-    """Return a policy for ties, a number of threads, judgments, and scores; NaN is a document not retrieved."""
+    """Return a policy for ties, a number of threads, judgments, and scores.
+
+    NaN is a document not retrieved; a last query of one document sees to it that there is one.
+    """
     how, count = (content + bytes(2))[:2]
     kind = np.dtype("<f8" if how & 4 else "<f4")
     sizes, rest = np.frombuffer(content[2 : 2 + count], np.uint8), content[2 + count :]
@@ -52,15 +55,16 @@ def decoded(content: bytes) -> tuple[str, int, gs.Judgments, np.ndarray[Any, Any
     sizes = np.diff(np.minimum(np.cumsum(sizes, dtype=np.int64), documents), prepend=0)
     labels = np.frombuffer(rest[:documents], np.uint8) % (LARGEST_LABEL + 1)
     scores = np.frombuffer(rest[documents : documents * (1 + kind.itemsize)], kind)
-    judgments = gs.Judgments(labels, group=np.append(sizes, documents - sizes.sum()))
-    return TIES[how & 3], 1 + (how >> 3 & 1), judgments, np.where(np.isnan(scores), -np.inf, scores).astype(kind)
+    judgments = gs.Judgments(np.append(labels, 1), group=[*sizes, documents - sizes.sum(), 1])
+    scores = np.append(np.where(np.isnan(scores), -np.inf, scores), 0).astype(kind)
+    return TIES[how & 3], 1 + (how >> 3 & 1), judgments, scores
 
 
 def check(content: bytes, folder: Path) -> None:
     """Evaluate by both paths."""
-    ties, threads, judgments, scores = decoded(content)
-    if compiled.core() is None or not len(scores):
+    if compiled.core() is None:
         return
+    ties, threads, judgments, scores = decoded(content)
     metrics = [replace(metric, ties=ties, scores=scores.dtype.name) for metric in gs.parse_metrics(METRICS)]
     not_numpy = mock.patch.object(Blocks, "evaluate", mock.Mock(side_effect=ViolationError("not in the core")))
     with mock.patch.object(plan, "COMPILED_PER_THREAD", 1), not_numpy:
