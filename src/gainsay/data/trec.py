@@ -314,8 +314,8 @@ def _as_frame(run: pd.DataFrame | Mapping[str, Mapping[str, float]]) -> pd.DataF
     frame["score"] = frame["score"].astype(np.float64)
     if frame["score"].isna().any():
         raise ValueError(f"run has a score of NaN in row {int(np.argmax(frame['score'].isna()))}")
-    rows = repeated(frame)
-    if rows is not None:
-        query, document = frame["query"].iloc[rows[1]], frame["document"].iloc[rows[1]]
-        raise ValueError(f"run has document {document!r} twice in query {query!r}, in rows {rows[0]} and {rows[1]}")
+    places = repeated(frame)
+    if places is not None:
+        query, document = frame["query"].iloc[places[1]], frame["document"].iloc[places[1]]
+        raise ValueError(f"run has document {document!r} twice in query {query!r}, in rows {places[0]} and {places[1]}")
     return frame
