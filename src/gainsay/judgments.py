@@ -136,15 +136,8 @@ class Judgments:
         self.weights, self._document_weights = self._checked_weights(weight, group)
         self.texts = self._checked_texts(texts)
         self.titles = self._checked_titles(titles)
-        for array in (
-            self.sizes,
-            self.query_ids,
-            self.weights,
-            self.levels,
-            self._flat_codes,
-            self.judged,
-            self.titles,
-        ):
+        fixed = (self.sizes, self.query_ids, self.weights, self.levels, self._flat_codes, self.judged, self.titles)
+        for array in fixed:
             if array is not None:
                 array.flags.writeable = False
 
@@ -330,22 +323,12 @@ class Judgments:
     def in_row_order(self, name: str, values: Any) -> Any:
         """Return values of the documents by row: a pandas object matched by the index of labels, or of qid.
 
-        Raises
-        ------
-        ValueError
-            Where its index cannot be matched with theirs; the message calls it `name`.
+        The `ValueError` where that cannot be done calls them `name`.
         """
         return in_order_of(self._index, name, values)
 
     def read_weights(self, weight: Any, query_ids: Any, *, numbered: bool = False) -> Floats:
-        """Return weights as numbers, one per query in the order of `query_ids` or one per document in that of the rows.
-
-        Raises
-        ------
-        ValueError
-            Where they cannot be matched, there are neither as many as queries nor as documents, or one is negative or
-            not finite.
-        """
+        """Return weights: one per query, in the order of `query_ids`, or one per document, in that of the rows."""
         ordered = weights_in_order(weight, query_ids, self.documents, self._index, numbered=numbered)
         weights = numbers("weight", ordered).astype(np.float64)
         if len(weights) not in (self.queries, self.documents):

@@ -8,10 +8,9 @@ import sys
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
+from tests.cli.shell import gainsay as run
 
 from gainsay._common.outputs import check_output
-from gainsay.cli import app
 from gainsay.harness import Comparison
 
 root = pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
@@ -109,10 +108,6 @@ def judged(tmp_path):
     (tmp_path / "data.txt").write_text("\n".join(lines) + "\n")
     np.save(tmp_path / "a.npy", rng.random(100))
     return ["compare", "--data", str(tmp_path / "data.txt"), str(tmp_path / "a.npy")]
-
-
-def run(*arguments):
-    return CliRunner().invoke(app, list(map(str, arguments)))
 
 
 class TestCommandLine:

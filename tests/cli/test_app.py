@@ -14,19 +14,15 @@ import numpy as np
 import pandas as pd
 import pytest
 import xgboost as xgb
-from typer.testing import CliRunner
+from tests.cli.shell import gainsay as run
 
 import gainsay as gs
-from gainsay.cli import app, inputs
+from gainsay.cli import inputs
 from gainsay.data import read_letor, simulate, write_run
 
 SPLIT = ", split = [0.5, 0.25, 0.25]"
 
 PANEL = ["ndcg_linear@10", "ndcg_exp@10", "ndcg_jk@10", "map", "mrr"]
-
-
-def run(*arguments):
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
 
 
 def outcome(*arguments):
@@ -120,7 +116,7 @@ class TestCompare:
         np.savetxt(path, next(iter(scores.values())))
         result = run("compare", "--data", letor, path, "--unjudged", "drop")
         assert result.exit_code == 1
-        assert "unjudged='drop' needs to know which documents nobody judged" in result.stderr
+        assert "--unjudged drop needs to know which documents nobody judged" in result.stderr
 
     def test_a_report(self, letor, scores, tmp_path):
         np.save(tmp_path / "a.npy", scores["a"])
@@ -211,6 +207,34 @@ class TestCompare:
         assert result.exit_code == 0, result.stderr
         assert "ev\ufffd[31mil name" in result.stdout
         assert "\x1b" not in result.stdout
+
+    @pytest.mark.parametrize("library", ["lightgbm", "xgboost"])
+    def test_a_model_of_other_features(self, letor, library, tmp_path):
+        """XGBoost would take features that are not there for missing, in silence."""
+        data = read_letor(letor)
+        wider, path = np.column_stack([data.features, data.labels]), tmp_path / "m.json"
+        if library == "lightgbm":
+            train = lgb.Dataset(wider, data.labels, group=data.group)
+            lgb.train({"objective": "lambdarank", "verbose": -1}, train, 2).save_model(path)
+        else:
+            xgb.train({"objective": "rank:ndcg"}, xgb.DMatrix(wider, label=data.labels, qid=data.qid), 2).save_model(
+                path
+            )
+        result = run("compare", "--data", letor, path)
+        assert result.exit_code == 1
+        assert "model 'm' was trained on 31 features, and the data have 30: where rows leave out zeros" in result.stderr
+        assert run("compare", "--data", letor, path, "--features", 31).exit_code == 0
+
+    def test_a_table_with_two_columns_of_one_name(self, tmp_path):
+        pyarrow = pytest.importorskip("pyarrow")
+        columns = [pyarrow.array([0, 1])] * 4
+        parquet = pytest.importorskip("pyarrow.parquet")
+        parquet.write_table(
+            pyarrow.Table.from_arrays(columns, names=["label", "query", "a", "a"]), tmp_path / "t.parquet"
+        )
+        result = run("compare", "--table", tmp_path / "t.parquet")
+        assert result.exit_code == 1
+        assert "t.parquet has two columns 'a': rename one of them" in result.stderr
 
     def test_nan_scores_name_the_model(self, letor, scores, tmp_path):
         bad = scores["a"].copy()

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 
 import numpy as np
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
+from tests.cli.shell import gainsay
 
-from gainsay.cli import app
-
-
-def run(*arguments):
-    return CliRunner().invoke(app, ["compare", *(str(argument) for argument in arguments)])
+run = partial(gainsay, "compare")
 
 
 @pytest.fixture

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 
 import numpy as np
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
+from tests.cli.shell import gainsay
 
 import gainsay as gs
-from gainsay.cli import app
 from gainsay.data import write_run
 
-
-def run(*arguments):
-    return CliRunner().invoke(app, ["gains", *(str(argument) for argument in arguments)])
+run = partial(gainsay, "gains")
 
 
 @pytest.fixture(scope="module")

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 
 import numpy as np
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
+from tests.cli.shell import gainsay
 
 import gainsay as gs
-from gainsay.cli import app
 from gainsay.data import write_run
 
 METRICS = ["ndcg_linear@10", "ndcg_exp@10"]
 
 
-def run(*arguments):
-    return CliRunner().invoke(app, ["gate", *(str(argument) for argument in arguments)])
+run = partial(gainsay, "gate")
 
 
 @pytest.fixture(scope="module")
@@ -195,15 +194,7 @@ class TestBadInput:
 
 def test_compare_reads_labels_and_sizes_too(files):
     folder, sizes, labels, models = files
-    judged = [
-        "compare",
-        "--labels",
-        folder / "labels.npy",
-        "--group",
-        folder / "group.npy",
-        folder / "old.npy",
-        "--json",
-    ]
-    found = CliRunner().invoke(app, [*map(str, judged)])
+    judged = ("--labels", folder / "labels.npy", "--group", folder / "group.npy")
+    found = gainsay("compare", *judged, folder / "old.npy", "--json")
     expected = gs.compare({"old": models["old"]}, gs.Judgments(labels, group=sizes)).leaderboard
     assert json.loads(found.stdout)["leaderboard"]["old"]["map"] == expected.loc["old", "map"]

@@ -8,18 +8,13 @@ import subprocess
 import sys
 
 import pytest
+from tests.cli.shell import gainsay as run
 from typer.main import get_command
-from typer.testing import CliRunner
 
-import gainsay as gs
 from gainsay.cli import app
 from gainsay.metrics.names import BUILT_IN
 
 COMMANDS = get_command(app).commands
-
-
-def run(*arguments):
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -130,7 +125,3 @@ class TestNarrowEncodings:
         (tmp_path / "t.csv").write_text("\n".join(["label,query,größe,−1", *rows]) + "\n", encoding="utf-8")
         content = json.loads(self.said("compare", "--table", tmp_path / "t.csv", "--json"))
         assert sorted(content["leaderboard"]) == ["größe", "−1"]
-
-
-def test_version():
-    assert run("--version").stdout.strip() == gs.__version__

@@ -6,10 +6,9 @@ import json
 import sys
 
 import pytest
-from typer.testing import CliRunner
+from tests.cli.shell import gainsay as run
 
 import gainsay as gs
-from gainsay.cli import app
 from gainsay.data import read_qrels, read_run, write_run
 
 MODULE = """
@@ -34,10 +33,6 @@ class Half(gs.RR):
     def score(self, rows, facts, cutoffs):
         return super().score(rows, facts, cutoffs) / 2
 """
-
-
-def run(*arguments):
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
 
 
 @pytest.fixture(autouse=True)
@@ -139,3 +134,22 @@ def test_what_cannot_be_imported(files, content, name, message):
     assert result.exit_code == 1
     assert f"gainsay: --import {source}: " in result.stderr
     assert message in result.stderr
+
+
+def test_a_module_in_the_current_folder(files, monkeypatch):
+    """The path of an installed command does not begin with the folder in which it is called."""
+    (files / "shop_in_this_folder.py").write_text(MODULE.format(name="in_this_folder"))
+    monkeypatch.chdir(files)
+    monkeypatch.setattr(sys, "path", [place for place in sys.path if place])
+    metrics = [part for name in names_of("in_this_folder") for part in ("-m", name)]
+    for call in (["score", "one.txt", "qrels"], ["compare", "--qrels", "qrels", "one.txt", "two.txt"]):
+        result = run(*call, "--import", "shop_in_this_folder", *metrics)
+        assert result.exit_code == 0, result.stderr
+        assert "in_this_folder" in result.stdout
+
+
+def test_a_module_in_the_current_folder_does_not_take_the_place_of_another(files, monkeypatch):
+    (files / "colorsys.py").write_text("raise ValueError('the wrong one')")
+    monkeypatch.chdir(files)
+    monkeypatch.setattr(sys, "path", [place for place in sys.path if place])
+    assert run("score", "one.txt", "qrels", "--import", "colorsys").exit_code == 0

@@ -7,16 +7,11 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
+from tests.cli.shell import gainsay as run
 
 import gainsay as gs
-from gainsay.cli import app
 
 METRICS = ("ndcg_linear@10", "map(empty=skip)")
-
-
-def run(*arguments):
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
 
 
 @pytest.fixture

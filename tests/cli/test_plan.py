@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 
 import numpy as np
 import pandas as pd
-from typer.testing import CliRunner
+from tests.cli.shell import gainsay
 
 import gainsay as gs
-from gainsay.cli import app
 
-
-def run(*arguments):
-    return CliRunner().invoke(app, ["plan", *(str(argument) for argument in arguments)])
+run = partial(gainsay, "plan")
 
 
 def test_from_given_variances():

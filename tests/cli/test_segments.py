@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 
 import numpy as np
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
+from tests.cli.shell import gainsay
 
-from gainsay.cli import app
-
-
-def run(*arguments):
-    return CliRunner().invoke(app, ["compare", *(str(argument) for argument in arguments)])
+run = partial(gainsay, "compare")
 
 
 @pytest.fixture
@@ -89,3 +86,25 @@ def _file(folder, text):
     path = folder / "kinds2.csv"
     path.write_text(text)
     return path
+
+
+@pytest.mark.parametrize("name", ["letor", "lightgbm"])
+def test_of_a_data_file_by_the_ids_in_it(tmp_path, name):
+    """Queries of a LETOR file bear numbers of their own, in any order; those of LightGBM's files are counted."""
+    rng = np.random.default_rng(0)
+    ids, data = rng.permutation([*range(0, 60, 2), *range(1, 101, 2)]), tmp_path / "data.txt"
+    if name == "letor":
+        data.write_text("".join(f"{rng.integers(0, 3)} qid:{query} 1:1\n" for query in ids for _ in range(5)))
+    else:
+        ids = np.arange(80)
+        data.write_text("".join(f"{rng.integers(0, 3)} 1:1\n" for _ in range(400)))
+        (tmp_path / "data.txt.query").write_text("5\n" * 80)
+    np.savetxt(tmp_path / "A.txt", rng.random(400))
+    kinds = pd.DataFrame({"query": range(101), "kind": ["even", "odd"] * 50 + ["even"]})
+    kinds.to_csv(tmp_path / "kinds.csv", index=False)
+    values = tmp_path / "values.csv"
+    found = sizes(
+        run("--data", data, tmp_path / "A.txt", "--segments", tmp_path / "kinds.csv", "--per-query", values, "--json")
+    )
+    assert found == {("kind", "even"): np.sum(ids % 2 == 0), ("kind", "odd"): np.sum(ids % 2)}
+    assert pd.read_csv(values)["query"].drop_duplicates().tolist() == ids.tolist()

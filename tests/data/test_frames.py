@@ -189,3 +189,19 @@ class TestNamesAndCategories:
         huge = frame.assign(grade=pd.array([1, 2**53 + 1, 0], dtype=kind))
         with pytest.raises(ValueError, match=r"label column 'grade' must lie between -2\*\*53 and 2\*\*53"):
             from_frame(huge, label="grade", query="query", document="url")
+
+
+def test_many_columns_are_not_searched_for_each():
+    class Name(str):
+        __slots__ = ()
+        __hash__ = str.__hash__
+        compared = 0
+
+        def __eq__(self, other):
+            Name.compared += 1
+            return str.__eq__(self, other)
+
+    columns = pd.Index([Name(f"f{at}") for at in range(300)] + ["grade", "query"], dtype=object)
+    data = from_frame(pd.DataFrame(np.ones((2, 302)), columns=columns), label="grade", query="query")
+    assert data.features.shape == (2, 300)
+    assert Name.compared < 300 * 30

@@ -10,7 +10,7 @@ from sklearn.datasets import load_svmlight_file
 
 from gainsay.data import read_letor
 from gainsay.data._rows import Layout
-from gainsay.data._svmlight import read_rows
+from gainsay.data._svmlight import read_files
 from gainsay.data._text import read_chunks
 
 # rows, and documents of the grades 0 to 4, as published with the data; every fold has 12 queries
@@ -110,7 +110,7 @@ def test_chunks_of_any_size_give_the_same(write, size):
     text = "\n".join(f"{i % 5} qid:{i // 7} {1 + i % 3}:{i}.25 9:1 # docid = d{i}" for i in range(60)) + "\n\n\n"
     path = write(text)
     layout = Layout.checked(queries=True, features=None, zero_based=False, dtype=np.float32)
-    table = read_rows(path, read_chunks(path, size=size), layout, 2**30)
+    table = read_files([(path, read_chunks(path, size=size))], layout, 2**30)
     whole = read_letor(path)
     np.testing.assert_array_equal(table.features, whole.features)
     np.testing.assert_array_equal(table.labels, whole.labels)

@@ -49,7 +49,7 @@ def svmlight_reference(text, queries):
     return labels, ids, cells
 
 
-def parsed(parse, text, layout, *arguments):
+def parsed(parse, text, *arguments):
     """What a parser makes of the text, in the form of the reference; None where it refuses."""
     try:
         rows = parse(Chunk(text.encode(), 1), *arguments)
@@ -110,9 +110,9 @@ def test_svmlight_agrees_with_a_plain_reader(rows, queries, edits):
         return _svmlight._parse_lines("file", chunk, layout, builder)
 
     expected = svmlight_reference(text, queries)
-    slow = parsed(by_lines, text, layout, layout, TableBuilder("file", layout, 2**30))
+    slow = parsed(by_lines, text, layout, TableBuilder(layout, 2**30))
     assert agrees(slow, expected)
-    fast = parsed(_svmlight._parse_chunk, text, layout, layout, TableBuilder("file", layout, 2**30))
+    fast = parsed(_svmlight._parse_chunk, text, layout, TableBuilder(layout, 2**30))
     if fast is not None or not edits:  # the fast parser may leave to the slow one what was edited, never what is plain
         assert agrees(fast, expected)
 
@@ -158,9 +158,9 @@ def test_columns_agree_with_a_plain_reader(table, width, edits):
         return _dense._parse_lines("file", chunk, separator, layout, width)
 
     expected = dense_reference(text, width)
-    slow = parsed(by_lines, text, layout, b",", layout, width)
+    slow = parsed(by_lines, text, b",", layout, width)
     assert agrees(slow, expected)
-    fast = parsed(_dense._parse_chunk, text, layout, b",", layout, width)
+    fast = parsed(_dense._parse_chunk, text, b",", layout, width)
     if fast is not None or not (edits or expected is None):
         assert agrees(fast, expected)
 

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .arrays import objects
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -22,10 +24,7 @@ def index_of(values: Any) -> pd.Index[Any] | None:
 def in_order_of(index: pd.Index[Any] | None, name: str, values: Any) -> Any:
     """Return values of pandas in the row order of `index`; whatever has no index comes back as it is, by position.
 
-    Raises
-    ------
-    ValueError
-        Where the index of `values` is another one, and rows cannot be matched one to one.
+    A `ValueError` says where rows cannot be matched one to one.
     """
     own = index_of(values)
     if index is None or own is None or own is index or len(own) != len(index) or own.equals(index):
@@ -45,30 +44,15 @@ def weights_in_order(
     """Return weights in the order of the queries or, where there is one per document, of the rows.
 
     A mapping holds weights by query id; so does a Series whose index holds the id of every query. Entries of other
-    queries are passed over. A Series with a row for each document is matched by the index of the rows.
-
-    Parameters
-    ----------
-    weight : array-like or mapping
-        As the caller gave them.
-    query_ids : array or Index, shape (queries,)
-        By what the queries are known.
-    documents : int
-        Number of rows.
-    index : Index or None
-        The index of the rows, if they have one.
-    numbered : bool
-        Whether queries were given by their sizes, and are known by number only.
-
-    Raises
-    ------
-    ValueError
-        Where a query has no weight, or weights fit both queries and rows and mean different things.
+    queries are passed over. A Series with a row for each document is matched by the index of the rows, where these have
+    one. Queries that were given by their sizes are known by number only (`numbered`). A `ValueError` says where a query
+    has no weight, or weights fit both queries and rows and mean different things.
     """
     if isinstance(weight, Mapping):
         import pandas as pd
 
-        weight = pd.Series(list(weight.values()), index=_keys(weight), dtype=object)
+        keys = pd.Index(objects(weight), dtype=object)  # no two of them become one
+        weight = pd.Series(list(weight.values()), index=keys, dtype=object)
         return _by_query(weight, query_ids, "the mapping", numbered).tolist()
     own = index_of(weight)
     if own is None:
@@ -85,15 +69,6 @@ def weights_in_order(
     if rows is not None and (places is None or index is not None or _counts(own)):
         return rows
     return _by_query(weight, query_ids, "its index", numbered)
-
-
-def _keys(weight: Mapping[Any, Any]) -> Any:
-    """Return the keys of a mapping as an index of objects: no two of them become one."""
-    import pandas as pd
-
-    keys = np.empty(len(weight), dtype=object)
-    keys[:] = list(weight)
-    return pd.Index(keys, dtype=object)
 
 
 def _by_row(weight: Any, own: pd.Index[Any], index: pd.Index[Any] | None, documents: int) -> Any:
@@ -158,7 +133,6 @@ def _difference(name: str, own: pd.Index[Any], index: pd.Index[Any]) -> str:
 
 
 def _first(index: pd.Index[Any], chosen: Any) -> str:
-    """Return the first of some entries as Python writes it."""
     return repr(index[chosen][:1].tolist()[0])
 
 

@@ -29,7 +29,7 @@ def vector(name: str, values: Any) -> np.ndarray[Any, Any]:
     except Exception:
         if not hasattr(values, "to_list"):
             raise
-        array = _objects(values.to_list())  # polars has integers of 128 bits, NumPy has none
+        array = objects(values.to_list())  # polars has integers of 128 bits, NumPy has none
     if isinstance(values, np.ma.MaskedArray) and values.mask.any():
         array = array.astype(object)
         array[values.mask] = None
@@ -70,7 +70,7 @@ def identifiers(name: str, values: Any) -> np.ndarray[Any, Any]:
     if hasattr(values, "__array__"):
         _refuse_rounded(name, array)
         return array
-    return array if _is_faithful(array, values) else _objects(values)
+    return array if _is_faithful(array, values) else objects(values)
 
 
 def _is_faithful(array: np.ndarray[Any, Any], items: Any) -> bool:
@@ -84,12 +84,9 @@ def _is_faithful(array: np.ndarray[Any, Any], items: Any) -> bool:
     return True
 
 
-def _objects(items: Any) -> np.ndarray[Any, Any]:
+def objects(items: Any) -> np.ndarray[Any, Any]:
     """Return items as an array of objects, whatever they are."""
-    items = list(items)
-    array = np.empty(len(items), dtype=object)
-    array[:] = items
-    return array
+    return np.fromiter(items, dtype=object)
 
 
 def _refuse_rounded(name: str, array: np.ndarray[Any, Any]) -> None:

@@ -12,28 +12,9 @@ def check_whole(argument: str, value: Any, least: int = 1, unit: str = "") -> in
     """Return `value` as an int if it is a whole number of at least `least`, or raise.
 
     One rule for all arguments: Python's and NumPy's integers, and floats without a fraction, which is what tables, JSON
-    and tuners make of integers. Truth values are no numbers.
+    and tuners make of integers. Truth values are no numbers. `unit` is what is counted. What is no number is a
+    `TypeError`, what has a fraction or is too small a `ValueError`.
 
-    Parameters
-    ----------
-    argument : str
-        What to call it in messages.
-    value : object
-        What was given.
-    least : int
-        The smallest that will do.
-    unit : str, optional
-        What is counted, such as ``"boosting rounds"``.
-
-    Raises
-    ------
-    TypeError
-        For what is no number.
-    ValueError
-        For one that has a fraction or is too small.
-
-    Examples
-    --------
     >>> check_whole("k", 10.0)
     10
     >>> check_whole("rounds", 2.5, unit="boosting rounds")
@@ -53,24 +34,6 @@ def check_real(argument: str, value: Any, low: float = -math.inf, high: float = 
 
     Truth values are no numbers, as for `check_whole`.
 
-    Parameters
-    ----------
-    argument : str
-        What to call it in messages.
-    value : object
-        What was given.
-    low, high : float
-        The smallest and the largest that will do.
-
-    Raises
-    ------
-    TypeError
-        For what is no number.
-    ValueError
-        For one that is NaN or lies beyond the bounds.
-
-    Examples
-    --------
     >>> check_real("p", np.float32(0.5), 0, 1)
     0.5
     >>> check_real("min_delta", -1, 0)

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .arrays import objects
+
 if TYPE_CHECKING:
     from .typing import Integers
 
@@ -17,13 +19,6 @@ def factorize(values: Any) -> tuple[Integers, Any]:
     Both in order of first appearance, as `pandas.factorize` does. Old versions of pandas take a text to end at its
     first NUL character, so that "a" and "a\0" are one to them; where a text has one, they are told apart here.
 
-    Parameters
-    ----------
-    values : array-like
-        A one-dimensional NumPy array or pandas Series.
-
-    Examples
-    --------
     >>> codes, ids = factorize(np.array(["a", "a\0", "a", None], dtype=object))
     >>> codes.tolist(), ids.tolist()
     ([0, 1, 0, -1], ['a', 'a\x00'])
@@ -52,6 +47,4 @@ def _by_equality(values: np.ndarray[Any, Any]) -> tuple[Integers, np.ndarray[Any
     missing = np.asarray(pd.isna(values))
     pairs = zip(values, missing, strict=True)
     codes = [-1 if gone else numbers.setdefault(value, len(numbers)) for value, gone in pairs]
-    ids = np.empty(len(numbers), dtype=object)
-    ids[:] = list(numbers)
-    return np.array(codes, dtype=np.int64), ids
+    return np.array(codes, dtype=np.int64), objects(numbers)

@@ -10,13 +10,7 @@ if TYPE_CHECKING:
 
 
 def check_name(what: str, name: str) -> str:
-    """Return a name if it is text that can be written and is not blank, or raise.
-
-    Raises
-    ------
-    ValueError
-        Where the name is blank or cannot be encoded as UTF-8; the message begins with `what`.
-    """
+    """Return a name if it is text that can be written and is not blank, or raise; the message begins with `what`."""
     if not name.strip():
         raise ValueError(f"{what} is blank: {name!r}; it stands in every table")
     return check_text(what, name)
@@ -28,13 +22,6 @@ def check_text(what: str, text: str) -> str:
     Python strings may hold halves of surrogate pairs (from file names that are no UTF-8, or from broken JSON), which no
     file, table or terminal takes.
 
-    Raises
-    ------
-    ValueError
-        Where the text cannot be encoded as UTF-8; the message begins with `what`.
-
-    Examples
-    --------
     >>> check_text("name", "LambdaMART, 31 leaves")
     'LambdaMART, 31 leaves'
     >>> check_text("name", "31\ud83d")

@@ -10,25 +10,9 @@ from pathlib import Path
 def check_output(what: str, path: str | os.PathLike[str]) -> Path:
     """Return the path of a file to be written, or raise where it is plain that it cannot be.
 
-    Nothing is written or made. What is there already will be written anew.
+    Nothing is written or made. What is there already will be written anew. Messages begin with `what`, say what is in
+    the way, and what to do.
 
-    Parameters
-    ----------
-    what : str
-        What the caller names the path by; messages begin with it.
-    path : path
-        The file.
-
-    Raises
-    ------
-    OSError
-        Where a folder bears the name, the folder to write to is missing or is none, or it may not be written to; the
-        message says which, and what to do.
-    ValueError
-        Where the system takes no such name.
-
-    Examples
-    --------
     >>> check_output("path", "no such folder/report.html")
     Traceback (most recent call last):
     FileNotFoundError: path 'no such folder/report.html': there is no folder 'no such folder'; make it, or name another

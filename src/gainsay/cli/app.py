@@ -19,7 +19,10 @@ try:
 except ImportError:  # pragma: no cover - needs an environment without typer
     sys.exit("the command line needs typer and rich: pip install 'gainsay[cli]'")
 
+from .._common.outputs import check_output
+from .._common.shown import printable
 from .._common.version import __version__
+from .._common.words import count
 from .modules import import_modules
 from .options import (
     AsJson,
@@ -37,9 +40,10 @@ from .options import (
     examples,
     takes_sources,
 )
+from .wording import in_shell_words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     import pandas as pd
 
@@ -86,7 +90,7 @@ def json_text(content: Any, indent: int) -> str:
 
 
 @contextmanager
-def _errors(modules: list[str] | None = None) -> Iterator[None]:
+def _errors(modules: list[str] | None = None, words: Callable[[str], str] = in_shell_words) -> Iterator[None]:
     """Print what is wrong with the input as one message, and end with exit code 1; import modules of the user's."""
     try:
         with warnings.catch_warnings():
@@ -96,7 +100,7 @@ def _errors(modules: list[str] | None = None) -> Iterator[None]:
             yield
     except (ValueError, TypeError, OSError, ImportError, RuntimeError, KeyboardInterrupt) as error:
         stopped = isinstance(error, KeyboardInterrupt)
-        typer.echo(f"gainsay: {'interrupted' if stopped else error}", err=True)
+        typer.echo(f"gainsay: {'interrupted' if stopped else words(str(error))}", err=True)
         for note in getattr(error, "__notes__", ()):  # how to go on from what was finished
             typer.echo(note, err=True)
         raise typer.Exit(130 if stopped else 1) from None
@@ -110,6 +114,11 @@ def _show_warning(message: Warning | str, category: Any, filename: str, lineno: 
 def _console() -> Console:
     """Return a terminal; a pipe gets plain text that is not cut to a terminal's width."""
     return Console(width=None if sys.stdout.isatty() else 200, highlight=False, emoji=False)
+
+
+def _say(console: Console, text: str, **style: Any) -> None:
+    """Print text as it is, on one line where it goes to a file."""
+    console.print(text, markup=False, soft_wrap=not sys.stdout.isatty(), **style)
 
 
 def _print_json(content: Any) -> None:
@@ -153,8 +162,6 @@ def score(
 ) -> None:
     """Score a run against qrels, like trec_eval: files of TREC's formats, or CSV with a header."""
     with _errors(modules):
-        from .._common.shown import printable
-        from .._common.words import count
         from ..evaluation.runs import evaluate_run
         from ..harness import DEFAULT_METRICS
         from ..report.text import frame_table, values_table
@@ -287,7 +294,6 @@ def compare(
 ) -> None:
     """Compare models on the same judgments: who is best under which metric, and is a disagreement real."""
     with _errors(modules):
-        from .._common.shown import printable
         from ..report.text import decisions_table
         from .inputs import read_comparison
         from .tables import check_table, write_table
@@ -309,9 +315,9 @@ def compare(
             decided = [] if comparison.content.against is None else [decisions_table(comparison.content)]
             _show(_console(), comparison, *decided, text=text, every=every, steps=steps)
             if comparison.segment_labels:
-                _console().print(printable(comparison.segments.text), markup=False, soft_wrap=not sys.stdout.isatty())
+                _say(_console(), printable(comparison.segments.text))
         if html is not None:
-            _write_report(comparison, html, opened)
+            _say_written(comparison.to_html(html), opened)
         if markdown is not None:
             comparison.to_markdown(markdown)
             typer.echo(f"Report: {markdown}", err=True)
@@ -324,7 +330,6 @@ def _show(
     console: Console, comparison: Any, *further: Any, text: bool = False, every: bool = False, steps: Any = ()
 ) -> None:
     """Print the answer and how every model stands, further tables, reservations, and what to ask next."""
-    from .._common.shown import printable
     from ..report.text import chart_lines, headline_lines, next_lines, notes_lines, whole_leaderboard
 
     content, wrapped = comparison.content, not sys.stdout.isatty()
@@ -340,7 +345,7 @@ def _show(
     for line in notes:
         console.print(line, soft_wrap=wrapped)
     if text and comparison.primary is not None:
-        console.print(printable(comparison.verdict.text), markup=False, soft_wrap=wrapped)
+        _say(console, printable(comparison.verdict.text))
     if notes or text:
         console.print()
     for line in next_lines(content, *steps):
@@ -396,17 +401,16 @@ def run(
     as_json: AsJson = False,
 ) -> None:
     """Train the candidates of an experiment and compare them; what an interrupted run has finished is kept."""
-    with _errors(modules):
+    with _errors(modules, words=str):  # the file has the arguments by their names
         from ..experiment import Experiment
         from ..experiment.labels import cluster_file, segment_file
         from ..experiment.runs import Runs
 
-        repeated = None if runs is None else Runs.from_text(runs)
         experiment = Experiment.from_toml(
             file,
             directory,
             stop_by=stop_by,
-            runs=repeated,
+            runs=None if runs is None else Runs.from_text(runs),
             vary=vary,
             clusters=None if clusters is None else cluster_file(clusters),
             segments=None if segments is None else segment_file(segments),
@@ -418,7 +422,7 @@ def run(
         else:
             _show_experiment(_console(), result)
             if page is not None:
-                _write_report(result.comparison, page, opened)
+                _say_written(result.comparison.to_html(page), opened)
 
 
 @app.command(epilog=examples("report runs/grid --open"))
@@ -439,7 +443,7 @@ def report(
         result = Experiment.load(directory)
         for line in result.missing:
             typer.echo(line, err=True)
-        _write_report(result.comparison, target, opened)
+        _say_written(result.comparison.to_html(target), opened)
 
 
 @app.command(epilog=examples("demo", "demo --train a.txt --valid b.txt --test c.txt --open"))
@@ -466,17 +470,15 @@ def demo(
     libraries, trained on simulated data or on your own, with their curves while they train; then a report of both.
     """
     with _errors():
-        from . import rankers
+        from . import demo as job
 
         console = _console()
         page = None if as_json else _planned_report(directory or Path(tempfile.mkdtemp(prefix="gainsay-")))
-        first = None if train else rankers.compared(seed)
+        first = None if train else job.compared_rankers(seed)
         if first is not None and not as_json:
-            _say(console, f"1. {rankers.introduction(seed)}\n")
+            _say(console, f"1. {job.introduction(seed)}\n")
             _show(console, first)
-            _say(console, f"{rankers.why(first) or ''}\n")
-
-        from . import demo as job
+            _say(console, f"{job.why(first) or ''}\n")
 
         if train:
             parts, about = _own_data(train, valid, test, features)
@@ -505,11 +507,6 @@ def demo(
             _say(console, f"\n{job.NOW_YOURS}")
 
 
-def _say(console: Console, text: str) -> None:
-    """Print text as it is."""
-    console.print(text, markup=False, soft_wrap=not sys.stdout.isatty())
-
-
 def _own_data(train: list[Path], valid: Path | None, test: Path | None, features: int | None) -> tuple[Any, str]:
     """Read data to train on, to choose rounds on and to compare on."""
     from ..data import RankingData
@@ -535,11 +532,6 @@ def _report_in(directory: Path) -> Path:
     return directory / "report.html"
 
 
-def _write_report(comparison: Any, path: Path, opened: bool = False) -> None:
-    """Write the HTML report."""
-    _say_written(comparison.to_html(path), opened)
-
-
 def _say_written(written: Path, opened: bool) -> None:
     """Say where a report is, and open it where that is wanted."""
     typer.echo(f"Report: {written}", err=True)
@@ -549,8 +541,6 @@ def _say_written(written: Path, opened: bool) -> None:
 
 def _check_outputs(html: Path | None, markdown: Path | None = None) -> None:
     """Raise where a report that is asked for cannot be made or written: before the work, not after it."""
-    from .._common.outputs import check_output
-
     if html is not None:
         _need_report()
         check_output("the HTML report", html)
@@ -559,15 +549,7 @@ def _check_outputs(html: Path | None, markdown: Path | None = None) -> None:
 
 
 def _planned_report(directory: Path) -> Path | None:
-    """Return where an experiment's report will go; without the packages that draw it, say now what is missing.
-
-    Raises
-    ------
-    OSError, ValueError
-        Where it could not be written.
-    """
-    from .._common.outputs import check_output
-
+    """Return where an experiment's report will go, or raise; without the packages that draw it, say what is missing."""
     page = _report_in(directory)
     if directory.exists():
         check_output("the HTML report", page)
@@ -610,7 +592,6 @@ def _nested(frame: pd.DataFrame) -> dict[str, Any]:
 
 
 def _show_experiment(console: Console, result: Any) -> None:
-    from .._common.shown import printable
     from ..experiment.wording import rounds_text
     from ..report.text import frame_table
 
@@ -619,6 +600,6 @@ def _show_experiment(console: Console, result: Any) -> None:
     stopped = stopped.assign(rounds=stopped["rounds"].map(rounds_text))
     _show(console, result.comparison, frame_table("Round at which each model is compared", stopped), rounds)
     if result.comparison.segment_labels:
-        console.print(printable(result.comparison.segments.text), markup=False, soft_wrap=not sys.stdout.isatty())
+        _say(console, printable(result.comparison.segments.text))
     for line in result.missing:
         console.print(line, markup=False, soft_wrap=True)

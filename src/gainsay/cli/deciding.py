@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from .._common.outputs import check_output
+from .._common.shown import printable
 from .._common.version import __version__
 from .app import _errors, _print_json, app, json_text
 from .options import (
@@ -82,8 +84,6 @@ def gate(
     """
     _require(baseline=baseline, candidate=candidate)
     with _errors(modules):
-        from .._common.outputs import check_output
-        from .._common.shown import printable
         from .inputs import is_recipe, read_comparison
 
         if json_file is not None and str(json_file) != "-":
@@ -170,7 +170,6 @@ def plan(
     """
     _require(lead=lead)
     with _errors(modules):
-        from .._common.shown import printable
         from ..comparison.planning import plan as planned
         from .inputs import read_comparison
 

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .app import _console, _errors, _print_json, app
+from .._common.shown import printable
+from .app import _console, _errors, _print_json, _say, app
 from .options import AsJson, Imports, Level, Seed, Sources, Unjudged, examples, takes_sources
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ..comparison.gain_fit import GainFit
-    from ..harness import Comparison
 
 
 @app.command(
@@ -85,7 +84,12 @@ def gains(
                 raise ValueError(f"with --experiment its own models and data are compared, got {given[0]!r} too")
             if alpha != 0.05 or seed != 0:
                 raise ValueError("--alpha and --seed are those of the experiment: leave them out with --experiment")
-            comparison = _of_experiment(experiment)
+            from ..experiment import Experiment
+
+            result = Experiment.load(experiment)
+            for line in result.missing:
+                typer.echo(line, err=True)
+            comparison = result.comparison
         chosen = _numbers(bases)
         found, fit = comparison.gains(chosen, metric=metric), None
         if preferences is not None:
@@ -98,15 +102,6 @@ def gains(
         if plot is not None:
             found.plot(path=plot)
             typer.echo(f"Picture: {plot}", err=True)
-
-
-def _of_experiment(directory: Path) -> Comparison:
-    from ..experiment import Experiment
-
-    result = Experiment.load(directory)
-    for line in result.missing:
-        typer.echo(line, err=True)
-    return result.comparison
 
 
 def _numbers(bases: str | None) -> list[float] | None:
@@ -143,15 +138,14 @@ def _labels(path: Path, column: str, row: int, text: str) -> list[float]:
 
 
 def _show(found: Any, fit: GainFit | None, notes: Sequence[str]) -> None:
-    from .._common.shown import printable
     from ..report.gains import gains_tables
     from ..report.text import frame_table
 
-    console, wrapped = _console(), not sys.stdout.isatty()
-    console.print(printable(found.headline), markup=False, soft_wrap=wrapped, style="bold")
+    console = _console()
+    _say(console, printable(found.headline), style="bold")
     for text in (found.text, *([] if fit is None else [fit.text]), ""):
-        console.print(printable(text), markup=False, soft_wrap=wrapped)
+        _say(console, printable(text))
     for title, frame in gains_tables(found):
         console.print(frame_table(title, frame))
     for text in notes:
-        console.print(printable(text), markup=False, soft_wrap=wrapped)
+        _say(console, printable(text))

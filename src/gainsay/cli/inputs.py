@@ -5,16 +5,20 @@ from __future__ import annotations
 import io
 import re
 import warnings
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .._common.arrays import nearest
 from .._common.names import check_name
+from ..comparison.runs import check_run_count
+from ..data import read_letor, read_lightgbm, read_scores
+from ..data._parquet import read_frame
+from ..data._text import at_line, exact_floats, one_line, read_chunks, shown
 from ..judgments import Judgments
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     import pandas as pd
 
@@ -23,23 +27,14 @@ if TYPE_CHECKING:
     from .options import Sources
 
 
-@dataclass(frozen=True)
-class Judged:
+class Judged(NamedTuple):
     """Judgments from a file, and the scores of models on them (or what these are to be read from)."""
 
     judgments: Judgments
     models: dict[str, Any]
     features: Any = None
-    segments: dict[str, Any] | None = None
-
-
-def read_data(path: Path, features: int | None = None) -> RankingData:
-    """Read LETOR data, or LightGBM's pair of files where a `.query` file lies beside it."""
-    from ..data import read_letor, read_lightgbm
-
-    if path.with_name(path.name + ".query").exists():
-        return read_lightgbm(path, features=features)
-    return read_letor(path, features=features)
+    kinds: Mapping[str, Any] = {}
+    """Columns of labels of queries, for segments and clusters."""
 
 
 class Source(NamedTuple):
@@ -47,6 +42,13 @@ class Source(NamedTuple):
 
     path: Path
     column: str | None = None
+
+
+def read_data(path: Path, features: int | None = None) -> RankingData:
+    """Read LETOR data, or LightGBM's pair of files where a `.query` file lies beside it."""
+    if path.with_name(path.name + ".query").exists():
+        return read_lightgbm(path, features=features)
+    return read_letor(path, features=features)
 
 
 def named_files(sources: list[str], *, columns: bool = False) -> dict[str, Source]:
@@ -63,10 +65,22 @@ def named_files(sources: list[str], *, columns: bool = False) -> dict[str, Sourc
         check_name(f"the name in {text!r}", name)
         if name in files:
             raise ValueError(f"two models are named {name!r}: name them, as NAME=FILE")
-        if not source.path.is_file():
-            raise ValueError(f"there is no file {str(source.path)!r} (model {name!r})")
+        _check_there(source, f"model {name!r}")
         files[name] = source
     return files
+
+
+def _source(text: str, columns: bool) -> Source:
+    """Return a file, with a column where there is no file of this very name but one of what stands before a colon."""
+    file, colon, column = text.rpartition(":")
+    if columns and colon and column and not Path(text).is_file() and Path(file).is_file():
+        return Source(Path(file), column)
+    return Source(Path(text))
+
+
+def _check_there(source: Source, of: str) -> None:
+    if not source.path.is_file():
+        raise ValueError(f"there is no file {str(source.path)!r} ({of})")
 
 
 def read_comparison(
@@ -79,33 +93,21 @@ def read_comparison(
     clusters: str | None = None,
     **options: Any,
 ) -> Comparison:
-    """Read judgments and models, and compare them.
+    """Read judgments and models as the options of `gainsay compare` name them, and compare them.
 
-    Parameters
-    ----------
-    models : list of str
-        ``NAME=FILE`` or ``FILE``; none with a table, whose columns they are.
-    sources : Sources
-        The judgments.
-    segments, run, clusters
-        Of the queries and of models, as the options of `gainsay compare` have them.
-    metric : list of str, optional
-        See `gainsay.compare`.
-    **options
-        Of `gainsay.compare` and `gainsay.compare_runs` alike.
-
-    Raises
-    ------
-    ValueError
-        Where it is not said what the judgments are, or too much is said.
+    `models` are `NAME=FILE` or `FILE`, and none with a table, whose columns they are; `options` are those that
+    `gainsay.compare` and `gainsay.compare_runs` share.
     """
     from ..harness import compare, compare_runs
 
-    rounds, recipes = iterations(sources.iteration or []), listed_runs(run)
+    options["iteration"], recipes = iterations(sources.iteration or []), listed_runs(run)
+    for name, runs in recipes.items():
+        alone = f"name it like any other: {name}={runs[0]}" if sources.table is None else "its column is one by itself"
+        check_run_count(name, len(runs), alone)
     if sources.table is None:
         options |= {"segments": segments_of(segments, sources.query)}
         options |= {"clusters": clusters_of(clusters, sources.query)}
-    if sum(source is not None for source in (sources.data, sources.qrels, sources.table, sources.labels)) != 1:
+    if sum(source is not None for source in sources[:4]) != 1:
         raise ValueError("give the judgments as one of --data, --qrels, --table and --labels")
     if (sources.labels is None) != (sources.group is None):
         raise ValueError("--labels and --group belong together: the labels of all rows, and how many each query has")
@@ -114,25 +116,23 @@ def read_comparison(
             raise ValueError(f"with --table the models are its columns (--score names them), got {models[0]!r} too")
         apart = [*segments, *([] if clusters is None else [clusters])]
         judged = from_table(sources.table, sources.label, sources.query, sources.score, apart, recipes)
-        kinds = judged.segments or {}
-        options |= {"segments": {name: kinds[name] for name in segments} or None}
-        options |= {"clusters": None if clusters is None else kinds[clusters]}
+        options |= {"segments": {name: judged.kinds[name] for name in segments} or None}
+        options |= {"clusters": None if clusters is None else judged.kinds[clusters]}
     elif not models and not recipes:
         raise ValueError("name at least one model, as NAME=FILE")
     elif sources.qrels is not None:
-        runs: dict[str, Any] = {name: source.path for name, source in named_files(models).items()}
-        for name, files in recipe_files(recipes, runs, columns=False).items():
-            runs[name] = [source.path for source in files]
-        return compare_runs(runs, sources.qrels, metric, **options)
+        listed = _read(models, recipes, lambda _, source: source.path, columns=False)
+        return compare_runs(listed, sources.qrels, metric, **options)
     elif sources.data is not None:
-        judged = from_data(read_data(sources.data, sources.features), models)
-        _add_recipes(judged.models, recipes, _scores_or_model)
+        data = read_data(sources.data, sources.features)
+        # By the ids in the file: `data.judgments()` knows queries by their numbers.
+        judgments = Judgments(data.labels, qid=data.query_ids.astype(object)[data.qid], weight=data.weight)
+        read = partial(_scores_or_model, width=data.features.shape[1])
+        judged = Judged(judgments, _read(models, recipes, read), data.features)
     else:
-        assert sources.labels is not None
-        assert sources.group is not None
-        judged = from_labels(sources.labels, sources.group, models)
-        _add_recipes(judged.models, recipes, _scores_alone)
-    return compare(judged.models, judged.judgments, metric, features=judged.features, iteration=rounds, **options)
+        judgments = _judgments_of(sources.labels, sources.group)
+        judged = Judged(judgments, _read(models, recipes, _scores_alone))
+    return compare(judged.models, judged.judgments, metric, features=judged.features, **options)
 
 
 def listed_runs(given: Sequence[str]) -> dict[str, list[str]]:
@@ -163,23 +163,19 @@ def is_recipe(text: str) -> bool:
     return True
 
 
-def recipe_files(recipes: dict[str, list[str]], others: Container[str], *, columns: bool) -> dict[str, list[Source]]:
-    """Return the files of every run; `others` are the names of the models that stand beside them."""
-    found: dict[str, list[Source]] = {}
+def _read(
+    models: list[str], recipes: dict[str, list[str]], read: Callable[[str, Source], Any], *, columns: bool = True
+) -> dict[str, Any]:
+    """Return by name what `read` makes of the file of each model, and of each run of a recipe."""
+    found = {name: read(name, source) for name, source in named_files(models, columns=columns).items()}
     for name, runs in recipes.items():
-        if name in others:
+        if name in found:
             raise ValueError(f"two models are named {name!r}: name them, as NAME=FILE and --run NAME=FILE,FILE,FILE")
-        found[name] = [_source(text, columns) for text in runs]
-        for source in found[name]:
-            if not source.path.is_file():
-                raise ValueError(f"there is no file {str(source.path)!r} (--run {name!r})")
+        files = [_source(text, columns) for text in runs]
+        for source in files:
+            _check_there(source, f"--run {name!r}")
+        found[name] = [read(f"{name}, run {number}", source) for number, source in enumerate(files, 1)]
     return found
-
-
-def _add_recipes(models: dict[str, Any], recipes: dict[str, list[str]], read: Callable[[str, Source], Any]) -> None:
-    """Add to models the scores, or what these are read from, of every run of recipes."""
-    for name, files in recipe_files(recipes, models, columns=True).items():
-        models[name] = [read(f"{name}, run {number}", source) for number, source in enumerate(files, 1)]
 
 
 def clusters_of(source: str | None, query: str) -> dict[Any, Any] | None:
@@ -212,30 +208,13 @@ def iterations(given: list[str]) -> int | dict[str, int] | None:
     return found or None
 
 
-def _source(text: str, columns: bool) -> Source:
-    """Return a file, with a column where there is no file of this very name but one of what stands before a colon."""
-    file, colon, column = text.rpartition(":")
-    if columns and colon and column and not Path(text).is_file() and Path(file).is_file():
-        return Source(Path(file), column)
-    return Source(Path(text))
-
-
-def from_data(data: RankingData, sources: list[str]) -> Judged:
-    """Return judged data with models read from score files or from the libraries' model files."""
-    files = named_files(sources, columns=True)
-    models = {name: _scores_or_model(name, source) for name, source in files.items()}
-    return Judged(data.judgments(), models, data.features)
-
-
-def from_labels(labels: Path, group: Path, sources: list[str]) -> Judged:
-    """Return judgments from a file of labels and one of sizes of queries, with models read from score files."""
-    from ..data import read_scores
-
+def _judgments_of(labels: Any, group: Any) -> Judgments:
+    """Return judgments from a file of labels and one of the sizes of queries."""
     try:
-        judgments = Judgments(read_scores(labels), group=read_scores(group))
+        return Judgments(read_scores(labels), group=read_scores(group))
     except (ValueError, TypeError) as error:
-        raise ValueError(f"--labels {str(labels)!r} and --group {str(group)!r}: {error}") from None
-    return Judged(judgments, {name: _scores_alone(name, it) for name, it in named_files(sources, columns=True).items()})
+        said = str(error).replace("(did you mean qid=?)", "(give one number a query, not one a row)")
+        raise ValueError(f"--labels {str(labels)!r} and --group {str(group)!r}: {said}") from None
 
 
 def _scores_alone(name: str, source: Source) -> Any:
@@ -246,12 +225,18 @@ def _scores_alone(name: str, source: Source) -> Any:
     return found
 
 
-def _scores_or_model(name: str, source: Source) -> Any:
-    """Return the scores in a column, or what a file without one is taken for."""
+def _scores_or_model(name: str, source: Source, width: int | None = None) -> Any:
+    """Return the scores in a column, or what a file without one is taken for: a model must know `width` features."""
     if source.column is None:
-        return _model(source.path)
-    from ..data import read_scores
-
+        found = _model(source.path)
+        if width is not None and hasattr(found, "predict"):
+            known = found.num_feature() if hasattr(found, "num_feature") else found.num_features()
+            if known != width:
+                raise ValueError(
+                    f"model {name!r} was trained on {known} features, and the data have {width}: where rows leave out "
+                    f"zeros, say by --features how many there are"
+                )
+        return found
     try:
         return read_scores(source.path, column=source.column)
     except ValueError as error:
@@ -290,8 +275,7 @@ def segments_of(sources: Sequence[str], query: str, option: str = "--segments") 
     found: dict[str, dict[Any, Any]] = {}
     for text in sources:
         source = _source(text, columns=True)
-        if not source.path.is_file():
-            raise ValueError(f"there is no file {str(source.path)!r} ({option})")
+        _check_there(source, option)
         table = read_table(source.path, text=query)
         ids = column(table, query, source.path).tolist()
         for name in [source.column] if source.column else [str(name) for name in table if name != query]:
@@ -322,31 +306,28 @@ def from_table(
     label: str,
     query: str,
     scores: Sequence[str] | None,
-    segments: list[str] | None = None,
+    kinds: Sequence[str] = (),
     recipes: dict[str, list[str]] | None = None,
 ) -> Judged:
     """Return judgments, scores and labels of queries from the columns of a CSV, TSV or Parquet file."""
-    from ..data._text import one_line
-
     table = read_table(path)
     labels, queries = column(table, label, path), column(table, query, path)
     runs = [name for names in (recipes or {}).values() for name in names]
-    taken = (label, query, *(segments or ()), *runs)
+    taken = (label, query, *kinds, *runs)
     others = [str(name) for name in table if name not in taken and table[name].dtype.kind in "fiu"]
-    chosen = others if scores is None else list(scores)
+    chosen = others if scores is None else scores
     if not chosen and not runs:
         raise ValueError(f"{path} has no column of scores beside {label!r} and {query!r}")
     try:
         judgments = Judgments(labels, qid=queries)
     except (ValueError, TypeError) as error:
         raise ValueError(f"{path}: {one_line(error)}") from None
-    kinds = {name: column(table, name, path).tolist() for name in segments or ()}
     models: dict[str, Any] = {name: column(table, name, path).to_numpy() for name in chosen}
     for name, columns in (recipes or {}).items():
         if name in models:
             raise ValueError(f"--run names {name!r}, which is a column of scores too: name it otherwise")
         models[name] = [column(table, run, path).to_numpy() for run in columns]
-    return Judged(judgments, models, segments=kinds or None)
+    return Judged(judgments, models, kinds={name: column(table, name, path).tolist() for name in kinds})
 
 
 def read_table(path: Path, text: str | None = None) -> pd.DataFrame:
@@ -354,11 +335,12 @@ def read_table(path: Path, text: str | None = None) -> pd.DataFrame:
 
     Text may be compressed with gzip, whatever its name.
     """
-    from ..data._parquet import read_frame
-    from ..data._text import read_chunks
-
     if path.suffix == ".parquet":
         frame = read_frame(path)
+        if not frame.columns.is_unique:
+            raise ValueError(
+                f"{path} has two columns {frame.columns[frame.columns.duplicated()][0]!r}: rename one of them"
+            )
         return frame.astype({text: str}) if text in frame else frame
     content = io.BytesIO()
     for chunk in read_chunks(path):
@@ -370,8 +352,6 @@ def read_table(path: Path, text: str | None = None) -> pd.DataFrame:
 def _parsed(path: Path, text: io.BytesIO, separator: str, types: dict[str, Any]) -> pd.DataFrame:
     """Return the table in a text, or raise with file and line what keeps pandas from reading it."""
     import pandas as pd
-
-    from ..data._text import at_line, exact_floats, one_line
 
     try:
         with warnings.catch_warnings():
@@ -394,8 +374,6 @@ def _parsed(path: Path, text: io.BytesIO, separator: str, types: dict[str, Any])
 
 def column(table: pd.DataFrame, name: str, path: Path) -> pd.Series:
     """Return a column, or say which there are."""
-    from ..data._text import shown
-
     if name not in table:
         known = list(map(str, table.columns))
         listed = ", ".join(map(shown, known[:20])) + (", …" if len(known) > 20 else "")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
+from .._common.shown import printable
 from .app import _console, _errors, _print_json, app
 from .options import AsJson, Imports, examples
 
@@ -20,7 +21,6 @@ def metrics(modules: Imports = None, as_json: AsJson = False) -> None:
         from rich.table import Table
         from rich.text import Text
 
-        from .._common.shown import printable
         from ..metrics.conventions import CONVENTIONS
         from ..metrics.registry import METRICS
 

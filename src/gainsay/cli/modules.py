@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from importlib import import_module
 from importlib.util import find_spec
@@ -9,17 +10,18 @@ from pathlib import Path
 
 
 def import_modules(names: list[str]) -> None:
-    """Import modules, each by its name or as the path of a file that ends in .py.
+    """Import modules, each by its name or as the path of a file that ends in .py, or raise `ValueError`.
 
-    A file becomes importable by its name from here on, so that what it defines can be sent to other processes.
-
-    Raises
-    ------
-    ValueError
-        Where there is no such module or file, the name of the file is that of another module, or importing it fails.
+    Names are looked for in the current folder too, where no installed module bears them. A file becomes importable by
+    its name from here on, so that what it defines can be sent to other processes.
     """
     for name in names:
-        module = _importable(Path(name)) if name.endswith(".py") else name
+        if name.endswith(".py"):
+            module = _importable(Path(name))
+        else:
+            module = name
+            if os.getcwd() not in sys.path:  # a command's path begins with the folder of the command
+                sys.path.append(os.getcwd())
         try:
             import_module(module)
         except ModuleNotFoundError as error:

@@ -16,17 +16,7 @@ _KINDS = (".csv", ".csv.gz", ".parquet", ".json")
 
 
 def check_table(option: str, path: Path) -> None:
-    """Raise where a table cannot be written to a file: before the work that makes it.
-
-    Raises
-    ------
-    ValueError
-        Where the suffix is not known.
-    ImportError
-        Where Parquet is asked for and pyarrow is missing.
-    OSError
-        Where the file cannot be written.
-    """
+    """Raise where a table cannot be written to a file, or a package for it is missing."""
     check_output(option, path)
     if not path.name.endswith(_KINDS):
         raise ValueError(f"{option} {str(path)!r}: cannot tell the format from the name; known are {', '.join(_KINDS)}")

@@ -33,21 +33,10 @@ class _NotPlain(Exception):  # noqa: N818 - no error: it says which reader has t
 
 
 def blank_separated(path: StrPath, max_bytes: int, kinds: Mapping[int, Kind], least: int, most: int | None) -> Any:
-    """Return columns of a file whose cells are separated by blanks, as `bytes.split` separates them.
+    """Return columns of a file whose cells are separated by blanks, as `bytes.split` separates them; or None.
 
-    Parameters
-    ----------
-    path, max_bytes
-        As in `read_chunks`.
-    kinds
-        What the columns hold, by their place in a row, from 0.
-    least, most
-        So many cells a row may have.
-
-    Returns
-    -------
-    pyarrow.Table or None
-        One column for each entry of `kinds`, rows in file order.
+    `kinds` says what the columns hold, by their place in a row; the table has one column for each, rows in file order.
+    A row may have from `least` to `most` cells.
     """
     texts = (_single_blanks(chunk.text) for chunk in read_chunks(path, max_bytes=max_bytes))
     return _table(texts, " ", kinds, least, min(most or MOST_CELLS, MOST_CELLS))
@@ -56,18 +45,9 @@ def blank_separated(path: StrPath, max_bytes: int, kinds: Mapping[int, Kind], le
 def numbers_of(
     path: StrPath, max_bytes: int, separator: str | None, cells: int, place: int, header: bool
 ) -> NDArray[np.float64] | None:
-    """Return a column of numbers of a text file, or None.
+    """Return the column of numbers at `place` of a text file whose rows have so many cells, or None.
 
-    Parameters
-    ----------
-    path, max_bytes
-        As in `read_chunks`.
-    separator
-        What separates cells; None: any blanks.
-    cells, place
-        How many cells a row has, and which of them is wanted, from 0.
-    header
-        Whether the first line is names, no numbers.
+    `separator` None stands for any blanks; with `header` the first line is names, no numbers.
     """
     table = _table(_rows(path, max_bytes, separator, header), separator or " ", {place: "number"}, cells, cells)
     return None if table is None else table.column(0).to_numpy().copy()  # Arrow's memory is not to be written to

@@ -25,7 +25,8 @@ def read_columns(
     path: StrPath, chunks: Iterable[Chunk], separator: bytes, layout: Layout, max_bytes: int, *, header: bool
 ) -> Table:
     """Read all rows of the chunks of one file; `header` says that its first line names the columns."""
-    builder = TableBuilder(path, layout, max_bytes)
+    builder = TableBuilder(layout, max_bytes)
+    builder.begin(path)
     width = layout.features
     for chunk in chunks:
         rest = Chunk(chunk.text.partition(b"\n")[2], 2) if header and chunk.first_line == 1 else chunk
@@ -34,6 +35,7 @@ def read_columns(
             width = rows.features.shape[1]
             builder.reserve(rows.labels.size, width)
         builder.add(rows)
+    builder.end()
     return builder.build()
 
 

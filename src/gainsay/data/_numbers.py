@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+
+from ._text import shown
 
 Bytes: TypeAlias = NDArray[np.uint8]
 Positions: TypeAlias = NDArray[np.int64]
@@ -34,6 +37,17 @@ def to_number(token: bytes) -> float:
     if b"_" in token:
         raise ValueError("underscores are for Python source")
     return float(token)
+
+
+def number_of(token: bytes, what: str, *, finite: bool, expected: str = "") -> float:
+    """Return the number that a token spells, or raise ValueError with what is wrong; NaN is always wrong."""
+    try:
+        value = to_number(token)
+    except ValueError:
+        raise ValueError(f"the {what} {shown(token)} is not a number{expected}") from None
+    if math.isnan(value) or (finite and math.isinf(value)):
+        raise ValueError(f"the {what} is {shown(token)}; it must be {'finite' if finite else 'a number'}")
+    return value
 
 
 def parse_indices(buffer: Bytes, starts: Positions, ends: Positions) -> NDArray[np.int64] | None:

@@ -9,8 +9,7 @@ import numpy as np
 
 from .._common.arrays import is_missing, numbers, refuse_unready
 from .._common.names import check_text
-from ._columns import as_pandas, matrix_of
-from ._features import Categories, as_matrix, checked_categories, checked_names
+from ._features import Categories, as_matrix, as_pandas, checked_categories, checked_names, matrix_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

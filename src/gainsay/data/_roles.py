@@ -46,22 +46,10 @@ class MissingColumnError(ValueError):
 
 
 def roles_of(columns: Sequence[Any], value: str) -> Roles:
-    """Return which column holds what.
+    """Return which column holds what; `value` is "label" for judgments, "score" for runs.
 
-    Parameters
-    ----------
-    columns
-        Names of columns.
-    value : {"label", "score"}
-        What is listed: judgments have a label, runs a score.
+    A `ValueError` says where a column is missing, two have the same name, or two could be the label.
 
-    Raises
-    ------
-    ValueError
-        Where a column is missing, or two have the same name, or two could be the label.
-
-    Examples
-    --------
     >>> roles_of(["Query ID", "Query Text", "Doc ID", "Rating"], "label")
     Roles(query='Query ID', document='Doc ID', value='Rating', text='Query Text', title=None)
     """

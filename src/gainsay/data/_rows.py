@@ -79,27 +79,34 @@ class Table:
 class TableBuilder:
     """Collects the rows of the chunks, in file order, and joins them at the end.
 
-    `shared_ids` says what it means where a query id stands in several files: "refuse", "join" or "separate".
+    Queries are numbered in order of first appearance. `shared_ids` says what it means where an id stands in several
+    files: "refuse", "join" or "separate".
     """
 
-    def __init__(self, path: StrPath, layout: Layout, max_bytes: int, shared_ids: str = "refuse") -> None:
-        self._path = path
+    _path = ""
+
+    def __init__(self, layout: Layout, max_bytes: int, shared_ids: str = "refuse") -> None:
         self._layout = layout
         self._max_bytes = max_bytes
-        self._queries = _Queries(shared_ids)
+        self._shared_ids = shared_ids
         self._parts: list[Rows] = []
         self._rows = self._before = 0
         self._width = layout.features or 0
+        self._ids: list[str] = []
+        self._places: list[Place] = []
+        self._known: dict[str, int] = {}
+        self._codes: list[NDArray[np.int64]] = []
 
     def begin(self, path: StrPath) -> None:
-        """Say that the rows to come are those of another file."""
-        self._path, self._before = path, self._rows
-        self._queries.begin(os.fspath(path))
+        """Say of which file the rows to come are."""
+        self._path, self._before = os.fspath(path), self._rows
+        if self._shared_ids == "separate":
+            self._known = {}
 
     def end(self) -> None:
         """Raise where the file had no rows."""
         if self._rows == self._before:
-            raise ValueError(f"{os.fspath(self._path)}: the file holds no documents")
+            raise ValueError(f"{self._path}: the file holds no documents")
 
     def reserve(self, rows: int, width: int) -> int:
         """Return the width of the next block of features, or raise where the table would grow beyond the limit.
@@ -111,7 +118,7 @@ class TableBuilder:
         size = self._rows * self._width * self._layout.dtype.itemsize
         if size > self._max_bytes:
             raise ValueError(
-                f"{os.fspath(self._path)}: {self._rows} rows of {self._width} features need {size} bytes, more than "
+                f"{self._path}: {self._rows} rows of {self._width} features need {size} bytes, more than "
                 f"max_bytes={self._max_bytes}; give the number of columns as features= to find a mistaken index, "
                 "or raise max_bytes"
             )
@@ -119,16 +126,33 @@ class TableBuilder:
 
     def add(self, rows: Rows) -> None:
         """Append the rows of one chunk, if there are any: a chunk of blank lines says nothing about ids."""
-        if rows.labels.size:
-            self._parts.append(rows)
-            self._queries.add(rows)
+        if not rows.labels.size:
+            return
+        self._parts.append(rows)
+        runs = [self._code(name, line) for name, line in zip(rows.query_ids, rows.query_lines.tolist(), strict=True)]
+        self._codes.append(np.repeat(np.array(runs, dtype=np.int64), rows.query_runs))
+
+    def _code(self, name: str, line: int) -> int:
+        """Return the number of a query; raise where it stands in an earlier file and nobody said what that means."""
+        code = self._known.get(name)
+        if code is None:
+            code = self._known[name] = len(self._ids)
+            self._ids.append(name)
+            self._places.append(Place(self._path, line))
+        elif self._shared_ids == "refuse" and self._places[code].path != self._path:
+            path, before = self._places[code]
+            raise at_line(
+                self._path,
+                line,
+                f"query {shown(name)} stands in {path}, line {before}, too: pass shared_ids='separate' where each file "
+                "counts its own queries, 'join' where a query may go on in another file",
+            )
+        return code
 
     def build(self) -> Table:
         """Join everything; the parts are let go as they are copied, so that memory does not double."""
         parts, self._parts = self._parts, []
-        if not self._rows:
-            raise ValueError(f"{os.fspath(self._path)}: the file holds no documents")
-        self._check_ids(self._queries.ids)
+        self._check_ids()
         labels = np.concatenate([part.labels for part in parts])
         documents = [part.document_ids for part in parts if part.document_ids is not None]
         complete = len(documents) == len(parts)
@@ -139,56 +163,14 @@ class TableBuilder:
             features[end - len(block) : end, : block.shape[1]] = block
             end -= len(block)
         document_ids = tuple(name for names in documents for name in names) if complete else None
-        return Table(labels, features, self._queries.codes(), self._queries.ids, self._queries.places, document_ids)
+        return Table(labels, features, np.concatenate(self._codes), self._ids, self._places, document_ids)
 
-    def _check_ids(self, query_ids: list[str]) -> None:
+    def _check_ids(self) -> None:
         """Raise where one overlong id would blow up the array of ids, in which all take the room of the longest."""
-        longest = max(map(len, query_ids), default=0)
-        size = longest * len(query_ids) * np.dtype("U1").itemsize
+        longest = max(map(len, self._ids), default=0)
+        size = longest * len(self._ids) * np.dtype("U1").itemsize
         if size > self._max_bytes:
             raise ValueError(
-                f"{os.fspath(self._path)}: {len(query_ids)} query ids need {size} bytes, more than "
+                f"{self._path}: {len(self._ids)} query ids need {size} bytes, more than "
                 f"max_bytes={self._max_bytes}, since one of them has {longest} characters"
             )
-
-
-class _Queries:
-    """The code of every row's query, numbered in order of first appearance, and where each query appears first."""
-
-    def __init__(self, shared_ids: str) -> None:
-        self.ids: list[str] = []
-        self.places: list[Place] = []
-        self._shared_ids = shared_ids
-        self._path = ""
-        self._known: dict[str, int] = {}
-        self._codes: list[NDArray[np.int64]] = []
-
-    def begin(self, path: str) -> None:
-        """Go on with another file."""
-        self._path = path
-        if self._shared_ids == "separate":
-            self._known = {}
-
-    def add(self, rows: Rows) -> None:
-        """Take the rows of a chunk; raise where a query stands in an earlier file and nobody said what that means."""
-        runs = []
-        for name, line in zip(rows.query_ids, rows.query_lines.tolist(), strict=True):
-            code = self._known.get(name)
-            if code is None:
-                code = self._known[name] = len(self.ids)
-                self.ids.append(name)
-                self.places.append(Place(self._path, line))
-            elif self._shared_ids == "refuse" and self.places[code].path != self._path:
-                raise at_line(
-                    self._path,
-                    line,
-                    f"query {shown(name)} stands in {self.places[code].path}, line {self.places[code].line}, too: pass "
-                    "shared_ids='separate' where each file counts its own queries, 'join' where a query may go on in "
-                    "another file",
-                )
-            runs.append(code)
-        self._codes.append(np.repeat(np.array(runs, dtype=np.int64), rows.query_runs))
-
-    def codes(self) -> NDArray[np.int64]:
-        """Return the code of every row."""
-        return np.concatenate(self._codes)

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import csv
-import math
 import os
 import warnings
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ._numbers import to_number
+from ._numbers import number_of
 from ._roles import MissingColumnError, roles_of
-from ._text import StrPath, at_line, numbered_lines, one_line, read_chunks, shown
+from ._text import StrPath, at_line, csv_rows, one_line, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,16 +39,8 @@ def is_table(path: StrPath) -> bool:
 def read_table(path: StrPath, value: str, max_bytes: int) -> pd.DataFrame | None:
     """Read judgments (`value` is "label") or a run ("score") from a table.
 
-    Returns
-    -------
-    DataFrame or None
-        Columns query, document and the value, and query_text and title where the file has them; in file order. None
-        where the file has the suffix of a table but no header of one, and may be TREC's format.
-
-    Raises
-    ------
-    ValueError
-        Naming file and line.
+    Columns are query, document and the value, and query_text and title where the file has them; rows in file order.
+    None where the file has the suffix of a table but no header of one, and may be TREC's format.
     """
     table = _opened(path, value, max_bytes)
     return None if table is None else _read(path, value, max_bytes, table)
@@ -82,22 +72,11 @@ def _opened(path: StrPath, value: str, max_bytes: int) -> _Table | None:
     raise at_line(path, line, f"the header has {problem}")
 
 
-def _lines(path: StrPath, max_bytes: int) -> Iterator[str]:
-    """Yield the lines of a file, which end by a line feed: a quoted cell may reach over several."""
-    for chunk in read_chunks(path, max_bytes=max_bytes):
-        for _, line in numbered_lines(chunk):
-            yield line.decode() + "\n"
-
-
 def _rows(path: StrPath, separator: str, max_bytes: int) -> Iterator[tuple[int, list[str]]]:
     """Yield the cells of each row, and the number of its last line; rows without any text are passed over."""
-    reader = csv.reader(_lines(path, max_bytes), delimiter=separator, skipinitialspace=True, strict=True)
-    try:
-        for cells in reader:
-            if any(cells):
-                yield reader.line_num, [cell.strip() for cell in cells]
-    except csv.Error as error:
-        raise at_line(path, reader.line_num, f"{error}; quotes within quotes are written twice") from None
+    for line, cells in csv_rows(path, separator, max_bytes, strict=True):
+        if any(cells):
+            yield line, [cell.strip() for cell in cells]
 
 
 def _read(path: StrPath, value: str, max_bytes: int, table: _Table) -> pd.DataFrame:
@@ -122,7 +101,10 @@ def _read(path: StrPath, value: str, max_bytes: int, table: _Table) -> pd.DataFr
         if not token and value == "label":  # listed, and not judged yet
             unrated.append(line)
             continue
-        numbers.append(_number(path, line, token, value))
+        try:
+            numbers.append(number_of(token.encode(), value, finite=value == "label"))
+        except ValueError as error:
+            raise at_line(path, line, str(error)) from None
         lines.append(line)
         for role, texts in found.items():
             texts.append(cells[places[role]] if role in ("query", "document") else one_line(cells[places[role]]))
@@ -131,7 +113,7 @@ def _read(path: StrPath, value: str, max_bytes: int, table: _Table) -> pd.DataFr
     names = {"query": "query", "document": "document", "text": "query_text", "title": "title"}
     frame = pd.DataFrame({names[role]: texts for role, texts in found.items()})
     frame.insert(2, value, np.array(numbers, dtype=np.float64))
-    _refuse_repeated(path, frame, lines)
+    refuse_repeated(path, frame, lines)
     if unrated:
         warnings.warn(
             f"{os.fspath(path)}: {len(unrated)} rows without a rating, the first on line {unrated[0]}, are left out, "
@@ -141,25 +123,20 @@ def _read(path: StrPath, value: str, max_bytes: int, table: _Table) -> pd.DataFr
     return frame
 
 
-def _number(path: StrPath, line: int, token: str, value: str) -> float:
-    try:
-        number = to_number(token.encode())
-    except ValueError:
-        raise at_line(path, line, f"the {value} {shown(token)} is not a number") from None
-    if math.isnan(number) or (value == "label" and math.isinf(number)):
-        raise at_line(
-            path, line, f"the {value} is {shown(token)}; it must be {'finite' if value == 'label' else 'a number'}"
-        )
-    return number
+def refuse_repeated(path: StrPath, frame: pd.DataFrame, lines: list[int]) -> None:
+    """Raise where a document occurs twice in a query; `lines` are those of the rows."""
+    rows = repeated(frame)
+    if rows is not None:
+        first, again = rows
+        what = f"document {shown(frame['document'].iloc[again])} of query {shown(frame['query'].iloc[again])}"
+        raise at_line(path, lines[again], f"{what} is on line {lines[first]} already")
 
 
-def _refuse_repeated(path: StrPath, frame: pd.DataFrame, lines: list[int]) -> None:
+def repeated(frame: pd.DataFrame) -> tuple[int, int] | None:
+    """Return the rows of a document's first and second place in the same query, if there is such a document."""
     again = frame.duplicated(["query", "document"]).to_numpy()
-    if again.any():
-        row = int(np.argmax(again))
-        query, document = frame["query"].iloc[row], frame["document"].iloc[row]
-        same = ((frame["query"] == query) & (frame["document"] == document)).to_numpy()
-        first = lines[int(np.argmax(same))]
-        raise at_line(
-            path, lines[row], f"document {shown(document)} of query {shown(query)} is on line {first} already"
-        )
+    if not again.any():
+        return None
+    row = int(np.argmax(again))
+    same = (frame["query"] == frame["query"].iloc[row]) & (frame["document"] == frame["document"].iloc[row])
+    return int(np.argmax(same.to_numpy())), row

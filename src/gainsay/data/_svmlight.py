@@ -23,21 +23,15 @@ _NONE = np.zeros(0, dtype=np.int64)
 _DOCUMENT = re.compile(rb"\bdocid\s*=\s*(\S+)")
 
 
-def read_rows(path: StrPath, chunks: Iterable[Chunk], layout: Layout, max_bytes: int) -> Table:
-    """Read all rows of the chunks of one file."""
-    return read_files([(path, chunks)], layout, max_bytes)
-
-
 def read_files(
     files: Sequence[tuple[StrPath, Iterable[Chunk]]], layout: Layout, max_bytes: int, shared_ids: str = "refuse"
 ) -> Table:
     """Read all rows of several files, each with its chunks, into one table."""
-    builder = TableBuilder(files[0][0], layout, max_bytes, shared_ids)
+    builder = TableBuilder(layout, max_bytes, shared_ids)
     for path, chunks in files:
         builder.begin(path)
         for chunk in chunks:
-            rows = _parse_chunk(chunk, layout, builder) or _parse_lines(path, chunk, layout, builder)
-            builder.add(rows)
+            builder.add(_parse_chunk(chunk, layout, builder) or _parse_lines(path, chunk, layout, builder))
         builder.end()
     return builder.build()
 

@@ -6,6 +6,7 @@ on what to say about a file that is cut short, too large, or no text at all.
 
 from __future__ import annotations
 
+import csv
 import gzip
 import io
 import os
@@ -103,6 +104,19 @@ def read_chunks(path: StrPath, *, max_bytes: int = MAX_BYTES, size: int = _CHUNK
 def numbered_lines(chunk: Chunk) -> Iterator[tuple[int, bytes]]:
     """Yield the lines of a chunk, without line feed, each with its number in the file."""
     return enumerate(chunk.text[:-1].split(b"\n"), start=chunk.first_line)
+
+
+def csv_rows(path: StrPath, separator: str, max_bytes: int, *, strict: bool = False) -> Iterator[tuple[int, list[str]]]:
+    """Yield the cells of every row and the number of its last line (a quoted cell may reach over several)."""
+    chunks = read_chunks(path, max_bytes=max_bytes)
+    lines = (f"{line.decode()}\n" for chunk in chunks for _, line in numbered_lines(chunk))
+    reader = csv.reader(lines, delimiter=separator, skipinitialspace=True, strict=strict)
+    try:
+        for cells in reader:
+            yield reader.line_num, cells
+    except csv.Error as error:
+        hint = "; quotes within quotes are written twice" if strict else ""
+        raise at_line(path, reader.line_num, f"{error}{hint}") from None
 
 
 def _checked(path: StrPath, text: bytes, line: int) -> Chunk:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from .._common.arrays import numbers, refuse_unready
 from .._common.distinct import factorize
-from ._columns import as_pandas, column_of, floats_of, is_categorical, is_numeric, matrix_of
+from ._features import as_pandas, column_of, floats_of, is_categorical, is_numeric, matrix_of
 from ._reading import distinct_texts
 from .ranking_data import RankingData
 
@@ -90,7 +90,8 @@ def from_frame(
     if features is None:
         others = [name for name in frame.columns if name not in roles]
         features = [name for name in others if is_numeric(frame, name) or is_categorical(frame, name)]
-        rest = [name for name in others if name not in features]
+        taken = set(features)
+        rest = [name for name in others if name not in taken]
     features = list(features)
     if not features:
         raise ValueError(

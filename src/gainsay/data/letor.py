@@ -17,7 +17,7 @@ from .._common.arrays import nearest
 from ._dense import read_columns
 from ._numbers import to_number
 from ._rows import Layout, Table
-from ._svmlight import read_files, read_rows
+from ._svmlight import read_files
 from ._text import MAX_BYTES, Chunk, StrPath, at_line, numbered_lines, read_chunks, shown
 from .ranking_data import RankingData
 
@@ -194,7 +194,7 @@ def read_lightgbm(
     if separator is None:
         if header:
             raise ValueError(f"{os.fspath(path)}: header=True, but the file is SVMlight, which has no header")
-        table = read_rows(path, chunks, layout, max_bytes)
+        table = read_files([(path, chunks)], layout, max_bytes)
     else:
         between = "\\t" if separator == b"\t" else ","
         layout = replace(layout, form=f"label{between}value{between}…")

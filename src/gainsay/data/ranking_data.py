@@ -257,10 +257,11 @@ class RankingData:
         >>> data.take_queries([1, 0]).query_ids.tolist()
         ['b', 'a']
         """
-        chosen = _codes("codes", codes)
-        queries = len(self.query_ids)
+        chosen, queries = np.asarray(codes), len(self.query_ids)
         if chosen.ndim != 1 or chosen.size == 0:
             raise ValueError(f"codes must be a 1-D array of at least one query code, got shape {chosen.shape}")
+        if chosen.dtype.kind not in "iu":
+            raise TypeError(f"codes must be integers, got an array of {chosen.dtype}")
         wrong = (chosen < 0) | (chosen >= queries)
         if wrong.any():
             raise ValueError(f"codes must lie between 0 and {queries - 1}, got {chosen[np.argmax(wrong)]}")
@@ -376,10 +377,7 @@ class RankingData:
 def same_features(parts: Sequence[RankingData], names: Sequence[str]) -> list[RankingData]:
     """Return data sets whose features are the same, each category with one code in all; `names` say which is which.
 
-    Raises
-    ------
-    ValueError
-        Where they have other names of features or in another order, or a feature has categories in some of them only.
+    A `ValueError` says where names of features or their order differ, or categories are there in some of them only.
     """
     first = parts[0].feature_names
     for name, part in zip(names, parts, strict=True):
@@ -404,14 +402,6 @@ def _listed(names: tuple[str, ...] | None) -> str:
     return f"the features {', '.join(map(repr, names[:5]))}{more}"
 
 
-def _codes(name: str, values: ArrayLike) -> NDArray[np.int64]:
-    """Return integer codes as int64; floats are refused, not rounded."""
-    array = np.asarray(values)
-    if array.dtype.kind not in "iu" and array.size:
-        raise TypeError(f"{name} must be integers, got an array of {array.dtype}")
-    return array.astype(np.int64, copy=False)
-
-
 def _joined_weights(parts: Sequence[RankingData]) -> NDArray[np.float64] | None:
     """Return the weights of all parts, per document as soon as one part has them so."""
     weights = [part.weight for part in parts if part.weight is not None]
@@ -421,8 +411,7 @@ def _joined_weights(parts: Sequence[RankingData]) -> NDArray[np.float64] | None:
         missing = next(place for place, part in enumerate(parts) if part.weight is None)
         raise ValueError(f"part {missing} has no weight but others do; give it ones, or drop the others' weights")
     per_query = [len(weight) == len(part.query_ids) for part, weight in zip(parts, weights, strict=True)]
-    if all(per_query):
-        return np.concatenate(weights)
-    return np.concatenate(
-        [weight[part.qid] if short else weight for part, weight, short in zip(parts, weights, per_query, strict=True)]
-    )
+    if not all(per_query):
+        triples = zip(parts, weights, per_query, strict=True)
+        weights = [weight[part.qid] if short else weight for part, weight, short in triples]
+    return np.concatenate(weights)

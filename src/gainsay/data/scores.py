@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import math
 import os
 from collections.abc import Iterator
@@ -16,7 +15,7 @@ from ._arrow import numbers_of
 from ._npy import is_archive, names_of, read_array, read_member
 from ._numbers import to_number
 from ._parquet import read_column
-from ._text import MAX_BYTES, StrPath, at_line, numbered_lines, read_chunks, shown
+from ._text import MAX_BYTES, StrPath, at_line, csv_rows, numbered_lines, read_chunks, shown
 
 # What separates the columns of a text file; None: any blanks.
 _SEPARATORS = {".csv": ",", ".tsv": "\t", ".txt": None}
@@ -142,8 +141,7 @@ def _from_text(path: StrPath, separator: str | None, column: str | None, max_byt
 
 def _rows(path: StrPath, separator: str | None, max_bytes: int) -> Iterator[tuple[int, list[str]]]:
     """Yield line number and cells of every row; blank lines are allowed at the end of the file only."""
-    lines = (line.decode() for chunk in read_chunks(path, max_bytes=max_bytes) for _, line in numbered_lines(chunk))
-    table = _csv_rows(path, lines, separator) if separator else enumerate(map(str.split, lines), start=1)
+    table = csv_rows(path, separator, max_bytes) if separator else _blank_separated(path, max_bytes)
     blank = None
     for number, cells in table:
         if not any(cells):
@@ -154,14 +152,10 @@ def _rows(path: StrPath, separator: str | None, max_bytes: int) -> Iterator[tupl
         yield number, [cell.strip() for cell in cells]
 
 
-def _csv_rows(path: StrPath, lines: Iterator[str], separator: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield the cells of every row and the number of its last line (a quoted cell may reach over several)."""
-    reader = csv.reader(lines, delimiter=separator, skipinitialspace=True)
-    try:
-        for cells in reader:
-            yield reader.line_num, cells
-    except csv.Error as error:
-        raise at_line(path, reader.line_num, str(error)) from None
+def _blank_separated(path: StrPath, max_bytes: int) -> Iterator[tuple[int, list[str]]]:
+    for chunk in read_chunks(path, max_bytes=max_bytes):
+        for number, line in numbered_lines(chunk):
+            yield number, line.decode().split()
 
 
 def _is_number(cell: str) -> bool:

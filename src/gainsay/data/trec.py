@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import math
 import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -13,8 +12,8 @@ import numpy as np
 from .._common.arrays import twice
 from .._common.names import check_ids
 from ._arrow import Kind, blank_separated
-from ._numbers import to_number
-from ._separated import is_table, read_table
+from ._numbers import number_of
+from ._separated import is_table, read_table, refuse_repeated, repeated
 from ._text import BOM, CONTROL, MAX_BYTES, StrPath, at_line, numbered_lines, read_chunks, shown
 
 if TYPE_CHECKING:
@@ -32,13 +31,10 @@ class _Form(NamedTuple):
     finite: bool
     least: int
     most: int | None
-    too_many: str
 
 
-_RUN = _Form("topic Q0 document rank score tag", 4, "score", finite=False, least=6, most=None, too_many="")
-_QRELS = _Form(
-    "topic iteration document grade", 3, "grade", finite=True, least=4, most=4, too_many="; a run is for read_run"
-)
+_RUN = _Form("topic Q0 document rank score tag", 4, "score", finite=False, least=6, most=None)
+_QRELS = _Form("topic iteration document grade", 3, "grade", finite=True, least=4, most=4)
 
 
 def read_run(path: StrPath, *, max_bytes: int = MAX_BYTES) -> pd.DataFrame:
@@ -221,11 +217,7 @@ def _read_lines(path: StrPath, form: _Form, max_bytes: int) -> pd.DataFrame:
     if not lines:
         raise ValueError(f"{os.fspath(path)}: the file is empty; expected lines '{form.pattern}'")
     frame = pd.DataFrame({"query": queries, "document": documents, form.number: np.array(numbers, dtype=np.float64)})
-    twice = _repeated(frame)
-    if twice is not None:
-        first, again = twice
-        what = f"document {shown(documents[again])} of query {shown(queries[again])}"
-        raise at_line(path, lines[again], f"{what} is on line {lines[first]} already")
+    refuse_repeated(path, frame, lines)
     return frame
 
 
@@ -234,25 +226,8 @@ def _number(fields: list[bytes], form: _Form) -> float:
     if len(fields) < form.least:
         raise ValueError(f"{len(fields)} columns, expected '{form.pattern}'; found {shown(b' '.join(fields))}")
     if form.most is not None and len(fields) > form.most:
-        raise ValueError(f"{len(fields)} columns, expected '{form.pattern}'{form.too_many}")
-    token = fields[form.place]
-    try:
-        value = to_number(token)
-    except ValueError:
-        raise ValueError(f"the {form.number} {shown(token)} is not a number; expected '{form.pattern}'") from None
-    if math.isnan(value) or (form.finite and math.isinf(value)):
-        raise ValueError(f"the {form.number} is {shown(token)}; it must be {'finite' if form.finite else 'a number'}")
-    return value
-
-
-def _repeated(frame: pd.DataFrame) -> tuple[int, int] | None:
-    """Return the rows of a document's first and second place in the same query, if there is such a document."""
-    again = frame.duplicated(["query", "document"]).to_numpy()
-    if not again.any():
-        return None
-    row = int(np.argmax(again))
-    same = (frame["query"] == frame["query"].iloc[row]) & (frame["document"] == frame["document"].iloc[row])
-    return int(np.argmax(same.to_numpy())), row
+        raise ValueError(f"{len(fields)} columns, expected '{form.pattern}'; a run is for read_run")
+    return number_of(fields[form.place], form.number, finite=form.finite, expected=f"; expected '{form.pattern}'")
 
 
 def write_run(run: pd.DataFrame | Mapping[str, Mapping[str, float]], path: StrPath, tag: str = "gainsay") -> None:
@@ -339,8 +314,8 @@ def _as_frame(run: pd.DataFrame | Mapping[str, Mapping[str, float]]) -> pd.DataF
     frame["score"] = frame["score"].astype(np.float64)
     if frame["score"].isna().any():
         raise ValueError(f"run has a score of NaN in row {int(np.argmax(frame['score'].isna()))}")
-    twice = _repeated(frame)
-    if twice is not None:
-        query, document = frame["query"].iloc[twice[1]], frame["document"].iloc[twice[1]]
-        raise ValueError(f"run has document {document!r} twice in query {query!r}, in rows {twice[0]} and {twice[1]}")
+    places = repeated(frame)
+    if places is not None:
+        query, document = frame["query"].iloc[places[1]], frame["document"].iloc[places[1]]
+        raise ValueError(f"run has document {document!r} twice in query {query!r}, in rows {places[0]} and {places[1]}")
     return frame

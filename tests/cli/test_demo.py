@@ -7,13 +7,13 @@ import re
 import numpy as np
 import pytest
 
-from gainsay.cli import rankers
+from gainsay.cli import demo
 from gainsay.data import simulate, simulate_rankers
 
 
 @pytest.mark.parametrize("seed", [0, 5, 6, 2**31 - 1])
 def test_genuine_with_any_seed(seed):
-    verdict = rankers.compared(seed).verdict
+    verdict = demo.compared_rankers(seed).verdict
     assert (verdict.kind, verdict.safe_choice) == ("genuine", "blend")
 
 
@@ -31,10 +31,10 @@ def by_grade(labels, qid, scores, other, gain):
 
 
 def test_why_by_hand(monkeypatch):
-    monkeypatch.setattr(rankers, "QUERIES", 400)
+    monkeypatch.setattr(demo, "RANKED", 400)
     data = simulate(400, 2, mean_length=40, features=1)
     scores = simulate_rankers(data, 2)
-    said = rankers.why(rankers.compared(2))
+    said = demo.why(demo.compared_rankers(2))
     linear, exp = (
         by_grade(data.labels, data.qid, scores["fair"], scores["excellent"], gain)
         for gain in (lambda label: label, lambda label: 2**label - 1)
@@ -45,6 +45,6 @@ def test_why_by_hand(monkeypatch):
 
 
 def test_nothing_to_say_where_one_wins_both(monkeypatch):
-    comparison = rankers.compared(1)
+    comparison = demo.compared_rankers(1)
     monkeypatch.setattr(type(comparison), "winners", {"ndcg_linear@10": "fair", "ndcg_exp@10": "fair"})
-    assert rankers.why(comparison) is None
+    assert demo.why(comparison) is None
