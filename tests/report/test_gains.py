@@ -102,6 +102,7 @@ class TestFigure:
             {"a": [1.0, 3.0, 2.0] * 40, "b": [2.0, 3.0, 1.0] * 40}, judgments, ["ndcg_linear", "ndcg_exp"]
         ).gains()
         assert "3.65e+595" in gain_path_svg(found.drawn())
+        assert any("3.65e+595" in label.get_text() for label in plot_gains(found).ax.get_xticklabels())
 
 
 class TestTables:
