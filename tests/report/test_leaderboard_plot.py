@@ -109,6 +109,15 @@ def test_where_nothing_is_decided_a_ruler_shows_what_would_be(make):
     assert any(np.isclose(np.ptp(np.asarray(bar)[:, 0]), verdict.detectable) for bar in bars)
 
 
+@pytest.mark.parametrize("models", [3, 8, 30])
+def test_the_words_of_the_ruler_cover_no_tick(make, models):
+    ax = make(models).plot.leaderboard().ax
+    ax.figure.draw_without_rendering()
+    (words,) = [text for text in ax.texts if text.get_text().startswith("smallest lead")]
+    ruler = words.get_bbox_patch().get_window_extent()
+    assert not any(ruler.overlaps(label.get_window_extent()) for label in ax.get_xticklabels())
+
+
 def test_of_many_models_the_first_the_winners_and_the_safe_choice_have_rows_and_the_others_ticks(make):
     comparison = make(30)
     order, values = by_linear(comparison)

@@ -6,10 +6,20 @@ import math
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from html import escape
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import TypeAlias, TypedDict
 
-__all__ = ["PathData", "coloured", "gain_path_svg", "gain_text", "labelled_bases", "notable", "ranged", "scale_of"]
+__all__ = [
+    "PathData",
+    "apart",
+    "coloured",
+    "gain_path_svg",
+    "gain_text",
+    "labelled_bases",
+    "notable",
+    "ranged",
+    "scale_of",
+]
 
 WIDTH, LEFT, RIGHT, TOP, DEPTH, BAR = 900, 94.0, 770.0, 22.0, 228.0, 17.0
 BEST = TOP + 22
@@ -103,6 +113,16 @@ def labelled_bases(bases: Sequence[float]) -> list[float]:
         if all(abs(math.log(base / other)) >= room for other in found):
             found.append(base)
     return sorted(found)
+
+
+def apart(places: Sequence[float], gap: float, end: float) -> list[float]:
+    """Return ascending places moved on until they are `gap` apart, and those beyond the end back again.
+
+    >>> apart([1, 2, 9, 9.5], 2, 10)
+    [1, 3, 8, 10]
+    """
+    moved = accumulate(places, lambda before, own: max(own, before + gap))
+    return [min(place, end - gap * (len(places) - 1 - at)) for at, place in enumerate(moved)]
 
 
 def gain_text(base: float, grade: float) -> str:
@@ -199,11 +219,7 @@ class _Figure:
         """Name the lines where they end, one below the other; those without room stand with the bars only."""
         last = {name: self.path["regrets"][name][-1] for name in self.notable}
         named = sorted((name for name in self.notable if last[name] <= self.most), key=last.__getitem__)
-        places: list[float] = []
-        for name in named[: int(DEPTH // LINE)]:
-            places.append(max(self._y(last[name]), places[-1] + LINE if places else BEST))
-        for at in reversed(range(len(places))):  # the lowest back into the figure, and what stands above it
-            places[at] = min(places[at], BEST + DEPTH - LINE * (len(places) - 1 - at))
+        places = apart([self._y(last[name]) for name in named[: int(DEPTH // LINE)]], LINE, BEST + DEPTH)
         for name, place in zip(named, places, strict=False):
             yield _text(RIGHT + 8, place + 4, name, "start", WORDS[self.colour.get(name, "")], 'font-weight="600"')
 

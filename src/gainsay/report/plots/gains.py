@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from matplotlib.ticker import FixedLocator, NullLocator
 
-from ...drawing.gain_path import coloured, gain_text, labelled_bases, notable, ranged, scale_of
+from ...drawing.gain_path import apart, coloured, gain_text, labelled_bases, notable, ranged, scale_of
 from .labels import beside
 from .style import finish, looks, start
 
@@ -65,7 +65,8 @@ def plot_gains(gains: Gains, ax: Axes | None = None, theme: str = "light") -> Pi
     most, _ = scale_of(path)
     names = ranged(path)[:MOST_BARS]
     row = 0.052 * most
-    _lines(ax, colours, path, colour, most)
+    lowest = most + row * (1.2 + len(names))
+    _lines(ax, colours, path, colour, 0.05 * (lowest + 1.9 * row))
     _leads(ax, colours, path, colour, row)
     for place, name in enumerate(names):
         y = most + row * (1.2 + place)
@@ -73,14 +74,16 @@ def plot_gains(gains: Gains, ax: Axes | None = None, theme: str = "light") -> Pi
             if owner == name:
                 ax.plot([low, high], [y, y], color=colour.get(name, colours.ink), lw=5, solid_capstyle="butt")
         beside(ax, name, (1.01, y), xycoords=("axes fraction", "data"), ha="left", colour=colours.ink, size=8)
-    _axes(ax, colours, path, most + row * (1.2 + len(names)))
+    _axes(ax, colours, path, lowest)
     _fit(ax, colours, path)
     base = "gain base b, gain of grade l = (b^l − 1)/(b − 1)"
     return finish(ax, colours, gains.headline, f"{gains.headline}. {gains.text}", x=base, y="behind the best")
 
 
-def _lines(ax: Axes, theme: Theme, path: PathData, colour: Mapping[str, str], most: float) -> None:
-    bases, strong = np.array(path["bases"]), notable(path)
+def _lines(ax: Axes, theme: Theme, path: PathData, colour: Mapping[str, str], gap: float) -> None:
+    """Draw the lines, each with its name where it ends, `gap` apart; there is a bar for who has no room."""
+    bases, strong, (most, _) = np.array(path["bases"]), notable(path), scale_of(path)
+    ends: dict[str, float] = {}
     for name in sorted(path["regrets"], key=lambda name: (name in strong, name in colour)):
         values = np.array(path["regrets"][name])
         shown = np.where(values <= most, values, np.nan)
@@ -94,9 +97,14 @@ def _lines(ax: Axes, theme: Theme, path: PathData, colour: Mapping[str, str], mo
             if owner == name:
                 ax.plot(bases[within], shown[within], color=own, lw=4.5, solid_capstyle="round")
         last = int(np.flatnonzero(np.isfinite(shown))[-1])
-        ends = last == len(bases) - 1
-        beside(ax, name, (1.01 if ends else bases[last], shown[last]), colour=own, size=9, ha="left", weight="bold",
-               xycoords=("axes fraction", "data") if ends else "data")  # fmt: skip
+        if last == len(bases) - 1:
+            ends[name] = float(shown[last])
+        else:
+            beside(ax, name, (bases[last], shown[last]), colour=own, size=9, ha="left", weight="bold")
+    named = sorted(ends, key=ends.__getitem__)[: int(most / gap)]
+    for name, y in zip(named, apart([ends[name] for name in named], gap, most), strict=True):
+        beside(ax, name, (1.01, y), xycoords=("axes fraction", "data"), colour=colour.get(name, theme.ink), size=9,
+               ha="left", weight="bold")  # fmt: skip
 
 
 def _leads(ax: Axes, theme: Theme, path: PathData, colour: Mapping[str, str], row: float) -> None:

@@ -85,7 +85,7 @@ def plot_leaderboard(comparison: Findings, ax: Axes | None = None, theme: str = 
         ax.text(verdict.price, lines + 0.1, words, ha="center" if verdict.price > 0.2 * limit else "left", va="top",
                 fontsize=8, color=colours.ink, backgroundcolor=colours.face)  # fmt: skip
     elif verdict.kind == "unresolved" and verdict.detectable < 0.9 * limit:
-        _ruler(ax, colours, lines + 0.25, verdict, limit)
+        _ruler(ax, colours, lines + (0.06 if tall else 0.25), verdict, limit)
     _axes(ax, colours, limit)
     _legend(ax, colours, verdict, below=0.42 / (height * lines))
     title = finding(verdict, comparison.names.said, comparison.models[0])
