@@ -11,20 +11,9 @@ __all__ = ["DARK", "LIGHT", "Theme", "theme_named"]
 class Theme:
     """Colours: blue is the first metric, orange the second, ink the rest; none stands without a marker or a sign.
 
-    As marks the two are 60 apart in the light theme and 55 in the dark one (CIEDE2000, simulated deuteranopia).
-
-    Attributes
-    ----------
-    name : str
-        ``"light"`` or ``"dark"``.
-    face, ink, muted, rule, grid : str
-        Background, text, secondary text and lines, lines between parts, faint lines.
-    shade, hover : str
-        Of rows and areas that are set off, and of what is pointed at.
-    first, second, third : str
-        Marks of the first and the second metric, and of anything else.
-    first_text, second_text : str
-        Text about the first and the second metric.
+    As marks the two are 60 apart in the light theme and 55 in the dark one (CIEDE2000, simulated deuteranopia). `rule`
+    is for lines between parts, `grid` for faint ones, `shade` for areas that are set off, `hover` for what is pointed
+    at.
     """
 
     name: str

@@ -52,10 +52,6 @@ def plot_attribution(
         As for `plot_conflict`.
     names : mapping of model to str, optional
         What to call the models, such as `Comparison.short_names`.
-
-    Returns
-    -------
-    Picture
     """
     metrics = attribution.metrics[:2]
     blocks = {metric: _block(attribution, metric) for metric in metrics}

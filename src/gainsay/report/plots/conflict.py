@@ -79,8 +79,10 @@ def plot_conflict(comparison: Findings, ax: Axes | None = None, theme: str = "li
     if comparison.rope > 0:
         box, width = (-comparison.rope, -comparison.rope), 2 * comparison.rope
         ax.add_patch(Rectangle(box, width, width, fill=False, edgecolor=colours.muted, linestyle=":", zorder=1))
-    for ends, draw, place in zip(intervals, (ax.hlines, ax.vlines), (y, x), strict=False):
-        draw(place, *ends, color=mixed(colours.face, colours.muted, 0.4), linewidth=1, zorder=2)
+    if intervals:
+        faint = mixed(colours.face, colours.muted, 0.4)
+        ax.hlines(y, *intervals[0], color=faint, linewidth=1, zorder=2)
+        ax.vlines(x, *intervals[1], color=faint, linewidth=1, zorder=2)
     entries = []
     for label, here, marker, edge, fill, size in (
         ("same order", ~conflict, "o", colours.muted, colours.face, 22),
@@ -98,7 +100,8 @@ def plot_conflict(comparison: Findings, ax: Axes | None = None, theme: str = "li
     ]
     points = list(zip(x.tolist(), y.tolist(), strict=True))
     named: dict[Point, str] = {}
-    order = _strongest(conflict, proven, x, y)
+    strength = np.minimum(np.abs(x), np.abs(y))
+    order = [place for place in np.lexsort((-strength, ~proven)).tolist() if conflict[place]]  # the proven ones first
     for place in order:
         named.setdefault(points[place], names[place].replace(f" {MINUS} ", f"\n{MINUS} "))  # one name a point
     chosen = list(named)[:MOST_NAMED]
@@ -124,12 +127,6 @@ def _intervals(pairs: pd.DataFrame, metrics: tuple[str, str], losses: Sequence[s
         for metric in metrics
     ]
     return ends if len(pairs) and all(np.isfinite(end).all() for end in ends) else []
-
-
-def _strongest(conflict: Bools, proven: Bools, x: Floats, y: Floats) -> list[int]:
-    """Return the places of the conflicts: the proven ones first, then by the smaller of the two differences."""
-    strength = np.minimum(np.abs(x), np.abs(y))
-    return [int(place) for place in np.lexsort((-strength, ~proven)) if conflict[place]]
 
 
 def _finding(pair: str, p_values: Floats, conflict: Bools, proven: Bools) -> str:

@@ -62,10 +62,6 @@ def plot_explain(
         Cutoff.
     ax, theme
         As for `plot_conflict`.
-
-    Returns
-    -------
-    Picture
     """
     parts = rank_contributions(labels, scores, k)
     depth = len(next(iter(parts.values())))

@@ -58,10 +58,6 @@ def plot_curves(
     lower_is_better : names of metrics, optional
         Those of which a lower value is better: their curves are drawn turned, below 0 is worse.
 
-    Returns
-    -------
-    Picture
-
     Raises
     ------
     ValueError

@@ -80,10 +80,6 @@ def plot_queries(
         `queries`.
     names : mapping of model to str, optional
         What to call the models, such as `Comparison.short_names`.
-
-    Returns
-    -------
-    Picture
     """
     models, metrics = strips_of(queries)
     most = check_whole("most", most)
