@@ -43,6 +43,9 @@ _RADIUS = 4
 
 _WIDE = "…\N{MINUS SIGN}=+<>%@mwMW"
 
+_SIZE = 8.5
+"""Points of letters."""
+
 _TRIES = 4
 
 _PLAIN = 2
@@ -66,13 +69,13 @@ class _Scene:
     lines: list[Path]
     texts: Floats
 
-    def arrange(self, texts: Sequence[str], size: float) -> dict[int, Place]:
+    def arrange(self, texts: Sequence[str]) -> dict[int, Place]:
         """Return places for as many texts as can be; who finds none in one try comes first in the next."""
         order, best = list(range(len(texts))), dict[int, Place]()
         for _ in range(_TRIES):
             found: dict[int, Place] = {}
             for number in order:
-                free = self._with_room(self.markers[number], _extent(texts[number], size), list(found.values()))
+                free = self._with_room(self.markers[number], _extent(texts[number]), list(found.values()))
                 if free:
                     found[number] = min(free, key=self._crossings)
             best = found if len(found) > len(best) else best
@@ -118,7 +121,6 @@ def label_points(
     *,
     around: Sequence[Point] = (),
     lines: Sequence[Sequence[Point]] = (),
-    size: float = 8.5,
 ) -> None:
     """Write each text near its point, the first ones first; one that finds no free place is left out.
 
@@ -138,11 +140,11 @@ def label_points(
         [Path(in_points(line)) for line in lines],
         np.array([text.get_window_extent().get_points() for text in ax.texts]).reshape(-1, 2, 2) * scale,
     )
-    for number, place in scene.arrange(texts, size).items():
-        beside(ax, texts[number], points[number], place.offset, colour=colour, size=size)
+    for number, place in scene.arrange(texts).items():
+        beside(ax, texts[number], points[number], place.offset, colour=colour, size=_SIZE)
         if place.leader is not None:
             look = {"arrowstyle": "-", "color": colour, "linewidth": 0.6, "shrinkA": 2, "shrinkB": _CLEAR}
-            beside(ax, "", points[number], place.offset, colour=colour, size=size, arrowprops=look)
+            beside(ax, "", points[number], place.offset, colour=colour, size=_SIZE, arrowprops=look)
 
 
 def beside(ax: Axes, text: str, at: Point, offset: Point = (0, 0), *, colour: str, size: float, **look: Any) -> None:
@@ -162,9 +164,9 @@ def _settle(ax: Axes) -> None:
         layout.execute(figure)
 
 
-def _extent(text: str, size: float) -> Floats:
+def _extent(text: str) -> Floats:
     lines = text.split("\n")
-    return np.array([size * max(map(ems, lines)), 1.2 * size * len(lines)])
+    return np.array([_SIZE * max(map(ems, lines)), 1.2 * _SIZE * len(lines)])
 
 
 def _across(right: float, up: float) -> str:
