@@ -66,6 +66,15 @@ class TestBoard:
         print("afterwards")
         assert seen(tty, screen) == "LightGBM says something\nto stderr\nhalf a line\nend\nafterwards"
 
+    def test_lines_that_are_written_at_once_stand_above_too(self, monkeypatch, screen):
+        tty = made(monkeypatch)
+        board = Board(tty)
+        board.put("a", lambda width: ["one", "two"])
+        board.touch("a")
+        sys.stdout.writelines(["first\n", "second\n"])
+        board.touch("a")
+        assert seen(tty, screen) == "first\nsecond\none\ntwo"
+
     def test_streams_are_given_back(self, monkeypatch):
         tty = made(monkeypatch)
         board = Board(tty)

@@ -7,6 +7,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from matplotlib.text import Annotation
 
 import gainsay as gs
 from gainsay.comparison.gain_fit import GainFit
@@ -102,6 +103,7 @@ class TestFigure:
             {"a": [1.0, 3.0, 2.0] * 40, "b": [2.0, 3.0, 1.0] * 40}, judgments, ["ndcg_linear", "ndcg_exp"]
         ).gains()
         assert "3.65e+595" in gain_path_svg(found.drawn())
+        assert any("3.65e+595" in label.get_text() for label in plot_gains(found).ax.get_xticklabels())
 
 
 class TestTables:
@@ -133,6 +135,14 @@ class TestPlot:
         assert picture.title == path.headline
         assert path.text in picture.alt
         assert picture.ax.get_xlim() == (1, 4)
+
+    def test_names_at_the_ends_of_lines_do_not_cover_each_other(self, make):
+        ax = make(8).plot.gains().ax
+        ax.figure.draw_without_rendering()
+        ends = [text for text in ax.texts if isinstance(text, Annotation) and text.get_weight() == "bold"]
+        boxes = [text.get_window_extent() for text in ends]
+        assert len(boxes) == 8
+        assert not any(one.overlaps(other) for place, one in enumerate(boxes) for other in boxes[:place])
 
     def test_saves(self, comparison, fit, tmp_path):
         comparison.plot.gains(path=tmp_path / "path.svg", fit=fit)

@@ -98,7 +98,7 @@ def test_places_are_those_that_the_rules_give_one_by_one(seed):
     ax = Figure(figsize=(5, 4), dpi=72).add_axes((0.1, 0.1, 300 / 360, 200 / 288))  # a point is a pixel is a unit
     ax.set_xlim(0, 300)
     ax.set_ylim(0, 200)
-    label_points(ax, points[: len(texts)].tolist(), texts, "black", around=points.tolist(), lines=barriers, size=SIZE)
+    label_points(ax, points[: len(texts)].tolist(), texts, "black", around=points.tolist(), lines=barriers)
 
     to_points = ax.transData.transform
     expected = arranged(

@@ -109,6 +109,15 @@ def test_where_nothing_is_decided_a_ruler_shows_what_would_be(make):
     assert any(np.isclose(np.ptp(np.asarray(bar)[:, 0]), verdict.detectable) for bar in bars)
 
 
+@pytest.mark.parametrize("models", [3, 8, 30])
+def test_the_words_of_the_ruler_cover_no_tick(make, models):
+    ax = make(models).plot.leaderboard().ax
+    ax.figure.draw_without_rendering()
+    (words,) = [text for text in ax.texts if text.get_text().startswith("smallest lead")]
+    ruler = words.get_bbox_patch().get_window_extent()
+    assert not any(ruler.overlaps(label.get_window_extent()) for label in ax.get_xticklabels())
+
+
 def test_of_many_models_the_first_the_winners_and_the_safe_choice_have_rows_and_the_others_ticks(make):
     comparison = make(30)
     order, values = by_linear(comparison)
@@ -161,6 +170,22 @@ def test_of_a_loss_the_lowest_is_best_by_it():
     assert texts(comparison.plot.leaderboard())[0] == "good"
 
 
+def test_a_difference_of_a_loss_has_its_own_sign_and_is_drawn_to_the_side_that_is_better():
+    def last(labels, scores):
+        return float(labels[np.argsort(scores)[0]])
+
+    cost = gs.metric("label_at_the_end", last, higher_is_better=False)
+    judgments = gs.Judgments([1, 0] * 50, group=[2] * 50)
+    models = {"good": [2, 1] * 50, "poor": [1, 2] * 40 + [2, 1] * 10}
+    picture = gs.compare(models, judgments, [cost, "mrr"], draws=1000).plot.leaderboard()
+    dots = [part.get_offsets().tolist()[0][0] for part in picture.ax.collections if isinstance(part, PathCollection)]
+    assert dots == pytest.approx([0.8, 0.4])
+    of_cost, of_mrr = (text for text in texts(picture) if re.match(r"[+−]0\.", text))
+    assert re.fullmatch(r"−0\.8000   −[01]\.\d{4} to −0\.\d{4}   lower is better", of_cost)
+    assert re.fullmatch(r"\+0\.4000   \+0\.\d{4} to \+0\.\d{4}", of_mrr)
+    assert "good minus poor, one row a metric. label_at_the_end: −0.8000 " in picture.alt
+
+
 class TestPicture:
     def test_it_shows_itself_in_a_notebook_with_its_words(self, make):
         picture = make(8).plot.leaderboard()
@@ -181,9 +206,7 @@ class TestPicture:
         assert set(make(8).plot.regret(ax)._repr_mimebundle_()[0]) == {"text/plain"}
         plt.close(figure)
 
-    @pytest.mark.parametrize(
-        "picture", ["leaderboard", "conflict", "regret", "ranks", "pairs", "attribution", "queries", "curves"]
-    )
+    @pytest.mark.parametrize("picture", PICTURES)
     def test_every_plot_saves_with_a_path(self, make, picture, tmp_path):
         target = tmp_path / f"{picture}.svg"
         drawn = getattr(make(8, curves=True).plot, picture)(path=target)

@@ -23,6 +23,7 @@ from .resampling import critical_value
 if TYPE_CHECKING:
     import pandas as pd
 
+    from ..drawing.gain_path import PathData
     from ..metrics.base import Metric
     from ..metrics.dcg import DCG
     from ..metrics.names import MetricLike
@@ -243,7 +244,7 @@ class Gains(Spoken):
         picture = gain_path_svg(self.drawn()).replace("</text>", "</text> ")
         return scoped(f'<p class="a"><strong>{escape(self.headline)}</strong></p>{picture}<p>{escape(self.text)}</p>')
 
-    def drawn(self) -> dict[str, Any]:
+    def drawn(self) -> PathData:
         """Return what a picture of the path needs, as plain lists; see `gainsay.drawing.gain_path`."""
         names = short_names(self.models)
         return {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING, NamedTuple
 
-from .lanes import COLOURS, TEXTS, drawing, text_at
+from .lanes import MINUS, TEXTS, bar, drawing, hue, text_at, upright
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,18 +33,15 @@ class Bars(NamedTuple):
     parts: list[str]
 
 
-def shade(part: int) -> float:
-    """Return how strong a band is."""
-    return SHADES[min(part, len(SHADES) - 1)]
+def _strength(band: int) -> str:
+    return f'fill-opacity="{SHADES[min(band, len(SHADES) - 1)]:g}"'
 
 
 def bars(panel: Bars, limits: tuple[float, float]) -> str:
     """Return a panel as HTML, on a scale between two limits."""
     low, high = limits
     step = 28 if len(panel.rows) <= 6 else 22
-    colour = COLOURS[panel.lane] if panel.lane < 2 else "wit"
-    sides = ("off", colour) if panel.total >= 0 else (colour, "off")
-
+    sides = ("off", hue(panel.lane)) if panel.total >= 0 else (hue(panel.lane), "off")
     start, width = (30, 55) if max(map(len, panel.rows), default=0) <= 10 else (42, 43)
 
     def at(value: float) -> float:
@@ -62,28 +59,21 @@ def bars(panel: Bars, limits: tuple[float, float]) -> str:
         for band, value in enumerate(cells):
             if value:
                 side = value > 0
-                left, right = sorted((at(reach[side]), at(reach[side] + value)))
+                near, far = at(reach[side]), at(reach[side] + value)
                 reach[side] += value
-                said = escape(f"{row}, {panel.parts[band]}: {value:+.4f}".replace("-", "\u2212"))
-                box = f'x="{left:.2f}%" width="{right - left:.2f}%" y="{y}" height="{step - 8}"'
-                parts.append(
-                    f'<rect class="bar {sides[side]}" {box} fill-opacity="{shade(band):g}"><title>{said}</title></rect>'
-                )
+                said = f"{row}, {panel.parts[band]}: {value:+.4f}".replace("-", MINUS)
+                parts.append(bar(sides[side], near, far, y, step - 8, look=f" {_strength(band)}", title=said))
         ahead = sum(cells) >= 0
-        where = {"dx": 6.0} if ahead else {"dx": -6.0, "anchor": "end"}
-        parts.append(text_at(at(reach[ahead]), y + 14, net, style="s", **where))
+        dx, anchor = (6, "start") if ahead else (-6, "end")
+        parts.append(text_at(at(reach[ahead]), y + 14, net, dx=dx, anchor=anchor, style="s"))
     parts.append(f'<line class="g" x1="0" x2="100%" y1="{end - 2}" y2="{end - 2}"/>')
-    left, right = sorted((zero, at(panel.total)))
-    box = f'x="{left:.2f}%" width="{right - left:.2f}%" y="{end + 6}" height="18"'
-    parts.append(f'<rect class="bar {sides[panel.total >= 0]}" {box}/>')
+    parts.append(bar(sides[panel.total >= 0], zero, at(panel.total), end + 6, 18))
     parts.append(text_at(0, end + 20, "total", style="s b"))
     dx, anchor = (-6, "end") if panel.total >= 0 else (6, "start")
     parts.append(text_at(zero, end + 20, panel.total_said, dx=dx, anchor=anchor, style="s b"))
-    parts.append(f'<line class="z" x1="{zero:.2f}%" x2="{zero:.2f}%" y1="18" y2="{end + 28}"/>')
+    parts.append(upright("z", zero, 18, end + 28))
     said = "; ".join(f"{row} {net}" for row, net in zip(panel.rows, panel.nets, strict=True))
-    label = escape(
-        f"{panel.title}, {panel.sides[1]} minus {panel.sides[0]}: {said}; total {panel.total_said}", quote=True
-    )
+    label = escape(f"{panel.title}, {panel.sides[1]} minus {panel.sides[0]}: {said}; total {panel.total_said}")
     style = f' class="{TEXTS[panel.lane]}"' if panel.lane < 2 else ""
     picture = drawing("".join(parts), end + 30, label=label)
     return f"<div><h3{style}>{escape(panel.title)}</h3>{picture}</div>"
@@ -91,16 +81,12 @@ def bars(panel: Bars, limits: tuple[float, float]) -> str:
 
 def bar_key(parts: Sequence[str], lanes: Sequence[int]) -> str:
     """Return what the shades of bars are."""
-    items = []
+    items, lanes = [], list(dict.fromkeys(lanes))
     for band, name in enumerate(parts):
         boxes = "".join(
-            f'<rect class="bar {COLOURS[lane] if lane < 2 else "wit"}" x="{11 * place}" width="11" height="11" '
-            f'fill-opacity="{shade(band):g}"/>'
-            for place, lane in enumerate(dict.fromkeys(lanes))
+            f'<rect class="bar {hue(lane)}" x="{11 * place}" width="11" height="11" {_strength(band)}/>'
+            for place, lane in enumerate(lanes)
         )
-        width = 11 * len(set(lanes))
-        items.append(
-            f'<span class="key m"><svg width="{width}" height="11" aria-hidden="true">{boxes}</svg>'
-            f"{escape(name)}</span>"
-        )
+        picture = f'<svg width="{11 * len(lanes)}" height="11" aria-hidden="true">{boxes}</svg>'
+        items.append(f'<span class="key m">{picture}{escape(name)}</span>')
     return f'<p class="keys">{"".join(items)}</p>'

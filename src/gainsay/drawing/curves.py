@@ -5,7 +5,8 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING, NamedTuple
 
-from .lanes import COLOURS, TEXTS, Axis, bare, dot, drawing, text_at
+from .lanes import COLOURS, TEXTS, Axis, bare, dot, drawing, level, text_at
+from .rounds import thinned
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["Curve", "curve_figure", "dots_figure"]
 
 WIDTH = 1000
-MOST_POINTS = 400
+MOST_POINTS = 800
 
 
 class Curve(NamedTuple):
@@ -23,15 +24,17 @@ class Curve(NamedTuple):
     values: list[float]
     best: int
 
+    def at(self, number: int) -> float:
+        """Return the value of a round; 0 where there is none."""
+        return self.values[self.rounds.index(number)] if number in self.rounds else 0.0
+
 
 def curve_figure(title: str, lanes: Sequence[Sequence[Curve]], names: Sequence[str]) -> str:
     """Return curves of two lanes on one scale, cut off where the early rounds are far below; best rounds are marked."""
     last = max(curve.rounds[-1] for lane in lanes for curve in lane)
     first = min(curve.rounds[0] for lane in lanes for curve in lane)
     values = sorted(value for lane in lanes for curve in lane for value in curve.values)
-    there = [
-        _at(curve, other) for own, across in (lanes, lanes[::-1]) for curve, other in zip(own, across, strict=False)
-    ]
+    there = [own.at(other.best) for pair in zip(*lanes, strict=True) for own, other in (pair, pair[::-1])]
     low = min(values[len(values) // 20], 1.3 * min(there, default=0.0)) * 1.05 or -1e-9
     height, top, axis = 268, 26, Axis.of(low, 0.0, 4)
     rounds = Axis.of(first, max(last, first + 1), 5)
@@ -50,18 +53,14 @@ def curve_figure(title: str, lanes: Sequence[Sequence[Curve]], names: Sequence[s
         parts.append(text_at(x(tick), height - 8, str(tick), anchor="middle"))
     lines, marks = [], []
     for lane, curves in enumerate(lanes):
-        for curve in curves:
-            step = max(1, len(curve.rounds) // MOST_POINTS)
+        for curve, other in zip(curves, lanes[1 - lane], strict=True):
             points = " ".join(
                 f"{WIDTH * (number - first) / max(last - first, 1):.1f},{y(value):g}"
-                for number, value in zip(curve.rounds[::step], curve.values[::step], strict=True)
+                for number, value in thinned(list(zip(curve.rounds, curve.values, strict=True)), MOST_POINTS)
             )
             thin = " thin" if len(curves) > 1 else ""
             lines.append(f'<polyline class="curve {COLOURS[lane]}{thin}" points="{points}"/>')
-    for lane, curves in enumerate(lanes):
-        for curve, other in zip(curves, lanes[1 - lane], strict=False):
-            drop = _at(other, Curve([], [], curve.best))
-            place = x(curve.best)
+            place, drop = x(curve.best), other.at(curve.best)
             if curve.best != other.best:
                 marks.append(
                     f'<line class="drop {COLOURS[1 - lane]}" x1="{place:.2f}%" x2="{place:.2f}%" y1="{y(0):g}" '
@@ -77,38 +76,31 @@ def curve_figure(title: str, lanes: Sequence[Sequence[Curve]], names: Sequence[s
     )
     box = f'x="8%" width="90%" height="{height}" viewBox="0 0 {WIDTH} {height}" preserveAspectRatio="none"'
     parts += [f"<svg {box}>{''.join(lines)}</svg>", *marks]
-    label = escape(f"{title}. {said}", quote=True)
+    label = escape(f"{title}. {said}")
     return f"<figure><h3>{escape(title)}</h3>{drawing(''.join(parts), height, 'ax', label)}</figure>"
 
 
 def _named(best: Sequence[int], names: Sequence[str], x: Callable[[float], float]) -> list[str]:
     """Return what stands above the marks of two best rounds: above each, or side by side where they are near."""
-    places = [x(number) for number in best]
+    one, other = places = [x(number) for number in best]
     told = [f"{name}: round {number}" for name, number in zip(names, best, strict=True)]
-    if best[0] == best[1]:
-        told = [f"both: round {best[0]}"]
-    elif abs(places[0] - places[1]) >= 46:
+    if abs(one - other) >= 46:
         return [
-            text_at(min(max(place, 8), 100), 12, text, anchor=_anchor(place), style=f"{style} b")
+            text_at(place, 12, text, anchor=_anchor(place), style=f"{style} b")
             for place, text, style in zip(places, told, TEXTS, strict=True)
         ]
-    lanes = sorted(range(len(told)), key=places.__getitem__)
-    styles = TEXTS if len(told) > 1 else ("s",)
-    parts = (f'<tspan class="{styles[lane]} b">{escape(told[lane])}</tspan>' for lane in lanes)
-    middle = (places[0] + places[1]) / 2
-    side = "start" if middle < 36 else "end" if middle > 68 else "middle"
-    at = {"start": 8, "end": 100, "middle": middle}[side] if len(told) > 1 else min(max(middle, 8), 100)
-    anchor = side if len(told) > 1 else _anchor(middle)
+    if one == other:
+        at, anchor, spans = one, _anchor(one), [("s", f"both: round {best[0]}")]
+    else:
+        middle = (one + other) / 2
+        at, anchor = (8, "start") if middle < 36 else (100, "end") if middle > 68 else (middle, "middle")
+        spans = [(style, text) for _, style, text in sorted(zip(places, TEXTS, told, strict=True))]
+    parts = (f'<tspan class="{style} b">{escape(text)}</tspan>' for style, text in spans)
     return [f'<text x="{at:.2f}%" y="12" text-anchor="{anchor}">{"&#8195;".join(parts)}</text>']
 
 
 def _anchor(place: float) -> str:
     return "start" if place < 20 else "end" if place > 84 else "middle"
-
-
-def _at(curve: Curve, other: Curve) -> float:
-    """Return the value of a curve at the best round of another; 0 where it has none there."""
-    return curve.values[curve.rounds.index(other.best)] if other.best in curve.rounds else 0.0
 
 
 def dots_figure(title: str, note: str, rows: Sequence[tuple[str, str, list[list[int]]]], last: int) -> str:
@@ -123,14 +115,10 @@ def dots_figure(title: str, note: str, rows: Sequence[tuple[str, str, list[list[
             if one == other:
                 parts.append(dot(2, x, y, filled=True, title=f"{full}: round {one} under both", size=4.6))
                 continue
-            parts.append(f'<line class="cn" x1="{x:.2f}%" x2="{end:.2f}%" y1="{y}" y2="{y}"/>')
+            parts.append(level("cn", x, end, y))
             parts += [
                 dot(lane, at, y, filled=True, title=f"{full}: round {number}", size=4.6)
                 for lane, at, number in ((0, x, one), (1, end, other))
             ]
-    height = 12 + step * len(rows)
-    said = escape(f"{title}, {note}", quote=True)
-    return (
-        f'<figure><h3>{escape(title)} <span class="m">({escape(note)})</span></h3>'
-        f"{drawing(''.join(parts), height, 'ax', said)}</figure>"
-    )
+    picture = drawing("".join(parts), 12 + step * len(rows), "ax", escape(f"{title}, {note}"))
+    return f'<figure><h3>{escape(title)} <span class="m">({escape(note)})</span></h3>{picture}</figure>'

@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from html import escape
-from itertools import pairwise
-from typing import Any
+from itertools import accumulate, pairwise
+from typing import TypeAlias, TypedDict
 
-__all__ = ["coloured", "gain_path_svg", "labelled_bases", "scale_of"]
+__all__ = [
+    "PathData",
+    "apart",
+    "coloured",
+    "gain_path_svg",
+    "gain_text",
+    "labelled_bases",
+    "notable",
+    "ranged",
+    "scale_of",
+]
 
 WIDTH, LEFT, RIGHT, TOP, DEPTH, BAR = 900, 94.0, 770.0, 22.0, 228.0, 17.0
+BEST = TOP + 22
+"""Where the line of the best stands; distances go `DEPTH` down from there."""
 LINE = 14.0
 """Between two names at the ends of lines."""
 LETTER = 8.0
@@ -31,41 +43,32 @@ ON_MARKS = {"first": "var(--face,#ffffff)", "second": "#1a1206", "": "var(--face
 
 MARKED = (1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 16.0, 64.0)
 
+Stretch: TypeAlias = tuple[str, float, float]
+"""A model, and from which base to which."""
 
-def gain_path_svg(path: Mapping[str, Any]) -> str:
-    """Return the figure; empty for a single base.
 
-    Parameters
-    ----------
-    path : mapping
-        `bases`, ascending; `regrets`, by model one for each base; `leads` and `ranges`, (model, from, to) of who leads
-        and who may be best; `grades`; `fit`, None or (lower, base, upper) of the base that preferences say; `headline`
-        and `confidence`.
+class PathData(TypedDict):
+    """What a figure shows: at ascending bases the regrets of every model, who leads, and who may be best.
+
+    `grades` are those that gains are named of; `fit` is the base that preferences say, between its bounds.
     """
-    bases: Sequence[float] = path["bases"]
-    if len(bases) < 2:
-        return ""
-    colour = coloured(path)
-    notable = list(dict.fromkeys([name for name, _, _ in [*path["leads"], *path["ranges"]]]))
-    most, step = scale_of(path)
-    bars = _bars(path, bases, colour)
-    floor = TOP + 22 + DEPTH
-    rows = min(MOST_BARS, len({name for name, _, _ in path["ranges"]}))
-    axis = floor + 20 + rows * BAR + 8
-    parts = [*_frame(path, bases, most, step, floor, axis), *_leads(path, bases, colour)]
-    for name in sorted(path["regrets"], key=lambda name: (name in notable, colour.get(name, ""))):
-        parts += _line(path, bases, name, most, colour.get(name, ""), notable=name in notable)
-    parts += [*_ends(path, notable, most, colour), *bars, *_axis(path, bases, axis)]
-    width = max(WIDTH, RIGHT + 14 + LETTER * max(len(name) + len(" and 99 more") for name in notable))
-    label = escape(f"{path['headline']}. Distance behind the best by gain base b.", quote=True)
-    return (
-        f'<svg class="gain-path" xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {axis + 52:.0f}" '
-        f'width="100%" role="img" aria-label="{label}" font-family="system-ui,sans-serif" font-size="12.5">'
-        f"{''.join(parts)}</svg>"
-    )
+
+    bases: list[float]
+    regrets: dict[str, list[float]]
+    leads: list[Stretch]
+    ranges: list[Stretch]
+    grades: list[float]
+    fit: tuple[float, float, float] | None
+    headline: str
+    confidence: str
 
 
-def coloured(path: Mapping[str, Any]) -> dict[str, str]:
+def gain_path_svg(path: PathData) -> str:
+    """Return the figure; empty for a single base."""
+    return _Figure(path).svg() if len(path["bases"]) > 1 else ""
+
+
+def coloured(path: PathData) -> dict[str, str]:
     """Return ``"first"`` for the leader at base 1, ``"second"`` for the one at base 2; neither where both are one."""
     leaders = {}
     for base, colour in ((1.0, "first"), (2.0, "second")):
@@ -77,10 +80,19 @@ def coloured(path: Mapping[str, Any]) -> dict[str, str]:
     return {name: colour for colour, name in leaders.items()}
 
 
-def scale_of(path: Mapping[str, Any]) -> tuple[float, float]:
+def notable(path: PathData) -> list[str]:
+    """Return the models that lead somewhere, then those that may be best somewhere."""
+    return list(dict.fromkeys(name for name, _, _ in [*path["leads"], *path["ranges"]]))
+
+
+def ranged(path: PathData) -> list[str]:
+    """Return the models that may be best somewhere, by base."""
+    return list(dict.fromkeys(name for name, _, _ in sorted(path["ranges"], key=lambda one: one[1:])))
+
+
+def scale_of(path: PathData) -> tuple[float, float]:
     """Return up to which distance the figure goes, and the step of its grid: as far as models that lead or may do."""
-    shown = {name for name, _, _ in [*path["leads"], *path["ranges"]]}
-    largest = max((max(path["regrets"][name]) for name in shown), default=0.0)
+    largest = max((max(path["regrets"][name]) for name in notable(path)), default=0.0)
     runner_up = sorted(max(values) for values in path["regrets"].values())[:2]
     most = 1.05 * max(largest, *runner_up, 1e-9)
     power = 10.0 ** math.floor(math.log10(most / 3))
@@ -95,106 +107,152 @@ def labelled_bases(bases: Sequence[float]) -> list[float]:
     [1.0, 1.5, 2.0, 3.0, 4.0]
     """
     inside = [base for base in MARKED if bases[0] <= base <= bases[-1]]
+    room = 0.14 * math.log(bases[-1] / bases[0])
     found: list[float] = []
     for base in sorted({bases[0], *inside, bases[-1]}, key=lambda base: (base not in (1.0, 2.0), base not in bases)):
-        room = 0.14 * math.log(bases[-1] / bases[0])
         if all(abs(math.log(base / other)) >= room for other in found):
             found.append(base)
     return sorted(found)
 
 
-def _x(bases: Sequence[float], base: float) -> float:
-    inside = min(max(base, bases[0]), bases[-1])
-    return LEFT + (RIGHT - LEFT) * math.log(inside / bases[0]) / math.log(bases[-1] / bases[0])
+def apart(places: Sequence[float], gap: float, end: float) -> list[float]:
+    """Return ascending places moved on until they are `gap` apart, and those beyond the end back again.
+
+    >>> apart([1, 2, 9, 9.5], 2, 10)
+    [1, 3, 8, 10]
+    """
+    moved = accumulate(places, lambda before, own: max(own, before + gap))
+    return [min(place, end - gap * (len(places) - 1 - at)) for at, place in enumerate(moved)]
 
 
-def _frame(
-    path: Mapping[str, Any], bases: Sequence[float], most: float, step: float, floor: float, axis: float
-) -> list[str]:
-    parts, top = [], TOP + 22
-    digits = max(0, -math.floor(math.log10(step)))
-    if path["fit"] is not None:
-        low, best, high = path["fit"]
-        start, stop = _x(bases, low), _x(bases, high)
-        parts.append(
-            f'<rect x="{start:.1f}" y="{TOP - 4:.0f}" width="{max(1.0, stop - start):.1f}" '
-            f'height="{axis - TOP + 4:.0f}" fill="{INK}" fill-opacity="0.09"/>'
+def gain_text(base: float, grade: float) -> str:
+    """Return what a grade is worth to three digits, however large it is."""
+    try:
+        return f"{grade if base == 1 else (base**grade - 1) / (base - 1):.3g}"
+    except OverflowError:
+        return f"{Decimal(base) ** Decimal(grade) / (Decimal(base) - 1):.2e}"
+
+
+class _Figure:
+    def __init__(self, path: PathData) -> None:
+        self.path, self.bases, self.colour = path, path["bases"], coloured(path)
+        self.notable, self.ranged = notable(path), ranged(path)
+        self.most, self.step = scale_of(path)
+        self.floor = BEST + DEPTH + 28 + BAR * min(MOST_BARS, len(self.ranged))
+
+    def svg(self) -> str:
+        parts = [*self._frame(), *self._leads()]
+        for name in sorted(self.path["regrets"], key=lambda name: (name in self.notable, self.colour.get(name, ""))):
+            parts += self._line(name)
+        parts += [*self._ends(), *self._bars(), *self._axis()]
+        longest = max(map(len, self.notable)) + len(" and 99 more")
+        label = escape(f"{self.path['headline']}. Distance behind the best by gain base b.")
+        return (
+            f'<svg class="gain-path" xmlns="http://www.w3.org/2000/svg" viewBox="0 0 '
+            f'{max(WIDTH, RIGHT + 14 + LETTER * longest):.0f} {self.floor + 52:.0f}" width="100%" role="img" '
+            f'aria-label="{label}" font-family="system-ui,sans-serif" font-size="12.5">{"".join(parts)}</svg>'
         )
-        if bases[0] <= best <= bases[-1]:
-            parts.append(_rule(_x(bases, best), TOP - 4, axis, INK, 'stroke-dasharray="6 3"'))
-        said = f"your users: {best:.2f}"
-        parts.append(_text((start + stop) / 2, TOP - 10, said, "middle", INK, 'font-weight="600"'))
-    for number in range(1, int(most / step) + 1):
-        y = top + DEPTH * number * step / most
-        parts.append(f'<line x1="{LEFT}" x2="{RIGHT}" y1="{y:.1f}" y2="{y:.1f}" stroke="{GRID}"/>')
-        parts.append(_text(LEFT - 8, y + 4, f"{number * step:.{digits}f}", "end"))
-    parts.append(f'<line x1="{LEFT}" x2="{RIGHT}" y1="{top}" y2="{top}" stroke="{INK}" stroke-width="1.5"/>')
-    parts.append(_text(LEFT - 8, top + 4, "best", "end", INK, 'font-weight="600"'))
-    for base, colour in ((1.0, MARKS["first"]), (2.0, MARKS["second"])):
-        if bases[0] <= base <= bases[-1]:
-            parts.append(_rule(_x(bases, base), top, axis, colour, 'stroke-width="1.5"'))
-    return parts
 
+    def _x(self, base: float) -> float:
+        first, last = self.bases[0], self.bases[-1]
+        inside = min(max(base, first), last)
+        return LEFT + (RIGHT - LEFT) * math.log(inside / first) / math.log(last / first)
 
-def _leads(path: Mapping[str, Any], bases: Sequence[float], colour: Mapping[str, str]) -> list[str]:
-    """Draw the band of leaders."""
-    parts = []
-    for at, (name, start, stop) in enumerate(path["leads"]):
-        left, right = _x(bases, start), _x(bases, stop)
-        fill = MARKS[colour.get(name, "")]
-        parts.append(
-            f'<rect x="{left:.1f}" y="{TOP}" width="{max(0.5, right - left - 2):.1f}" height="18" rx="3" fill="{fill}">'
-            f"<title>{escape(name)}: b = {start:.2f} to {stop:.2f}</title></rect>"
-        )
-        if right - left > 7.5 * len(name) + 8:
-            parts.append(
-                _text(
-                    (left + right) / 2 - 1,
-                    TOP + 13,
-                    name,
-                    "middle",
-                    ON_MARKS[colour.get(name, "")],
-                    'font-weight="650"',
-                )
+    def _y(self, distance: float) -> float:
+        return BEST + DEPTH * distance / self.most
+
+    def _has(self, base: float) -> bool:
+        return self.bases[0] <= base <= self.bases[-1]
+
+    def _frame(self) -> Iterator[str]:
+        digits = max(0, -math.floor(math.log10(self.step)))
+        if self.path["fit"] is not None:
+            low, best, high = self.path["fit"]
+            start, stop = self._x(low), self._x(high)
+            yield (
+                f'<rect x="{start:.1f}" y="{TOP - 4:.0f}" width="{max(1.0, stop - start):.1f}" '
+                f'height="{self.floor - TOP + 4:.0f}" fill="{INK}" fill-opacity="0.09"/>'
             )
-        if at:
-            parts.append(_rule(left, TOP, TOP + 22 + DEPTH, MUTED, 'stroke-dasharray="2 3"'))
-    return parts
+            if self._has(best):
+                yield _rule(self._x(best), TOP - 4, self.floor, INK, 'stroke-dasharray="6 3"')
+            yield _text((start + stop) / 2, TOP - 10, f"your users: {best:.2f}", "middle", INK, 'font-weight="600"')
+        for number in range(1, int(self.most / self.step) + 1):
+            y = self._y(number * self.step)
+            yield f'<line x1="{LEFT}" x2="{RIGHT}" y1="{y:.1f}" y2="{y:.1f}" stroke="{GRID}"/>'
+            yield _text(LEFT - 8, y + 4, f"{number * self.step:.{digits}f}", "end")
+        yield f'<line x1="{LEFT}" x2="{RIGHT}" y1="{BEST}" y2="{BEST}" stroke="{INK}" stroke-width="1.5"/>'
+        yield _text(LEFT - 8, BEST + 4, "best", "end", INK, 'font-weight="600"')
+        for base, colour in ((1.0, MARKS["first"]), (2.0, MARKS["second"])):
+            if self._has(base):
+                yield _rule(self._x(base), BEST, self.floor, colour, 'stroke-width="1.5"')
 
+    def _leads(self) -> Iterator[str]:
+        """Draw the band of leaders."""
+        for at, (name, start, stop) in enumerate(self.path["leads"]):
+            left, right, colour = self._x(start), self._x(stop), self.colour.get(name, "")
+            yield (
+                f'<rect x="{left:.1f}" y="{TOP}" width="{max(0.5, right - left - 2):.1f}" height="18" rx="3" '
+                f'fill="{MARKS[colour]}"><title>{escape(name)}: b = {start:.2f} to {stop:.2f}</title></rect>'
+            )
+            if right - left > 7.5 * len(name) + 8:
+                middle = (left + right) / 2 - 1
+                yield _text(middle, TOP + 13, name, "middle", ON_MARKS[colour], 'font-weight="650"')
+            if at:
+                yield _rule(left, TOP, BEST + DEPTH, MUTED, 'stroke-dasharray="2 3"')
 
-def _line(
-    path: Mapping[str, Any], bases: Sequence[float], name: str, most: float, colour: str, *, notable: bool
-) -> list[str]:
-    """Draw one model: thin, and thick where it may be best; cut where it leaves the figure."""
-    top, values = TOP + 22, path["regrets"][name]
-    points = [(_x(bases, base), value) for base, value in zip(bases, values, strict=True)]
-    stroke = MARKS[colour] if notable else MUTED
-    width, faint = ("1.6", "") if notable else ("0.8", ' stroke-opacity="0.5"')
-    parts = []
-    for stretch in _inside(points, most):
-        parts.append(_polyline([(x, top + DEPTH * y / most) for x, y in stretch], stroke, width, faint))
-    for owner, start, stop in path["ranges"]:
-        if owner == name:
-            within = [point for point, base in zip(points, bases, strict=True) if start <= base <= stop]
-            thick = [(x, top + DEPTH * y / most) for x, y in within]
-            thick = [(thick[0][0] - 1, thick[0][1]), *thick] if len(thick) == 1 else thick
-            parts.append(_polyline(thick, stroke, "5", ' stroke-linecap="round"'))
-    return parts
+    def _line(self, name: str) -> Iterator[str]:
+        """Draw one model: thin, and thick where it may be best; cut where it leaves the figure."""
+        points = [(self._x(base), value) for base, value in zip(self.bases, self.path["regrets"][name], strict=True)]
+        stroke, width, faint = MUTED, "0.8", ' stroke-opacity="0.5"'
+        if name in self.notable:
+            stroke, width, faint = MARKS[self.colour.get(name, "")], "1.6", ""
+        for stretch in _inside(points, self.most):
+            yield _polyline([(x, self._y(value)) for x, value in stretch], stroke, width, faint)
+        for owner, start, stop in self.path["ranges"]:
+            if owner == name:
+                within = [point for point, base in zip(points, self.bases, strict=True) if start <= base <= stop]
+                thick = [(x, self._y(value)) for x, value in within]
+                thick = [(thick[0][0] - 1, thick[0][1]), *thick] if len(thick) == 1 else thick
+                yield _polyline(thick, stroke, "5", ' stroke-linecap="round"')
 
+    def _ends(self) -> Iterator[str]:
+        """Name the lines where they end, one below the other; those without room stand with the bars only."""
+        last = {name: self.path["regrets"][name][-1] for name in self.notable}
+        named = sorted((name for name in self.notable if last[name] <= self.most), key=last.__getitem__)
+        places = apart([self._y(last[name]) for name in named[: int(DEPTH // LINE)]], LINE, BEST + DEPTH)
+        for name, place in zip(named, places, strict=False):
+            yield _text(RIGHT + 8, place + 4, name, "start", WORDS[self.colour.get(name, "")], 'font-weight="600"')
 
-def _ends(path: Mapping[str, Any], notable: Sequence[str], most: float, colour: Mapping[str, str]) -> list[str]:
-    """Name the lines where they end, one below the other; those for which there is no room stand with the bars only."""
-    top, last = TOP + 22, {name: path["regrets"][name][-1] for name in notable}
-    named = sorted((name for name in notable if last[name] <= most), key=lambda name: last[name])
-    places: list[float] = []
-    for name in named[: int(DEPTH // LINE)]:
-        places.append(max(top + DEPTH * last[name] / most, places[-1] + LINE if places else top))
-    for at in reversed(range(len(places))):  # the lowest back into the figure, and what stands above it
-        places[at] = min(places[at], top + DEPTH - LINE * (len(places) - 1 - at))
-    return [
-        _text(RIGHT + 8, place + 4, name, "start", WORDS[colour.get(name, "")], 'font-weight="600"')
-        for name, place in zip(named, places, strict=False)
-    ]
+    def _bars(self) -> Iterator[str]:
+        """Draw from where to where each model may be best."""
+        top, rest = BEST + DEPTH + 20, len(self.ranged) - MOST_BARS
+        yield _text(LEFT - 8, top + 10, "may be best", "end")
+        for row, name in enumerate(self.ranged[:MOST_BARS]):
+            y, colour = top + row * BAR, self.colour.get(name, "")
+            for owner, start, stop in self.path["ranges"]:
+                if owner == name:
+                    left, right = self._x(start), self._x(stop)
+                    yield (
+                        f'<rect x="{left - 1:.1f}" y="{y:.0f}" width="{right - left + 2:.1f}" height="11" rx="2" '
+                        f'fill="{MARKS[colour]}"><title>{escape(name)} may be best '
+                        f"({escape(self.path['confidence'])}): b = {start:.2f} to {stop:.2f}</title></rect>"
+                    )
+            more = f" and {rest} more" if rest > 0 and row == MOST_BARS - 1 else ""
+            yield _text(RIGHT + 8, y + 10, name + more, "start", WORDS[colour])
+
+    def _axis(self) -> Iterator[str]:
+        named = {1.0: ("b = 1: linear", "first"), 2.0: ("b = 2: exponential", "second")}
+        for base in labelled_bases(self.bases):
+            text, colour = named.get(base, (f"{base:g}", ""))
+            anchor = "start" if base == self.bases[0] else "middle"
+            fill, weight = (WORDS[colour], 'font-weight="600"') if colour else (MUTED, "")
+            yield _text(self._x(base), self.floor + 14, text, anchor, fill, weight)
+            earned = " ".join(gain_text(base, grade) for grade in self.path["grades"][:5])
+            yield _text(self._x(base), self.floor + 30, earned, anchor, MUTED, 'font-size="11.5"')
+        caption = (
+            "gain base b, (b^l - 1)/(b - 1) for grade l, on a logarithmic scale; below it what the grades are worth"
+        )
+        yield _text(20, self.floor + 47, caption, "start", MUTED, 'font-size="12"')
 
 
 def _inside(points: Sequence[tuple[float, float]], most: float) -> list[list[tuple[float, float]]]:
@@ -209,51 +267,6 @@ def _inside(points: Sequence[tuple[float, float]], most: float) -> list[list[tup
             if y <= most:
                 stretches.append([])
     return [stretch for stretch in stretches if len(stretch) > 1]
-
-
-def _bars(path: Mapping[str, Any], bases: Sequence[float], colour: Mapping[str, str]) -> list[str]:
-    """Draw from where to where each model may be best."""
-    start_y = TOP + 22 + DEPTH + 20
-    names = list(dict.fromkeys(name for name, _, _ in sorted(path["ranges"], key=lambda one: one[1:])))
-    parts = [_text(LEFT - 8, start_y + 10, "may be best", "end")]
-    for row, name in enumerate(names[:MOST_BARS]):
-        fill = MARKS[colour.get(name, "")]
-        y = start_y + row * BAR
-        for owner, start, stop in path["ranges"]:
-            if owner == name:
-                left, right = _x(bases, start), _x(bases, stop)
-                parts.append(
-                    f'<rect x="{left - 1:.1f}" y="{y:.0f}" width="{right - left + 2:.1f}" height="11" rx="2" '
-                    f'fill="{fill}"><title>{escape(name)} may be best ({escape(path["confidence"])}): '
-                    f"b = {start:.2f} to {stop:.2f}</title></rect>"
-                )
-        rest = len(names) - MOST_BARS
-        more = f" and {rest} more" if rest > 0 and row == MOST_BARS - 1 else ""
-        parts.append(_text(RIGHT + 8, y + 10, name + more, "start", WORDS[colour.get(name, "")]))
-    return parts
-
-
-def _axis(path: Mapping[str, Any], bases: Sequence[float], axis: float) -> list[str]:
-    named = {1.0: ("b = 1: linear", "first"), 2.0: ("b = 2: exponential", "second")}
-    parts = []
-    for base in labelled_bases(bases):
-        text, colour = named.get(base, (f"{base:g}", ""))
-        anchor = "start" if base == bases[0] else "middle"
-        fill, weight = (WORDS[colour], 'font-weight="600"') if colour else (MUTED, "")
-        parts.append(_text(_x(bases, base), axis + 14, text, anchor, fill, weight))
-        worth = " ".join(_gain(base, grade) for grade in path["grades"][:5])
-        parts.append(_text(_x(bases, base), axis + 30, worth, anchor, MUTED, 'font-size="11.5"'))
-    caption = "gain base b, (b^l - 1)/(b - 1) for grade l, on a logarithmic scale; below it what the grades are worth"
-    parts.append(_text(20, axis + 47, caption, "start", MUTED, 'font-size="12"'))
-    return parts
-
-
-def _gain(base: float, grade: float) -> str:
-    """Return what a grade is worth to three digits, however large it is."""
-    try:
-        return f"{grade if base == 1 else (base**grade - 1) / (base - 1):.3g}"
-    except OverflowError:
-        return f"{Decimal(base) ** Decimal(grade) / (Decimal(base) - 1):.2e}"
 
 
 def _text(x: float, y: float, text: str, anchor: str, fill: str = MUTED, more: str = "") -> str:

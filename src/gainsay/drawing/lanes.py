@@ -16,27 +16,6 @@ if TYPE_CHECKING:
 
     from .text import Words
 
-__all__ = [
-    "Axis",
-    "Chart",
-    "Label",
-    "Mark",
-    "Panel",
-    "Row",
-    "axis_foot",
-    "bare",
-    "difference_strip",
-    "dot",
-    "drawing",
-    "interval",
-    "mark_of",
-    "pair_bars",
-    "panel_strips",
-    "rug",
-    "strip",
-    "text_at",
-]
-
 MINUS = "\u2212"
 COLOURS = ("lin", "exp")
 TEXTS = ("l", "e")
@@ -93,28 +72,11 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True)
 class Chart:
-    """A question, its answer, what to do, and the rows that show it.
+    """A question, its answer, what to do, and the rows that show it, all of them in order.
 
-    Attributes
-    ----------
-    question, headline, advice : Words
-        Before the chart.
-    labels : tuple of Label
-        The lanes, in colours and marks of their own.
-    heads : tuple of (str, str)
-        Columns of names, short and in full.
-    alike : str
-        What all names have in common.
-    rows : tuple of Row
-        All of them, in order.
-    level : str
-        The confidence of the intervals, such as "95 %".
-    shading : str
-        What a shaded row says, or why there is none.
-    price : float
-        Where a dashed line stands; NaN for none.
-    ruler, ruler_says : float, str
-        A length for comparison, infinite for none, and what it is.
+    `labels` are the lanes; `heads` the columns of names, short and in full, and `alike` what all names have in common;
+    `level` the confidence of the intervals, such as "95 %"; `shading` what a shaded row says, or why there is none. A
+    dashed line stands at `price`, NaN for none; `ruler`, infinite for none, is a length to compare with.
     """
 
     question: Words
@@ -138,7 +100,7 @@ class Chart:
         """Return the axis on which these rows have room: from 0, or from the run that is furthest ahead of the best."""
         marks = [mark for row in rows for mark in row.marks]
         ends = [end for mark in marks for end in (mark.value, mark.high, *mark.runs) if math.isfinite(end)]
-        return Axis.of(min(0.0, *ends, 0.0), 1.02 * max(ends, default=0.0) or 0.01)
+        return Axis.of(min([0.0, *ends]), 1.02 * max(ends, default=0.0) or 0.01)
 
 
 @dataclass(frozen=True)
@@ -177,12 +139,10 @@ class Axis:
 
     def grid(self, height: float, origin: float = 0.0) -> str:
         """Return the lines of a strip: faint ones at ticks, a strong one at the origin."""
-        lines = (
-            f'<line class="{"z" if tick == origin else "g"}" x1="{self.at(tick):.2f}%" x2="{self.at(tick):.2f}%" '
-            f'y1="0" y2="{height:g}"/>'
+        return "".join(
+            upright("z" if tick == origin else "g", self.at(tick), 0, height)
             for tick in dict.fromkeys((origin, *self.ticks))
         )
-        return "".join(lines)
 
 
 def bare(value: float, places: int = 4) -> str:
@@ -205,9 +165,14 @@ def drawing(inner: str, height: float, style: str = "", label: str = "") -> str:
     return f'<svg{kind} width="100%" height="{height:g}" {how}>{inner}</svg>'
 
 
+def hue(lane: int) -> str:
+    """Return the class of a lane's colour; beyond the second all are grey."""
+    return COLOURS[lane] if lane < len(COLOURS) else "wit"
+
+
 def dot(lane: int, x: float, y: float, *, filled: bool, title: str = "", size: float = 5.2) -> str:
     """Return a mark: a circle in the first lane, a diamond in the second, hollow where it is not filled."""
-    style = f"mk {COLOURS[lane] if lane < len(COLOURS) else 'wit'}{'' if filled else ' open'}"
+    style = f"mk {hue(lane)}{'' if filled else ' open'}"
     inner = f"<title>{escape(title)}</title>" if title else ""
     if lane != 1:
         return f'<circle class="{style}" cx="{x:.2f}%" cy="{y:g}" r="{size:g}">{inner}</circle>'
@@ -224,10 +189,35 @@ def text_at(x: float, y: float, text: str, *, dx: float = 0, anchor: str = "star
     return f'<text x="{x:.2f}%" y="{y:g}"{where}{how}{kind}>{escape(text)}</text>'
 
 
+def upright(kind: str, x: float, top: float, bottom: float) -> str:
+    """Return a vertical line."""
+    return f'<line class="{kind}" x1="{x:.2f}%" x2="{x:.2f}%" y1="{top:g}" y2="{bottom:g}"/>'
+
+
+def level(kind: str, start: float, end: float, y: float) -> str:
+    """Return a horizontal line."""
+    return f'<line class="{kind}" x1="{start:.2f}%" x2="{end:.2f}%" y1="{y:g}" y2="{y:g}"/>'
+
+
+def bar(kind: str, start: float, end: float, y: float, height: float, *, look: str = "", title: str = "") -> str:
+    """Return a bar between two places."""
+    left, right = sorted((start, end))
+    where = f'x="{left:.2f}%" width="{right - left:.2f}%" y="{y:g}" height="{height:g}"'
+    inner = f"><title>{escape(title)}</title></rect>" if title else "/>"
+    return f'<rect class="bar {kind}" {where}{look}{inner}'
+
+
 def interval(lane: int, low: float, high: float, y: float) -> str:
     """Return the line of an interval between two places."""
-    colour = COLOURS[lane] if lane < len(COLOURS) else "wit"
-    return f'<line class="i {colour}" x1="{low:.2f}%" x2="{high:.2f}%" y1="{y:g}" y2="{y:g}"/>'
+    return level(f"i {hue(lane)}", low, high, y)
+
+
+def _point(lane: int, axis: Axis, ends: tuple[float, float, float], y: float, said: str, filled: bool = True) -> str:
+    """Return a mark in the middle of its interval, which has no line where it is infinite."""
+    low, middle, high = ends
+    known = math.isfinite(low) and math.isfinite(high)
+    line = interval(lane, axis.at(low), axis.at(high), y) if known else ""
+    return line + dot(lane, axis.at(middle), y, filled=filled, title=said)
 
 
 def strip(row: Row, axis: Axis, height: float, grid: str, *, tall: bool = False) -> str:
@@ -236,26 +226,23 @@ def strip(row: Row, axis: Axis, height: float, grid: str, *, tall: bool = False)
     ys = [round(height * share, 1) for share in ((0.31, 0.69) if lanes > 1 else (0.5,))]
     places = [axis.at(mark.value) for mark in row.marks]
     parts = [grid]
-    for lane, mark in enumerate(row.marks):
+    for lane, (mark, y) in enumerate(zip(row.marks, ys, strict=True)):
         if math.isfinite(mark.high) and mark.high > mark.low:
-            parts.append(interval(lane, axis.at(mark.low), axis.at(mark.high), ys[lane]))
-        for run in mark.runs:
-            x, y = f"{axis.at(run):.2f}%", ys[lane]
-            parts.append(f'<line class="run {COLOURS[lane]}" x1="{x}" x2="{x}" y1="{y - 5:g}" y2="{y + 5:g}"/>')
+            parts.append(interval(lane, axis.at(mark.low), axis.at(mark.high), y))
+        parts += [upright(f"run {COLOURS[lane]}", axis.at(run), y - 5, y + 5) for run in mark.runs]
     if tall and lanes > 1:
         x1, x2 = places
         parts.append(f'<line class="cn" x1="{x1:.2f}%" y1="{ys[0]:g}" x2="{x2:.2f}%" y2="{ys[1]:g}"/>')
-    for lane, mark in enumerate(row.marks):
+    for lane, (mark, place, y) in enumerate(zip(row.marks, places, ys, strict=True)):
         if tall and mark.value > 0:
-            finite = math.isfinite(mark.high)
-            end = max(places[lane], axis.at(mark.high)) if finite else places[lane]
+            end = max(place, axis.at(mark.high)) if math.isfinite(mark.high) else place
             number, colour = bare(mark.value), f"{TEXTS[lane]} num"
             if end < 86:
-                parts.append(text_at(end, ys[lane] + 4, number, dx=11, style=colour))
+                parts.append(text_at(end, y + 4, number, dx=11, style=colour))
             else:
-                y = ys[lane] + (18 if lane else -9)
-                parts.append(text_at(min(places[lane], 94), y, number, anchor="middle", style=colour))
-        parts.append(dot(lane, places[lane], ys[lane], filled=mark.filled, title=f"{row.full}\n{mark.said}"))
+                above = y + (18 if lane else -9)
+                parts.append(text_at(min(place, 94), above, number, anchor="middle", style=colour))
+        parts.append(dot(lane, place, y, filled=mark.filled, title=f"{row.full}\n{mark.said}"))
     return drawing("".join(parts), height, "reg")
 
 
@@ -263,14 +250,11 @@ def difference_strip(
     lanes: Sequence[tuple[float, float, float]], axis: Axis, height: float, floor: float, said: Sequence[str]
 ) -> str:
     """Return a strip of differences around a line at 0, each lane low, middle and high; a dashed line at `floor`."""
-    parts = [axis.grid(height, 0.0)]
+    parts = [axis.grid(height)]
     if floor:
-        parts.append(f'<line class="pr" x1="{axis.at(floor):.2f}%" x2="{axis.at(floor):.2f}%" y1="0" y2="{height:g}"/>')
-    for lane, ((low, middle, high), text) in enumerate(zip(lanes, said, strict=True)):
-        y = round(height * (lane + 1) / (len(lanes) + 1), 1)
-        if math.isfinite(low) and math.isfinite(high):
-            parts.append(interval(lane, axis.at(low), axis.at(high), y))
-        parts.append(dot(lane, axis.at(middle), y, filled=True, title=text))
+        parts.append(upright("pr", axis.at(floor), 0, height))
+    for lane, (ends, text) in enumerate(zip(lanes, said, strict=True)):
+        parts.append(_point(lane, axis, ends, round(height * (lane + 1) / (len(lanes) + 1), 1), text))
     return f'{drawing("".join(parts), height)}<span class="sr">{escape(". ".join(said))}</span>'
 
 
@@ -284,15 +268,12 @@ class Panel(NamedTuple):
 
 def panel_strips(panels: Sequence[Panel], height: float) -> list[str]:
     """Return for each row one strip with all panels side by side."""
-    pictures, y = [], height / 2
+    pictures = []
     for points in zip(*(panel.points for panel in panels), strict=True):
         parts = []
         for lane, (panel, (low, middle, high, filled, said)) in enumerate(zip(panels, points, strict=True)):
-            best = panel.axis.at(panel.best)
-            parts.append(f'<line class="z to" x1="{best:.2f}%" x2="{best:.2f}%" y1="0" y2="{height:g}"/>')
-            if math.isfinite(low) and math.isfinite(high):
-                parts.append(interval(lane, panel.axis.at(low), panel.axis.at(high), y))
-            parts.append(dot(lane, panel.axis.at(middle), y, filled=filled, title=said))
+            parts.append(upright("z to", panel.axis.at(panel.best), 0, height))
+            parts.append(_point(lane, panel.axis, (low, middle, high), height / 2, said, filled))
         pictures.append(drawing("".join(parts), height, "mea"))
     return pictures
 
@@ -300,23 +281,19 @@ def panel_strips(panels: Sequence[Panel], height: float) -> list[str]:
 def pair_bars(rows: Sequence[tuple[Sequence[float], Sequence[float]]]) -> list[str]:
     """Return small bars to both sides of a line, one for each lane, and their numbers in words.
 
-    Parameters
-    ----------
-    rows : sequence of (differences, leads)
-        What is written, and how far and to which side it is drawn; all rows on one scale.
+    Of each row what is written, and how far and to which side it is drawn; all rows are on one scale.
     """
     widest = max((abs(lead) for _, leads in rows for lead in leads), default=0.0) or 1.0
     pictures = []
     for differences, leads in rows:
-        parts, said = [], ", ".join(map(bare, differences))
+        parts = ['<line class="z" x1="50%" x2="50%" y1="0" y2="34"/>']
         for lane, (difference, lead) in enumerate(zip(differences, leads, strict=True)):
             end, y = 50 + 28 * lead / widest, 3 + 16 * lane
-            box = f'x="{min(50, end):.2f}%" width="{abs(end - 50):.2f}%" y="{y}" height="12"'
-            parts.append(f'<rect class="bar {COLOURS[lane]}" {box}/>')
+            parts.append(bar(COLOURS[lane], 50, end, y, 12))
             dx, anchor = (5, "start") if lead >= 0 else (-5, "end")
             parts.append(text_at(end, y + 10, bare(abs(difference), 3), dx=dx, anchor=anchor))
-        line = '<line class="z" x1="50%" x2="50%" y1="0" y2="34"/>'
-        pictures.append(f'{drawing(line + "".join(parts), 34)}<span class="sr">{said}</span>')
+        said = ", ".join(map(bare, differences))
+        pictures.append(f'{drawing("".join(parts), 34)}<span class="sr">{said}</span>')
     return pictures
 
 
@@ -324,12 +301,11 @@ def rug(rows: Iterable[Row], axis: Axis, height: float, grid: str) -> tuple[str,
     """Return a strip of one tick a row and lane, and how many rows have one beyond the axis."""
     parts, beyond = [grid], 0
     for row in rows:
-        beyond += any(mark.value > axis.high for mark in row.marks)
+        beyond += row.worst > axis.high
         for lane, mark in enumerate(row.marks):
             if mark.value <= axis.high:
-                x, y = axis.at(mark.value), 3 + lane * (height - 4) / 2
-                ends = f'x1="{x:.2f}%" x2="{x:.2f}%" y1="{y:g}" y2="{y + height / 2 - 5:g}"'
-                parts.append(f'<line class="rug {COLOURS[lane]}" {ends}/>')
+                y = 3 + lane * (height - 4) / 2
+                parts.append(upright(f"rug {COLOURS[lane]}", axis.at(mark.value), y, y + height / 2 - 5))
     return drawing("".join(parts), height, "reg"), beyond
 
 
@@ -337,22 +313,21 @@ def axis_foot(chart: Chart, axis: Axis) -> str:
     """Return the axis below the strips: its numbers, the price or the ruler."""
     parts = [text_at(axis.at(0), 18, "best", anchor="middle", style="s b")]
     for tick in axis.ticks:
-        parts.append(f'<line class="g" x1="{axis.at(tick):.2f}%" x2="{axis.at(tick):.2f}%" y1="0" y2="5"/>')
+        parts.append(upright("g", axis.at(tick), 0, 5))
         if tick > 0:
             parts.append(text_at(axis.at(tick), 18, axis.written(tick), anchor="middle"))
     height = 24
     if math.isfinite(chart.price):
         height, x = 40, axis.at(chart.price)
         anchor, dx = ("start", -12) if x < 22 else ("end", 12) if x > 78 else ("middle", 0)
-        parts.append(f'<line class="pr" x1="{x:.2f}%" x2="{x:.2f}%" y1="0" y2="23"/>')
+        parts.append(upright("pr", x, 0, 23))
         parts.append(text_at(x, 36, f"price of disagreement {bare(chart.price)}", dx=dx, anchor=anchor, style="s"))
     elif math.isfinite(chart.ruler):
         height, right = 44, axis.start + axis.width
         left = right - axis.width * chart.ruler / (axis.high - axis.low)
         whole = left >= axis.start
-        parts.append(f'<line class="rl" x1="{max(left, axis.start):.2f}%" x2="{right:.2f}%" y1="27" y2="27"/>')
-        for end in (left, right)[not whole :]:
-            parts.append(f'<line class="rl" x1="{end:.2f}%" x2="{end:.2f}%" y1="23" y2="31"/>')
+        parts.append(level("rl", max(left, axis.start), right, 27))
+        parts += [upright("rl", end, 23, 31) for end in (left, right)[not whole :]]
         more = "" if whole else "\u25c2 "
         parts.append(text_at(right, 42, f"{more}{chart.ruler_says}: {bare(chart.ruler)}", anchor="end", style="s"))
     return drawing("".join(parts), height, "reg ax")

@@ -35,14 +35,14 @@ def character(role: Role, ascii_only: bool = False) -> str:
     return _CHARACTERS[role][ascii_only]
 
 
-def mark(role: Role, x: float, y: float, size: float = 5.5, *, hollow: bool = False, face: str = LIGHT.face) -> str:
+def mark(role: Role, x: float, y: float, size: float = 5.5, *, hollow: bool = False) -> str:
     """Return a mark as SVG, in colours that a style sheet may replace by its classes.
 
     >>> mark("first", 10, 20)
     '<circle class="gs-first" fill="#1b6ab3" cx="10" cy="20" r="5.5"/>'
     """
     if hollow:
-        look = f'class="gs-line-{role} gs-hollow" fill="{face}" stroke="{INKS[role]}" stroke-width="2"'
+        look = f'class="gs-line-{role} gs-hollow" fill="{LIGHT.face}" stroke="{INKS[role]}" stroke-width="2"'
     else:
         look = f'class="gs-{role}" fill="{INKS[role]}"'
     if role == "first":

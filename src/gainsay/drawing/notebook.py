@@ -12,9 +12,8 @@ import re
 from html import escape
 from typing import TYPE_CHECKING
 
-from .lanes import TEXTS, axis_foot, bare, dot, strip
+from .lanes import TEXTS, axis_foot, bare, dot, strip, upright
 from .palette import DARK, LIGHT
-from .tables import small_table
 from .text import as_html
 
 if TYPE_CHECKING:
@@ -29,13 +28,8 @@ MOST_ROWS = 7
 
 
 def _colours(theme: Theme) -> str:
-    pairs = {
-        "first": theme.first,
-        "second": theme.second,
-        "first-text": theme.first_text,
-        "second-text": theme.second_text,
-    }
-    return "".join(f"--{name}:{colour};" for name, colour in pairs.items())
+    metrics = ((name, colour) for name, colour in theme.colours().items() if name.startswith(("first", "second")))
+    return "".join(f"--{name}:{colour};" for name, colour in metrics)
 
 
 _STYLE = (
@@ -95,30 +89,28 @@ def shares_cell(title: str, rows: Sequence[tuple[str, int]], note: str = "") -> 
 
 def table_cell(title: str, head: Sequence[str], rows: Iterable[Sequence[str]], *notes: str) -> str:
     """Return a small table as HTML, below its title and above notes."""
-    table = small_table(head, rows).replace("<table>", '<table class="t">')
+
+    def row(cells: Sequence[str], tag: str) -> str:
+        return f"<tr>{''.join(f'<{tag}>{escape(cell)}</{tag}>' for cell in cells)}</tr>"
+
+    body = "".join(row(cells, "td") for cells in rows)
+    table = f'<table class="t"><thead>{row(head, "th")}</thead><tbody>{body}</tbody></table>'
     told = "".join(f'<p class="m">{escape(note)}</p>' for note in notes if note)
     return scoped(f'<p class="a"><strong>{escape(title)}</strong></p>{table}{told}')
 
 
 def chart_cell(chart: Chart, notes: Iterable[str] = (), more: str = "", whole: str = "") -> str:
-    """Return a chart as HTML: the answer, the advice, and at most seven rows.
+    """Return a chart as HTML: the answer, the advice, at most seven rows, and notes below them.
 
-    Parameters
-    ----------
-    chart : Chart
-        What is shown.
-    notes : iterable of str
-        Sentences below it.
-    more : str
-        What gives the rest where rows are left out, such as ``comparison.to_html("report.html")``.
-    whole : str
-        What gives more where none are.
+    Where rows are left out, `more` gives the rest, such as ``comparison.to_html("report.html")``; where none are,
+    `whole` gives more.
     """
     parts = [f'<p class="a"><strong>{as_html(chart.headline)}</strong></p>']
     if chart.advice:
         parts.append(f"<p>{as_html(chart.advice)}</p>")
-    later = [row for row in chart.rows[MOST_ROWS:] if row.tags]
-    rows = (*chart.rows[: MOST_ROWS - len(later)], *later)
+    plain = [row for row in chart.rows if not row.tags]
+    plain = plain[: max(MOST_ROWS - len(chart.rows) + len(plain), 0)]
+    rows = tuple(row for row in chart.rows if row.tags or row in plain)
     if rows:
         parts.append(_table(chart, rows))
     left = len(chart.rows) - len(rows)
@@ -136,9 +128,9 @@ def _table(chart: Chart, rows: tuple[Row, ...]) -> str:
     axis, height = chart.axis(rows), 34 if len(rows) <= 4 else 20
     grid = axis.grid(height)
     if chart.price == chart.price:
-        x = axis.at(chart.price)
-        grid += f'<line class="pr" x1="{x:.2f}%" x2="{x:.2f}%" y1="0" y2="{height}"/>'
+        grid += upright("pr", axis.at(chart.price), 0, height)
     free = chart.heads == (("model", "model"),)
+    tag = 'th scope="row" class="n"' if free else 'td class="p"'
     names = "".join(
         "<th></th>" if free else f'<th class="p m" title="{escape(full)}">{escape(short)}</th>'
         for short, full in chart.heads
@@ -156,10 +148,7 @@ def _table(chart: Chart, rows: tuple[Row, ...]) -> str:
     body = []
     for row in rows:
         cells = "".join(
-            f'<th scope="row" class="n" title="{escape(row.full)}"><bdi>{escape(text)}</bdi></th>'
-            if free
-            else f'<td class="p" title="{escape(row.full)}"><bdi>{escape(text)}</bdi></td>'
-            for text in row.cells
+            f'<{tag} title="{escape(row.full)}"><bdi>{escape(text)}</bdi></{tag[:2]}>' for text in row.cells
         )
         tags = "".join(f'<span class="tag {style}">{escape(text)}</span>' for style, text in row.tags)
         means = "".join(

@@ -13,35 +13,22 @@ from .palette import DARK, LIGHT, Theme
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["STYLE", "Drawn", "curves_svg", "last_tick", "ticks"]
+__all__ = ["STYLE", "Drawn", "curves_svg", "last_tick", "thinned", "ticks"]
 
 FLOOR = 0.04
 """So far below its best a curve is drawn; this share of its best where that is beyond 1."""
 
 _LEFT, _RIGHT, _TOP, _BOTTOM = 56.0, 616.0, 22.0, 212.0
 _MOST_POINTS = 280
-_SIZES = tuple(int(f"1{'0' * power}") for power in range(1, 12))
-_FONT = 'font-family="Inter,system-ui,sans-serif" font-size="12"'
+_SIZES: tuple[int, ...] = tuple(10**power for power in range(1, 12))
 
 
 @dataclass(frozen=True)
 class Drawn:
-    """One curve, and what stands beside it.
+    """One curve, of which larger values are better, and what stands beside it.
 
-    Attributes
-    ----------
-    role : Role
-        Colour and mark.
-    label : str
-        Its name.
-    rounds, values : sequences
-        Larger values are better.
-    best_round : int
-        Where its best value is.
-    now : str
-        The value of the last round, as it is written large.
-    notes : sequence of str
-        Lines below that.
+    The role gives colour and mark; `now` is the value of the last round, as it is written large, and `notes` are the
+    lines below that.
     """
 
     role: Role
@@ -52,30 +39,25 @@ class Drawn:
     now: str
     notes: Sequence[str] = ()
 
+    def scale(self) -> tuple[float, float]:
+        """Return the best value, and how far below it the curve is drawn."""
+        best = max((value for value in self.values if value == value), default=math.nan)
+        return best, FLOOR * max(1.0, abs(best)) if best == best else FLOOR
+
 
 def curves_svg(curves: Sequence[Drawn], last: int, label: str, stops: tuple[str, int, int, Role] | None = None) -> str:
-    """Return curves over the rounds 1 to `last` as SVG, 900 by 250 units, as wide as its place.
+    """Return one curve or more over the rounds 1 to `last` as SVG, 900 by 250 units, as wide as its place.
 
-    Parameters
-    ----------
-    curves : sequence of Drawn
-        One at least.
-    last : int
-        The round at the right end of the axis.
-    label : str
-        What the picture says, for who does not see it.
-    stops : (str, int, int, Role), optional
-        By what training will be stopped, after how many more rounds, how many are waited at most, and in whose colour.
+    The label is what the picture says, for who does not see it; `stops` says by what training will be stopped, after
+    how many more rounds, how many are waited at most, and in whose colour.
     """
-    bests = [_best(curve) for curve in curves]
+    scales = [curve.scale() for curve in curves]
     parts = [_grid(), _rounds(last)]
-    spans = [FLOOR * max(1.0, abs(best)) if best == best else FLOOR for best in bests]
-    for curve, best, span in zip(curves, bests, spans, strict=True):
-        parts.append(_curve(curve, best, span, last))
-    for place, (curve, best, span) in enumerate(zip(curves, bests, spans, strict=True)):
+    parts += [_curve(curve, *scale, last) for curve, scale in zip(curves, scales, strict=True)]
+    for place, (curve, scale) in enumerate(zip(curves, scales, strict=True)):
         beside = [at for at, other in enumerate(curves) if other.best_round == curve.best_round]
         aside = 11.0 * (beside.index(place) - (len(beside) - 1) / 2)  # marks in one place stand side by side
-        parts.append(_points(curve, best, span, last, aside))
+        parts.append(_points(curve, *scale, last, aside))
     parts += [_beside(curve, place, len(curves)) for place, curve in enumerate(curves)]
     if stops is not None:
         parts.append(_countdown(*stops))
@@ -107,8 +89,17 @@ def last_tick(now: int, total: int | None) -> int:
     return grown if total is None or now > total else min(grown, total)
 
 
-def _best(curve: Drawn) -> float:
-    return max((value for value in curve.values if value == value), default=math.nan)
+def thinned(points: Sequence[tuple[int, float]], most: int) -> Sequence[tuple[int, float]]:
+    """Return about `most` points with the same outline: the highest and the lowest of equally many."""
+    each = -(-len(points) // (most // 2))
+    if each <= 2:
+        return points
+    kept: list[tuple[int, float]] = []
+    for start in range(0, len(points), each):
+        part = points[start : start + each]
+        ends = {min(part, key=lambda point: point[1]), max(part, key=lambda point: point[1])}
+        kept += sorted(ends, key=lambda point: point[0])
+    return kept if kept[-1] == points[-1] else [*kept, points[-1]]
 
 
 def _x(number: float, last: int) -> float:
@@ -126,43 +117,25 @@ def _grid() -> str:
         text = f"−{FLOOR * step / 4:.2f}" if step else "best"
         lines.append(
             f'<line class="gs-grid" x1="{_LEFT:g}" x2="{_RIGHT:g}" y1="{y:g}" y2="{y:g}" stroke="{LIGHT.grid}"/>'
-            + _text(48, y + 4, text, end=True)
+            + _text(48, y + 4, text, anchor="end")
         )
     return "".join(lines)
 
 
 def _rounds(last: int) -> str:
-    return "".join(
-        f'<text class="gs-mute" x="{_x(tick, last):.1f}" y="232" {_FONT} fill="{LIGHT.muted}" '
-        f'text-anchor="middle">{tick:,}</text>'
-        for tick in ticks(last)
-    )
+    return "".join(_text(f"{_x(tick, last):.1f}", 232, f"{tick:,}", anchor="middle") for tick in ticks(last))
 
 
 def _curve(curve: Drawn, best: float, span: float, last: int) -> str:
     """Return the line; breaks where there is no value."""
-    points = _thinned(list(zip(curve.rounds, curve.values, strict=False)))
     pieces: list[list[str]] = [[]]
-    for number, value in points:
+    for number, value in thinned(list(zip(curve.rounds, curve.values, strict=False)), _MOST_POINTS):
         if value != value:
             pieces.append([])
         else:
             pieces[-1].append(f"{_x(number, last):.1f},{_y(best - value, span):.1f}")
     look = f'class="gs-line-{curve.role}" fill="none" stroke="{INKS[curve.role]}" stroke-width="1.8"'
     return "".join(f'<polyline {look} points="{" ".join(piece)}"/>' for piece in pieces if piece)
-
-
-def _thinned(points: list[tuple[int, float]]) -> list[tuple[int, float]]:
-    """Return few points with the same outline: the highest and the lowest of equally many."""
-    each = -(-len(points) // (_MOST_POINTS // 2))
-    if each <= 2:
-        return points
-    kept: list[tuple[int, float]] = []
-    for start in range(0, len(points), each):
-        part = points[start : start + each]
-        ends = {min(part, key=lambda point: point[1]), max(part, key=lambda point: point[1])}
-        kept += sorted(ends, key=lambda point: point[0])
-    return kept if kept[-1] == points[-1] else [*kept, points[-1]]
 
 
 def _points(curve: Drawn, best: float, span: float, last: int, aside: float) -> str:
@@ -183,18 +156,12 @@ def _beside(curve: Drawn, place: int, count: int) -> str:
     """Return what is written beside the picture: large values of two curves, small ones of more."""
     high = count <= 2
     y = 34 + place * (92 if high else 184 / count)
-    head = (
-        mark(curve.role, 656, y - 4.5)
-        + f'<text class="gs-text-{curve.role}" x="668" y="{y:g}" {_FONT.replace("12", "13")} font-weight="650" '
-        f'fill="{_TEXTS[curve.role]}">{escape(curve.label)}</text>'
-    )
+    head = mark(curve.role, 656, y - 4.5)
+    head += _text(668, y, curve.label, f"text-{curve.role}", size=13)
     if not high:
         return head + _text(650, y + 17, ", ".join([curve.now, *curve.notes[:1]]))
-    value = (
-        f'<text class="gs-ink" x="650" y="{y + 28:g}" {_FONT.replace("12", "25")} font-weight="650" '
-        f'fill="{LIGHT.ink}">{escape(curve.now)}</text>'
-    )
-    return head + value + "".join(_text(650, y + 47 + 16 * step, note) for step, note in enumerate(curve.notes))
+    head += _text(650, y + 28, curve.now, "ink", size=25)
+    return head + "".join(_text(650, y + 47 + 16 * step, note) for step, note in enumerate(curve.notes))
 
 
 def _countdown(metric: str, left: int, waits: int, role: Role) -> str:
@@ -206,48 +173,46 @@ def _countdown(metric: str, left: int, waits: int, role: Role) -> str:
     )
 
 
-def _text(x: float, y: float, text: str, end: bool = False) -> str:
-    anchor = ' text-anchor="end"' if end else ""
-    return f'<text class="gs-mute" x="{x:g}" y="{y:g}" {_FONT} fill="{LIGHT.muted}"{anchor}>{escape(text)}</text>'
+def _text(x: float | str, y: float, text: str, kind: str = "mute", size: int = 12, anchor: str = "") -> str:
+    font = f'font-family="Inter,system-ui,sans-serif" font-size="{size}"' + ' font-weight="650"' * (size > 12)
+    how = f' text-anchor="{anchor}"' if anchor else ""
+    return f'<text class="gs-{kind}" x="{x}" y="{y:g}" {font} fill="{_FILLS[kind]}"{how}>{escape(text)}</text>'
 
 
-_TEXTS: dict[Role, str] = {
-    "first": LIGHT.first_text,
-    "second": LIGHT.second_text,
-    "third": LIGHT.third,
-    "fourth": LIGHT.third,
+_FILLS = {
+    "mute": LIGHT.muted,
+    "ink": LIGHT.ink,
+    "text-first": LIGHT.first_text,
+    "text-second": LIGHT.second_text,
+    "text-third": LIGHT.third,
+    "text-fourth": LIGHT.third,
 }
 
 
 def _rules(scope: str, theme: Theme) -> str:
     """Return the colours of a theme, for everything within the scope."""
-    fills = {
-        ".gs-first": theme.first,
-        ".gs-second": theme.second,
-        ".gs-third,SCOPE .gs-fourth,SCOPE .gs-text-third,SCOPE .gs-text-fourth": theme.third,
-        ".gs-text-first": theme.first_text,
-        ".gs-text-second": theme.second_text,
-        ".gs-mute": theme.muted,
-        ".gs-ink": theme.ink,
-        ".gs-bar": theme.grid,
-        ".gs-hollow": theme.face,
-    }
-    strokes = {
-        ".gs-line-first": theme.first,
-        ".gs-line-second": theme.second,
-        ".gs-line-third,SCOPE .gs-line-fourth": theme.third,
-        ".gs-grid": theme.grid,
-    }
-    rules = [f"SCOPE {name}{{fill:{colour}}}" for name, colour in fills.items()]
-    rules += [f"SCOPE {name}{{stroke:{colour}}}" for name, colour in strokes.items()]
-    words = {
-        "": theme.ink,
-        " .gs-quiet": theme.muted,
-        " .gs-word-first": theme.first_text,
-        " .gs-word-second": theme.second_text,
-    }
-    rules += [f"SCOPE{name}{{color:{colour}}}" for name, colour in words.items()]
-    return "".join(rules).replace("SCOPE", scope)
+    looks = (
+        ("fill", theme.first, ".gs-first"),
+        ("fill", theme.second, ".gs-second"),
+        ("fill", theme.third, ".gs-third", ".gs-fourth", ".gs-text-third", ".gs-text-fourth"),
+        ("fill", theme.first_text, ".gs-text-first"),
+        ("fill", theme.second_text, ".gs-text-second"),
+        ("fill", theme.muted, ".gs-mute"),
+        ("fill", theme.ink, ".gs-ink"),
+        ("fill", theme.grid, ".gs-bar"),
+        ("fill", theme.face, ".gs-hollow"),
+        ("stroke", theme.first, ".gs-line-first"),
+        ("stroke", theme.second, ".gs-line-second"),
+        ("stroke", theme.third, ".gs-line-third", ".gs-line-fourth"),
+        ("stroke", theme.grid, ".gs-grid"),
+        ("color", theme.ink, ""),
+        ("color", theme.muted, ".gs-quiet"),
+        ("color", theme.first_text, ".gs-word-first"),
+        ("color", theme.second_text, ".gs-word-second"),
+    )
+    return "".join(
+        f"{','.join(f'{scope} {name}'.rstrip() for name in names)}{{{what}:{colour}}}" for what, colour, *names in looks
+    )
 
 
 def _sheet() -> str:

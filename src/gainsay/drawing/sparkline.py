@@ -14,23 +14,11 @@ _ASCII = "_.:-=+*#"
 
 
 def sparkline(values: Sequence[float], span: float, width: int, ascii_only: bool = False) -> str:
-    """Return a curve as blocks; the lowest block stands for everything at least `span` below the highest value.
+    """Return a curve, of which larger is better, as blocks in at most `width` columns; NaN is left blank.
 
-    Where there are more values than columns each column is the highest of equally many, so that the best one is seen.
+    The lowest block stands for everything at least `span`, above 0, below the highest value. Where there are more
+    values than columns each column is the highest of equally many, so that the best one is seen.
 
-    Parameters
-    ----------
-    values : sequence of float
-        Larger is better; NaN is left blank.
-    span : float
-        What the height stands for, above 0.
-    width : int
-        Columns at most.
-    ascii_only : bool
-        For terminals that know no blocks.
-
-    Examples
-    --------
     >>> sparkline([0.50, 0.51, 0.52, 0.53, 0.525], 0.03, 24)
     '▁▃▆█▇'
     >>> sparkline(list(range(10)), 9, 5, ascii_only=True)

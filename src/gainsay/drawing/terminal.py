@@ -11,7 +11,7 @@ import unicodedata
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
 __all__ = ["Board", "board_of", "columns", "is_terminal", "knows_blocks", "may_colour"]
 
@@ -69,17 +69,10 @@ class Board:
         self._proxies: list[_Above] = []
 
     def put(self, key: object, render: Callable[[int], list[str]], over: Callable[[], bool] = lambda: False) -> None:
-        """Have a block drawn from now on.
+        """Have a block drawn from now on; `render` returns its lines, none wider than it is told.
 
-        Parameters
-        ----------
-        key : object
-            What it is known by.
-        render : function
-            Returns its lines, none wider than it is told.
-        over : function
-            Returns whether what it shows has ended without a word: then the cursor may be anywhere, and what is written
-            is left as it is.
+        `over` returns whether what it shows has ended without a word: then the cursor may be anywhere, and what is
+        written is left as it is.
         """
         with self._lock:
             self._blocks[key] = (render, over)
@@ -87,10 +80,8 @@ class Board:
 
     def touch(self, key: object) -> None:
         """Tell that a block has news; draws at most four times a second."""
-        if self._quiet:
-            self._quiet.discard(key)
-        now = time.monotonic()
-        if now - self._last < OFTEN:
+        self._quiet.discard(key)
+        if time.monotonic() - self._last < OFTEN:
             return
         with self._lock:
             if time.monotonic() - self._last >= OFTEN:
@@ -129,8 +120,8 @@ class Board:
         usual = shutil.get_terminal_size()
         return columns or usual.columns, lines or usual.lines
 
-    def above(self, write: Callable[[], None], text: str) -> None:
-        """Have somebody else write something, and draw below it the blocks that have had news since the last time."""
+    def above(self, stream: Any, text: str) -> Any:
+        """Write to another stream, and draw below it the blocks that have had news since the last time."""
         with self._lock:
             left = [key for key, (_, over) in self._blocks.items() if over()]
             for key in left:
@@ -139,12 +130,13 @@ class Board:
                 self._drawn = 0
                 self._unhook()
             self._erase()
-            write()
+            written = stream.write(text)
             self._inside_line = not text.endswith("\n")
             if not self._inside_line:
                 if self._blocks.keys() - self._quiet:
                     self._draw()
                 self._quiet.update(self._blocks)  # of an aborted training nothing is drawn below every further line
+        return written
 
     def _draw(self) -> None:
         width = self.width()
@@ -203,10 +195,11 @@ class _Above:
 
     def write(self, text: str) -> Any:
         """Write above the blocks."""
-        written: list[Any] = []
-        if text:
-            self._board.above(lambda: written.append(self._stream.write(text)), text)
-        return written[0] if written else 0
+        return self._board.above(self._stream, text) if text else 0
+
+    def writelines(self, lines: Iterable[str]) -> None:
+        """Write above the blocks."""
+        self.write("".join(lines))
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)

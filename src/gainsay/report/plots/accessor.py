@@ -18,15 +18,15 @@ from .regret import plot_regret
 from .strips import plot_queries
 
 if TYPE_CHECKING:
-    import os
     from typing import TypeAlias
 
     from matplotlib.axes import Axes
 
+    from ..._common.typing import FilePath
     from ...comparison.findings import Findings
     from .picture import Picture
 
-    Path: TypeAlias = str | os.PathLike[str] | None
+    Path: TypeAlias = FilePath | None
 
 __all__ = ["Plots"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from ..._common.words import count, p_value
 from ...comparison.pairs import advantages
 from ..numbers import MINUS, difference
 from .labels import label_points
-from .style import finish, legend_below, mixed, start
+from .style import finish, key, legend_below, mixed, start
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from ..._common.typing import Bools, Floats
     from ...comparison.findings import Findings
+    from .labels import Point
     from .picture import Picture
 
 __all__ = ["plot_conflict"]
@@ -51,74 +52,72 @@ def plot_conflict(comparison: Findings, ax: Axes | None = None, theme: str = "li
     -------
     Picture
     """
-    from matplotlib.lines import Line2D
     from matplotlib.patches import Rectangle
 
     ax, colours = start(ax, theme, (6.4, 5.4))
-    first, second = comparison.verdict.metrics
-    pairs = comparison.pairs
-    losses = comparison.lower_is_better
-    leads = np.array([advantages(pairs, metric, losses) for metric in (first, second)], dtype=np.float64)
+    metrics, pairs, losses = comparison.verdict.metrics, comparison.pairs, comparison.lower_is_better
+    leads = np.array([advantages(pairs, metric, losses) for metric in metrics], dtype=np.float64)
     turned = (leads[0] < 0) | ((leads[0] == 0) & (leads[1] < 0))
     sign = np.where(turned, -1.0, 1.0)
     x, y = leads = 0.0 + sign * leads
-    conflict = pairs["conflict"].to_numpy(bool)
-    proven = conflict & (pairs["p_holm"].to_numpy(float) <= comparison.alpha)
-    intervals = _intervals(pairs, (first, second), losses, sign) if len(pairs) <= MOST_INTERVALS else []
+    conflict, p_values = pairs["conflict"].to_numpy(bool), pairs["p_holm"].to_numpy(float)
+    proven = conflict & (p_values <= comparison.alpha)
+    intervals = _intervals(pairs, metrics, losses, sign) if len(pairs) <= MOST_INTERVALS else []
     right, reach = (max(float(np.abs(values).max(initial=0.0)), 1e-6) for values in (x, y))
     low, high = (max(float((side * y).max(initial=0.0)), 0.08 * reach) for side in (-1, 1))
     left = 0.03 * right
     if intervals:
         left, right = max(left, -float(intervals[0].min())), max(right, float(intervals[0].max()))
         low, high = max(low, -float(intervals[1].min())), max(high, float(intervals[1].max()))
-    corners = (-1.08 * left, 1.1 * right, -1.14 * low, 1.14 * high)
-    ax.set_xlim(*corners[:2])
-    ax.set_ylim(*corners[2:])
+    left, right, low, high = -1.08 * left, 1.1 * right, -1.14 * low, 1.14 * high
+    ax.set_xlim(left, right)
+    ax.set_ylim(low, high)
     ax.locator_params(axis="x", nbins=7)
-    ax.add_patch(Rectangle((0, corners[2]), corners[1], -corners[2], color=colours.shade, linewidth=0, zorder=0))
+    ax.add_patch(Rectangle((0, low), right, -low, color=colours.shade, linewidth=0, zorder=0))
     ax.axhline(0, color=colours.ink, linewidth=1, zorder=1)
     ax.axvline(0, color=colours.ink, linewidth=1, zorder=1)
     if comparison.rope > 0:
-        box = (-comparison.rope, -comparison.rope)
-        width = 2 * comparison.rope
+        box, width = (-comparison.rope, -comparison.rope), 2 * comparison.rope
         ax.add_patch(Rectangle(box, width, width, fill=False, edgecolor=colours.muted, linestyle=":", zorder=1))
-    for ends, across in zip(intervals, (True, False), strict=False):
-        draw = ax.hlines if across else ax.vlines
-        draw(y if across else x, ends[0], ends[1], color=mixed(colours.face, colours.muted, 0.4), linewidth=1, zorder=2)
-    kinds = [
+    if intervals:
+        faint = mixed(colours.face, colours.muted, 0.4)
+        ax.hlines(y, *intervals[0], color=faint, linewidth=1, zorder=2)
+        ax.vlines(x, *intervals[1], color=faint, linewidth=1, zorder=2)
+    entries = []
+    for label, here, marker, edge, fill, size in (
         ("same order", ~conflict, "o", colours.muted, colours.face, 22),
         ("opposite order", conflict & ~proven, "D", colours.ink, colours.face, 32),
         ("opposite order, significant (Holm)", proven, "D", colours.ink, colours.ink, 36),
-    ]
-    handles = []
-    for _, here, marker, edge, fill, size in kinds:
+    ):
         ax.scatter(x[here], y[here], s=size, marker=marker, facecolor=fill, edgecolor=edge, zorder=3)
-        handles.append(Line2D([], [], marker=marker, color=edge, markerfacecolor=fill, linestyle="", markersize=5.5))
-    labels = [f"{label} ({here.sum()})" for label, here, *_ in kinds]
-    legend_below(ax, colours, handles, labels, handletextpad=0.2, columnspacing=1.0)
-    ax.text(0.985, 0.02, f"opposite order: {second} prefers the other one", transform=ax.transAxes, fontsize=8.5,
+        entries.append((key(marker, edge, fill), f"{label} ({here.sum()})"))
+    legend_below(ax, colours, entries, handletextpad=0.2, columnspacing=1.0)
+    ax.text(0.985, 0.02, f"opposite order: {metrics[1]} prefers the other one", transform=ax.transAxes, fontsize=8.5,
             style="italic", color=colours.muted, ha="right", va="bottom", parse_math=False)  # fmt: skip
-    short = comparison.short_names
-    rows = pairs.to_dict("records")
-    order = _strongest(conflict, proven, x, y)
-    sides = [("model_y", "model_x") if flip else ("model_x", "model_y") for flip in turned]
-    names = [f" {MINUS} ".join(short[rows[place][side]] for side in sides[place]) for place in order]
+    called = [[comparison.short_names[model] for model in pairs[side]] for side in ("model_x", "model_y")]
+    names = [
+        f" {MINUS} ".join((two, one) if flip else (one, two)) for one, two, flip in zip(*called, turned, strict=True)
+    ]
     points = list(zip(x.tolist(), y.tolist(), strict=True))
-    named = {points[place]: name for place, name in reversed(list(zip(order, names, strict=True)))}  # one name a point
-    chosen = list(dict.fromkeys(points[place] for place in order))[:MOST_NAMED]
-    texts = [named[point].replace(f" {MINUS} ", f"\n{MINUS} ") for point in chosen]
-    axes = [[(corners[0], 0.0), (corners[1], 0.0)], [(0.0, corners[2]), (0.0, corners[3])]]
-    label_points(ax, chosen, texts, colours.ink, around=points, lines=axes)
+    named: dict[Point, str] = {}
+    strength = np.minimum(np.abs(x), np.abs(y))
+    order = [place for place in np.lexsort((-strength, ~proven)).tolist() if conflict[place]]  # the proven ones first
+    for place in order:
+        named.setdefault(points[place], names[place].replace(f" {MINUS} ", f"\n{MINUS} "))  # one name a point
+    chosen = list(named)[:MOST_NAMED]
+    axes = [[(left, 0.0), (right, 0.0)], [(0.0, low), (0.0, high)]]
+    label_points(ax, chosen, [named[point] for point in chosen], colours.ink, around=points, lines=axes)
+    said = [
+        f"{names[place]}: {difference(x[place])} and {difference(y[place])}, {p_value(p_values[place])}."
+        for place in order[:12]
+    ]
+    pair = " and ".join(side[0] for side in called) if len(pairs) == 1 else ""
+    title = _finding(pair, p_values, conflict, proven)
     return finish(
-        ax,
-        colours,
-        _finding(rows, conflict, proven, short),
-        _in_words(rows, (first, second), leads, order, names, proven),
-        x=f"lead under {first}",
-        y=f"lead under {second}",
-        x_colour=colours.first_text,
-        y_colour=colours.second_text,
-    )
+        ax, colours, title, _in_words(said, len(pairs), len(order), int(proven.sum()), metrics),
+        x=f"lead under {metrics[0]}", x_colour=colours.first_text,
+        y=f"lead under {metrics[1]}", y_colour=colours.second_text,
+    )  # fmt: skip
 
 
 def _intervals(pairs: pd.DataFrame, metrics: tuple[str, str], losses: Sequence[str], sign: Floats) -> list[Floats]:
@@ -130,44 +129,23 @@ def _intervals(pairs: pd.DataFrame, metrics: tuple[str, str], losses: Sequence[s
     return ends if len(pairs) and all(np.isfinite(end).all() for end in ends) else []
 
 
-def _strongest(conflict: Bools, proven: Bools, x: Floats, y: Floats) -> list[int]:
-    """Return the places of the conflicts: the proven ones first, then by the smaller of the two differences."""
-    strength = np.minimum(np.abs(x), np.abs(y))
-    return [int(place) for place in np.lexsort((-strength, ~proven)) if conflict[place]]
-
-
-def _finding(pairs: list[dict[Any, Any]], conflict: Bools, proven: Bools, short: dict[str, str]) -> str:
-    found = int(conflict.sum())
-    if len(pairs) == 1:
-        pair = f"{short[pairs[0]['model_x']]} and {short[pairs[0]['model_y']]}"
+def _finding(pair: str, p_values: Floats, conflict: Bools, proven: Bools) -> str:
+    found, sure, pairs = int(conflict.sum()), int(proven.sum()), count(len(conflict), "pair")
+    if pair:
         if found:
-            return f"The two metrics put {pair} in opposite order ({p_value(pairs[0]['p_holm'])})"
+            return f"The two metrics put {pair} in opposite order ({p_value(p_values[0])})"
         return f"The two metrics do not put {pair} in opposite order"
     if not found:
-        return f"None of {count(len(pairs), 'pair')} of models is in opposite order under the two metrics"
-    sure = int(proven.sum())
-    return (
-        f"{found} of {count(len(pairs), 'pair')} of models {'is' if found == 1 else 'are'} in opposite order, "
-        f"{sure if sure else 'none'} significantly"
-    )
+        return f"None of {pairs} of models is in opposite order under the two metrics"
+    verb = "is" if found == 1 else "are"
+    return f"{found} of {pairs} of models {verb} in opposite order, {sure or 'none'} significantly"
 
 
-def _in_words(
-    pairs: list[dict[Any, Any]],
-    metrics: tuple[str, str],
-    leads: Floats,
-    order: list[int],
-    names: list[str],
-    proven: Bools,
-) -> str:
+def _in_words(said: list[str], pairs: int, found: int, proven: int, metrics: tuple[str, str]) -> str:
     first, second = metrics
-    text = [
-        f"Scatter plot of {count(len(pairs), 'pair')} of models, lead under {first} across, under {second} up. "
-        f"{count(len(order), 'pair')} in opposite order, {int(proven.sum())} of them significantly."
-    ]
-    for place, name in list(zip(order, names, strict=True))[:12]:
-        one, other = (difference(float(lead[place])) for lead in leads)
-        text.append(f"{name}: {one} and {other}, {p_value(pairs[place]['p_holm'])}.")
-    if len(order) > 12:
-        text.append(f"{len(order) - 12} more are in the table of pairs.")
-    return " ".join(text)
+    opening = (
+        f"Scatter plot of {count(pairs, 'pair')} of models, lead under {first} across, under {second} up. "
+        f"{count(found, 'pair')} in opposite order, {proven} of them significantly."
+    )
+    more = [f"{found - 12} more are in the table of pairs."] if found > 12 else []
+    return " ".join([opening, *said, *more])

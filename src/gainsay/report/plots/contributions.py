@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from .style import finish, grade_colours, start
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from ..._common.typing import Floats
+    from ..._common.typing import Floats, Numbers
     from .picture import Picture
 
 __all__ = ["plot_explain", "rank_contributions"]
@@ -28,7 +28,7 @@ __all__ = ["plot_explain", "rank_contributions"]
 NAMES = ("ndcg_jk", "ndcg_linear", "ndcg_exp")
 
 
-def rank_contributions(labels: Any, scores: Any, k: int = 10) -> dict[str, Floats]:
+def rank_contributions(labels: Numbers, scores: Numbers, k: int = 10) -> dict[str, Floats]:
     """Return for each of the three NDCGs what ranks 1 to k add to it; tied documents share their ranks.
 
     Examples
@@ -49,7 +49,9 @@ def rank_contributions(labels: Any, scores: Any, k: int = 10) -> dict[str, Float
     return {str(metric): cells.sum(axis=0) for metric, (_, cells) in zip(metrics, found, strict=True)}
 
 
-def plot_explain(labels: Any, scores: Any, k: int = 10, ax: Axes | None = None, theme: str = "light") -> Picture:
+def plot_explain(
+    labels: Numbers, scores: Numbers, k: int = 10, ax: Axes | None = None, theme: str = "light"
+) -> Picture:
     """Draw what each rank of one ranking adds to the three NDCGs, above the grades in ranked order.
 
     Parameters
@@ -60,51 +62,39 @@ def plot_explain(labels: Any, scores: Any, k: int = 10, ax: Axes | None = None, 
         Cutoff.
     ax, theme
         As for `plot_conflict`.
-
-    Returns
-    -------
-    Picture
     """
     parts = rank_contributions(labels, scores, k)
     depth = len(next(iter(parts.values())))
     ax, colours = start(ax, theme, (max(5.6, 2.2 + 0.52 * depth), 4.2))
     kinds = ((colours.third, "//"), (colours.first, ""), (colours.second, "xx"))
-    highest = max(float(max(values.max() for values in parts.values())), 1e-6)
+    places = np.arange(depth) + 0.5
+    totals = {name: mean(float(values.sum())) for name, values in parts.items()}
     for number, ((name, values), (colour, hatch)) in enumerate(zip(parts.items(), kinds, strict=True)):
         ax.bar(
-            np.arange(depth) + 0.5 + 0.27 * (number - 1),
-            values,
-            0.25,
-            color=colour,
-            edgecolor=colours.face,
-            hatch=hatch,
-            linewidth=0.6,
-            label=f"{name} = {mean(float(values.sum()))}",
-        )
+            places + 0.27 * (number - 1), values, 0.25, color=colour, edgecolor=colours.face, hatch=hatch,
+            linewidth=0.6, label=f"{name} = {totals[name]}",
+        )  # fmt: skip
     by_label = np.asarray(labels, dtype=float)
-    order = np.argsort(-np.asarray(scores, dtype=float), kind="stable")[:depth]
+    strip = by_label[np.argsort(-np.asarray(scores, dtype=float), kind="stable")[:depth]].tolist()
     levels = sorted(set(by_label.tolist()))
-    shades = dict(zip(levels, grade_colours(len(levels), colours), strict=True))
-    strip = by_label[order].tolist()
     below = ax.inset_axes((0, -0.2, 1, 0.11))
     below.set_xlim(0, depth)
     below.set_ylim(1, 0)
     below.axis("off")
-    draw_strip(below, strip, 0, shades, colours)
+    draw_strip(below, strip, 0, dict(zip(levels, grade_colours(len(levels), colours), strict=True)), colours)
     ax.set_xlim(0, depth)
-    ax.set_ylim(0, 1.08 * highest)
-    ax.set_xticks(np.arange(depth) + 0.5, [str(rank) for rank in range(1, depth + 1)])
+    ax.set_ylim(0, 1.08 * max(1e-6, *(float(values.max()) for values in parts.values())))
+    ax.set_xticks(places, [str(rank) for rank in range(1, depth + 1)])
     ax.tick_params(axis="x", length=0)
     ax.grid(axis="y", color=colours.grid, linewidth=0.6)
     ax.legend(frameon=False, fontsize=9, labelcolor=colours.ink)
-    totals = {name: float(values.sum()) for name, values in parts.items()}
-    title = "One ranking, three NDCGs: " + ", ".join(f"{mean(value)}" for value in totals.values())
-    alt = f"Bars of what each rank adds. Grades from rank 1: {' '.join(f'{grade:g}' for grade in strip)}. " + " ".join(
-        f"{name} is {mean(totals[name])}: {', '.join(mean(float(value)) for value in values)}."
+    added = " ".join(
+        f"{name} is {totals[name]}: {', '.join(mean(float(value)) for value in values)}."
         for name, values in parts.items()
     )
-    picture = finish(
-        ax, colours, title, alt, x="rank; cells hold the grade of the document there", y="added by the rank"
-    )
+    alt = f"Bars of what each rank adds. Grades from rank 1: {' '.join(f'{grade:g}' for grade in strip)}. {added}"
+    title = f"One ranking, three NDCGs: {', '.join(totals.values())}"
+    below_axis = "rank; cells hold the grade of the document there"
+    picture = finish(ax, colours, title, alt, x=below_axis, y="added by the rank")
     ax.xaxis.labelpad = 36
     return picture

@@ -4,18 +4,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ..._common.shown import short_names
 from ..numbers import difference, mean
 from ..rounds import best_rounds, curve_of, most_torn
-from .style import finish, legend_below, short_metrics, start
+from .labels import beside
+from .style import finish, legend_below, looks, short_metrics, start
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Mapping
+    from collections.abc import Container, Hashable, Mapping, Sequence
+    from typing import TypeAlias
 
     import pandas as pd
     from matplotlib.axes import Axes
 
     from .picture import Picture
+
+    Fold: TypeAlias = Mapping[Hashable, Any]  # a row of `best_rounds`
 
 __all__ = ["plot_curves"]
 
@@ -52,10 +58,6 @@ def plot_curves(
     lower_is_better : names of metrics, optional
         Those of which a lower value is better: their curves are drawn turned, below 0 is worse.
 
-    Returns
-    -------
-    Picture
-
     Raises
     ------
     ValueError
@@ -72,36 +74,33 @@ def plot_curves(
     ax, colours = start(ax, theme, (6.8, 4.2))
     own = curves[curves["candidate"] == candidate]
     called = short_metrics(metrics)
-    lowest = []
-    kinds = (
-        (*metrics, colours.first, colours.first_text, "-", "o"),
-        (*metrics[::-1], colours.second, colours.second_text, (0, (5, 1.5)), "D"),
-    )
+    lowest, one_fold = [1e-6], len(rows) == 1
+    styles = ("-", (0, (5, 1.5)))
+    kinds = list(zip(metrics, metrics[::-1], looks(colours), styles, strict=True))
     for row in rows:
         part = own[own["fold"] == row["fold"]] if "fold" in own.columns else own
-        for metric, other, colour, text, style, marker in kinds:
+        for metric, other, look, style in kinds:
             line = curve_of(part, metric)
             behind = row[f"best {metric}"] - line if metric in lower_is_better else line - row[f"best {metric}"]
             ax.plot(
-                behind.index,
-                behind,
-                color=colour,
-                linestyle=style,
-                linewidth=1.8 if len(rows) == 1 else 1.1,
+                behind.index, behind, color=look.colour, linestyle=style, linewidth=1.8 if one_fold else 1.1,
                 label=metric if row is rows[0] else None,
-            )
-            stopped, best, loss = row[f"round {other}"], row[f"round {metric}"], row[f"loss {metric}"]
+            )  # fmt: skip
+            stopped, peak, loss = row[f"round {other}"], row[f"round {metric}"], row[f"loss {metric}"]
             if loss > 0:
-                ax.vlines(stopped, -loss, 0, color=colour, linewidth=4, alpha=0.45, zorder=3)
-            ax.plot([stopped], [-loss], marker, color=colour, markerfacecolor=colours.face, markersize=6.5, zorder=4)
-            ax.plot([best], [0.0], marker, color=colour, markersize=6.5, zorder=5, clip_on=False)
-            if len(rows) == 1:
-                later = best > stopped or (best == stopped and metric == metrics[1])
-                _best_round(ax, f"{called[metric]}: round {best}", best, later, text)
+                ax.vlines(stopped, -loss, 0, color=look.colour, linewidth=4, alpha=0.45, zorder=3)
+            mark: dict[str, Any] = {"marker": look.marker, "linestyle": "", "color": look.colour, "markersize": 6.5}
+            ax.plot([stopped], [-loss], markerfacecolor=colours.face, zorder=4, **mark)
+            ax.plot([peak], [0.0], zorder=5, clip_on=False, **mark)
+            if one_fold:
+                later = peak > stopped or (peak == stopped and metric == metrics[1])
+                beside(ax, f"{called[metric]}: round {peak}", (peak, 1), (2 if later else -2, 3),
+                       xycoords=("data", "axes fraction"), colour=look.text, size=8.5, va="baseline",
+                       weight="bold")  # fmt: skip
             lowest += [2.5 * loss, -float(behind.iloc[len(behind) // 5])]
-    for place, number in enumerate(rows[0].get("compared", []) if len(rows) == 1 else []):
+    for place, number in enumerate(rows[0].get("compared", []) if one_fold else []):
         ax.axvline(number, color=colours.muted, linewidth=1.2, zorder=0, label=None if place else "compared here")
-    bottom = max(*lowest, 1e-6)
+    bottom = max(lowest)
     ax.set_ylim(-1.1 * bottom, 0.08 * bottom)
     ax.grid(axis="y", color=colours.grid, linewidth=0.6)
     legend_below(ax, colours, below=0.14, fontsize=9)
@@ -116,38 +115,33 @@ def plot_curves(
         + " ".join(_fold_in_words(row, metrics, lower_is_better) for row in rows),
         x="round",
         y="how far from its own best" if turned else "metric − its own best",
-        pad=22 if len(rows) == 1 else 10,
+        pad=22 if one_fold else 10,
     )
 
 
-def _best_round(ax: Axes, words: str, number: int, to_the_right: bool, colour: str) -> None:
-    """Write above a best round which one it is, away from the other metric's."""
-    ax.annotate(words, (number, 1), xycoords=("data", "axes fraction"), xytext=(2 if to_the_right else -2, 3),
-                textcoords="offset points", ha="left" if to_the_right else "right", fontsize=8.5, weight="bold",
-                color=colour, parse_math=False)  # fmt: skip
-
-
-def _finding(rows: list[dict[Any, Any]], metrics: tuple[str, str]) -> str:
+def _finding(rows: Sequence[Fold], metrics: tuple[str, str]) -> str:
     same = [row for row in rows if row[f"round {metrics[0]}"] == row[f"round {metrics[1]}"]]
     if len(rows) > 1:
         return f"the best rounds differ in {len(rows) - len(same)} of {len(rows)} folds"
     (row,) = rows
-    rounds = [int(row[f"round {metric}"]) for metric in metrics]
+    rounds = [row[f"round {metric}"] for metric in metrics]
     if same:
         return f"both metrics are best at round {rounds[0]}"
-    return (
-        f"best at round {rounds[0]} by {metrics[0]}, at {rounds[1]} by {metrics[1]}; stopping by the other loses "
-        f"{mean(row[f'loss {metrics[0]}'])} and {mean(row[f'loss {metrics[1]}'])}"
-    )
+    losses = [row[f"loss {metric}"] for metric in metrics]
+    found = f"best at round {rounds[0]} by {metrics[0]}, at {rounds[1]} by {metrics[1]}"
+    if not np.isfinite(losses).all():  # one was not measured at the other's best round
+        return found
+    return f"{found}; stopping by the other loses {mean(losses[0])} and {mean(losses[1])}"
 
 
-def _fold_in_words(row: dict[Any, Any], metrics: tuple[str, str], lower_is_better: Container[str]) -> str:
+def _fold_in_words(row: Fold, metrics: tuple[str, str], lower_is_better: Container[str]) -> str:
     where = f"Fold {row['fold']}: " if row["fold"] != "" else ""
-    parts = [
-        f"{metric} is best at round {int(row[f'round {metric}'])} ({mean(row[f'best {metric}'])}) and at the other's "
-        f"best round {difference(row[f'loss {metric}'] * (1 if metric in lower_is_better else -1))} from that"
-        for metric in metrics
-    ]
+    parts = []
+    for metric in metrics:
+        behind = row[f"loss {metric}"] * (1 if metric in lower_is_better else -1)
+        there = f"at the other's best round {difference(behind)} from that"
+        there = there if np.isfinite(behind) else "has no value at the other's best round"
+        parts.append(f"{metric} is best at round {row[f'round {metric}']} ({mean(row[f'best {metric}'])}) and {there}")
     rounds = " and ".join(map(str, row.get("compared", [])))
     compared = f" Compared at round {rounds}." if rounds else ""
     return f"{where}{'; '.join(parts)}.{compared}"

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..._common.words import confidence, count
 from ...comparison.headline import finding
-from ...comparison.pairs import advantages
+from ...comparison.pairs import common_column
 from ..numbers import difference, mean
-from .labels import ems
-from .style import CIRCLE, DIAMOND, MARGIN, column_width, finish, mixed, start, without_frame
+from .labels import beside, ems
+from .style import MARGIN, Look, column_width, finish, looks, mixed, only_across, start, two_sides
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -39,51 +39,37 @@ def plot_metrics(comparison: Findings, ax: Axes | None, theme: str) -> Picture:
     two = len(comparison.models) == 2
     rows = _differences(comparison) if two else _means(comparison)
     ax, colours = start(ax, theme, (8.6, 1.5 + 0.34 * len(rows)))
-    primary = comparison.verdict.metrics
-    kinds = {
-        primary[0]: ("o", CIRCLE, colours.first, colours.first_text),
-        primary[1]: ("D", DIAMOND, colours.second, colours.second_text),
-    }
+    primary = dict(zip(comparison.verdict.metrics, looks(colours), strict=True))
+    witness = Look("o", 32.2, colours.muted, colours.muted)
     left = 9.5 * (1.5 + max(ems(row.metric) for row in rows))
     aside = left / max(72 * (column_width(ax) - 2 * MARGIN) - left - 8.5 * max(ems(row.beside) for row in rows), 72)
     for place, row in enumerate(rows):
-        marker, size, colour, text = kinds.get(row.metric, ("o", CIRCLE * 0.7, colours.muted, colours.muted))
+        look = primary.get(row.metric, witness)
         if math.isfinite(row.lower) and math.isfinite(row.upper):
-            pale = mixed(colours.face, text, 0.7)
+            pale = mixed(colours.face, look.text, 0.7)
             ends = ([row.lower, row.upper], [place, place])
             ax.plot(*ends, color=pale, linewidth=2.8, solid_capstyle="round", zorder=3)
-        ax.scatter([row.value], [place], s=size, marker=marker, color=colour, zorder=4)
-        for edge, points, words, ha in ((0, -left, row.metric, "left"), (1, 8, row.beside, "left")):
-            ax.annotate(words, (edge, place), xycoords=("axes fraction", "data"), xytext=(points, 0), va="center",
-                        textcoords="offset points", ha=ha, fontsize=9.5 if edge == 0 else 8.5, parse_math=False,
-                        weight="bold" if row.metric in kinds and edge == 0 else "normal",
-                        color=text, annotation_clip=False)  # fmt: skip
+        ax.scatter([row.value], [place], s=look.size, marker=look.marker, color=look.colour, zorder=4)
+        words: dict[str, Any] = {"xycoords": ("axes fraction", "data"), "colour": look.text, "ha": "left"}
+        weight = "bold" if row.metric in primary else "normal"
+        beside(ax, row.metric, (0, place), (-left, 0), size=9.5, weight=weight, annotation_clip=False, **words)
+        beside(ax, row.beside, (1, place), (8, 0), size=8.5, annotation_clip=False, **words)
     ax.set_ylim(len(rows) - 0.4, -0.7)
-    without_frame(ax)
     ax.set_yticks([])
-    ax.tick_params(axis="x", length=0)
-    ax.locator_params(axis="x", nbins=5)
-    ax.grid(axis="x", color=colours.grid, linewidth=0.8)
+    only_across(ax, colours, 5)
     level = f"simultaneous {confidence(comparison.alpha)} intervals"
-    names = [comparison.short_names[name] for name in comparison.verdict.models]
+    said = " ".join(f"{row.metric}: {row.beside}." for row in rows)
     if not two:
-        text = f"Means of {names[0]}, one row a metric. " + " ".join(f"{row.metric}: {row.beside}." for row in rows)
-        title = f"{names[0]}: the only model, over {count(comparison.query_count, 'query')}"
-        return finish(ax, colours, title, text, x=f"mean, with {level}", wide=0.95, left=aside)
+        (name,) = comparison.short_names.values()
+        title = f"{name}: the only model, over {count(comparison.query_count, 'query')}"
+        alt = f"Means of {name}, one row a metric. {said}"
+        return finish(ax, colours, title, alt, x=f"mean, with {level}", wide=0.95, left=aside)
     ax.axvline(0, color=colours.ink, linewidth=1.2, zorder=2)
     new, old = (comparison.short_names[name] for name in _order(comparison))
-    ax.text(0, -0.62, f"◂ {old} better  ", ha="right", va="center", fontsize=8.5, color=colours.muted, parse_math=False)
-    ax.text(0, -0.62, f"  {new} better ▸", ha="left", va="center", fontsize=8.5, color=colours.muted, parse_math=False)
-    text = f"Differences, {new} minus {old}, one row a metric. " + " ".join(f"{it.metric}: {it.beside}." for it in rows)
-    return finish(
-        ax,
-        colours,
-        finding(comparison.verdict, comparison.names.said, comparison.models[0]),
-        text,
-        x=f"difference, with {level}",
-        wide=0.95,
-        left=aside,
-    )
+    two_sides(ax, colours, (0, -0.62), f"{old} better ", f" {new} better")
+    title = finding(comparison.verdict, comparison.names.said, comparison.models[0])
+    alt = f"Differences, {new} minus {old}, one row a metric. {said}"
+    return finish(ax, colours, title, alt, x=f"difference, with {level}", wide=0.95, left=aside)
 
 
 def _order(comparison: Findings) -> tuple[str, str]:
@@ -99,13 +85,15 @@ def _differences(comparison: Findings) -> list[Row]:
     sign = 1.0 if pairs["model_x"].iloc[0] == new else -1.0
     rows = []
     for metric in _metrics(comparison):
-        losses = comparison.lower_is_better
-        value, one, other = (
-            0.0 + sign * float(advantages(pairs, metric, losses, of=end).iloc[0])
-            for end in ("difference", "lower", "upper")
+        value, *ends = (
+            0.0 + sign * float(pairs[common_column(pairs, f"{what} {metric}")].iloc[0])
+            for what in ("difference", "lower", "upper")
         )
-        lower, upper = sorted((one, other))
-        rows.append(Row(metric, value, lower, upper, f"{difference(value)}   {_between(lower, upper)}"))
+        lower, upper = sorted(ends)
+        beside = f"{difference(value)}   {_between(lower, upper)}"
+        if metric in comparison.lower_is_better:  # drawn to the side that is better
+            value, lower, upper, beside = 0.0 - value, -upper, -lower, f"{beside}   lower is better"
+        rows.append(Row(metric, value, lower, upper, beside))
     return rows
 
 

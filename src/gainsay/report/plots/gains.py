@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from matplotlib.ticker import FixedLocator, NullLocator
 
-from ...drawing.gain_path import coloured, labelled_bases, scale_of
-from .style import finish, start
+from ...drawing.gain_path import apart, coloured, gain_text, labelled_bases, notable, ranged, scale_of
+from .labels import beside
+from .style import finish, looks, start
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from matplotlib.axes import Axes
 
     from ...comparison.gains import Gains
+    from ...drawing.gain_path import PathData
     from ...drawing.palette import Theme
     from .picture import Picture
 
@@ -57,32 +61,34 @@ def plot_gains(gains: Gains, ax: Axes | None = None, theme: str = "light") -> Pi
         raise ValueError("a path of a single base has nothing to draw: give gains(bases) two or more")
     ax, colours = start(ax, theme, (7.6, 4.6))
     path = gains.drawn()
-    colour = {name: getattr(colours, slot) for name, slot in coloured(path).items()}
-    most, step = scale_of(path)
-    names = list(dict.fromkeys(name for name, _, _ in sorted(path["ranges"], key=lambda one: one[1:])))[:MOST_BARS]
+    colour = {name: str(getattr(colours, slot)) for name, slot in coloured(path).items()}
+    most, _ = scale_of(path)
+    names = ranged(path)[:MOST_BARS]
     row = 0.052 * most
-    _lines(ax, colours, path, colour, most)
+    lowest = most + row * (1.2 + len(names))
+    _lines(ax, colours, path, colour, 0.05 * (lowest + 1.9 * row))
     _leads(ax, colours, path, colour, row)
     for place, name in enumerate(names):
         y = most + row * (1.2 + place)
         for owner, low, high in path["ranges"]:
             if owner == name:
                 ax.plot([low, high], [y, y], color=colour.get(name, colours.ink), lw=5, solid_capstyle="butt")
-        ax.annotate(name, (1.01, y), xycoords=("axes fraction", "data"), va="center", fontsize=8, color=colours.ink)
-    _axes(ax, colours, path, most, step, row * (1.2 + len(names)))
+        beside(ax, name, (1.01, y), xycoords=("axes fraction", "data"), ha="left", colour=colours.ink, size=8)
+    _axes(ax, colours, path, lowest)
     _fit(ax, colours, path)
     base = "gain base b, gain of grade l = (b^l − 1)/(b − 1)"
     return finish(ax, colours, gains.headline, f"{gains.headline}. {gains.text}", x=base, y="behind the best")
 
 
-def _lines(ax: Axes, theme: Theme, path: dict[str, Any], colour: dict[str, str], most: float) -> None:
-    bases = np.array(path["bases"])
-    notable = {name for name, _, _ in [*path["leads"], *path["ranges"]]}
-    for name in sorted(path["regrets"], key=lambda name: (name in notable, name in colour)):
+def _lines(ax: Axes, theme: Theme, path: PathData, colour: Mapping[str, str], gap: float) -> None:
+    """Draw the lines, each with its name where it ends, `gap` apart; there is a bar for who has no room."""
+    bases, strong, (most, _) = np.array(path["bases"]), notable(path), scale_of(path)
+    ends: dict[str, float] = {}
+    for name in sorted(path["regrets"], key=lambda name: (name in strong, name in colour)):
         values = np.array(path["regrets"][name])
         shown = np.where(values <= most, values, np.nan)
         own = colour.get(name, theme.ink)
-        if name not in notable:
+        if name not in strong:
             ax.plot(bases, shown, color=theme.muted, lw=0.6, alpha=0.5)
             continue
         ax.plot(bases, shown, color=own, lw=1.4)
@@ -91,30 +97,36 @@ def _lines(ax: Axes, theme: Theme, path: dict[str, Any], colour: dict[str, str],
             if owner == name:
                 ax.plot(bases[within], shown[within], color=own, lw=4.5, solid_capstyle="round")
         last = int(np.flatnonzero(np.isfinite(shown))[-1])
-        place = (1.01, shown[last]) if last == len(bases) - 1 else (bases[last], shown[last])
-        where = ("axes fraction", "data") if last == len(bases) - 1 else "data"
-        ax.annotate(name, place, xycoords=where, va="center", fontsize=9, weight="bold", color=own)
+        if last == len(bases) - 1:
+            ends[name] = float(shown[last])
+        else:
+            beside(ax, name, (bases[last], shown[last]), colour=own, size=9, ha="left", weight="bold")
+    named = sorted(ends, key=ends.__getitem__)[: int(most / gap)]
+    for name, y in zip(named, apart([ends[name] for name in named], gap, most), strict=True):
+        beside(ax, name, (1.01, y), xycoords=("axes fraction", "data"), colour=colour.get(name, theme.ink), size=9,
+               ha="left", weight="bold")  # fmt: skip
 
 
-def _leads(ax: Axes, theme: Theme, path: dict[str, Any], colour: dict[str, str], row: float) -> None:
+def _leads(ax: Axes, theme: Theme, path: PathData, colour: Mapping[str, str], row: float) -> None:
     """Draw who leads as a band above the best."""
     width = np.log(path["bases"][-1] / path["bases"][0])
     for place, (name, low, high) in enumerate(path["leads"]):
-        own = colour.get(name, theme.ink)
-        ax.fill_between([low, high], -1.7 * row, -0.4 * row, color=own, lw=0)
+        ax.fill_between([low, high], -1.7 * row, -0.4 * row, color=colour.get(name, theme.ink), lw=0)
         if place:
             ax.axvline(low, color=theme.muted, lw=0.8, ls=":")
         if np.log(high / low) / width > 0.018 * len(name) + 0.02:
-            middle = np.sqrt(low * high)
-            ax.text(middle, -1.05 * row, name, ha="center", va="center", fontsize=8, weight="bold", color=theme.face)
+            ax.text(np.sqrt(low * high), -1.05 * row, name, ha="center", va="center", fontsize=8, weight="bold",
+                    color=theme.face, parse_math=False)  # fmt: skip
 
 
-def _axes(ax: Axes, theme: Theme, path: dict[str, Any], most: float, step: float, below: float) -> None:
+def _axes(ax: Axes, theme: Theme, path: PathData, lowest: float) -> None:
+    most, step = scale_of(path)
+    first, last = path["bases"][0], path["bases"][-1]
     ax.set_xscale("log")
-    ax.set_xlim(path["bases"][0], path["bases"][-1])
-    ax.set_ylim(most + below, -1.9 * 0.052 * most)
+    ax.set_xlim(first, last)
+    ax.set_ylim(lowest, -1.9 * 0.052 * most)
     bases = labelled_bases(path["bases"])
-    worth = [" ".join(f"{_gain(base, grade):.3g}" for grade in path["grades"][:5]) for base in bases]
+    worth = [" ".join(gain_text(base, grade) for grade in path["grades"][:5]) for base in bases]
     named = {1.0: "1: linear", 2.0: "2: exponential"}
     ax.xaxis.set_major_locator(FixedLocator(bases))
     ax.xaxis.set_minor_locator(NullLocator())
@@ -122,24 +134,19 @@ def _axes(ax: Axes, theme: Theme, path: dict[str, Any], most: float, step: float
     ax.yaxis.set_major_locator(FixedLocator([step * number for number in range(int(most / step) + 1)]))
     ax.yaxis.grid(True, color=theme.grid, lw=0.8)
     ax.axhline(0, color=theme.ink, lw=1)
-    for base, own in ((1.0, theme.first), (2.0, theme.second)):
-        if path["bases"][0] <= base <= path["bases"][-1]:
-            ax.axvline(base, color=own, lw=1.2)
+    for base, look in zip((1.0, 2.0), looks(theme), strict=True):
+        if first <= base <= last:
+            ax.axvline(base, color=look.colour, lw=1.2)
 
 
-def _fit(ax: Axes, theme: Theme, path: dict[str, Any]) -> None:
+def _fit(ax: Axes, theme: Theme, path: PathData) -> None:
     if path["fit"] is None:
         return
-    low, best, high = path["fit"]
-    inside = [min(max(base, path["bases"][0]), path["bases"][-1]) for base in (low, best, high)]
-    ax.axvspan(inside[0], inside[2], color=theme.ink, alpha=0.09, lw=0)
-    if best == inside[1]:
+    low, best, high = (min(max(base, path["bases"][0]), path["bases"][-1]) for base in path["fit"])
+    ax.axvspan(low, high, color=theme.ink, alpha=0.09, lw=0)
+    if best == path["fit"][1]:
         ax.axvline(best, color=theme.ink, lw=1, ls="--")
     ax.annotate(
-        f"your users: {best:.2f}", (inside[1], 0.985), xycoords=("data", "axes fraction"), fontsize=8, va="top",
+        f"your users: {path['fit'][1]:.2f}", (best, 0.985), xycoords=("data", "axes fraction"), fontsize=8, va="top",
         ha="center", color=theme.ink, bbox={"facecolor": theme.face, "edgecolor": "none", "pad": 1.5},
     )  # fmt: skip
-
-
-def _gain(base: float, grade: float) -> float:
-    return grade if base == 1 else (base**grade - 1) / (base - 1)

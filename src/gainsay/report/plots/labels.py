@@ -12,12 +12,15 @@ from matplotlib.transforms import Bbox
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import TypeAlias
 
     from matplotlib.axes import Axes
 
     from ..._common.typing import Bools, Floats
 
-__all__ = ["ems", "label_points"]
+    Point: TypeAlias = tuple[float, float]
+
+__all__ = ["beside", "ems", "label_points"]
 
 _BESIDE = np.array([(10, 0), (-10, 0), (7, 5), (-7, 5), (7, -5), (-7, -5), (0, 8), (0, -8)], dtype=float)
 """Offsets in points of a text that touches its point, the best first; the text grows away from its point."""
@@ -40,6 +43,9 @@ _RADIUS = 4
 
 _WIDE = "…\N{MINUS SIGN}=+<>%@mwMW"
 
+_SIZE = 8.5
+"""Points of letters."""
+
 _TRIES = 4
 
 _PLAIN = 2
@@ -49,7 +55,7 @@ _PLAIN = 2
 class Place(NamedTuple):
     """Where a text stands: its offset from the point, its corners, and the ends of a line that leads to it."""
 
-    offset: tuple[float, float]
+    offset: Point
     box: Floats
     leader: Floats | None
 
@@ -63,28 +69,37 @@ class _Scene:
     lines: list[Path]
     texts: Floats
 
-    def arrange(self, texts: Sequence[tuple[int, str]], size: float) -> dict[int, Place]:
-        """Return a place for each text, given with the number of its marker, that finds one, the first ones first."""
-        found: dict[int, Place] = {}
-        for number, text in texts:
-            free = self._with_room(self.markers[number], _extent(text, size), list(found.values()))
-            if free:
-                found[number] = min(free, key=self._crossings)
-        return found
+    def arrange(self, texts: Sequence[str]) -> dict[int, Place]:
+        """Return places for as many texts as can be; who finds none in one try comes first in the next."""
+        order, best = list(range(len(texts))), dict[int, Place]()
+        for _ in range(_TRIES):
+            found: dict[int, Place] = {}
+            for number in order:
+                free = self._with_room(self.markers[number], _extent(texts[number]), list(found.values()))
+                if free:
+                    found[number] = min(free, key=self._crossings)
+            best = found if len(found) > len(best) else best
+            order.sort(key=lambda number: number in found)
+            if len(best) == len(texts):
+                break
+        return best
 
     def _with_room(self, own: Floats, extent: Floats, taken: Sequence[Place]) -> list[Place]:
         """Return where a text can stand and be read as the name of the marker at `own`.
 
-        It lies in the frame, on no other text and on no line that leads to one, and its own line, if it needs one,
-        meets none of these and no other marker.
+        It lies in the frame, on no other text and on no line that leads to one, far enough from other markers and,
+        without a line, much nearer to its own. Its own line meets none of these and no other marker.
         """
         others = self.markers[np.hypot(*(self.markers - own).T) > _CLEAR]
         texts = np.concatenate([self.texts, *(other.box[None] for other in taken)])
         leaders = np.array([other.leader for other in taken if other.leader is not None]).reshape(-1, 2, 2)
-        boxes, lines = _outlines(own, extent), own + np.stack([_STARTS, _OFFSETS], axis=1)
+        low = own + _OFFSETS - extent * _SHARES
+        boxes, lines = np.stack([low, low + extent], axis=1), own + np.stack([_STARTS, _OFFSETS], axis=1)
         free = ((boxes >= self.frame[0]) & (boxes <= self.frame[1])).all(axis=(1, 2))
         free &= ~_overlap(boxes, _padded(texts, 3)).any(axis=1) & ~_meet(leaders, boxes).any(axis=0)
-        free[free] = self._apart(boxes[free], _LED[free], own, others)
+        near = np.maximum(_CLEAR, _PLAIN * _distances(boxes[free], own[None])[:, 0])
+        others_near = _distances(boxes[free], others).min(axis=1, initial=np.inf)
+        free[free] = others_near >= np.where(_LED[free], _CLEAR + 2, near)
         led = free & _LED
         barriers = np.concatenate([_padded(texts, 1), np.stack([others - _RADIUS, others + _RADIUS], axis=1)])
         free[led] = ~_meet(lines[led], barriers).any(axis=1) & ~_cross(lines[led], leaders).any(axis=1)
@@ -93,12 +108,6 @@ class _Scene:
             for at in np.flatnonzero(free)
         ]
 
-    def _apart(self, boxes: Floats, led: Bools, own: Floats, others: Floats) -> Bools:
-        """Return which texts are far enough from other markers, those without a line much nearer to their own."""
-        beside = np.maximum(_CLEAR, _PLAIN * _distances(boxes, own[None])[:, 0])
-        found: Bools = _distances(boxes, others).min(axis=1, initial=np.inf) >= np.where(led, _CLEAR + 2, beside)
-        return found
-
     def _crossings(self, place: Place) -> int:
         """Return how many of the lines, which are better not written across, the text lies on."""
         return sum(line.intersects_bbox(Bbox(place.box), filled=False) for line in self.lines)
@@ -106,13 +115,12 @@ class _Scene:
 
 def label_points(
     ax: Axes,
-    points: Sequence[tuple[float, float]],
+    points: Sequence[Point],
     texts: Sequence[str],
     colour: str,
     *,
-    around: Sequence[tuple[float, float]] = (),
-    lines: Sequence[Sequence[tuple[float, float]]] = (),
-    size: float = 8.5,
+    around: Sequence[Point] = (),
+    lines: Sequence[Sequence[Point]] = (),
 ) -> None:
     """Write each text near its point, the first ones first; one that finds no free place is left out.
 
@@ -123,7 +131,7 @@ def label_points(
     _settle(ax)
     scale = 72 / ax.figure.dpi
 
-    def in_points(places: Any) -> Floats:
+    def in_points(places: Sequence[Point]) -> Floats:
         return np.asarray(ax.transData.transform(places), dtype=float).reshape(-1, 2) * scale
 
     scene = _Scene(
@@ -132,20 +140,17 @@ def label_points(
         [Path(in_points(line)) for line in lines],
         np.array([text.get_window_extent().get_points() for text in ax.texts]).reshape(-1, 2, 2) * scale,
     )
-    for number, place in _arranged(scene, texts, size).items():
-        _write(ax, texts[number], points[number], place, colour, size)
+    for number, place in scene.arrange(texts).items():
+        beside(ax, texts[number], points[number], place.offset, colour=colour, size=_SIZE)
+        if place.leader is not None:
+            look = {"arrowstyle": "-", "color": colour, "linewidth": 0.6, "shrinkA": 2, "shrinkB": _CLEAR}
+            beside(ax, "", points[number], place.offset, colour=colour, size=_SIZE, arrowprops=look)
 
 
-def _arranged(scene: _Scene, texts: Sequence[str], size: float) -> dict[int, Place]:
-    """Return places for as many texts as can be; who finds none in one try comes first in the next."""
-    order, best = list(range(len(texts))), dict[int, Place]()
-    for _ in range(_TRIES):
-        found = scene.arrange([(number, texts[number]) for number in order], size)
-        best = found if len(found) > len(best) else best
-        order.sort(key=lambda number: number in found)
-        if len(best) == len(texts):
-            break
-    return best
+def beside(ax: Axes, text: str, at: Point, offset: Point = (0, 0), *, colour: str, size: float, **look: Any) -> None:
+    """Write a text so many points from a place, from which it grows away; nothing in it is read as a formula."""
+    look = {"ha": _across(*offset), "va": _along(*offset), **look}
+    ax.annotate(text, at, offset, textcoords="offset points", fontsize=size, color=colour, parse_math=False, **look)
 
 
 def _settle(ax: Axes) -> None:
@@ -159,9 +164,9 @@ def _settle(ax: Axes) -> None:
         layout.execute(figure)
 
 
-def _extent(text: str, size: float) -> Floats:
+def _extent(text: str) -> Floats:
     lines = text.split("\n")
-    return np.array([size * max(map(ems, lines)), 1.2 * size * len(lines)])
+    return np.array([_SIZE * max(map(ems, lines)), 1.2 * _SIZE * len(lines)])
 
 
 def _across(right: float, up: float) -> str:
@@ -177,12 +182,6 @@ _SHARES = np.array([(_BEFORE[_across(*offset)], _BEFORE[_along(*offset)]) for of
 """Which share of its extent a text has to the left of, and below, its offset."""
 
 
-def _outlines(own: Floats, extent: Floats) -> Floats:
-    """Return the lower left and the upper right corners of a text at every offset, shape (offsets, 2, 2)."""
-    low = own + _OFFSETS - extent * _SHARES
-    return np.stack([low, low + extent], axis=1)
-
-
 def ems(line: str) -> float:
     """Return about how wide a line is, in sizes of its letters."""
     return sum(1.0 if unicodedata.east_asian_width(one) in "WF" or one in _WIDE else 0.6 for one in line)
@@ -194,11 +193,8 @@ def _padded(boxes: Floats, by: float) -> Floats:
 
 def _distances(boxes: Floats, points: Floats) -> Floats:
     """Return how far every point is from every box, shape (boxes, points)."""
-    beyond = [
-        np.maximum(np.maximum(boxes[:, 0, axis, None] - points[:, axis], points[:, axis] - boxes[:, 1, axis, None]), 0)
-        for axis in (0, 1)
-    ]
-    return np.asarray(np.sqrt(beyond[0] ** 2 + beyond[1] ** 2))
+    beyond = np.maximum(np.maximum(boxes[:, None, 0] - points, points - boxes[:, None, 1]), 0)
+    return np.asarray(np.hypot(beyond[..., 0], beyond[..., 1]))
 
 
 def _overlap(boxes: Floats, others: Floats) -> Bools:
@@ -224,28 +220,5 @@ def _meet(segments: Floats, boxes: Floats) -> Bools:
 def _cross(lines: Floats, others: Floats) -> Bools:
     """Return which lines cross which others, shape (lines, others)."""
     paths = [Path(other) for other in others]
-    return np.array([[Path(line).intersects_path(path) for path in paths] for line in lines], dtype=bool).reshape(
-        len(lines), len(paths)
-    )
-
-
-def _write(ax: Axes, text: str, point: tuple[float, float], place: Place, colour: str, size: float) -> None:
-    ax.annotate(
-        text,
-        point,
-        xytext=place.offset,
-        textcoords="offset points",
-        ha=_across(*place.offset),
-        va=_along(*place.offset),
-        fontsize=size,
-        color=colour,
-        parse_math=False,
-    )
-    if place.leader is not None:
-        ax.annotate(
-            "",
-            point,
-            xytext=place.offset,
-            textcoords="offset points",
-            arrowprops={"arrowstyle": "-", "color": colour, "linewidth": 0.6, "shrinkA": 2, "shrinkB": _CLEAR},
-        )
+    crossed = [[Path(line).intersects_path(path) for path in paths] for line in lines]
+    return np.array(crossed, dtype=bool).reshape(len(lines), len(paths))

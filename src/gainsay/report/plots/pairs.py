@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+from matplotlib.colors import to_rgb
 
 from ..._common.words import count
 from ...comparison.pairs import advantages, common_column, common_ranks
 from ..numbers import GAP, difference
-from .labels import ems
+from .labels import beside, ems
 from .style import finish, legend_below, mixed, start, without_frame
 
 if TYPE_CHECKING:
@@ -36,71 +37,48 @@ def plot_pairs(comparison: Findings, ax: Axes | None = None, theme: str = "light
     lower in the list" (of a loss the other way round), so that a pair has the same sign on both sides of the diagonal
     where the metrics agree: above it no cell is negative, and below it every negative one (grey, with a minus sign) is
     a conflict. Cells above the diagonal are blue, those below it orange. Numbers, or signs where there are many models,
-    are bold where the difference is significant after Holm's correction. Shades go by the root of the size.
-
-    Parameters
-    ----------
-    comparison, ax, theme
-        As for `plot_conflict`.
-
-    Returns
-    -------
-    Picture
+    are bold where the difference is significant after Holm's correction. Shades go by the root of the size. Parameters
+    and result are those of `plot_conflict`.
     """
-    metrics = comparison.verdict.metrics
+    metrics, short = comparison.verdict.metrics, comparison.short_names
     losses = comparison.lower_is_better
     ranks = [common_ranks(comparison.pairs, comparison.models, metric, losses) for metric in metrics]
     labels = [f"{metric}{' (turned: lower is better)' if metric in losses else ''}" for metric in metrics]
     names = sorted(comparison.verdict.models, key=lambda name: [rank[name] for rank in ranks])
-    side = len(names) * (0.56 if len(names) <= MOST_NUMBERS else max(0.19, 0.36 - 0.007 * len(names)))
-    short = comparison.short_names
-    beside = 1.5 + 0.125 * max(map(ems, short.values()))
-    ax, colours = start(ax, theme, (max(5.6, side + beside), max(2.9, side + 1.7)))
+    few = len(names) <= MOST_NUMBERS
+    side = len(names) * (0.56 if few else max(0.19, 0.36 - 0.007 * len(names)))
+    room = 1.5 + 0.125 * max(map(ems, short.values()))
+    ax, colours = start(ax, theme, (max(5.6, side + room), max(2.9, side + 1.7)))
     table, proven = _pair_cells(comparison, names, metrics)
     _cells(ax, table, colours)
-    write = _signs if len(names) > MOST_NUMBERS else _numbers
+    write = _numbers if few else _signs
     write(ax, table, proven, colours)
-    places = np.arange(len(names)) + 0.5
     size = 9 if len(names) <= 20 else 7.5
-    ax.set_xticks(places, [str(place) for place in range(1, len(names) + 1)])
+    ax.set_xticks(np.arange(len(names)) + 0.5, [str(place) for place in range(1, len(names) + 1)])
     ax.set_yticks([])
     ax.tick_params(length=0, labelsize=size)
     for place, name in enumerate(names, 1):
-        ax.annotate(
-            f"{short[name]}{GAP}{place}",
-            (0, place - 0.5),
-            xytext=(-5, 0),
-            textcoords="offset points",
-            ha="right",
-            va="center",
-            fontsize=size,
-            color=colours.ink,
-            parse_math=False,
-        )
+        beside(ax, f"{short[name]}{GAP}{place}", (0, place - 0.5), (-5, 0), colour=colours.ink, size=size)
     ax.plot([0, len(names)], [0, len(names)], color=colours.muted, linewidth=0.8)
     ax.text(1, 1.01, f"above the diagonal: {labels[0]}", transform=ax.transAxes, ha="right", va="bottom", fontsize=9.5,
             color=colours.first_text, parse_math=False)  # fmt: skip
     ax.set_aspect("equal")
-    if len(names) > MOST_NUMBERS:
+    if not few:
         _legend(ax, colours, table, labels, below=0.55 / side)
-    below = [table[row, column] for row in range(len(names)) for column in range(row)]
-    against = sum(cell < 0 for cell in below)
+    below = [(row, column) for row in range(len(names)) for column in range(row)]
+    against = sorted((cell for cell in below if table[cell] < 0), key=lambda cell: float(table[cell]))
     words = (
         "The pair is in opposite order: it turns negative below the diagonal"
-        if len(below) == against == 1
-        else f"{count(against, 'pair')} of {len(below)} turn{'s' if against == 1 else ''} negative below the diagonal: "
-        "in opposite order"
+        if len(below) == len(against) == 1
+        else f"{count(len(against), 'pair')} of {len(below)} turn{'s' if len(against) == 1 else ''} negative below the "
+        "diagonal: in opposite order"
         if against
         else "No cell is negative on either side of the diagonal: no pair is in opposite order"
     )
-    cells = [(row, column) for row in range(len(names)) for column in range(row)]
-    strongest = sorted(
-        ((table[cell], names[cell[1]], names[cell[0]], proven[cell]) for cell in cells), key=lambda found: found[0]
-    )
     listed = " ".join(
-        f"{short[high]} minus {short[low]}: {difference(value)} under {metrics[1]}{', significant' if sure else ''}."
-        for value, high, low, sure in strongest[:12]
-        if value < 0
+        f"{short[names[column]]} minus {short[names[row]]}: {difference(table[row, column])} under {metrics[1]}"
+        f"{', significant' if proven[row, column] else ''}."
+        for row, column in against[:12]
     )
     alt = (
         f"Heat map of differences between {count(len(names), 'model')}: above the diagonal under {labels[0]}, "
@@ -115,14 +93,11 @@ def _pair_cells(comparison: Findings, names: list[str], metrics: tuple[str, str]
     proven = np.zeros(table.shape, dtype=bool)
     place = {name: number for number, name in enumerate(names)}
     pairs, losses = comparison.pairs, comparison.lower_is_better
-    gained = [advantages(pairs, metric, losses).to_numpy(float) for metric in metrics]
-    for number, pair in enumerate(pairs.to_dict("records")):
-        one, other = place[pair["model_x"]], place[pair["model_y"]]
-        sign = 1 if one < other else -1
-        high, low = min(one, other), max(one, other)
-        for metric, gain, cell in zip(metrics, gained, ((high, low), (low, high)), strict=True):
-            table[cell] = sign * gain[number]
-            proven[cell] = pair[common_column(pairs, f"p_holm {metric}")] <= comparison.alpha
+    one, other = (pairs[side].map(place).to_numpy(int) for side in ("model_x", "model_y"))
+    low, high = np.minimum(one, other), np.maximum(one, other)
+    for metric, cells in zip(metrics, ((low, high), (high, low)), strict=True):
+        table[cells] = np.where(one < other, 1, -1) * advantages(pairs, metric, losses).to_numpy(float)
+        proven[cells] = pairs[common_column(pairs, f"p_holm {metric}")].to_numpy(float) <= comparison.alpha
     return table, proven
 
 
@@ -130,30 +105,21 @@ def _cells(ax: Axes, table: Floats, colours: Theme) -> None:
     """Draw the cells: the hue says which metric, grey that the difference is negative, the strength how large it is."""
     largest = float(np.nanmax(np.abs(table), initial=0.0)) or 1.0
     strengths = STRONGEST[colours.name] * np.sqrt(np.abs(np.nan_to_num(table)) / largest)
-    shades = np.full(table.shape, colours.face, dtype=object)
-    for cell in np.argwhere(np.isfinite(table)).tolist():
-        row, column = cell
+    shades = np.full((*table.shape, 3), to_rgb(colours.face))
+    for row, column in np.argwhere(np.isfinite(table)).tolist():
         hue = colours.muted if table[row, column] < 0 else colours.first if row < column else colours.second
-        shades[row, column] = mixed(colours.face, hue, float(strengths[row, column]))
+        shades[row, column] = to_rgb(mixed(colours.face, hue, float(strengths[row, column])))
     edges = np.arange(len(table) + 1)
-    ax.pcolormesh(edges, edges, _rgb(shades), edgecolors=colours.face, linewidth=1.2 if len(table) <= 20 else 0.6)
+    ax.pcolormesh(edges, edges, shades, edgecolors=colours.face, linewidth=1.2 if len(table) <= 20 else 0.6)
     ax.set_xlim(0, len(table))
     ax.set_ylim(len(table), 0)
     without_frame(ax)
 
 
-def _rgb(shades: np.ndarray[tuple[int, ...], np.dtype[np.object_]]) -> Floats:
-    from matplotlib.colors import to_rgb
-
-    return np.array([[to_rgb(shade) for shade in row] for row in shades.tolist()])
-
-
 def _numbers(ax: Axes, table: Floats, proven: Bools, colours: Theme) -> None:
     """Write the numbers into their cells, the proven ones bold."""
-    cells = np.argwhere(np.isfinite(table))
-    texts = map(difference, table[tuple(cells.T)].tolist())
-    for (row, column), text in zip(cells.tolist(), texts, strict=True):
-        weight = "bold" if proven[row, column] else "normal"
+    for row, column in np.argwhere(np.isfinite(table)).tolist():
+        weight, text = "bold" if proven[row, column] else "normal", difference(float(table[row, column]))
         ax.text(column + 0.5, row + 0.5, text, ha="center", va="center", fontsize=8, weight=weight, color=colours.ink)
 
 
@@ -187,4 +153,4 @@ def _legend(ax: Axes, colours: Theme, table: Floats, labels: list[str], below: f
         if len(found)
     ]
     if entries:
-        legend_below(ax, colours, *zip(*entries, strict=True), below=below, handletextpad=0.4, columnspacing=1.2)
+        legend_below(ax, colours, entries, below=below, handletextpad=0.4, columnspacing=1.2)

@@ -27,13 +27,6 @@ class Picture:
 
     Made by the methods of `comparison.plot`. Matplotlib's axes are there to change or to add to what was drawn.
 
-    Parameters
-    ----------
-    ax : Axes
-        The axes.
-    alt : str
-        The text alternative.
-
     Attributes
     ----------
     ax : Axes
@@ -81,12 +74,14 @@ class Picture:
             Where the file cannot be written.
         """
         target = check_path(path)
-        described = {"Title": self.title, _DESCRIPTION.get(target.suffix.lower(), ""): self.alt}
-        metadata = described if target.suffix.lower() in _DESCRIPTION else None
+        described = _DESCRIPTION.get(target.suffix.lower())
+        metadata = {"Title": self.title, described: self.alt} if described else None
         self.figure.savefig(target, dpi=dpi, metadata=metadata)
         return target
 
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> tuple[dict[str, Any], dict[str, Any]]:
+    def _repr_mimebundle_(
+        self, include: object = None, exclude: object = None
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return the picture as notebooks show it; one on a figure of pyplot's is left to pyplot, which shows it."""
         data: dict[str, Any] = {"text/plain": repr(self)}
         figure = self.figure

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..._common.words import count
 from ...comparison.pairs import common_ranks
 from ..numbers import GAP, LEFT_TO_RIGHT, MINUS
-from .style import finish, start, without_frame
+from .labels import beside
+from .style import Look, finish, looks, start, without_frame
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from matplotlib.axes import Axes
 
     from ...comparison.findings import Findings
@@ -34,60 +37,30 @@ def plot_ranks(comparison: Findings, ax: Axes | None = None, theme: str = "light
     A line is broken where a model changes places only with models that the queries do not tell from it (no conflict of
     signs with any of them is significant after Holm's correction), or shares its rank; a full line that crosses
     another is a proven change, or one that is not a change at all. Models of equal mean share a rank, marked "=", and
-    are drawn one below the other. The number in brackets says how many ranks a model gains or loses.
-
-    Parameters
-    ----------
-    comparison, ax, theme
-        As for `plot_conflict`.
-
-    Returns
-    -------
-    Picture
+    are drawn one below the other. The number in brackets says how many ranks a model gains or loses. Parameters and
+    result are those of `plot_conflict`.
     """
     lines = rank_lines(comparison)
     ax, colours = start(ax, theme, (6.8, max(2.4, 1.4 + 0.24 * len(lines))))
-    first, second = comparison.verdict.metrics
-    winners = comparison.verdict.winners
-    short = comparison.short_names
+    metrics, short = comparison.verdict.metrics, comparison.short_names
+    one, other = (comparison.verdict.winners[metric] for metric in metrics)
+    both = Look("o", 0, colours.ink, colours.ink)
+    notable = {one: both} if one == other else dict(zip((one, other), looks(colours), strict=True))
     for line in lines:
-        colour, text, width = colours.muted, colours.ink, 1.0
-        if winners[first] == winners[second] == line.model:
-            colour, width = colours.ink, 2.6
-        elif line.model == winners[first]:
-            colour, text, width = colours.first, colours.first_text, 2.6
-        elif line.model == winners[second]:
-            colour, text, width = colours.second, colours.second_text, 2.6
+        look, width, weight = Look("o", 0, colours.muted, colours.ink), 1.0, "normal"
+        if line.model in notable:
+            look, width, weight = notable[line.model], 2.6, "bold"
         ax.plot(
-            [0, 1],
-            line.places,
-            color=colour,
-            linewidth=width,
-            linestyle=(0, (4, 2.5)) if line.broken else "-",
-            marker="D" if colour == colours.second else "o",
-            markersize=5,
-            zorder=3 if width > 2 else 2,
-            clip_on=False,
-        )
+            [0, 1], line.places, color=look.colour, linewidth=width, linestyle=(0, (4, 2.5)) if line.broken else "-",
+            marker=look.marker, markersize=5, zorder=3 if width > 2 else 2, clip_on=False,
+        )  # fmt: skip
         texts = (_left(line, short), _right(line, short))
         for x, place, words, side in zip((-0.035, 1.035), line.places, texts, ("right", "left"), strict=True):
-            weight = "bold" if width > 2 else "normal"
-            ax.text(x, place, words, ha=side, va="center", fontsize=9, weight=weight, color=text, parse_math=False)
-    heads = ((0, first, colours.first, colours.first_text), (1, second, colours.second, colours.second_text))
-    for x, metric, colour, text in heads:
-        ax.axvline(x, color=colour, linewidth=1.2, zorder=1)
-        ax.annotate(
-            metric,
-            (x, 1),
-            xycoords=("data", "axes fraction"),
-            xytext=(0, 4),
-            textcoords="offset points",
-            ha="center",
-            va="bottom",
-            fontsize=9.5,
-            weight="bold",
-            color=text,
-            parse_math=False,
+            ax.text(x, place, words, ha=side, va="center", fontsize=9, weight=weight, color=look.text, parse_math=False)
+    for x, (metric, look) in enumerate(zip(metrics, looks(colours), strict=True)):
+        ax.axvline(x, color=look.colour, linewidth=1.2, zorder=1)
+        beside(
+            ax, metric, (x, 1), (0, 4), xycoords=("data", "axes fraction"), colour=look.text, size=9.5, weight="bold"
         )
     ax.set_xlim(-0.02, 1.02)
     ax.set_ylim(len(lines) + 0.6, 0.4)
@@ -95,45 +68,37 @@ def plot_ranks(comparison: Findings, ax: Axes | None = None, theme: str = "light
     ax.set_yticks([])
     without_frame(ax)
     note = "broken line: no change of this model's place is beyond chance" if any(line.broken for line in lines) else ""
-    alt = _in_words(lines, (first, second), short)
-    return finish(ax, colours, _finding(lines), alt, x=note, pad=22, wide=0.62)
+    return finish(ax, colours, _finding(lines), _in_words(lines, metrics, short), x=note, pad=22, wide=0.62)
 
 
 def rank_lines(comparison: Findings) -> list[Line]:
     """Return what the bump chart draws, the best under the first metric first."""
-    metrics = comparison.verdict.metrics
-    pairs = comparison.pairs
-    one, other = (common_ranks(pairs, comparison.models, metric, comparison.lower_is_better) for metric in metrics)
-    ranks = {name: (one[name], other[name]) for name in comparison.verdict.models}
+    models, pairs, losses = comparison.verdict.models, comparison.pairs, comparison.lower_is_better
+    both = [common_ranks(pairs, comparison.models, metric, losses) for metric in comparison.verdict.metrics]
     places = [
-        {name: place for place, name in enumerate(sorted(ranks, key=lambda name: _order(ranks[name], side)), 1)}
-        for side in (0, 1)
+        {name: place for place, name in enumerate(sorted(models, key=lambda name: (own[name], last[name])), 1)}
+        for own, last in (both, both[::-1])
     ]
-    sizes = [[own[side] for own in ranks.values()] for side in (0, 1)]
+    taken = [list(ranks.values()) for ranks in both]
     swaps = pairs[pairs["conflict"]]
     proven = swaps[swaps["p_holm"] <= comparison.alpha]
-    sure, moved = (set(table["model_x"]) | set(table["model_y"]) for table in (proven, swaps))
+    sure, moved = ({*table["model_x"], *table["model_y"]} for table in (proven, swaps))
     lines = []
-    for name, own in ranks.items():
-        shared = (sizes[0].count(own[0]) > 1, sizes[1].count(own[1]) > 1)
-        broken = name not in sure and (name in moved or own[0] != own[1] or any(shared))
-        lines.append(Line(name, own, shared, (places[0][name], places[1][name]), broken))
+    for name in models:
+        one, other = (ranks[name] for ranks in both)
+        shared = (taken[0].count(one) > 1, taken[1].count(other) > 1)
+        broken = name not in sure and (name in moved or one != other or any(shared))
+        lines.append(Line(name, (one, other), shared, (places[0][name], places[1][name]), broken))
     return sorted(lines, key=lambda line: line.places)
 
 
-def _order(ranks: tuple[int, int], side: int) -> tuple[int, int]:
-    return ranks[side], ranks[1 - side]
-
-
-def _left(line: Line, short: dict[str, str]) -> str:
+def _left(line: Line, short: Mapping[str, str]) -> str:
     return f"{short[line.model]}{GAP}{line.ranks[0]}{'=' if line.shared[0] else ''}"
 
 
-def _right(line: Line, short: dict[str, str]) -> str:
+def _right(line: Line, short: Mapping[str, str]) -> str:
     gained = line.ranks[0] - line.ranks[1]
-    change = (
-        f"{LEFT_TO_RIGHT} (+{gained})" if gained > 0 else f"{LEFT_TO_RIGHT} ({MINUS}{-gained})" if gained < 0 else ""
-    )
+    change = f"{LEFT_TO_RIGHT} ({gained:+})".replace("-", MINUS) if gained else ""
     return f"{line.ranks[1]}{'=' if line.shared[1] else ''}{GAP}{short[line.model]}{change}"
 
 
@@ -148,10 +113,9 @@ def _finding(lines: list[Line]) -> str:
     return f"{subject} rank, {proven} beyond chance"
 
 
-def _in_words(lines: list[Line], metrics: tuple[str, str], short: dict[str, str]) -> str:
-    parts: list[Any] = [f"Bump chart of ranks, from {metrics[0]} to {metrics[1]}."]
-    parts += [
+def _in_words(lines: list[Line], metrics: tuple[str, str], short: Mapping[str, str]) -> str:
+    parts = [
         f"{short[line.model]}: {line.ranks[0]} to {line.ranks[1]}{' (may be chance)' if line.broken else ''}."
         for line in lines
     ]
-    return " ".join(parts)
+    return " ".join([f"Bump chart of ranks, from {metrics[0]} to {metrics[1]}.", *parts])

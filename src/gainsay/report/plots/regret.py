@@ -8,14 +8,17 @@ from ..._common.shown import listed_short
 from ..._common.words import amount, count
 from ..numbers import mean
 from .labels import label_points
-from .style import finish, legend_below, start
+from .style import finish, legend_below, looks, start
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from matplotlib.axes import Axes
 
     from ...comparison.findings import Findings
     from ...comparison.verdict import Verdict
     from ...drawing.palette import Theme
+    from .labels import Point
     from .picture import Picture
 
 __all__ = ["pareto_front", "plot_regret"]
@@ -48,25 +51,16 @@ def plot_regret(comparison: Findings, ax: Axes | None = None, theme: str = "ligh
     second metric where they are two; a line joins the Pareto front, the models that no other beats under both
     metrics; a dotted box shows the ROPE. Models far from all of these are drawn as triangles at the edge. Beyond ten
     models, only those on the front, the winners, the safe choice and a small confidence set have their names.
-
-    Parameters
-    ----------
-    comparison, ax, theme
-        As for `plot_conflict`.
-
-    Returns
-    -------
-    Picture
+    Parameters and result are those of `plot_conflict`.
     """
     from matplotlib.patches import Rectangle
 
     ax, colours = start(ax, theme, (6.4, 5.4))
-    verdict = comparison.verdict
+    verdict, short = comparison.verdict, comparison.short_names
     first, second = verdict.metrics
     front = pareto_front(verdict)
     at = {name: (verdict.regrets[first][name], verdict.regrets[second][name]) for name in verdict.models}
-    notable = {*front, *verdict.winners.values(), verdict.safe_choice}
-    furthest = max(max(at[name]) for name in notable)
+    furthest = max(max(at[name]) for name in {*front, *verdict.winners.values(), verdict.safe_choice})
     everyone = max(max(point) for point in at.values())
     limit = max(1.15 * everyone if everyone <= 4 * furthest or not furthest else 3 * furthest, 1.6 * verdict.rope, 1e-6)
     drawn = {name: (min(x, limit), min(y, limit)) for name, (x, y) in at.items()}
@@ -76,40 +70,24 @@ def plot_regret(comparison: Findings, ax: Axes | None = None, theme: str = "ligh
     ax.axhline(0, color=colours.ink, linewidth=1, zorder=0)
     ax.axvline(0, color=colours.ink, linewidth=1, zorder=0)
     if verdict.rope > 0:
-        box = Rectangle(
-            (0, 0), verdict.rope, verdict.rope, facecolor="none", edgecolor=colours.muted, linestyle=":", linewidth=1.4
-        )
+        box = Rectangle((0, 0), verdict.rope, verdict.rope, facecolor="none", edgecolor=colours.muted, linestyle=":",
+                        linewidth=1.4, label=f"negligible (ROPE {amount(verdict.rope)})")  # fmt: skip
         ax.add_patch(box)
-        box.set_label(f"negligible (ROPE {amount(verdict.rope)})")
+    lines = [[(0.0, 0.0), (0.0, limit)], [(0.0, 0.0), (limit, 0.0)]]
     if len(front) > 1:
         steps = [drawn[name] for name in front]
         ax.plot(*zip(*steps, strict=True), color=colours.muted, linewidth=1.2, zorder=1, label="Pareto front")
+        lines.append(steps)
     _scatter(ax, colours, verdict, drawn, away)
     legend_below(ax, colours, handletextpad=0.4, columnspacing=1.2)
-    short = comparison.short_names
     named = _named(verdict, front, away)
-    label_points(
-        ax,
-        [drawn[name] for name in named],
-        [short[name] for name in named],
-        colours.ink,
-        around=list(drawn.values()),
-        lines=[
-            *([[drawn[name] for name in front]] if len(front) > 1 else []),
-            [(0, 0), (0, limit)],
-            [(0, 0), (limit, 0)],
-        ],
-    )
+    points, texts = [drawn[name] for name in named], [short[name] for name in named]
+    label_points(ax, points, texts, colours.ink, around=list(drawn.values()), lines=lines)
     return finish(
-        ax,
-        colours,
-        _finding(verdict, short),
-        _in_words(verdict, front, short),
-        x=f"behind the best under {first}",
-        y=f"behind the best under {second}",
-        x_colour=colours.first_text,
-        y_colour=colours.second_text,
-    )
+        ax, colours, _finding(verdict, short), _in_words(verdict, at, front, short),
+        x=f"behind the best under {first}", x_colour=colours.first_text,
+        y=f"behind the best under {second}", y_colour=colours.second_text,
+    )  # fmt: skip
 
 
 def _named(verdict: Verdict, front: tuple[str, ...], away: list[str]) -> list[str]:
@@ -122,52 +100,44 @@ def _named(verdict: Verdict, front: tuple[str, ...], away: list[str]) -> list[st
     return list(dict.fromkeys(order))[:MOST_NAMED]
 
 
-def _scatter(
-    ax: Axes, colours: Theme, verdict: Verdict, drawn: dict[str, tuple[float, float]], away: list[str]
-) -> None:
+def _scatter(ax: Axes, colours: Theme, verdict: Verdict, drawn: Mapping[str, Point], away: list[str]) -> None:
     """Draw the models: a winner has the mark and the colour of its metric, the others are ink."""
     safe, winners = verdict.safe_choice, verdict.winners
-    first, second = verdict.metrics
-    alone = winners if winners[first] != winners[second] else {}
+    alone = winners if len(set(winners.values())) > 1 else {}
     special = {safe, *alone.values()}
     common = [name for name in verdict.models if name in verdict.common_best and name not in special]
     others = [name for name in verdict.models if name not in {*common, *away, *special}]
+    beyond = [name for name in away if name not in special]
     kinds = [
-        ("ruled out as best under both", others, "o", colours.muted, 32, 3),
-        ("may be best under both", common, "o", colours.ink, 36, 4),
-        ("further out", [name for name in away if name not in special], "^", colours.muted, 30, 3),
+        (f"ruled out as best under both ({len(others)})", others, "o", colours.muted, 32, 3),
+        (f"may be best under both ({len(common)})", common, "o", colours.ink, 36, 4),
+        (f"further out ({len(beyond)})", beyond, "^", colours.muted, 30, 3),
     ]
     kinds += [
-        (f"best by {metric}", [alone[metric]], marker, colour, size, 5)
-        for metric, marker, colour, size in ((first, "o", colours.first, 60), (second, "D", colours.second, 46))
-        if metric in alone and alone[metric] != safe
+        (f"best by {metric}", [alone[metric]], look.marker, look.colour, size, 5)
+        for metric, look, size in zip(verdict.metrics, looks(colours), (60, 46), strict=True)
+        if alone.get(metric, safe) != safe
     ]
     kinds.append(("safe choice", [safe], "*", colours.ink, 190, 6))
     for label, names, marker, edge, size, above in kinds:
         if names:
             x, y = zip(*(drawn[name] for name in names), strict=True)
             filled = marker != "^" and names[0] in verdict.common_best
-            single = label == "safe choice" or label.startswith("best by")
-            ax.scatter(
-                x, y, s=size, marker=marker, facecolor=edge if filled else colours.face, edgecolor=edge, linewidth=1.3,
-                zorder=above, label=label if single else f"{label} ({len(names)})", clip_on=False,
-            )  # fmt: skip
+            ax.scatter(x, y, s=size, marker=marker, facecolor=edge if filled else colours.face, edgecolor=edge,
+                       linewidth=1.3, zorder=above, label=label, clip_on=False)  # fmt: skip
 
 
-def _finding(verdict: Verdict, short: dict[str, str]) -> str:
+def _finding(verdict: Verdict, short: Mapping[str, str]) -> str:
     safe = short[verdict.safe_choice]
     if verdict.safe_regret == 0:
         return f"{safe} is behind no other model under either metric"
     return f"{safe} is the safe choice: {mean(verdict.safe_regret)} behind under the metric that likes it less"
 
 
-def _in_words(verdict: Verdict, front: tuple[str, ...], short: dict[str, str]) -> str:
+def _in_words(verdict: Verdict, at: Mapping[str, Point], front: tuple[str, ...], short: Mapping[str, str]) -> str:
     first, second = verdict.metrics
-    order = sorted(verdict.models, key=lambda name: max(verdict.regrets[first][name], verdict.regrets[second][name]))
-    points = [
-        f"{short[name]}: {mean(verdict.regrets[first][name])} and {mean(verdict.regrets[second][name])}."
-        for name in order[:12]
-    ]
+    order = sorted(verdict.models, key=lambda name: max(at[name]))
+    points = [f"{short[name]}: {mean(at[name][0])} and {mean(at[name][1])}." for name in order[:12]]
     more = [f"{len(order) - 12} more are in the leaderboard."] if len(order) > 12 else []
     opening = (
         f"Scatter plot of {count(len(order), 'model')}, how far behind the best under {first} across, "

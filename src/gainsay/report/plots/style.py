@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from matplotlib.colors import to_hex, to_rgb
@@ -15,11 +15,18 @@ from ...drawing.palette import LIGHT, theme_named
 from .picture import Picture
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import TypeAlias
+
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
+    from matplotlib.lines import Line2D
 
     from ...drawing.palette import Theme
 
-__all__ = ["finish", "grade_colours", "mixed", "plain", "short_metrics", "start"]
+    Entries: TypeAlias = Sequence[tuple[Artist | tuple[Artist, ...], str]]
+
+__all__ = ["finish", "grade_colours", "looks", "mixed", "plain", "short_metrics", "start"]
 
 MARGIN = 0.12
 """Inches to the left and the right of a picture: letters are wider in some readers' fonts, and at some resolutions."""
@@ -27,8 +34,19 @@ MARGIN = 0.12
 LETTERS = 11.5
 """Letters of a title in an inch."""
 
-CIRCLE, DIAMOND = 46, 32
-"""Sizes of the marks of the first and the second metric, in square points: about as large to the eye."""
+
+class Look(NamedTuple):
+    """What a metric is drawn with; the size is in square points."""
+
+    marker: str
+    size: float
+    colour: str
+    text: str
+
+
+def looks(theme: Theme) -> tuple[Look, Look]:
+    """Return what the first and the second metric are drawn with, about as large to the eye."""
+    return Look("o", 46, theme.first, theme.first_text), Look("D", 32, theme.second, theme.second_text)
 
 
 def start(ax: Axes | None, name: str, size: tuple[float, float]) -> tuple[Axes, Theme]:
@@ -82,15 +100,20 @@ def column_width(ax: Axes) -> float:
     return width if place is None else width * len(place.colspan) / place.get_gridspec().ncols
 
 
-def legend_below(
-    ax: Axes, theme: Theme, *entries: Any, below: float = 0.13, fontsize: float = 8, ncols: int = 3, **spacing: Any
-) -> None:
-    """Write the legend below the axes, where it hides nothing; `entries` are handles and labels, if not those drawn."""
-    place = (0.5, -below)
-    ax.legend(
-        *entries, loc="upper center", bbox_to_anchor=place, ncols=ncols, frameon=False, fontsize=fontsize,
-        labelcolor=theme.ink, **spacing,
-    )  # fmt: skip
+def key(marker: str, edge: str, fill: str) -> Line2D:
+    """Return a mark for a legend."""
+    from matplotlib.lines import Line2D
+
+    return Line2D([], [], linestyle="", marker=marker, color=edge, markerfacecolor=fill, markersize=5.5)
+
+
+def legend_below(ax: Axes, theme: Theme, entries: Entries = (), *, below: float = 0.13, **look: Any) -> None:
+    """Write the legend below the axes, where it hides nothing: the entries that are given, else what was drawn."""
+    given = {"handles": [handle for handle, _ in entries], "labels": [label for _, label in entries]} if entries else {}
+    look = {"bbox_to_anchor": (0.5, -below), "fontsize": 8, "ncols": 3, **given, **look}
+    legend = ax.legend(loc="upper center", frameon=False, labelcolor=theme.ink, **look)
+    for text in legend.get_texts():
+        text.set_parse_math(False)
 
 
 def without_frame(ax: Axes) -> None:
@@ -99,7 +122,23 @@ def without_frame(ax: Axes) -> None:
         spine.set_visible(False)
 
 
-def plain(text: Any) -> str:
+def only_across(ax: Axes, theme: Theme, most_ticks: int) -> None:
+    """Leave of axes nothing but the numbers below and lines up from them."""
+    without_frame(ax)
+    ax.tick_params(length=0)
+    ax.locator_params(axis="x", nbins=most_ticks)
+    ax.grid(axis="x", color=theme.grid, linewidth=0.8)
+
+
+def two_sides(
+    ax: Axes, theme: Theme, at: tuple[float, float], left: str, right: str, *, size: float = 8.5, va: str = "center"
+) -> None:
+    """Write what lies to the left and what to the right of a line."""
+    for words, ha in ((f"◂ {left} ", "right"), (f" {right} ▸", "left")):
+        ax.text(*at, words, ha=ha, va=va, fontsize=size, color=theme.muted, parse_math=False)
+
+
+def plain(text: object) -> str:
     """Return text for a picture, on one line."""
     return printable(str(text))
 
