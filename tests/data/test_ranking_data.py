@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import gainsay as gs
 from gainsay.data import RankingData
 
 
@@ -215,3 +216,28 @@ def test_importing_loads_numpy_alone():
     code = "import sys, gainsay.data; print(sorted({'pandas', 'scipy', 'pyarrow', 'lightgbm'} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+class TestJudgmentsKnowQueriesById:
+    """What is matched by query id, as segments are, must not be matched by the number of the query instead."""
+
+    def test_ids_that_are_numbers_and_do_not_count_from_0(self):
+        data = RankingData(np.zeros((6, 1)), [1, 0, 2, 1, 0, 1], qid=[3, 3, 1, 1, 2, 2])
+        comparison = gs.compare({"a": np.arange(6.0)}, data.judgments(), segments={"3": "x", "1": "y", "2": "z"})
+        assert comparison.segment_labels["segment"].tolist() == ["x", "y", "z"]
+        assert comparison.frame()["query"].unique().tolist() == ["3", "1", "2"]
+
+    def test_rows_of_queries_need_not_be_contiguous(self):
+        data = RankingData(np.zeros((6, 1)), [1, 0, 2, 1, 0, 1], qid=list("bacbca"))
+        assert data.judgments().query_ids.tolist() == ["b", "a", "c"]
+
+    @pytest.mark.parametrize("queries", [{"group": [2, 2, 2]}, {"qid": [0, 0, 1, 1, 2, 2]}])
+    def test_numbers_stay_where_ids_only_count(self, queries):
+        data = RankingData(np.zeros((6, 1)), [1, 0, 2, 1, 0, 1], **queries)
+        assert data.judgments().query_ids.tolist() == [0, 1, 2]
+
+    def test_queries_of_one_id_stay_apart(self):
+        data = RankingData(np.zeros((6, 1)), [1, 0, 2, 1, 0, 1], qid=list("bbaacc")).take_queries([0, 0, 2])
+        judgments = data.judgments()
+        assert judgments.query_ids.tolist() == [0, 1, 2]
+        assert judgments.sizes.tolist() == [2, 2, 2]

@@ -125,10 +125,8 @@ def read_comparison(
         return compare_runs(listed, sources.qrels, metric, **options)
     elif sources.data is not None:
         data = read_data(sources.data, sources.features)
-        # By the ids in the file: `data.judgments()` knows queries by their numbers.
-        judgments = Judgments(data.labels, qid=data.query_ids.astype(object)[data.qid], weight=data.weight)
         read = partial(_scores_or_model, width=data.features.shape[1])
-        judged = Judged(judgments, _read(models, recipes, read), data.features)
+        judged = Judged(data.judgments(), _read(models, recipes, read), data.features)
     else:
         judgments = _judgments_of(sources.labels, sources.group)
         judged = Judged(judgments, _read(models, recipes, _scores_alone))

@@ -227,12 +227,20 @@ class RankingData:
     def judgments(self, negative_labels: NegativeLabels = "refuse") -> Judgments:
         """Return labels, queries and weights as the `Judgments` that metrics are evaluated on.
 
+        They know queries by `query_ids`, or by number where these only count from 0, as those of `group` do, or where
+        an id stands for several queries, as in a bootstrap sample.
+
         Parameters
         ----------
         negative_labels : {"refuse", "allow", "zero"}
             What to do with labels below 0; see `Judgments`.
         """
-        return Judgments(self.labels, qid=self.qid, weight=self.weight, negative_labels=negative_labels)
+        judgments = Judgments(self.labels, qid=self.qid, weight=self.weight, negative_labels=negative_labels)
+        ids = self.query_ids[judgments.query_ids]
+        if len(np.unique(ids)) == len(ids) and not np.array_equal(ids, judgments.query_ids.astype(ids.dtype)):
+            ids.flags.writeable = False
+            judgments.query_ids = ids
+        return judgments
 
     def take_queries(self, codes: ArrayLike) -> RankingData:
         """Return the documents of some queries only, query after query in the order given.
