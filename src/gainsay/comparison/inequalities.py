@@ -71,7 +71,7 @@ def two_step_test(
     rows: Sequence[int] | None = None,
     models: Sequence[int] | Integers | None = None,
 ) -> BestTest:
-    r"""Test for every model that it is best under all the metrics in `rows`, up to `margin`.
+    r"""Test for every model that it is best under all metrics, or those in `rows`, up to `margin`.
 
     Step one bounds from above how far each inequality may be from binding, with c₁ the 1 − β quantile of the largest
     studentised error, β = α/10 (or 1/(B + 1), where B draws cannot show that); an inequality with
@@ -82,24 +82,8 @@ def two_step_test(
     Where the standard error is 0 (a constant difference) t is +inf or −inf by the sign of the difference. A pair that
     differs on fewer than `FEWEST` queries gets −inf: it may not eliminate.
 
-    Parameters
-    ----------
-    estimated : Estimate
-        Means and errors.
-    noise : Noise
-        Draws made from `estimated`.
-    alpha : float
-        Level.
-    margin : float or ndarray, one of each tested model
-        By how much a rival may lead without harm, in the metrics' unit.
-    rows : sequence of int, optional
-        Which metrics; all by default.
-    models : sequence of int, optional
-        Which models to test, all others being rivals only; all by default.
-
-    Returns
-    -------
-    BestTest
+    `margin`, in the metrics' unit, is one for all tested models or one for each; only `models` are tested, where they
+    are given, and all others are rivals.
 
     References
     ----------
@@ -138,31 +122,21 @@ class _Inequalities:
         return BestTest(statistic, critical, np.where(statistic > 0, p_values, 1.0), reach)
 
 
+STEPS, ENOUGH = 25, 1e-6
+"""A lower bound is found in so many steps at most, and no further where one gains less than this of the widest lead."""
+
+
 def regret_lower(estimated: Estimate, noise: Noise, alpha: float, row: int, tested: BestTest) -> Floats:
-    """Bound the regret of every model under one metric from below, each by itself.
+    """Bound the regret of every model under one metric from below, each by itself, shape (M,).
 
     The regret of a model is below a margin where no rival leads by more than that. The margins at which the test says
-    otherwise are a confidence statement, so the bound is above 0 exactly where the test at margin 0 rules the model
-    out. It is found in steps, as that of `price_lower` is.
-
-    Parameters
-    ----------
-    estimated, noise, alpha
-        As for the test.
-    row : int
-        The metric.
-    tested : BestTest
-        The test of this metric alone, at margin 0.
-
-    Returns
-    -------
-    ndarray, shape (M,)
-        0 where the test keeps the model.
+    otherwise are a confidence statement, so the bound is above 0 exactly where `tested`, the test of this metric at
+    margin 0, rules the model out. It is found in steps, as that of `price_lower` is.
     """
     inequalities = _Inequalities(estimated, noise, alpha, [row])
     reached = np.where(tested.kept, 0.0, tested.reach)
-    enough, rising = 1e-6 * float(np.abs(estimated.difference[row]).max()), np.flatnonzero(~tested.kept)
-    for _ in range(25):
+    enough, rising = ENOUGH * float(np.abs(estimated.difference[row]).max()), np.flatnonzero(~tested.kept)
+    for _ in range(STEPS):
         if not len(rising):
             break
         further = inequalities.tested(reached[rising], rising).reach
@@ -179,29 +153,16 @@ def price_lower(estimated: Estimate, noise: Noise, alpha: float, tested: BestTes
     so the margins at which every model is rejected are a confidence statement about the price, at the test's own level:
     the bound is positive exactly where the test at margin 0 rejects.
 
-    A margin is found to be rejected in steps. As the margin grows, more slack can only lower the critical values; so
-    those made at one margin serve for all larger ones, up to where the statistic falls below them. There the next step
-    begins. Stopping early would leave a valid bound, only a lower one.
-
-    Parameters
-    ----------
-    estimated, noise, alpha
-        As for the test.
-    tested : BestTest
-        The test at `margin`.
-    margin : float
-        Where to begin.
-
-    Returns
-    -------
-    float
-        0 where the test at margin 0 does not reject.
+    A margin is found to be rejected in steps, from `margin` on, at which `tested` is the test. As the margin grows,
+    more slack can only lower the critical values; so those made at one margin serve for all larger ones, up to where
+    the statistic falls below them. There the next step begins. Stopping early would leave a valid bound, only a lower
+    one.
     """
     if tested.kept.any():
         return 0.0
     inequalities = _Inequalities(estimated, noise, alpha)
-    reached, enough = margin, 1e-6 * float(np.abs(estimated.difference).max())
-    for _ in range(25):
+    reached, enough = margin, ENOUGH * float(np.abs(estimated.difference).max())
+    for _ in range(STEPS):
         if tested.lower <= reached + enough:
             break
         reached = tested.lower
