@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import gainsay as gs
+from gainsay._common.shown import Names
 from gainsay.comparison.headline import advice, headline, labels_of, rounded
 from gainsay.comparison.standing import chart_of
 from gainsay.drawing.text import as_text
@@ -64,7 +65,7 @@ def test_of_two_models_it_answers_whether_to_replace_one_by_the_other(first, sec
 
 
 def test_two_models_are_asked_about_in_the_order_given():
-    chart = chart_of(verdict_of([0.5, 0.6], [0.5, 0.6]), models=("m1", "m0"))
+    chart = chart_of(verdict_of([0.5, 0.6], [0.5, 0.6]), Names.of(["m0", "m1"]), ("m1", "m0"))
     assert as_text(chart.question) == "Replace m1 by m0? By ndcg_linear@10 and ndcg_exp@10 on 400 queries"
     assert as_text(chart.headline) == "No: m1 is better than m0 under both."
 
