@@ -49,7 +49,7 @@ class RegretBand:
     ----------
     lower, upper : ndarray, shape (metrics, M)
         With probability 1 − α or more, all regrets under all metrics lie between them. `lower` is above 0 exactly where
-        the band rules out that the model is best; `upper` is infinite below `FEWEST` queries.
+        the band rules out that the model is best; `upper` is infinite below `FEWEST` queries or clusters.
     critical : float
         In standard errors of a difference, how far the band reaches on either side.
     """
@@ -86,7 +86,7 @@ def regret_band(estimated: Estimate, noise: Noise, alpha: float) -> RegretBand:
     critical = float(critical_value(largest, 1 - alpha + beta))
     lower = _lower(estimated, critical)
     lower[lower <= estimated.tolerance[:, None]] = 0.0
-    if estimated.queries < FEWEST:
+    if estimated.units < FEWEST:
         return RegretBand(lower, np.full_like(lower, np.inf), critical)
     reach = estimated.difference + half_width(estimated.error, critical)
     rival = np.broadcast_to((first == 0)[:, None, :], reach.shape)
