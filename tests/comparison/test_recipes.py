@@ -381,6 +381,14 @@ class TestVarianceParts:
         assert other.run == pytest.approx(one.run)
         assert other.error_of_lead(160, 4) == pytest.approx(one.error_of_lead(80, 4))
 
+    def test_it_does_not_matter_whether_they_are_asked_for_first(self):
+        values = runs_of(1)
+        means = {name: np.stack([v.mean(axis=1) for v in as_runs(values[name])], axis=1) for name in NAMES}
+        one, other = (Findings(means, ["a", "b", "c", "d"], draws=300) for _ in range(2))
+        variance, board = one.variance, one.leaderboard
+        assert other.leaderboard.equals(board)
+        assert other.variance == variance
+
     def test_nothing_is_said_of_fixed_models(self):
         panel = read_panel({"x": np.random.default_rng(0).random((50, 2))})
         assert variance_parts(panel, estimate(panel).runs) == {}

@@ -337,6 +337,8 @@ class Findings:
 
         Queries, runs, and both together: so one sees what more queries or more runs would buy.
         """
+        if self.primary is not None:
+            self.sample.family(self.primary)  # a part of it serves both
         found: dict[str, VarianceParts] = {}
         for metric in self.metrics:
             family = self.sample.alone(metric)
