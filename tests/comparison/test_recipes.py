@@ -294,6 +294,11 @@ class TestVerdict:
         assert told["runs"] == {"model 1": 3, "model 2": 0, "model 3": 5, "model 4": 4}
         assert set(told["variance"]["ndcg_exp@10"]) == {"query", "run", "query_run"}
 
+    def test_json_of_a_single_query_has_no_infinite_parts(self):
+        values = runs_of(1, queries=1)
+        told = Verdict.from_values(values["x"], values["y"], draws=200).to_dict()
+        assert json.loads(json.dumps(told, allow_nan=False))["variance"]["ndcg_exp@10"]["query"] is None
+
     @pytest.mark.parametrize(
         ("vary", "covered"),
         [

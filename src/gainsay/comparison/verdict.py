@@ -255,7 +255,7 @@ def _plain(value: Any) -> Any:
         return {key: _plain(item) for key, item in value.items()}
     if isinstance(value, tuple):
         return [_plain(item) for item in value]
-    return value.to_dict() if isinstance(value, Flag | Holes | VarianceParts) else value
+    return _plain(value.to_dict()) if isinstance(value, Flag | Holes | VarianceParts) else value
 
 
 def _losses(names: tuple[str, str], higher_is_better: Sequence[bool]) -> list[str]:
