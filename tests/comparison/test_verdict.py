@@ -495,6 +495,7 @@ BAD = {
     "weight nan": ({"weights": np.where(np.arange(40) == 7, np.nan, 1)}, r"weights\[7\] is nan"),
     "metric names": ({"metric_names": ("same", "same")}, "two different strings"),
     "one metric name": ({"metric_names": "ab"}, "two different strings"),
+    "no metric names": ({"metric_names": None}, "metric_names must be two different strings: got None"),
 }
 
 
