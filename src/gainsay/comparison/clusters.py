@@ -28,7 +28,7 @@ def read_clusters(clusters: Any, queries: int, ids: Sequence[Any] | None = None)
     """
     if isinstance(clusters, str) or not hasattr(clusters, "__len__"):
         raise TypeError(f"clusters must hold one label per query: got {clusters!r}")
-    labels = clusters.to_numpy() if hasattr(clusters, "to_numpy") else np.asarray(clusters)
+    labels = clusters.to_numpy() if hasattr(clusters, "to_numpy") else np.asanyarray(clusters)  # masks stay
     if labels.dtype.kind in "US" and not hasattr(clusters, "dtype"):
         labels = np.array([*clusters, None], dtype=object)[:-1]  # NumPy would turn numbers among strings into strings
     if labels.ndim != 1:
