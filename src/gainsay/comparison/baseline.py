@@ -110,7 +110,7 @@ def _needed(
     The sample is drawn anew many times, with the error that so many queries or runs would leave, and decided each time.
     """
     panel, support = family.panel, family.estimated.support[:, b, c]
-    if panel.queries < 2 or not (support > 0).all():
+    if panel.units < 2 or not (support > 0).all():
         return None, None
     further = _Further(family, b, c, sample.alpha, critical, sample.seed)
     runs = further.runs
