@@ -80,7 +80,7 @@ def decide(sample: Sample, names: tuple[str, str], rope: float) -> Outcome:
     family = sample.family(names)
     panel, estimated, noise = family
     joint = two_step_test(estimated, noise, alpha)
-    roped = two_step_test(estimated, noise, alpha, margin=rope) if rope > 0 else joint
+    roped = joint.inequalities.tested(rope) if rope > 0 else joint
     single = [two_step_test(estimated, noise, alpha, rows=[row]) for row in (0, 1)]
     models = np.array(panel.models, dtype=object)
     level = estimated.mean.max(axis=1, keepdims=True)
@@ -89,7 +89,7 @@ def decide(sample: Sample, names: tuple[str, str], rope: float) -> Outcome:
     regret = np.maximum(0.0, estimated.difference.max(axis=2))
     # Who may be best under both may be best under each: its own test, made without the other metric, gives way.
     best = np.array([test.kept | joint.kept for test in single])
-    lower = np.array([regret_lower(estimated, noise, alpha, row, test) for row, test in enumerate(single)])
+    lower = np.array([regret_lower(test) for test in single])
     upper = regret_upper(estimated, noise, alpha)
     worst = regret.max(axis=0)
     safe = int(np.argmax(worst <= worst.min() + estimated.tolerance.max()))
@@ -123,7 +123,7 @@ def decide(sample: Sample, names: tuple[str, str], rope: float) -> Outcome:
         p_value=joint.p_value,
         rope_p_value=max(joint.p_value, roped.p_value),
         price=float(worst[safe]),
-        price_lower=price_lower(estimated, noise, alpha, *((roped, rope) if material else (joint, 0.0))),
+        price_lower=price_lower(roped, rope) if material else price_lower(joint, 0.0),
         safe_choice=models[safe],
         safe_regret=float(worst[safe]),
         safe_regret_upper=float(upper[:, safe].max()),
