@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gainsay.comparison.inputs import read_panel
-from gainsay.comparison.paired import pair_p_values
+from gainsay.comparison.pairs import pair_p_values
 from gainsay.comparison.runs import recipes_of
 from gainsay.comparison.sample import Sample
 from gainsay.comparison.verdict import Verdict

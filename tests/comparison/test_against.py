@@ -203,6 +203,11 @@ class TestNeeded:
         means = rng.normal(0.004, 0.1 / np.sqrt(one.queries_needed), 20_000)
         assert (means > norm.ppf(0.975) * 0.1 / np.sqrt(one.queries_needed)).mean() == pytest.approx(0.8, abs=0.02)
 
+    @pytest.mark.parametrize(("queries", "clusters"), [(1, None), (40, np.zeros(40))])
+    def test_nothing_is_known_from_a_single_query_or_cluster(self, queries, clusters):
+        found = compared(panel_of(queries=queries), clusters=clusters).against("production")
+        assert {(one.decision, one.queries_needed) for one in found.standings} == {("undecided", None)}
+
     def test_no_number_of_queries_decides_about_a_loss_within_the_rope(self):
         rng = np.random.default_rng(2)
         noise = rng.normal(0, 0.1, 400)

@@ -178,6 +178,11 @@ def test_a_query_without_a_cluster_is_named(missing):
         read_clusters(["a", missing, "b"], 3, ["q1", "q2", "q3"])
 
 
+def test_a_query_whose_cluster_is_masked_is_named():
+    with pytest.raises(ValueError, match=r"clusters has no label for query 1 \(counted from 0\)"):
+        read_clusters(np.ma.masked_equal([3, 4, 3], 4), 3)
+
+
 def test_wrong_lengths_and_kinds():
     with pytest.raises(ValueError, match="clusters has 2 labels, but there are 3 queries"):
         read_clusters([1, 2], 3)

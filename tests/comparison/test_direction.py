@@ -143,7 +143,7 @@ class TestMirror:
 class TestSaidOfValues:
     VALUES = np.random.default_rng(0).random((60, 2))
 
-    @pytest.mark.parametrize("said", [True, (True,), (True, True, True), "no"])
+    @pytest.mark.parametrize("said", [True, None, (True,), (True, True, True), "no"])
     def test_one_direction_for_each_metric(self, said):
         with pytest.raises(TypeError, match="higher_is_better must be True or False for each of two metrics, got"):
             gs.Verdict.from_values(self.VALUES, self.VALUES, higher_is_better=said)

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 import scipy.stats
 
+from gainsay._common.words import listed
 from gainsay.comparison.estimates import estimate
-from gainsay.comparison.flags import LOPSIDED, Flag, listed, lopsidedness, may_be_lopsided
+from gainsay.comparison.flags import LOPSIDED, Flag, lopsidedness, may_be_lopsided
 from gainsay.comparison.inputs import Panel
 from gainsay.comparison.verdict import Verdict
 

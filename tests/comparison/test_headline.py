@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import gainsay as gs
-from gainsay.comparison.headline import advice, headline, labels_of, rounded
+from gainsay._common.shown import Names
+from gainsay.comparison.headline import advice, finding, headline, labels_of, rounded
 from gainsay.comparison.standing import chart_of
 from gainsay.drawing.text import as_text
 
@@ -64,7 +65,7 @@ def test_of_two_models_it_answers_whether_to_replace_one_by_the_other(first, sec
 
 
 def test_two_models_are_asked_about_in_the_order_given():
-    chart = chart_of(verdict_of([0.5, 0.6], [0.5, 0.6]), models=("m1", "m0"))
+    chart = chart_of(verdict_of([0.5, 0.6], [0.5, 0.6]), Names.of(["m0", "m1"]), ("m1", "m0"))
     assert as_text(chart.question) == "Replace m1 by m0? By ndcg_linear@10 and ndcg_exp@10 on 400 queries"
     assert as_text(chart.headline) == "No: m1 is better than m0 under both."
 
@@ -118,3 +119,17 @@ def test_metrics_go_by_their_gain_only_where_nothing_else_tells_them_apart(metri
 @pytest.mark.parametrize("value", [0.0241, 0.0005, 0.12345, 3e-5, 0.9999, 0.001])
 def test_bounds_are_rounded_to_the_side_on_which_they_stay_bounds(value):
     assert float(rounded(value, up=False)) <= value <= float(rounded(value, up=True))
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "base", "expected"),
+    [
+        ([0.5, 0.6], [0.6, 0.5], "m0", "m1 is better by linear gain, m0 by exponential: proven (p = 0.006)"),
+        ([0.5, 0.6], [0.6, 0.5], "", "m1 is best by linear gain, m0 by exponential: proven (p = 0.006)"),
+        ([0.5, 0.6], [0.5, 0.6], "", "m1 is better than m0 under both: both proven (95 %)"),
+        ([0.5, 0.5001], [0.5, 0.5001], "m0", "Not proven: neither is shown to be better"),
+    ],
+)
+def test_titles_say_how_sure_it_is_in_place_of_yes_and_no(first, second, base, expected):
+    """The smallest p-value of a thousand draws is .005 + 1/1001."""
+    assert finding(verdict_of(first, second), {"m0": "m0", "m1": "m1"}, base) == expected

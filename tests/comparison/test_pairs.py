@@ -13,7 +13,9 @@ from scipy import stats
 from statsmodels.stats.multitest import multipletests
 from tests.comparison.tables import leaderboard_table, pairs_table
 
-from gainsay.comparison.paired import conflict_p_values, holm
+from gainsay.comparison.estimates import estimate
+from gainsay.comparison.inputs import read_panel
+from gainsay.comparison.pairs import conflict_p_values, holm, pair_p_values
 
 NAMES = ["p", "q", "r", "s"]
 
@@ -42,6 +44,15 @@ def test_two_sided_p_values_are_those_of_the_paired_t_test():
     for row, x, y in rows_with_columns(table, NAMES):
         for metric, v in values.items():
             assert row[f"p_value {metric}"] == pytest.approx(stats.ttest_rel(v[:, x], v[:, y]).pvalue, rel=1e-8)
+
+
+def test_one_sided_p_values_are_small_where_the_second_of_a_pair_is_ahead():
+    values = two_metrics()
+    found = pair_p_values(estimate(read_panel(values))).one_sided
+    for row, v in enumerate(values.values()):
+        for k, j in itertools.permutations(range(4), 2):
+            expected = stats.ttest_rel(v[:, j], v[:, k], alternative="greater").pvalue
+            assert found[row, k, j] == pytest.approx(expected, rel=1e-9)
 
 
 def test_conflict_p_value_is_the_larger_of_two_one_sided_ones():
@@ -261,6 +272,7 @@ def test_leaderboard_interval_of_one_model_is_the_textbook_one():
     row = leaderboard_table({"a": a}, draws=100_000).iloc[0]
     half = stats.norm.ppf(0.975) * a.std(ddof=1) / np.sqrt(80)
     assert row.upper - row["mean"] == pytest.approx(half, rel=0.01)
+    assert row["mean"] - row.lower == pytest.approx(row.upper - row["mean"], rel=1e-9)
     assert (row.regret, row.regret_lower, row.regret_upper) == (0, 0, 0)
 
 

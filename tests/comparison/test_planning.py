@@ -107,7 +107,7 @@ class TestPlansOfFixedModels:
         def leads(k):
             return np.array([[noise.lead(m, k, j) for j in range(4)] for m in (0, 1)])
 
-        trial = Trial(estimated.difference, estimated.error, leads, None)
+        trial = Trial(estimated.difference, estimated.error, leads, {})
         assert [not _rejected(trial, k, 0.05) for k in range(4)] == expected.kept.tolist()
 
 

@@ -15,8 +15,7 @@ from gainsay.comparison.bounds import detectable_lead
 from gainsay.comparison.estimates import estimate
 from gainsay.comparison.findings import Findings
 from gainsay.comparison.inputs import read_panel
-from gainsay.comparison.paired import pair_p_values
-from gainsay.comparison.pairs import leaderboard_of
+from gainsay.comparison.pairs import leaderboard_of, pair_p_values
 from gainsay.comparison.recipes import variance_parts
 from gainsay.comparison.resampling import critical_value, draw_noise
 from gainsay.comparison.runs import one_by_one, recipes_of
@@ -121,7 +120,7 @@ def test_peaks_and_deviations_are_the_largest_studentised_errors():
 def test_without_run_variance_everything_is_as_with_fixed_models():
     """Three equal runs each: the same numbers to the last digit, but for the words and the flag."""
     fixed = runs_of(4, counts=(0, 0, 0), leads=[[0.03, 0, 0.01], [0, 0.03, 0.01]])
-    tripled = {name: [np.repeat(v[:, None], 3, axis=1) * 1.0 for v in fixed[name]] for name in NAMES}
+    tripled = {}
     for name in NAMES:  # thirds that sum to the whole without rounding
         fixed[name] = [np.round(v * 1024) / 1024 for v in fixed[name]]
         tripled[name] = [np.repeat(v[:, None], 3, axis=1) for v in fixed[name]]
@@ -244,8 +243,7 @@ class TestPairs:
         estimated = estimate(panel.select(["x"]))
         noise = draw_noise(estimated, 400, 2)
         shown = np.abs(noise.values[0]).T
-        factor = noise.runs.factor.T
-        shown /= np.sqrt(noise.runs.query_mean_error[0] ** 2 + factor * noise.runs.variance[0])
+        shown /= np.sqrt(estimated.runs.query_mean_error[0] ** 2 + noise.factor.T * estimated.runs.variance[0])
         width = np.sort(shown.max(axis=1))[math.ceil(0.95 * 401) - 1]
         of_x = table[table["metric"] == "x"].set_index("model").sort_index()
         np.testing.assert_allclose(of_x["upper"] - of_x["mean"], width * estimated.mean_error[0], rtol=1e-9)
@@ -295,6 +293,11 @@ class TestVerdict:
         told = json.loads(json.dumps(Verdict.from_values(values["x"], values["y"], draws=200).to_dict()))
         assert told["runs"] == {"model 1": 3, "model 2": 0, "model 3": 5, "model 4": 4}
         assert set(told["variance"]["ndcg_exp@10"]) == {"query", "run", "query_run"}
+
+    def test_json_of_a_single_query_has_no_infinite_parts(self):
+        values = runs_of(1, queries=1)
+        told = Verdict.from_values(values["x"], values["y"], draws=200).to_dict()
+        assert json.loads(json.dumps(told, allow_nan=False))["variance"]["ndcg_exp@10"]["query"] is None
 
     @pytest.mark.parametrize(
         ("vary", "covered"),
@@ -365,7 +368,7 @@ class TestVarianceParts:
             assert found[name].query == pytest.approx(math.sqrt(query))
 
     def test_the_parts_of_the_calibration_population_are_found(self):
-        parts, truth = [], {"query": 0.14, "run": 0.03, "query_run": 0.11}
+        parts = []
         for seed in range(60):
             panel = panel_of(runs_of(seed, queries=150, counts=(5, 5, 5), run=0.03 / math.sqrt(1.09)))
             parts.append(variance_parts(panel, estimate(panel).runs)["x"].to_dict())
@@ -382,6 +385,14 @@ class TestVarianceParts:
         one, other = (variance_parts(panel, estimate(panel).runs)["x"] for panel in (plain, told))
         assert other.run == pytest.approx(one.run)
         assert other.error_of_lead(160, 4) == pytest.approx(one.error_of_lead(80, 4))
+
+    def test_it_does_not_matter_whether_they_are_asked_for_first(self):
+        values = runs_of(1)
+        means = {name: np.stack([v.mean(axis=1) for v in as_runs(values[name])], axis=1) for name in NAMES}
+        one, other = (Findings(means, ["a", "b", "c", "d"], draws=300) for _ in range(2))
+        variance, board = one.variance, one.leaderboard
+        assert other.leaderboard.equals(board)
+        assert other.variance == variance
 
     def test_nothing_is_said_of_fixed_models(self):
         panel = read_panel({"x": np.random.default_rng(0).random((50, 2))})

@@ -13,10 +13,10 @@ from gainsay.comparison.inputs import Panel
 from gainsay.comparison.resampling import critical_value, draw_noise
 
 
-def noise_of(values, draws=2000):
+def noise_of(values, draws=2000, clusters=None):
     metrics, models, _ = values.shape
     names = tuple("abcdefghij"[:models])
-    estimated = estimate(Panel(tuple(map(str, range(metrics))), names, values, None))
+    estimated = estimate(Panel(tuple(map(str, range(metrics))), names, values, None, clusters=clusters))
     return estimated, draw_noise(estimated, draws, 0)
 
 
@@ -52,10 +52,11 @@ class TestBand:
                 assert band.lower[m, k] == pytest.approx(max(0, *reach))
             assert band.upper[m, 0] == pytest.approx(estimated.difference[m, 0, 2] + q * estimated.error[m, 0, 2])
 
-    def test_few_queries_rule_out_nobody(self):
-        values = np.random.default_rng(4).normal(size=(1, 2, 20))
+    @pytest.mark.parametrize(("queries", "clusters"), [(20, None), (200, np.arange(200) // 10)])
+    def test_few_queries_or_clusters_rule_out_nobody_and_bound_nothing(self, queries, clusters):
+        values = np.random.default_rng(4).normal(size=(1, 2, queries))
         values[:, 1] += 10
-        band = regret_band(*noise_of(values), 0.05)
+        band = regret_band(*noise_of(values, clusters=clusters), 0.05)
         assert band.may_be_best.all()
         assert np.isinf(band.upper).all()
 

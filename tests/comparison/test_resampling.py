@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import stats
 
 from gainsay.comparison.estimates import count_wins, estimate
-from gainsay.comparison.inputs import natural_key, read_panel
+from gainsay.comparison.inputs import read_panel
 from gainsay.comparison.resampling import critical_value, draw_noise
 
 
@@ -20,14 +19,9 @@ def panel_of(seed, queries=60, models=4, weights=None):
     return read_panel({"a": first, "b": second}, weights=weights), np.hstack([first, second])
 
 
-def test_root_squares_to_covariance_of_the_means():
-    panel, x = panel_of(0)
-    root = estimate(panel).root
-    np.testing.assert_allclose(root.T @ root, np.cov(x.T) / len(x), atol=1e-15)
-
-
-def test_root_with_fewer_queries_than_columns():
-    panel, x = panel_of(1, queries=5, models=6)
+@pytest.mark.parametrize(("queries", "models"), [(60, 4), (5, 6)])
+def test_root_squares_to_covariance_of_the_means(queries, models):
+    panel, x = panel_of(0, queries, models)
     root = estimate(panel).root
     np.testing.assert_allclose(root.T @ root, np.cov(x.T) / len(x), atol=1e-15)
 
@@ -85,18 +79,6 @@ def test_queries_of_weight_zero_are_absent():
     assert whole.queries == keep.sum()
 
 
-def test_errors_are_those_of_the_paired_t_test():
-    panel, x = panel_of(7)
-    estimated = estimate(panel)
-    for metric in (0, 1):
-        for k in range(4):
-            for j in range(4):
-                if j != k:
-                    t = stats.ttest_rel(x[:, 4 * metric + j], x[:, 4 * metric + k]).statistic
-                    ours = estimated.difference[metric, k, j] / estimated.error[metric, k, j]
-                    assert ours == pytest.approx(t, rel=1e-9)
-
-
 @pytest.mark.parametrize("scale", [1e-9, 1e-6, 1e-3])
 def test_nearly_equal_models_keep_a_correct_error(scale):
     """Forming the covariance matrix first would lose these differences to cancellation."""
@@ -146,12 +128,6 @@ def test_rounding_is_no_difference():
     estimated = estimate(read_panel({"a": np.stack([x, x * (1 + 1e-15), x + 1e-14], axis=1)}))
     assert not estimated.wins.any()
     assert not estimated.difference.any()
-
-
-def test_single_query_has_no_finite_error():
-    estimated = estimate(read_panel({"a": [[0.1, 0.2]]}))
-    assert estimated.error[0, 0, 1] == np.inf
-    assert estimated.error[0, 0, 0] == 0
 
 
 def test_draws_have_the_covariance_of_the_means():
@@ -218,7 +194,4 @@ def test_critical_value_and_p_value_decide_alike(seed, count, level):
 
 def test_models_come_in_natural_order():
     names = ["m10", "m2", "m1", "base", "m2b", "M3"]
-    assert sorted(names, key=natural_key) == ["M3", "base", "m1", "m2", "m2b", "m10"]
-    panel = read_panel({"a": [[10.0, 2.0, 1.0]]}, models=["m10", "m2", "m1"])
-    assert panel.models == ("m1", "m2", "m10")
-    assert panel.values[0, :, 0].tolist() == [1.0, 2.0, 10.0]
+    assert read_panel({"a": np.zeros((1, 6))}, names).models == ("M3", "base", "m1", "m2", "m2b", "m10")

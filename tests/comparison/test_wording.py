@@ -178,6 +178,10 @@ def test_reservations_stand_before_the_last_sentence(verdict):
     assert text == " ".join([GENUINE, *(flag.message for flag in flags), SAMPLE])
 
 
+def test_a_verdict_prints_its_text(verdict):
+    assert str(verdict) == repr(verdict) == verdict.to_dict()["text"] == verdict.text
+
+
 @pytest.mark.parametrize(
     ("p", "written"),
     [(0.5, "0.5"), (0.0456, "0.046"), (0.0001, "0.0001"), (0.0000456, "5e-05"), (1e-7, "1e-07"), (1.0, "1")],

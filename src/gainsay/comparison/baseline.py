@@ -110,13 +110,14 @@ def _needed(
     The sample is drawn anew many times, with the error that so many queries or runs would leave, and decided each time.
     """
     panel, support = family.panel, family.estimated.support[:, b, c]
-    if panel.queries < 2 or not (support > 0).all():
+    if panel.units < 2 or not (support > 0).all():
         return None, None
     further = _Further(family, b, c, sample.alpha, critical, sample.seed)
     runs = further.runs
 
     def chance(more_queries: float, more_runs: float = 1.0) -> float:
-        return float(_are_decided(*further.bounds(more_queries, more_runs), rope).mean())
+        lower, upper = further.bounds(more_queries, more_runs)
+        return float((_ships(lower, rope) | (upper < -rope).any(axis=0)).mean())
 
     fewest = max(1.0, float((FEWEST / support).max()))
     factor = _least(chance, fewest, MOST / panel.queries)
@@ -133,20 +134,18 @@ class _Further:
     """
 
     def __init__(self, family: Family, b: int, c: int, alpha: float, critical: float, seed: int) -> None:
-        estimated, noise = family.estimated, family.noise
+        estimated, values = family.estimated, family.noise.values
         self.others = [place for place in range(len(family.panel.models)) if place != b]
         self.b, self.c, self.alpha, self.critical, self.seed = b, c, alpha, critical, seed
         self.difference = estimated.difference[:, b, c][:, None]
-        recipes = estimated.runs
-        counts = np.zeros(len(family.panel.models)) if recipes is None else recipes.counts
-        self.counts = counts
-        self.runs = int(min((count for count in counts[[b, c]] if count), default=0))
-        self.of_runs = np.zeros_like(estimated.mean) if recipes is None else recipes.variance
+        self.counts = np.array(family.panel.run_counts)
+        self.runs = int(min((count for count in self.counts[[b, c]] if count), default=0))
+        self.of_runs = np.zeros_like(estimated.mean) if estimated.runs is None else estimated.runs.variance
         self.varies = bool(self.of_runs.any())
         error = estimated.error[:, b]
         self.of_queries = np.maximum(error**2 - self.of_runs - self.of_runs[:, [b]], 0.0)
-        size = FEWER_DRAWS if self.varies else noise.values.shape[2]
-        lead = noise.values[:, :, :size] - noise.values[:, [b], :size]
+        values = values[:, :, :FEWER_DRAWS] if self.varies else values
+        lead = values - values[:, [b]]
         known = (error > 0) & np.isfinite(error)
         self.z = np.divide(lead, error[:, :, None], out=np.zeros_like(lead), where=known[:, :, None])
 
@@ -177,17 +176,16 @@ class _Further:
         return seen
 
 
+def _ships(lower: Floats, rope: float) -> Bools:
+    """Whether a candidate is shipped by its lower bounds, by metric along the first axis, one or in many draws."""
+    return np.asarray((lower > -rope).all(axis=0) & (lower > 0).any(axis=0))
+
+
 def _decided(lower: Floats, upper: Floats, rope: float) -> Decision:
     """Return what bounds of candidate − baseline, larger is better, say: the rule itself."""
-    if (lower > -rope).all() and (lower > 0).any():
+    if _ships(lower, rope):
         return "ship"
     return "do not ship" if (upper < -rope).any() else "undecided"
-
-
-def _are_decided(lower: Floats, upper: Floats, rope: float) -> Bools:
-    """Return in which of many draws of the bounds, shape (metrics, draws), either decision is made."""
-    ship = (lower > -rope).all(axis=0) & (lower > 0).any(axis=0)
-    return np.asarray(ship | (upper < -rope).any(axis=0))
 
 
 def _least(chance: Callable[[float], float], low: float, high: float) -> float | None:

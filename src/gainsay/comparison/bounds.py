@@ -13,31 +13,31 @@ from .estimates import Estimate
 from .inequalities import FEWEST
 from .resampling import Noise, critical_value
 
-__all__ = ["POWER", "RegretBand", "detectable_lead", "regret_band", "regret_upper"]
+__all__ = ["POWER", "RegretBand", "detectable_lead", "half_width", "regret_band", "regret_upper"]
 
 POWER = 0.80
 """The probability with which `detectable_lead` is detected."""
 
 
+def half_width(error: Floats, critical: float) -> Floats:
+    """Return how far intervals reach on either side, infinitely where nothing is known of an error."""
+    finite = np.isfinite(error)
+    half: Floats = np.where(finite, np.where(finite, error, 0.0) * critical, np.inf)
+    return half
+
+
 def regret_upper(estimated: Estimate, noise: Noise, alpha: float) -> Floats:
-    """Bound the regret of every model under every metric from above, all at once.
+    """Bound the regret of every model under every metric from above, all at once, shape (metrics, M).
 
     regret(m, k) = max over j of mean[m, j] − mean[m, k]. The bound is the largest of difference + q · error with q the
     1 − α quantile of the largest studentised error over all ordered pairs of all metrics, and so holds for whichever
     model is picked out afterwards, by whatever rule. Two models that never differ count as one model: how they would
-    do on queries unlike these the sample cannot say.
-
-    Returns
-    -------
-    ndarray, shape (metrics, M)
-        Not below 0; infinite where there are fewer than `FEWEST` queries or clusters.
+    do on queries unlike these the sample cannot say. Not below 0; infinite below `FEWEST` queries or clusters.
     """
     if estimated.units < FEWEST:
         return np.full(estimated.mean.shape, np.inf)
-    width = critical_value(noise.peaks.max(axis=(0, 1)), 1 - alpha)
-    finite = np.isfinite(estimated.error)
-    bound = np.where(finite, estimated.difference + np.where(finite, estimated.error, 0.0) * width, np.inf)
-    upper: Floats = np.maximum(0.0, bound.max(axis=2))
+    width = float(critical_value(noise.peaks.max(axis=(0, 1)), 1 - alpha))
+    upper: Floats = np.maximum(0.0, (estimated.difference + half_width(estimated.error, width)).max(axis=2))
     return upper
 
 
@@ -49,7 +49,7 @@ class RegretBand:
     ----------
     lower, upper : ndarray, shape (metrics, M)
         With probability 1 − α or more, all regrets under all metrics lie between them. `lower` is above 0 exactly where
-        the band rules out that the model is best; `upper` is infinite below `FEWEST` queries.
+        the band rules out that the model is best; `upper` is infinite below `FEWEST` queries or clusters.
     critical : float
         In standard errors of a difference, how far the band reaches on either side.
     """
@@ -74,20 +74,7 @@ def regret_band(estimated: Estimate, noise: Noise, alpha: float) -> RegretBand:
     is best, so that ρ(j) = 0. So q is the 1 − α + β quantile of the largest of ± t* over pairs whose rival has
     ρ(j) = 0, and of t* − ρ(j)/e over the others.
 
-    A pair that differs on fewer than `FEWEST` queries rules out nobody.
-
-    Parameters
-    ----------
-    estimated : Estimate
-        Means and errors.
-    noise : Noise
-        Draws made from `estimated`.
-    alpha : float
-        Level.
-
-    Returns
-    -------
-    RegretBand
+    A pair that differs on fewer than `FEWEST` queries or clusters rules out nobody.
     """
     beta = max(alpha / 10, 1 / (noise.draws + 1))
     peaks = noise.peaks.max(axis=(0, 1))
@@ -99,10 +86,9 @@ def regret_band(estimated: Estimate, noise: Noise, alpha: float) -> RegretBand:
     critical = float(critical_value(largest, 1 - alpha + beta))
     lower = _lower(estimated, critical)
     lower[lower <= estimated.tolerance[:, None]] = 0.0
-    if estimated.queries < FEWEST:
+    if estimated.units < FEWEST:
         return RegretBand(lower, np.full_like(lower, np.inf), critical)
-    finite = np.isfinite(estimated.error)
-    reach = np.where(finite, estimated.difference + np.where(finite, estimated.error, 0.0) * critical, np.inf)
+    reach = estimated.difference + half_width(estimated.error, critical)
     rival = np.broadcast_to((first == 0)[:, None, :], reach.shape)
     upper = np.maximum(0.0, reach.max(axis=2, initial=0.0, where=rival))
     return RegretBand(lower, np.maximum(upper, np.maximum(0.0, estimated.difference.max(axis=2))), critical)
@@ -123,39 +109,26 @@ def detectable_lead(estimated: Estimate, noise: Noise, alpha: float, kept: Bools
     the 80 % point of the normal distribution, e the largest standard error of a difference between two of these
     models. All three err on the safe side, the more so the fewer rivals are near. Where one of the models is a recipe,
     its few runs show another error every time: of the pairs of these models the largest lead is taken that exceeds c
-    times the error shown in 80 % of the draws.
+    times the error shown in 80 % of the draws. Infinite where no pair varies, or none differs on 30 queries.
 
-    Parameters
-    ----------
-    estimated, noise, alpha
-        As for the test.
-    kept : ndarray of bool, shape (M,)
-        Models that may be best under both metrics.
-    winner : ndarray of int
-        Models with the largest mean. The two together are in question, or all models where that is only one.
-
-    Returns
-    -------
-    float
-        Infinite where no pair of these models varies, or none differs on 30 queries.
+    In question are the models that are `kept`, which may be best under both metrics, and the winners under each; all
+    models where that is only one.
     """
     question = kept.copy()
     question[winner] = True
     if question.sum() < 2:
         question[:] = True
-    speaks = (estimated.support >= FEWEST)[:, question][:, :, question]
-    error = estimated.error[:, question][:, :, question].max(where=speaks, initial=0.0)
+    speaks = (estimated.support >= FEWEST) & question[:, None] & question
+    error = float(estimated.error.max(where=speaks, initial=0.0))
     if error == 0:
         return math.inf
     peaks = noise.peaks.max(axis=0)[question]
     critical = float(critical_value(peaks, 1 - alpha + alpha / 10).max())
-    fixed = (critical + NormalDist().inv_cdf(POWER)) * float(error)
-    if noise.runs is None:
+    fixed = (critical + NormalDist().inv_cdf(POWER)) * error
+    if estimated.runs is None:
         return fixed
-    varying = estimated.error > noise.runs.query_error
-    chosen = np.argwhere(varying & (estimated.support >= FEWEST) & question[:, None] & question)
-    leads = [_lead_shown(noise, critical, *cell) for cell in chosen.tolist()]
-    return max([fixed, *leads])
+    chosen = np.argwhere(speaks & (estimated.error > estimated.runs.query_error))
+    return max([fixed, *(_lead_shown(noise, critical, *cell) for cell in chosen.tolist())])
 
 
 def _lead_shown(noise: Noise, critical: float, row: int, k: int, j: int) -> float:

@@ -18,31 +18,17 @@ __all__ = ["cluster_sums", "clusters_of", "read_clusters"]
 
 
 def read_clusters(clusters: Any, queries: int, ids: Sequence[Any] | None = None) -> Integers:
-    """Return the cluster of each query as a number from 0.
+    """Return the cluster of each query as a number from 0, from one label per query.
 
-    Parameters
-    ----------
-    clusters : array-like, shape (queries,)
-        One label per query: numbers, strings, or whatever else has an equality. Labels are told apart by type too, so 1
-        and "1" are two clusters.
-    queries : int
-        How many there are.
-    ids : sequence, optional
-        What messages call the queries; their places, counted from 0, by default.
+    Labels are numbers, strings, or whatever else has an equality, told apart by type too: 1 and "1" are two clusters.
+    A missing one (None, NaN, NaT) is refused; messages call queries by their `ids`, else by their places, from 0.
 
-    Raises
-    ------
-    ValueError
-        Where there are not as many labels as queries, or one is missing (None, NaN, NaT); the message names the query.
-
-    Examples
-    --------
     >>> read_clusters(["s2", "s1", "s2"], 3)
     array([0, 1, 0])
     """
     if isinstance(clusters, str) or not hasattr(clusters, "__len__"):
         raise TypeError(f"clusters must hold one label per query: got {clusters!r}")
-    labels = clusters.to_numpy() if hasattr(clusters, "to_numpy") else np.asarray(clusters)
+    labels = clusters.to_numpy() if hasattr(clusters, "to_numpy") else np.asanyarray(clusters)  # masks stay
     if labels.dtype.kind in "US" and not hasattr(clusters, "dtype"):
         labels = np.array([*clusters, None], dtype=object)[:-1]  # NumPy would turn numbers among strings into strings
     if labels.ndim != 1:
@@ -60,13 +46,7 @@ def read_clusters(clusters: Any, queries: int, ids: Sequence[Any] | None = None)
 
 
 def clusters_of(clusters: OfQueries, judgments: Judgments) -> Integers:
-    """Return the cluster of each query of judgments as a number, matched by query id where labels carry one.
-
-    Raises
-    ------
-    ValueError
-        Where labels cannot be matched, or one is missing; the message names the query.
-    """
+    """Return the cluster of each query of judgments as a number, matched by query id where labels carry one."""
     if isinstance(clusters, str):
         raise TypeError(f"clusters must hold one label per query: got {clusters!r}")
     ids = judgments.query_ids.tolist()
@@ -76,8 +56,6 @@ def clusters_of(clusters: OfQueries, judgments: Judgments) -> Integers:
 def cluster_sums(rows: Floats, codes: Integers) -> Floats:
     """Sum what stands in each row, one number a query, within each cluster.
 
-    Examples
-    --------
     >>> cluster_sums(np.array([[1.0, 2.0, 4.0]]), np.array([0, 1, 0]))
     array([[5., 2.]])
     """

@@ -35,19 +35,8 @@ def contradictory_queries(
     of the two, for a query that one metric hardly minds contradicts little. It has the sign of d1: above 0 where the
     first metric prefers the first model, and the second metric the second. Differences within rounding are none.
 
-    Parameters
-    ----------
-    rankings : Rankings
-        Scores and judgments.
-    models : tuple of two str
-        The two models.
-    values : mapping of two metrics to arrays, shape (counted queries, 2)
-        The values of the two models on the queries that `rankings.counted` marks; those that one of the metrics skips,
-        NaN, are left out.
-    most : int
-        How many queries to return at most.
-    spread : mapping of the metrics to arrays, shape (counted queries,), optional
-        By how much the difference of the two models varies between their runs, where one is a recipe.
+    The two metrics have `values` of shape (queries, 2) on the queries that `rankings.counted` marks, NaN on those that
+    one of them skips, which are left out. Of recipes `spread` says by how much the difference varies between runs.
 
     Returns
     -------
@@ -74,14 +63,14 @@ def contradictory_queries(
     import pandas as pd
 
     limit = check_whole("most", most)
-    first, second = metrics = tuple(values)
+    first, second = values
     found = preferences(rankings, models, values)
     queries, (one, other), weights, pull = found.queries, found.differences, found.weights, found.pull
     chosen = np.argsort(-np.abs(pull), kind="stable")[:limit]
     chosen = chosen[pull[chosen] != 0]
     judgments, shown = rankings.judgments, queries[chosen]
     top = grades_of(judgments.levels).lowest[-1]
-    cutoff = None if None in (first.k, second.k) else max(metric.k for metric in metrics if metric.k is not None)
+    cutoff = None if first.k is None or second.k is None else max(first.k, second.k)
     columns: dict[str, Any] = {
         "query": judgments.query_ids[shown],
         "pull": pull[chosen],

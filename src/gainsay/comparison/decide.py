@@ -9,15 +9,13 @@ import numpy as np
 
 from .._common.typing import Floats
 from .bounds import detectable_lead, regret_upper
-from .descriptions import best_probabilities, winners_differ
-from .estimates import Estimate
+from .descriptions import best_in_draws
 from .flags import Flag, find_flags, left_out_flags
 from .holes import Holes
 from .inequalities import FEWEST, BestTest, price_lower, regret_lower, two_step_test
 from .recipes import VarianceParts, variance_parts
-from .resampling import Noise
 from .runs import Vary
-from .sample import Sample
+from .sample import Family, Sample
 
 __all__ = ["Kind", "Outcome", "decide"]
 
@@ -76,13 +74,13 @@ class Outcome:
         return tuple(model for model in self.models if model in chosen)
 
 
-def decide(sample: Sample, metrics: tuple[str, str], rope: float) -> Outcome:
+def decide(sample: Sample, names: tuple[str, str], rope: float) -> Outcome:
     """Test, bound and describe what two metrics of a sample say together."""
-    names, counts = metrics, sample.panel.counts(metrics)
-    panel, alpha = sample.family(metrics).panel, sample.alpha
-    estimated, noise = sample.family(metrics).estimated, sample.family(metrics).noise
+    alpha, counts = sample.alpha, sample.panel.counts(names)
+    family = sample.family(names)
+    panel, estimated, noise = family
     joint = two_step_test(estimated, noise, alpha)
-    roped = two_step_test(estimated, noise, alpha, margin=rope) if rope > 0 else joint
+    roped = joint.inequalities.tested(rope) if rope > 0 else joint
     single = [two_step_test(estimated, noise, alpha, rows=[row]) for row in (0, 1)]
     models = np.array(panel.models, dtype=object)
     level = estimated.mean.max(axis=1, keepdims=True)
@@ -91,14 +89,19 @@ def decide(sample: Sample, metrics: tuple[str, str], rope: float) -> Outcome:
     regret = np.maximum(0.0, estimated.difference.max(axis=2))
     # Who may be best under both may be best under each: its own test, made without the other metric, gives way.
     best = np.array([test.kept | joint.kept for test in single])
-    lower = np.array([regret_lower(estimated, noise, alpha, row, test) for row, test in enumerate(single)])
+    lower = np.array([regret_lower(test) for test in single])
     upper = regret_upper(estimated, noise, alpha)
     worst = regret.max(axis=0)
     safe = int(np.argmax(worst <= worst.min() + estimated.tolerance.max()))
     within = estimated.units >= FEWEST and bool((upper[:, winner] <= rope).all())
-    genuine = not joint.kept.any()
+    kind: Kind = "immaterial" if within else "unresolved"
+    if not joint.kept.any():
+        kind = "genuine"
+    elif _beats_all(family, alpha, single):
+        kind = "agree"
     kept_within_rope = joint.kept | roped.kept  # who may be best may be within the ROPE of the best
     material = not kept_within_rope.any()
+    best_shares, differ = best_in_draws(estimated, noise)
 
     def by_model(table: Floats) -> PerModel:
         return {
@@ -106,7 +109,7 @@ def decide(sample: Sample, metrics: tuple[str, str], rope: float) -> Outcome:
         }
 
     return Outcome(
-        kind=_kind(genuine, _beats_all(estimated, noise, alpha, single), within),
+        kind=kind,
         material=material,
         within_rope=within,
         metrics=names,
@@ -120,7 +123,7 @@ def decide(sample: Sample, metrics: tuple[str, str], rope: float) -> Outcome:
         p_value=joint.p_value,
         rope_p_value=max(joint.p_value, roped.p_value),
         price=float(worst[safe]),
-        price_lower=price_lower(estimated, noise, alpha, *((roped, rope) if material else (joint, 0.0))),
+        price_lower=price_lower(roped, rope) if material else price_lower(joint, 0.0),
         safe_choice=models[safe],
         safe_regret=float(worst[safe]),
         safe_regret_upper=float(upper[:, safe].max()),
@@ -131,8 +134,8 @@ def decide(sample: Sample, metrics: tuple[str, str], rope: float) -> Outcome:
         regrets_lower=by_model(np.where(best, 0.0, lower)),
         regrets_upper=by_model(upper),
         detectable=detectable_lead(estimated, noise, alpha, joint.kept, winner),
-        best_probability=by_model(best_probabilities(estimated, noise)),
-        winners_differ_probability=winners_differ(estimated, noise),
+        best_probability=by_model(best_shares),
+        winners_differ_probability=differ,
         flags=left_out_flags(counts)
         + find_flags(panel, estimated, {name: tuple(models[row]) for name, row in zip(names, top, strict=True)}, alpha),
         alpha=alpha,
@@ -147,7 +150,7 @@ def decide(sample: Sample, metrics: tuple[str, str], rope: float) -> Outcome:
     )
 
 
-def _beats_all(estimated: Estimate, noise: Noise, alpha: float, single: list[BestTest]) -> bool:
+def _beats_all(family: Family, alpha: float, single: list[BestTest]) -> bool:
     """Whether one model beats every rival under each metric, at level α over the choice of the model that is named.
 
     Who is alone in the set of best models beats every rival: had one tied, it would be in the set as well. But of two
@@ -158,12 +161,4 @@ def _beats_all(estimated: Estimate, noise: Noise, alpha: float, single: list[Bes
     first, second = (test.kept for test in single)
     if first.sum() != 1 or not np.array_equal(first, second):
         return False
-    return all(two_step_test(estimated, noise, alpha / 2, rows=[row]).kept.sum() == 1 for row in range(len(single)))
-
-
-def _kind(genuine: bool, agree: bool, within: bool) -> Kind:
-    if genuine:
-        return "genuine"
-    if agree:
-        return "agree"
-    return "immaterial" if within else "unresolved"
+    return all(two_step_test(family.estimated, family.noise, alpha / 2, rows=[row]).kept.sum() == 1 for row in (0, 1))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -11,7 +9,7 @@ from .._common.typing import Floats
 from .estimates import Estimate
 from .resampling import Noise
 
-__all__ = ["best_probabilities", "kendall_tau", "tau_ap", "winners_differ"]
+__all__ = ["best_in_draws", "kendall_tau", "tau_ap"]
 
 
 def kendall_tau(first: ArrayLike, second: ArrayLike) -> float | None:
@@ -27,7 +25,7 @@ def kendall_tau(first: ArrayLike, second: ArrayLike) -> float | None:
     >>> kendall_tau([1, 1], [2, 1]) is None
     True
     """
-    x, y = _two_lists(first, second)
+    x, y = np.asarray(first), np.asarray(second)
     if len(x) < 2 or np.ptp(x) == 0 or np.ptp(y) == 0:
         return None
     # Every pair counts twice, above and below the line.
@@ -40,16 +38,8 @@ def tau_ap(values: ArrayLike, reference: ArrayLike) -> float | None:
 
     τ_AP = 2/(M − 1) · Σ_{i=2..M} C(i)/(i − 1) − 1 with C(i) the number of models above rank i that `reference` too puts
     above the model at rank i. It is 1 for equal orders, −1 for opposite ones, 0 on average for random ones; it is not
-    symmetric. Ties: the exact expectation when the ties of either list are broken at random.
-
-    Parameters
-    ----------
-    values, reference : array, shape (M,)
-        Means of the same models, larger is better.
-
-    Returns
-    -------
-    float or None
+    symmetric. Both hold means of the same models, larger is better. Ties: the exact expectation when the ties of either
+    list are broken at random.
 
     References
     ----------
@@ -62,7 +52,7 @@ def tau_ap(values: ArrayLike, reference: ArrayLike) -> float | None:
     >>> tau_ap([3, 2, 1], [2, 3, 1])  # the two at the top swapped: (0/1 + 2/2) - 1
     0.0
     """
-    x, y = _two_lists(values, reference)
+    x, y = np.asarray(values), np.asarray(reference)
     count = len(x)
     if count < 2:
         return None
@@ -83,34 +73,12 @@ def tau_ap(values: ArrayLike, reference: ArrayLike) -> float | None:
     return float(2 * total / (count - 1) - 1)
 
 
-def best_probabilities(estimated: Estimate, noise: Noise) -> Floats:
-    """In what share of draws each model is best under each metric, a draw with ties shared among those tied.
+def best_in_draws(estimated: Estimate, noise: Noise) -> tuple[Floats, float]:
+    """Return in what share of draws each model is best, shape (metrics, M), and in what share none is under all.
 
-    Returns
-    -------
-    ndarray, shape (metrics, M)
-        Rows sum to 1.
+    A draw with ties is shared among those tied, so that rows sum to 1.
     """
-    best = _best_in_draws(estimated, noise)
-    share: Floats = (best / best.sum(axis=1, keepdims=True)).mean(axis=2)
-    return share
-
-
-def winners_differ(estimated: Estimate, noise: Noise) -> float:
-    """In what share of draws no model is best under all metrics."""
-    common = _best_in_draws(estimated, noise).all(axis=0).any(axis=0)
-    return float(np.mean(~common))
-
-
-def _best_in_draws(estimated: Estimate, noise: Noise) -> Any:
     drawn = noise.values + estimated.mean[:, :, None]
-    return drawn >= drawn.max(axis=1, keepdims=True)
-
-
-def _two_lists(first: ArrayLike, second: ArrayLike) -> tuple[Floats, Floats]:
-    x, y = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
-    if x.ndim != 1 or x.shape != y.shape:
-        raise ValueError(f"both orders must list the same models: got shapes {x.shape} and {y.shape}")
-    if np.isnan(x).any() or np.isnan(y).any():
-        raise ValueError("means must not be NaN")
-    return x, y
+    best = drawn >= drawn.max(axis=1, keepdims=True)
+    shares: Floats = (best / best.sum(axis=1, keepdims=True)).mean(axis=2)
+    return shares, float(np.mean(~best.all(axis=0).any(axis=0)))

@@ -93,15 +93,6 @@ def estimate(panel: Panel) -> Estimate:
 
     S itself is never formed: its square root comes from the singular values of the centred values, so that two models
     that differ by little keep a correct standard error instead of one lost in cancellation.
-
-    Parameters
-    ----------
-    panel : Panel
-        Checked per-query values.
-
-    Returns
-    -------
-    Estimate
     """
     values, weights = panel.values, panel.weights
     metrics, models, queries = values.shape
@@ -115,8 +106,7 @@ def estimate(panel: Panel) -> Estimate:
     mean = mean[rows, twin]
     units = panel.units
     shares, root = _unit_weights(panel, units), _covariance_root(panel, mean, units)
-    column = (np.arange(metrics)[:, None] * models + twin).ravel()
-    root = root[:, column]
+    root = root[:, (rows * models + twin).ravel()]
     even = shares is None or np.ptp(shares) <= ROUNDING * shares.max()
     effective = float(units) if shares is None or even else float(1 / (shares**2).sum())
     error = _difference_errors(root, metrics, models)
@@ -153,22 +143,10 @@ def _unit_weights(panel: Panel, units: int) -> Floats | None:
 
 
 def count_wins(values: Floats, tolerance: Floats) -> Integers:
-    """Count for every metric and pair of models the queries on which the one is above the other.
+    """Count queries: entry ``[m, k, j]`` those on which model j is above k under metric m, by more than its tolerance.
 
-    Parameters
-    ----------
-    values : ndarray, shape (metrics, models, queries)
-    tolerance : ndarray, shape (metrics,)
-        How much above counts as a tie.
+    `values` has the shape (metrics, models, queries).
 
-    Returns
-    -------
-    ndarray of int, shape (metrics, models, models)
-        Entry ``[m, k, j]`` counts the queries on which model j beats model k under metric m.
-
-    Examples
-    --------
-    >>> import numpy as np
     >>> count_wins(np.array([[[1.0, 0.5, 0.2], [1.0, 0.9, 0.1]]]), np.zeros(1))
     array([[[0, 1],
             [1, 0]]])

@@ -260,7 +260,7 @@ class Findings:
             Whether the primary metrics prefer different ones of the two in the sample. This and the next four are
             statements about both metrics, made on the queries that both have.
         ``p_value``, ``p_holm``
-            Of a sign conflict: the larger of the two one-sided p-values (see `paired.conflict_p_values`), and the same
+            Of a sign conflict: the larger of the two one-sided p-values (see `conflict_p_values`), and the same
             after Holm's correction over all pairs. Never 0; 1 for models that never differ.
         ``differing``
             On how many queries the two differ, the smaller count of the primary metrics, under weights their effective
@@ -337,6 +337,8 @@ class Findings:
 
         Queries, runs, and both together: so one sees what more queries or more runs would buy.
         """
+        if self.primary is not None:
+            self.sample.family(self.primary)  # a part of it serves both
         found: dict[str, VarianceParts] = {}
         for metric in self.metrics:
             family = self.sample.alone(metric)

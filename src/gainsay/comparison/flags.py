@@ -56,12 +56,7 @@ class Flag:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the flag as plain lists and strings."""
-        return {
-            "code": self.code,
-            "message": self.message,
-            "models": list(self.models),
-            "pairs": [list(pair) for pair in self.pairs],
-        }
+        return vars(self) | {"models": list(self.models), "pairs": [list(pair) for pair in self.pairs]}
 
 
 def left_out_flags(counts: Queries) -> tuple[Flag, ...]:
@@ -79,29 +74,13 @@ def left_out_flags(counts: Queries) -> tuple[Flag, ...]:
 
 
 def find_flags(panel: Panel, estimated: Estimate, tied: dict[str, tuple[str, ...]], alpha: float) -> tuple[Flag, ...]:
-    """Collect the reservations, the gravest first.
-
-    Parameters
-    ----------
-    panel : Panel
-        The values.
-    estimated : Estimate
-        Made from `panel`.
-    tied : dict of metric name to tuple of str
-        The models with the best mean under each metric.
-    alpha : float
-        Level, for what cannot be seen in the sample.
-
-    Returns
-    -------
-    tuple of Flag
-    """
+    """Collect the reservations, the gravest first; `tied` has the models with the best mean under each metric."""
     flags = []
     if len(panel.models) == 1:
         flags.append(Flag("one model", "There is one model only, so nothing is compared.", panel.models))
     elif panel.queries < FEWEST:
-        size = "1 query" if panel.queries == 1 else f"{panel.queries} queries"
-        flags.append(Flag("few queries", f"There is evidence from {size} only: below {FEWEST} nothing is decided."))
+        says = f"There is evidence from {count(panel.queries, 'query')} only: below {FEWEST} nothing is decided."
+        flags.append(Flag("few queries", says))
     elif panel.units < FEWEST:
         size = f"{panel.queries:,} queries come in {count(panel.units, 'cluster')}"
         flags.append(Flag("few clusters", f"The {size} only: below {FEWEST} nothing is decided."))
@@ -169,8 +148,6 @@ def _weight_flags(panel: Panel) -> list[Flag]:
 def heaviest_share(weights: Floats) -> float:
     """Return what the heaviest hundredth of all queries carries of weights that sum to 1, a part of a query included.
 
-    Examples
-    --------
     >>> round(heaviest_share(np.full(50, 0.02)), 12)
     0.01
     >>> round(heaviest_share(np.array([0.5, 0.3] + 198 * [0.2 / 198])), 12)
@@ -218,7 +195,7 @@ def _pair_flags(panel: Panel, estimated: Estimate, alpha: float) -> list[Flag]:
             named = listed([f"{a} and {b}" for a, b in pairs], word="as well as")
             if len(pairs) > 3:
                 named = f"{len(pairs)} of {len(first)} pairs of models"
-            found.append(Flag(code, f"{named} {says}.", _unique(pairs), pairs))
+            found.append(Flag(code, f"{named} {says}.", tuple(dict.fromkeys(itertools.chain(*pairs))), pairs))
     return found
 
 
@@ -242,19 +219,8 @@ def lopsidedness(panel: Panel, among: Bools | None = None) -> Floats:
 
     That is |Σ e³| / (Σ e²)^1.5 of e = w (d − mean), the differences d from their weighted mean. With equal weights it
     is the skewness of d over √n, the leading term of how far the normal limit is off (Edgeworth). Of queries in
-    clusters e is summed within each.
-
-    Parameters
-    ----------
-    panel : Panel
-        Values by query.
-    among : ndarray of bool, shape (models, models), optional
-        For which pairs; all by default.
-
-    Returns
-    -------
-    ndarray, shape (models, models)
-        Symmetric; 0 where a difference does not vary, and for other pairs than those of `among`.
+    clusters e is summed within each. Shape (models, models), symmetric; 0 where a difference does not vary, and for
+    other pairs than those of `among`, where that is given.
     """
     metrics, models, queries = panel.values.shape
     weights = np.full(queries, 1 / queries) if panel.weights is None else panel.weights
@@ -276,7 +242,3 @@ def lopsidedness(panel: Panel, among: Bools | None = None) -> Floats:
             skewness = np.divide(third, spread, out=np.zeros(metrics), where=spread > 0)
             found[k, j] = found[j, k] = skewness.max()
     return found
-
-
-def _unique(pairs: tuple[tuple[str, str], ...]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(name for pair in pairs for name in pair))

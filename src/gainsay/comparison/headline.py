@@ -10,6 +10,7 @@ from .._common.words import amount, confidence, count, p_value
 from ..drawing.lanes import Label
 from ..drawing.text import as_text
 from .inequalities import FEWEST
+from .wording import next_best, sample_size, thing
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -52,17 +53,10 @@ def rounded(value: float, up: bool) -> str:
     return amount(value)
 
 
-def thing(verdict: Outcome) -> str:
-    """Return what is compared: recipes where all are, else models."""
-    return "recipe" if verdict.runs and all(verdict.runs.values()) else "model"
-
-
 def question(verdict: Outcome, models: Sequence[str], said: Mapping[str, str]) -> Words:
     """Return what is asked; of two `models` in the order given whether to replace the first by the second."""
     first, second = (("b l", verdict.metrics[0]), ("b e", verdict.metrics[1]))
-    queries, number = count(verdict.queries, "query"), len(verdict.models)
-    if verdict.clusters is not None:
-        queries += f" in {count(verdict.clusters, 'cluster')}"
+    queries, number = sample_size(verdict), len(verdict.models)
     if len(models) == 2:
         old, new = (("b n", said[model]) for model in models)
         asked: Words = (("", "Replace "), old, ("", " by "), new, ("", "? By "), first, ("", " and "), second)
@@ -89,13 +83,8 @@ def headline(verdict: Outcome, said: Mapping[str, str], base: str = "") -> Words
         best, rest = verdict.winners[first], [model for model in verdict.models if model != verdict.winners[first]]
         if models == 2:
             yes = "No" if not pair or best == base else "Yes"
-            return (
-                ("", f"{yes}: "),
-                ("n", said[best]),
-                ("", " is better than "),
-                ("n", said[rest[0]]),
-                ("", " under both."),
-            )
+            two = ("n", said[best]), ("", " is better than "), ("n", said[rest[0]])
+            return (("", f"{yes}: "), *two, ("", " under both."))
         if len(said[best]) > 20:
             return (("", f"No: one of the {models} {things} is best under both."),)
         return (("", "No: "), ("n", said[best]), ("", f" is the best of {models} under both."))
@@ -105,11 +94,8 @@ def headline(verdict: Outcome, said: Mapping[str, str], base: str = "") -> Words
         alone = [row for row, metric in enumerate(verdict.metrics) if len(verdict.best_sets[metric]) == 1]
         if len(alone) == 1:
             label, still = (one, other)[alone[0]], (other, one)[alone[0]]
-            return (
-                ("", "Not proven: "),
-                winners[alone[0]],
-                ("", f" is better by {label.long}, {still.by} leaves it open."),
-            )
+            open_by = ("", f" is better by {label.long}, {still.by} leaves it open.")
+            return (("", "Not proven: "), winners[alone[0]], open_by)
         return (("", "Not proven: neither is shown to be better."),)
     if len(common) == models:
         some = f"either {thing(verdict)}" if models == 2 else f"any of the {models} {things}"
@@ -121,12 +107,7 @@ def headline(verdict: Outcome, said: Mapping[str, str], base: str = "") -> Words
 
 def finding(verdict: Outcome, said: Mapping[str, str], base: str = "") -> str:
     """Return the headline where no question stands above it, as the title of a picture: how sure, without Yes."""
-    (style, start), *rest = headline(verdict, said, base)
-    for answer in ("Yes: ", "No: ", "It depends: "):
-        if start.startswith(answer):
-            start = start.removeprefix(answer)
-            break
-    text = as_text(((style, start), *rest)).removesuffix(".")
+    text = re.sub("^(Yes|No|It depends): ", "", as_text(headline(verdict, said, base))).removesuffix(".")
     if verdict.kind == "agree":
         return f"{text}: both proven ({confidence(verdict.alpha)})"
     return f"{text}: proven ({p_value(verdict.p_value)})" if verdict.kind == "genuine" else text
@@ -180,8 +161,7 @@ def _size(verdict: Outcome) -> str:
 
 def _ahead(verdict: Outcome, said: Mapping[str, str]) -> Words:
     """Say by how much the common winner leads."""
-    leads = [amount(sorted(verdict.regrets[metric].values())[1]) for metric in verdict.metrics]
-    leads = [f"{float(lead):.3f}" if len(lead) == 6 and float(lead) >= 0.001 else lead for lead in leads]
+    leads = [f"{float(lead):.3f}" if len(lead) == 6 and float(lead) >= 0.001 else lead for lead in next_best(verdict)]
     choice = _choose("Choose", said[verdict.winners[verdict.metrics[0]]])
     level = confidence(verdict.alpha)
     if len(verdict.models) > 2:

@@ -40,12 +40,15 @@ class BestTest:
     reach : ndarray, shape (M,)
         Where a model is rejected, so it is for all margins from the one tested up to this one: the largest
         ``difference - critical · error`` of its rivals. Elsewhere at most the margin tested.
+    inequalities : Inequalities
+        What was tested, for further margins.
     """
 
     statistic: Floats
     critical: Floats
     p_values: Floats
     reach: Floats
+    inequalities: Inequalities
 
     @property
     def kept(self) -> Bools:
@@ -63,15 +66,8 @@ class BestTest:
         return float(self.reach.min())
 
 
-def two_step_test(
-    estimated: Estimate,
-    noise: Noise,
-    alpha: float,
-    margin: float | Floats = 0.0,
-    rows: Sequence[int] | None = None,
-    models: Sequence[int] | Integers | None = None,
-) -> BestTest:
-    r"""Test for every model that it is best under all the metrics in `rows`, up to `margin`.
+def two_step_test(estimated: Estimate, noise: Noise, alpha: float, rows: Sequence[int] | None = None) -> BestTest:
+    r"""Test for every model that it is best under all metrics, or those in `rows`.
 
     Step one bounds from above how far each inequality may be from binding, with c₁ the 1 − β quantile of the largest
     studentised error, β = α/10 (or 1/(B + 1), where B draws cannot show that); an inequality with
@@ -82,36 +78,17 @@ def two_step_test(
     Where the standard error is 0 (a constant difference) t is +inf or −inf by the sign of the difference. A pair that
     differs on fewer than `FEWEST` queries gets −inf: it may not eliminate.
 
-    Parameters
-    ----------
-    estimated : Estimate
-        Means and errors.
-    noise : Noise
-        Draws made from `estimated`.
-    alpha : float
-        Level.
-    margin : float or ndarray, one of each tested model
-        By how much a rival may lead without harm, in the metrics' unit.
-    rows : sequence of int, optional
-        Which metrics; all by default.
-    models : sequence of int, optional
-        Which models to test, all others being rivals only; all by default.
-
-    Returns
-    -------
-    BestTest
-
     References
     ----------
     Romano, Shaikh & Wolf (2014), "A practical two-step method for testing moment inequalities", Econometrica 82(5).
     """
-    return _Inequalities(estimated, noise, alpha, rows).tested(margin, models)
+    return Inequalities(estimated, noise, alpha, rows).tested(0.0)
 
 
-class _Inequalities:
+class Inequalities:
     """What the test of some metrics stands on, whatever the margin."""
 
-    def __init__(self, estimated: Estimate, noise: Noise, alpha: float, rows: Sequence[int] | None = None) -> None:
+    def __init__(self, estimated: Estimate, noise: Noise, alpha: float, rows: Sequence[int] | None) -> None:
         self._rows = list(range(len(estimated.mean)) if rows is None else rows)
         self._noise, self._draws = noise, noise.draws
         self._difference, self._error = estimated.difference[self._rows], estimated.error[self._rows]
@@ -119,9 +96,13 @@ class _Inequalities:
         self._speaks = estimated.support[self._rows] >= FEWEST
         self._alpha, self._beta = alpha, max(alpha / 10, 1 / (self._draws + 1))
         self._first = critical_value(noise.peaks[self._rows].max(axis=0), 1 - self._beta)
+        self.enough = ENOUGH * float(np.abs(self._difference).max())
 
-    def tested(self, margin: float | Floats = 0.0, models: Sequence[int] | Integers | None = None) -> BestTest:
-        """Test the models, or some of them, for being best up to a margin."""
+    def tested(self, margin: float | Floats, models: Sequence[int] | Integers | None = None) -> BestTest:
+        """Test the models, or some of them, for being best up to a margin, one for all or one for each.
+
+        A margin is by how much a rival may lead without harm, in the metrics' unit; who is not tested is a rival only.
+        """
         tested = range(self._difference.shape[1]) if models is None else models
         difference, error, speaks = self._difference[:, tested], self._error[:, tested], self._speaks[:, tested]
         lead = difference - np.reshape(margin, (-1, 1))
@@ -135,75 +116,49 @@ class _Inequalities:
         p_values = np.minimum(1.0, (1 + exceeded) / (self._draws + 1) + self._beta)
         reach = difference - critical[:, None] * np.where(t > -np.inf, error, 0.0)
         reach = np.where(t > -np.inf, reach, -np.inf).max(axis=(0, 2))
-        return BestTest(statistic, critical, np.where(statistic > 0, p_values, 1.0), reach)
+        return BestTest(statistic, critical, np.where(statistic > 0, p_values, 1.0), reach, self)
 
 
-def regret_lower(estimated: Estimate, noise: Noise, alpha: float, row: int, tested: BestTest) -> Floats:
-    """Bound the regret of every model under one metric from below, each by itself.
+STEPS, ENOUGH = 25, 1e-6
+"""A lower bound is found in so many steps at most, and no further where one gains less than this of the widest lead."""
+
+
+def regret_lower(tested: BestTest) -> Floats:
+    """Bound the regret of every model under one metric from below, each by itself, shape (M,).
 
     The regret of a model is below a margin where no rival leads by more than that. The margins at which the test says
-    otherwise are a confidence statement, so the bound is above 0 exactly where the test at margin 0 rules the model
-    out. It is found in steps, as that of `price_lower` is.
-
-    Parameters
-    ----------
-    estimated, noise, alpha
-        As for the test.
-    row : int
-        The metric.
-    tested : BestTest
-        The test of this metric alone, at margin 0.
-
-    Returns
-    -------
-    ndarray, shape (M,)
-        0 where the test keeps the model.
+    otherwise are a confidence statement, so the bound is above 0 exactly where `tested`, the test of this metric at
+    margin 0, rules the model out. It is found in steps, as that of `price_lower` is.
     """
-    inequalities = _Inequalities(estimated, noise, alpha, [row])
-    reached = np.where(tested.kept, 0.0, tested.reach)
-    enough, rising = 1e-6 * float(np.abs(estimated.difference[row]).max()), np.flatnonzero(~tested.kept)
-    for _ in range(25):
+    reached, rising = np.where(tested.kept, 0.0, tested.reach), np.flatnonzero(~tested.kept)
+    for _ in range(STEPS):
         if not len(rising):
             break
-        further = inequalities.tested(reached[rising], rising).reach
-        gained = further > reached[rising] + enough
+        further = tested.inequalities.tested(reached[rising], rising).reach
+        gained = further > reached[rising] + tested.inequalities.enough
         reached[rising] = np.maximum(reached[rising], further)
         rising = rising[gained]
     return reached
 
 
-def price_lower(estimated: Estimate, noise: Noise, alpha: float, tested: BestTest, margin: float = 0.0) -> float:
+def price_lower(tested: BestTest, margin: float) -> float:
     """Bound the price of disagreement from below: the smallest margin at which some model may be best.
 
     The price is min over k of model k's worst-metric regret. A margin below it leaves no model best up to that margin,
     so the margins at which every model is rejected are a confidence statement about the price, at the test's own level:
     the bound is positive exactly where the test at margin 0 rejects.
 
-    A margin is found to be rejected in steps. As the margin grows, more slack can only lower the critical values; so
-    those made at one margin serve for all larger ones, up to where the statistic falls below them. There the next step
-    begins. Stopping early would leave a valid bound, only a lower one.
-
-    Parameters
-    ----------
-    estimated, noise, alpha
-        As for the test.
-    tested : BestTest
-        The test at `margin`.
-    margin : float
-        Where to begin.
-
-    Returns
-    -------
-    float
-        0 where the test at margin 0 does not reject.
+    A margin is found to be rejected in steps, from `margin` on, at which `tested` is the test. As the margin grows,
+    more slack can only lower the critical values; so those made at one margin serve for all larger ones, up to where
+    the statistic falls below them. There the next step begins. Stopping early would leave a valid bound, only a lower
+    one.
     """
     if tested.kept.any():
         return 0.0
-    inequalities = _Inequalities(estimated, noise, alpha)
-    reached, enough = margin, 1e-6 * float(np.abs(estimated.difference).max())
-    for _ in range(25):
-        if tested.lower <= reached + enough:
+    reached = margin
+    for _ in range(STEPS):
+        if tested.lower <= reached + tested.inequalities.enough:
             break
         reached = tested.lower
-        tested = inequalities.tested(reached)
+        tested = tested.inequalities.tested(reached)
     return max(reached, tested.lower)

@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .._common.typing import Floats
-from .clusters import cluster_sums
-from .recipes import run_means
+from .recipes import by_query_and_run, run_means
 
 if TYPE_CHECKING:
-    from .inputs import Panel
     from .sample import Family
 
 __all__ = ["Parts", "found_parts", "given_parts"]
@@ -58,32 +56,19 @@ class Parts:
 
     def deviations(self, row: int, k: int, j: int) -> dict[str, float]:
         """Return standard deviations of the difference of two models: by query, by run, and by both together."""
+        first, second = (row * self.models + place for place in (k, j))
+        of_queries = self.query[first, first] + self.query[second, second] - 2 * self.query[first, second]
         return {
-            "query": float(np.sqrt(max(0.0, _contrast(self.query, self.models, row, k, j)))),
+            "query": float(np.sqrt(max(0.0, of_queries))),
             "run": float(np.sqrt(self.run[k, row, row] + self.run[j, row, row])),
             "query_run": float(np.sqrt(self.query_run[k, row, row] + self.query_run[j, row, row])),
         }
 
 
-def given_parts(query: float, run: float, query_run: float, correlation: float, models: int, metrics: int = 2) -> Parts:
-    """Return the parts of models that are all alike.
-
-    Parameters
-    ----------
-    query : float
-        Standard deviation of the difference of two models on one query, each averaged over ever more runs.
-    run : float
-        Standard deviation of one model's mean from run to run.
-    query_run : float
-        Standard deviation of one model's value on one query from run to run, beyond that.
-    correlation : float
-        Between the two metrics, in each part.
-    models, metrics : int
-        How many.
-    """
-    mixed = np.full((metrics, metrics), correlation)
-    np.fill_diagonal(mixed, 1.0)
-    alike = np.broadcast_to(mixed, (models, metrics, metrics))
+def given_parts(query: float, run: float, query_run: float, correlation: float, models: int) -> Parts:
+    """Return the parts of models that are all alike under two metrics, from the arguments of `gainsay.plan`."""
+    mixed = np.array([[1.0, correlation], [correlation, 1.0]])
+    alike = np.broadcast_to(mixed, (models, 2, 2))
     return Parts(np.kron(mixed, np.eye(models)) * query**2 / 2, alike * run**2, alike * query_run**2)
 
 
@@ -95,29 +80,16 @@ def found_parts(family: Family) -> Parts:
     """
     panel, estimated = family.panel, family.estimated
     metrics, models, queries = panel.values.shape
+    scale = queries * panel.units / (panel.units - 1)
     run, both, of_both = np.zeros((3, models, metrics, metrics))
     for k, number in enumerate(panel.run_counts):
         if number:
-            assert panel.runs is not None
-            means = run_means(panel, k)
-            both[k] = _by_query_and_run(panel, panel.runs[k])
+            left = by_query_and_run(panel, k)
+            both[k] = scale / (number - 1) * np.einsum("mrq,prq->mp", left, left)
             of_both[k] = both[k] / number
-            run[k] = _positive(np.cov(means) - both[k] / queries)
+            run[k] = _positive(np.cov(run_means(panel, k)) - both[k] / queries)
     covariance = queries * estimated.root.T @ estimated.root
     return Parts(_positive(covariance - _spread(of_both)), run, both)
-
-
-def _by_query_and_run(panel: Panel, values: Floats) -> Floats:
-    """Return the covariance, over metrics, of what is left of runs when the means of queries and runs are taken out."""
-    metrics, queries, number = values.shape
-    weights = np.full(queries, 1 / queries) if panel.weights is None else panel.weights
-    left = values - values.mean(axis=2, keepdims=True)
-    left = np.moveaxis(left - np.einsum("mqr,q->mr", left, weights)[:, None], 1, 2) * weights
-    if panel.clusters is not None:
-        left = cluster_sums(left.reshape(-1, queries), panel.clusters).reshape(metrics, number, panel.units)
-    scale = queries * panel.units / (panel.units - 1) / (number - 1)
-    covariance: Floats = scale * np.einsum("mrq,prq->mp", left, left)
-    return covariance
 
 
 def _spread(blocks: Floats) -> Floats:
@@ -134,9 +106,3 @@ def _positive(matrix: Floats) -> Floats:
     scale, directions = np.linalg.eigh(np.atleast_2d(matrix))
     nearest: Floats = (directions * np.maximum(scale, 0.0)) @ directions.T
     return nearest
-
-
-def _contrast(covariance: Floats, models: int, row: int, k: int, j: int) -> float:
-    """Return the variance of the difference of two models under one metric."""
-    first, second = row * models + k, row * models + j
-    return float(covariance[first, first] + covariance[second, second] - 2 * covariance[first, second])

@@ -6,7 +6,7 @@ draw of the noise redraws it, as a χ² with R − 1 degrees of freedom would.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from .._common.typing import Floats, Integers
     from .inputs import Panel
 
-__all__ = ["RunDraws", "RunError", "VarianceParts", "draw_runs", "run_error", "variance_parts"]
+__all__ = ["RunError", "VarianceParts", "by_query_and_run", "draw_runs", "run_error", "run_means", "variance_parts"]
 
 
 @dataclass(frozen=True)
@@ -51,10 +51,8 @@ class RunError:
     def alone(self, row: int) -> RunError:
         """Return what is said of one metric."""
         one = slice(row, row + 1)
-        return RunError(
-            self.counts, self.variance[one], self.root[:, :, one], self.query_error[one], self.query_mean_error[one],
-            self.error[one], self.mean_error[one],
-        )  # fmt: skip
+        by_row = ("variance", "query_error", "query_mean_error", "error", "mean_error")
+        return replace(self, root=self.root[:, :, one], **{name: getattr(self, name)[one] for name in by_row})
 
 
 def run_means(panel: Panel, model: int) -> Floats:
@@ -68,22 +66,11 @@ def run_means(panel: Panel, model: int) -> Floats:
 def run_error(
     panel: Panel, query_error: Floats, query_mean_error: Floats, twin: Integers, tolerance: Floats
 ) -> RunError:
-    """Return what runs add to the errors, where some models are recipes.
+    """Return what runs add to the errors of queries, where some models are recipes.
 
     The covariance of all means is Q + S: Q of the values by query, averaged over runs, as if these were fixed models; S
     block by block for each recipe the covariance of its runs' means over R. The part that differs by query and run is
-    in both, so the sum errs on the safe side.
-
-    Parameters
-    ----------
-    panel : Panel
-        The values.
-    query_error, query_mean_error : ndarray, shapes (metrics, M, M) and (metrics, M)
-        From Q.
-    twin : ndarray of int, shape (metrics, M)
-        The first model with the same values: two models that never differ have one run effect.
-    tolerance : ndarray, shape (metrics,)
-        Below this a standard deviation is rounding.
+    in both, so the sum errs on the safe side. Twins, two models that never differ, have one run effect.
     """
     counts = np.array(panel.run_counts)
     metrics, models = query_mean_error.shape
@@ -103,54 +90,11 @@ def run_error(
     return RunError(counts, variance, root, query_error, query_mean_error, error, mean_error)
 
 
-@dataclass(frozen=True)
-class RunDraws:
-    """The errors that each draw would have shown.
-
-    Attributes
-    ----------
-    factor : ndarray, shape (M, draws)
-        χ²(R − 1)/(R − 1): the variance that so few runs of a recipe show, over the true one; 1 for a fixed model. One
-        for all metrics, as if the runs' effects on them went together.
-    variance, query_error, query_mean_error : ndarray
-        As in `RunError`.
-    """
-
-    factor: Floats
-    variance: Floats
-    query_error: Floats
-    query_mean_error: Floats
-
-    def alone(self, row: int) -> RunDraws:
-        """Return what is said of one metric."""
-        one = slice(row, row + 1)
-        return RunDraws(self.factor, self.variance[one], self.query_error[one], self.query_mean_error[one])
-
-    def errors(self, row: int, k: int, j: int) -> float | Floats:
-        """Return the standard error of the difference of two models; one number where none of them has run variance."""
-        return self._errors(float(self.query_error[row, k, j]), [(it, float(self.variance[row, it])) for it in (k, j)])
-
-    def mean_errors(self, row: int, k: int) -> float | Floats:
-        """Return the standard error of the mean of a model; one number where it has no run variance."""
-        return self._errors(float(self.query_mean_error[row, k]), [(k, float(self.variance[row, k]))])
-
-    def _errors(self, known: float, parts: list[tuple[int, float]]) -> float | Floats:
-        drawn = [variance * self.factor[model] for model, variance in parts if variance > 0]
-        if not drawn:
-            return known
-        total = drawn[0] if len(drawn) == 1 else drawn[0] + drawn[1]
-        total += known * known
-        found: Floats = np.sqrt(total, out=total)
-        return found
-
-
-def draw_runs(runs: RunError, values: Floats, generator: np.random.Generator) -> RunDraws:
+def draw_runs(runs: RunError, values: Floats, generator: np.random.Generator) -> Floats:
     """Add the error of runs to draws of the error over queries, shape (metrics, M, draws), in place.
 
-    Returns
-    -------
-    RunDraws
-        The errors that go with them.
+    Returns χ²(R − 1)/(R − 1) of each model, shape (M, draws): the variance that so few runs of a recipe show, over the
+    true one; 1 for a fixed model. It is one for all metrics, as if the runs' effects on them went together.
     """
     draws = values.shape[2]
     factor = np.ones((len(runs.counts), draws))
@@ -158,7 +102,7 @@ def draw_runs(runs: RunError, values: Floats, generator: np.random.Generator) ->
         values[:, k] += runs.root[k].T @ generator.standard_normal((len(runs.root[k]), draws))
         freedom = runs.counts[k] - 1
         factor[k] = generator.chisquare(freedom, draws) / freedom
-    return RunDraws(factor, runs.variance, runs.query_error, runs.query_mean_error)
+    return factor
 
 
 @dataclass(frozen=True)
@@ -208,19 +152,15 @@ def variance_parts(panel: Panel, runs: RunError | None) -> dict[str, VariancePar
     recipe is n·V of what is left of its values when the means of queries and runs are taken out, over R − 1; that of
     its runs is the variance of their means less V of that; and that of queries is n times the variance of the
     difference of two recipes less their parts by query and run over R. What comes out below 0 is 0. Pairs of a recipe
-    and a fixed model are taken only where there is no pair of recipes.
-
-    Returns
-    -------
-    dict of metric name to VarianceParts
-        Empty where all models are fixed.
+    and a fixed model are taken only where there is no pair of recipes. Where all models are fixed there are no parts.
     """
     if runs is None:
         return {}
-    queries, recipes = panel.queries, np.flatnonzero(runs.counts)
-    rest = np.zeros((len(panel.metrics), len(panel.models)))
-    for k in recipes.tolist():
-        rest[:, k] = _variance_by_query_and_run(panel, k)
+    queries, units, recipes = panel.queries, panel.units, np.flatnonzero(runs.counts)
+    rest = np.zeros((len(panel.metrics), len(panel.models)))  # of the mean of one run, by query and run
+    for k in recipes.tolist() if units > 1 else ():
+        left = by_query_and_run(panel, k)
+        rest[:, k] = units / (units - 1) * (left**2).sum(axis=(1, 2)) / (runs.counts[k] - 1)
     of_runs = (runs.counts * runs.variance - rest)[:, recipes].mean(axis=1)
     shared = queries * rest / np.maximum(runs.counts, 1)
     of_pairs = queries * runs.query_error**2 - shared[:, :, None] - shared[:, None, :]
@@ -233,16 +173,16 @@ def variance_parts(panel: Panel, runs: RunError | None) -> dict[str, VariancePar
     return {metric: VarianceParts(*parts) for metric, parts in zip(panel.metrics, found, strict=True)}
 
 
-def _variance_by_query_and_run(panel: Panel, model: int) -> Floats:
-    """Return the variance that the part by query and run gives the mean of one run over all queries, by metric."""
+def by_query_and_run(panel: Panel, model: int) -> Floats:
+    """Return what is left of a recipe's weighted values when the means of its queries and runs are taken out.
+
+    Of queries in clusters it is summed within each: shape (metrics, R, queries or clusters).
+    """
     assert panel.runs is not None
-    values, units = panel.runs[model], panel.units
-    if units < 2:
-        return np.zeros(len(values))
+    values = panel.runs[model]
     weights = np.full(panel.queries, 1 / panel.queries) if panel.weights is None else panel.weights
-    left = values - values.mean(axis=2, keepdims=True)
-    left = np.moveaxis(left - np.einsum("mqr,q->mr", left, weights)[:, None], 1, 2) * weights
-    if panel.clusters is not None:
-        left = cluster_sums(left.reshape(-1, panel.queries), panel.clusters).reshape(*left.shape[:2], units)
-    variance: Floats = units / (units - 1) * (left**2).sum(axis=(1, 2)) / (values.shape[2] - 1)
-    return variance
+    centred = values - values.mean(axis=2, keepdims=True)
+    left: Floats = np.moveaxis(centred - np.einsum("mqr,q->mr", centred, weights)[:, None], 1, 2) * weights
+    if panel.clusters is None:
+        return left
+    return cluster_sums(left.reshape(-1, panel.queries), panel.clusters).reshape(*left.shape[:2], panel.units)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from .._common.words import amount, confidence, count, listed
 from .against import signed, thousands
 from .headline import labels_of
+from .wording import sample_size
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -39,10 +40,7 @@ def replacing(found: Against, said: Mapping[str, str]) -> tuple[Words, Words, Wo
         by = (*by, ("", " and "), ("b e", labels[1].name))
     asked: Words = (("", "Replace "), ("b n", old[1]), ("", " by "))
     what: Words = (("b n", new[1]),) if total == 1 else (("", f"one of {total} candidates"),)
-    size = f" on {count(found.queries, 'query')}"
-    if found.clusters is not None:
-        size += f" in {count(found.clusters, 'cluster')}"
-    question = (*asked, *what, ("", "? By "), *by, ("", size))
+    question = (*asked, *what, ("", "? By "), *by, ("", f" on {sample_size(found)}"))
     return question, _answer(found, first, old, new), _advice(found, first, said)
 
 
@@ -69,9 +67,8 @@ def _loses(found: Against, one: Standing, metric: str) -> bool:
 
 
 def _advice(found: Against, first: Standing, said: Mapping[str, str]) -> Words:
-    new, tolerated = said[first.candidate], ""
-    if found.rope:
-        tolerated = f" Tolerated: a loss up to {amount(found.rope)}."
+    new = said[first.candidate]
+    tolerated = f" Tolerated: a loss up to {amount(found.rope)}." if found.rope else ""
     changes: list[tuple[str, str]] = []
     for place, (label, style) in enumerate(zip(labels_of(found.metrics), "le", strict=False)):
         low, high = first.lower[label.name], first.upper[label.name]
@@ -82,16 +79,10 @@ def _advice(found: Against, first: Standing, said: Mapping[str, str]) -> Words:
     if first.decision == "ship":
         return (("b", "\u2605 Ship "), ("b n", new), ("", ": "), *changes, ("", f"{sure}{tolerated}"))
     keep: Words = (("b", "\u2605 Keep "), ("b n", said[found.baseline]))
-    if first.decision == "do not ship":
-        nearest: Words = (("", ": "), ("n", new), ("", " changes it by "))
-        return (*keep, *nearest, *changes, ("", f"{sure}{tolerated}"))
-    start: Words = (("", " for now: "), ("n", new), ("", " changes it by "))
-    return (
-        *keep,
-        *start,
-        *changes,
-        ("", f"{sure}{tolerated} {(needs(first) or 'no number of queries').capitalize()} would decide it."),
-    )
+    rejected = first.decision == "do not ship"
+    needed = "" if rejected else f" {(needs(first) or 'no number of queries').capitalize()} would decide it."
+    start: Words = (("", ": " if rejected else " for now: "), ("n", new), ("", " changes it by "))
+    return (*keep, *start, *changes, ("", f"{sure}{tolerated}{needed}"))
 
 
 def needs(one: Standing) -> str:

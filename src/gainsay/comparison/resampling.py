@@ -13,7 +13,7 @@ import numpy as np
 
 from .._common.typing import Floats, Integers
 from .estimates import Estimate
-from .recipes import RunDraws, draw_runs
+from .recipes import draw_runs
 
 __all__ = ["Noise", "critical_value", "draw_noise"]
 
@@ -32,19 +32,16 @@ class Noise:
         Draws from the normal limit of the means' error. Twins hold the same numbers.
     peaks : ndarray, shape (metrics, M, draws)
         The largest `lead` of any rival over model k in every draw, and 0 where that is negative.
-    error : ndarray, shape (metrics, M, M)
-        By what differences are studentised where all models are fixed, else the estimate itself.
-    mean_error : ndarray, shape (metrics, M)
-        The same for each mean.
-    runs : RunDraws or None
-        By how much runs would have shown another error in every draw; None where all models are fixed.
+    estimated : Estimate
+        Of which these are the errors.
+    factor : ndarray, shape (M, draws), or None
+        By how much runs would have shown another variance in every draw; None where all models are fixed.
     """
 
     values: Floats
     peaks: Floats
-    error: Floats
-    mean_error: Floats
-    runs: RunDraws | None = None
+    estimated: Estimate
+    factor: Floats | None = None
 
     @property
     def draws(self) -> int:
@@ -54,15 +51,27 @@ class Noise:
     def alone(self, row: int) -> Noise:
         """Return the draws of one metric."""
         one = slice(row, row + 1)
-        runs = None if self.runs is None else self.runs.alone(row)
-        return Noise(self.values[one], self.peaks[one], self.error[one], self.mean_error[one], runs)
+        return Noise(self.values[one], self.peaks[one], self.estimated.alone(row), self.factor)
 
     def errors(self, row: int, k: int, j: int) -> float | Floats:
         """Return the standard error of the difference of two models, one for all draws or one for each."""
-        error = float(self.error[row, k, j])
-        if self.runs is None or not 0 < error < np.inf:
+        error, runs = float(self.estimated.error[row, k, j]), self.estimated.runs
+        if runs is None or not 0 < error < np.inf:
             return error
-        return self.runs.errors(row, k, j)
+        return self._shown(row, runs.query_error[row, k, j], k, j)
+
+    def _shown(self, row: int, of_queries: float, *models: int) -> float | Floats:
+        """Return an error of queries together with that of these models' runs, as every draw would have shown it."""
+        assert self.estimated.runs is not None
+        assert self.factor is not None
+        variance = self.estimated.runs.variance[row]
+        drawn = [variance[k] * self.factor[k] for k in models if variance[k] > 0]
+        if not drawn:
+            return float(of_queries)
+        total = drawn[0] if len(drawn) == 1 else drawn[0] + drawn[1]
+        total += of_queries * of_queries
+        found: Floats = np.sqrt(total, out=total)
+        return found
 
     def lead(self, row: int, k: int, j: int, out: Floats | None = None) -> Floats:
         """Return the studentised error of the lead of model j over model k in every draw, shape (draws,).
@@ -82,18 +91,11 @@ class Noise:
     ) -> Floats:
         """Take in every draw the largest `lead` + shift of any rival over each model, or 0 where all are negative.
 
-        Parameters
-        ----------
-        rows, models : sequence of int
-            Which metrics, and over which of the models.
-        error, shift : ndarray, shape (rows, models, M)
-            Of each rival: what the lead is studentised by (0 and infinite ones never count), and 0 or less.
-
-        Returns
-        -------
-        ndarray, shape (models, draws)
+        For these metrics, and over each of these models, `error` and `shift` have that of every rival, shape (rows,
+        models, M): what the lead is studentised by (0 and infinite ones never count), and 0 or less. The result has
+        the shape (models, draws).
         """
-        largest, lead = np.zeros((len(models), self.values.shape[2])), np.empty(self.values.shape[2])
+        largest, lead = np.zeros((len(models), self.draws)), np.empty(self.draws)
         for place, k in enumerate(models):
             # No lead over k exceeds `ceiling`, so one that is shifted further cannot reach above 0.
             ceiling = max(self.peaks[row, k].max(initial=0.0) for row in rows)
@@ -106,10 +108,10 @@ class Noise:
 
     def deviations(self, row: int) -> Floats:
         """Return the largest absolute studentised error of the mean of any model in every draw, shape (draws,)."""
-        largest = np.zeros(self.draws)
-        for k, known in enumerate(self.mean_error[row]):
+        largest, runs = np.zeros(self.draws), self.estimated.runs
+        for k, known in enumerate(self.estimated.mean_error[row]):
             if 0 < known < np.inf:
-                error = known if self.runs is None else self.runs.mean_errors(row, k)
+                error = known if runs is None else self._shown(row, runs.query_mean_error[row, k], k)
                 np.maximum(largest, np.abs(self.values[row, k]) * (1 / error), out=largest)
         return largest
 
@@ -117,20 +119,7 @@ class Noise:
 def draw_noise(estimated: Estimate, draws: int, seed: int, chunk: int = 2048) -> Noise:
     """Draw the error of the means from its normal limit: the Gaussian multiplier bootstrap.
 
-    Parameters
-    ----------
-    estimated : Estimate
-        Its `root` gives the covariance matrix over queries, its `runs` what runs add to it.
-    draws : int
-        How many draws.
-    seed : int
-        Seed of NumPy's PCG64 generator.
-    chunk : int
-        Draws made at a time. The result does not depend on it beyond rounding.
-
-    Returns
-    -------
-    Noise
+    So many draws are made at a time as `chunk` says; the result does not depend on it beyond rounding.
     """
     metrics, models = estimated.mean.shape
     generator = np.random.default_rng(seed)
@@ -139,12 +128,12 @@ def draw_noise(estimated: Estimate, draws: int, seed: int, chunk: int = 2048) ->
         stop = min(start + chunk, draws)
         values[:, start:stop] = (generator.standard_normal((stop - start, len(estimated.root))) @ estimated.root).T
     values = values.reshape(metrics, models, draws)
-    runs = None if estimated.runs is None else draw_runs(estimated.runs, values, generator)
+    factor = None if estimated.runs is None else draw_runs(estimated.runs, values, generator)
     for m in range(metrics):  # a matrix product may round equal columns differently
         for k in range(models):
             if estimated.twin[m, k] != k:
                 values[m, k] = values[m, estimated.twin[m, k]]
-    noise = Noise(values, np.zeros_like(values), estimated.error, estimated.mean_error, runs)
+    noise = Noise(values, np.zeros_like(values), estimated, factor)
     _find_peaks(noise)
     return noise
 
@@ -152,11 +141,11 @@ def draw_noise(estimated: Estimate, draws: int, seed: int, chunk: int = 2048) ->
 def _find_peaks(noise: Noise) -> None:
     """Write the largest studentised leads into the peaks."""
     metrics, models, draws = noise.values.shape
-    lead = np.empty(draws)
+    error, lead = noise.estimated.error, np.empty(draws)
     for m in range(metrics):
         for k in range(models - 1):
             for j in range(k + 1, models):
-                if not 0 < noise.error[m, k, j] < np.inf:
+                if not 0 < error[m, k, j] < np.inf:
                     continue
                 noise.lead(m, k, j, out=lead)
                 np.maximum(noise.peaks[m, k], lead, out=noise.peaks[m, k])
@@ -165,25 +154,11 @@ def _find_peaks(noise: Noise) -> None:
 
 
 def critical_value(draws: Floats, level: float) -> Floats:
-    """Return the quantile of `draws` that a statistic exceeds exactly where its p-value is at most ``1 - level``.
+    """Return the quantile of `draws`, shape (…, B), that a statistic exceeds exactly where its p-value is ≤ 1 − level.
 
     That is the order statistic number ``ceil(level · (B + 1))`` of B draws, which goes with the p-value
     ``(1 + #{draws >= statistic}) / (B + 1)``.
 
-    Parameters
-    ----------
-    draws : ndarray, shape (…, B)
-        One or more sets of draws.
-    level : float
-        Of the quantile.
-
-    Returns
-    -------
-    ndarray, shape (…)
-
-    Examples
-    --------
-    >>> import numpy as np
     >>> float(critical_value(np.arange(1.0, 100.0), 0.95))
     95.0
     """

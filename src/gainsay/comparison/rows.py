@@ -51,22 +51,8 @@ def largest_differences(
 ) -> pd.DataFrame:
     """Return the queries on which two models differ most under the first metric; see `Findings.largest_differences`.
 
-    Parameters
-    ----------
-    pair : tuple of two str
-        The models.
-    values : mapping of metric name to array, shape (queries, 2)
-        Their values; queries that the first metric skips are NaN.
-    queries : array, shape (queries,)
-        Ids.
-    weights : array, shape (queries,), optional
-        Of the queries.
-    most : int
-        How many queries at most.
-    rankings : Rankings, optional
-        For the labels in ranked order.
-    by : Metric, optional
-        Whose order of documents and cutoff these have.
+    `values` has tables (queries, 2) by metric, NaN where it skips a query. With `rankings` there are the labels in the
+    order in which `by` ranks the documents.
     """
     import pandas as pd
 
@@ -90,19 +76,10 @@ def largest_differences(
 
 
 def one_ranking(rankings: Rankings, place: int, model: str, metrics: Iterable[Metric]) -> pd.DataFrame:
-    """Return the documents of one query as a model ranks them; see `Findings.ranking`.
+    """Return the documents of the query at a place as a model ranks them; see `Findings.ranking`.
 
-    Parameters
-    ----------
-    rankings : Rankings
-        Scores and judgments.
-    place : int
-        The query, by its number.
-    model : str
-        Whose scores.
-    metrics : iterable of Metric
-        The first one's rules for equal scores order the documents; those that are sums over documents say what each of
-        these adds to them.
+    The first metric's rules for equal scores order the documents; those that are sums over documents say what each of
+    these adds to them.
     """
     import pandas as pd
 
@@ -113,8 +90,10 @@ def one_ranking(rankings: Rankings, place: int, model: str, metrics: Iterable[Me
     scores = judgments.by_query(rankings.runs_of(model)[0])[here]
     order, tied = order_of(scores, labels, listed[0])
     retrieved = scores[order] > -np.inf
+    ranks = pd.array(np.arange(1, len(order) + 1), dtype="Int64")
+    ranks[~retrieved] = pd.NA
     columns: dict[str, Any] = {
-        "rank": pd.array(np.where(retrieved, np.arange(1, len(order) + 1), -1), dtype="Int64"),
+        "rank": ranks,
         "document": rankings.documents_of(here)[order],
         "label": [plain_label(label) for label in labels[order].tolist()],
         "score": scores[order],
@@ -127,9 +106,7 @@ def one_ranking(rankings: Rankings, place: int, model: str, metrics: Iterable[Me
         if isinstance(metric, DCG) and metric.is_sum_over_documents:
             gain, added = _added(metric, alone, scores, labels)
             columns |= {f"gain {metric}": gain[order], f"adds {metric}": added[order]}
-    table = pd.DataFrame(columns)
-    table.loc[~retrieved, "rank"] = pd.NA
-    return table
+    return pd.DataFrame(columns)
 
 
 def order_of(scores: Floats, labels: Floats, metric: Metric, ties: Ties | None = None) -> tuple[Integers, Bools]:
@@ -138,13 +115,18 @@ def order_of(scores: Floats, labels: Floats, metric: Metric, ties: Ties | None =
     Where a metric takes the mean over all orders of equal scores, these stand in the order of the input. `ties` is in
     place of the metric's own. Documents that were not retrieved come last.
     """
-    with np.errstate(over="ignore"):
-        read = scores.astype(np.float32) if metric.scores == "float32" else scores
+    read = _as_read(scores, metric)
     among = {"worst": labels, "best": -labels}.get(ties or metric.ties, np.zeros(len(labels)))
     order = np.lexsort((np.arange(len(read)), among, -read))
     ranked = read[order]
     same = (ranked[1:] == ranked[:-1]) & (ranked[1:] > -np.inf)
     return order, np.append(same, False) | np.insert(same, 0, False)
+
+
+def _as_read(scores: Floats, metric: Metric) -> np.ndarray[Any, Any]:
+    """Return scores in the precision in which a metric compares them."""
+    with np.errstate(over="ignore"):
+        return scores.astype(np.float32) if metric.scores == "float32" else scores
 
 
 def _added(metric: DCG, alone: Any, scores: Floats, labels: Floats) -> tuple[Floats, Floats]:
@@ -154,7 +136,6 @@ def _added(metric: DCG, alone: Any, scores: Floats, labels: Floats) -> tuple[Flo
     """
     facts = metric.bind(alone, (metric.k,))
     gain = facts.gains.table[np.searchsorted(alone.levels, labels)]
-    scale = 1.0
     if facts.gains.top is not None:  # the table holds labels, and sums are divided by two to the power of the highest
         top = float(facts.gains.top[0])
         with np.errstate(over="ignore"):
@@ -162,33 +143,21 @@ def _added(metric: DCG, alone: Any, scores: Floats, labels: Floats) -> tuple[Flo
     else:
         scaled = gain
     order, _ = order_of(scores, labels, metric)
-    discount = np.zeros(len(order))
-    held = facts.gains.discount[: len(order) if metric.k is None else metric.k][: len(order)]
-    discount[: len(held)] = held
+    held = facts.gains.discount[: metric.k][: len(order)]
+    discount = np.pad(held, (0, len(order) - len(held)))
     if metric.ties == "average":
-        with np.errstate(over="ignore"):
-            read = scores.astype(np.float32) if metric.scores == "float32" else scores
-        _, run = np.unique(-read[order], return_inverse=True)
+        _, run = np.unique(-_as_read(scores, metric)[order], return_inverse=True)
         discount = (np.bincount(run, discount) / np.bincount(run))[run]
     of_document = np.empty(len(order))
     of_document[order] = discount
     of_document[scores == -np.inf] = 0.0
-    if metric.is_ratio:
-        scale = 0.0 if facts.empty[0, 0] else 1 / float(facts.ideal[0, 0])
+    scale = (0.0 if facts.empty[0, 0] else 1 / float(facts.ideal[0, 0])) if metric.is_ratio else 1.0
     return gain, scaled * of_document * scale
 
 
 def place_of(query: Any, queries: Any) -> int:
-    """Return at which place a query stands among ids.
+    """Return at which place a query stands among ids; where it stands nowhere, the error says what it may be.
 
-    Raises
-    ------
-    ValueError
-        Where it does not; text is no number, and the message says so.
-
-    Examples
-    --------
-    >>> import numpy as np
     >>> place_of(7, np.array([3, 7]))
     1
     >>> place_of("7", np.array([3, 7]))

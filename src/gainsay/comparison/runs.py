@@ -15,17 +15,7 @@ if TYPE_CHECKING:
 
     from .._common.typing import Floats
 
-__all__ = [
-    "FEW_RUNS",
-    "LEAST_RUNS",
-    "Runs",
-    "Vary",
-    "check_run_count",
-    "check_vary",
-    "one_by_one",
-    "read_runs",
-    "recipes_of",
-]
+__all__ = ["FEW_RUNS", "LEAST_RUNS", "Runs", "Vary", "check_vary", "one_by_one", "read_runs", "recipes_of"]
 
 LEAST_RUNS = 3
 """Fewer runs of a recipe say too little of how much another run would differ."""
@@ -48,7 +38,7 @@ def check_vary(vary: Any) -> Vary | None:
     return found
 
 
-def check_run_count(model: str, count: int, fixed: str) -> None:
+def _check_run_count(model: str, count: int, fixed: str) -> None:
     """Raise `ValueError` where a recipe has fewer than `LEAST_RUNS` runs; `fixed` says how a fixed model is given."""
     if count < LEAST_RUNS:
         size = {0: "no run", 1: "1 run"}.get(count, f"{count} runs")
@@ -59,25 +49,10 @@ def check_run_count(model: str, count: int, fixed: str) -> None:
 
 
 def read_runs(runs: Runs | None, values: Mapping[str, Floats], models: Sequence[str]) -> dict[str, Floats]:
-    """Check the runs of recipes against the values, which are their means.
+    """Check the runs of recipes, (queries, R) by model and metric, against values, which are their means.
 
-    Parameters
-    ----------
-    runs : mapping of model to mapping of metric name to array, shape (queries, R)
-        Of every metric in `values`; NaN where, and only where, the values are.
-    values : mapping of metric name to array, shape (queries, models)
-        Checked already.
-    models : sequence of str
-        Names of the columns.
-
-    Returns
-    -------
-    dict of model to ndarray, shape (metrics, queries, R)
-
-    Raises
-    ------
-    ValueError
-        If anything of this does not hold; the message names model, metric, run and query.
+    There are runs of every metric in `values`, tables (queries, models), and they are NaN where, and only where, the
+    values are; else the error names model, metric, run and query. Returns them by model, shape (metrics, queries, R).
     """
     found: dict[str, Floats] = {}
     for model, by_metric in (runs or {}).items():
@@ -101,7 +76,7 @@ def _read(label: str, runs: ArrayLike, means: Floats, model: str) -> Floats:
     array = np.asarray(runs, dtype=np.float64)
     if array.ndim != 2 or len(array) != len(means):
         raise ValueError(f"{label} must have shape ({len(means)}, runs): got shape {array.shape}")
-    check_run_count(model, array.shape[1], "leave it out of runs")
+    _check_run_count(model, array.shape[1], "leave it out of runs")
     missing = np.isnan(array)
     wrong = np.isinf(array) | (missing != np.isnan(means)[:, None])
     if wrong.any():
@@ -125,15 +100,12 @@ def recipes_of(
 ) -> tuple[dict[str, Any], dict[str, dict[str, Floats]]]:
     """Split values by metric that may hold runs into values (queries, models) and the runs of recipes, by name.
 
-    Raises
-    ------
-    ValueError
-        Where a recipe has fewer than `LEAST_RUNS` runs, models have different numbers of queries, or a model has runs
-        under one metric and none under another.
+    Raises `ValueError` where a recipe has too few runs, models have different numbers of queries, or a model has runs
+    under one metric and none under another.
     """
     found, runs = {}, {}
     for metric, given in values.items():
-        found[metric], runs[metric] = split_runs(labels[metric], given, models)
+        found[metric], runs[metric] = _split(labels[metric], given, models)
     (one, first), *others = runs.items()
     for metric, other in others:
         if first.keys() != other.keys():
@@ -152,40 +124,30 @@ def _named(column: int, models: Sequence[str] | None) -> str:
     return f"model {column + 1}" if models is None or column >= len(models) else str(models[column])
 
 
-def split_runs(label: str, values: Any, models: Sequence[str] | None = None) -> tuple[Any, dict[int, Floats]]:
+def _split(label: str, values: Any, models: Sequence[str] | None) -> tuple[Any, dict[int, Floats]]:
     """Split what may hold runs into values (queries, models) and, by column, the runs (queries, R) of recipes.
 
     Arrays of three dimensions are (queries, models, runs). A list that holds an array of two dimensions has one array a
     model: (queries, R) for a recipe, (queries,) for a fixed model. Anything else has no runs and comes back as it is.
-
-    Raises
-    ------
-    ValueError
-        Where a recipe has fewer than `LEAST_RUNS` runs, or models have different numbers of queries.
     """
     if isinstance(values, list | tuple):
         parts = [part if isinstance(part, list | tuple) else np.asarray(part) for part in values]
-        if not any(isinstance(part, np.ndarray) and part.ndim == 2 for part in parts):
-            return _split_array(values, models)
-        return _split_list(label, [np.asarray(part, dtype=np.float64) for part in parts], models)
-    return _split_array(values, models)
-
-
-def _split_array(values: Any, models: Sequence[str] | None) -> tuple[Any, dict[int, Floats]]:
+        if any(isinstance(part, np.ndarray) and part.ndim == 2 for part in parts):
+            arrays = [np.asarray(part, dtype=np.float64) for part in parts]
+            return _split_columns(label, arrays, models, "give its values in one dimension")
     try:
         array = np.asarray(values)
     except ValueError:  # ragged: refused, and named, where values are read
         return values, {}
     if array.ndim != 3 or 0 in array.shape:
         return values, {}
-    array = array.astype(np.float64)
-    for column in range(array.shape[1]):
-        check_run_count(_named(column, models), array.shape[2], "give its values without an axis of runs")
-    runs = {column: np.ascontiguousarray(array[:, column]) for column in range(array.shape[1])}
-    return np.stack([one.mean(axis=1) for one in runs.values()], axis=1), runs
+    columns = [np.ascontiguousarray(array[:, column], dtype=np.float64) for column in range(array.shape[1])]
+    return _split_columns(label, columns, models, "give its values without an axis of runs")
 
 
-def _split_list(label: str, parts: list[Floats], models: Sequence[str] | None) -> tuple[Any, dict[int, Floats]]:
+def _split_columns(
+    label: str, parts: list[Floats], models: Sequence[str] | None, fixed: str
+) -> tuple[Floats, dict[int, Floats]]:
     runs: dict[int, Floats] = {}
     for column, part in enumerate(parts):
         if part.ndim not in (1, 2):
@@ -199,7 +161,7 @@ def _split_list(label: str, parts: list[Floats], models: Sequence[str] | None) -
                 f"{_named(0, models)}: every model needs the same queries"
             )
         if part.ndim == 2:
-            check_run_count(_named(column, models), part.shape[1], "give its values in one dimension")
+            _check_run_count(_named(column, models), part.shape[1], fixed)
             runs[column] = np.ascontiguousarray(part)
     return np.stack([part.mean(axis=1) if part.ndim == 2 else part for part in parts], axis=1), runs
 
@@ -209,13 +171,6 @@ def one_by_one(models: Any) -> tuple[Any, dict[str, list[str]]]:
 
     A recipe is a list of several arrays of scores, paths, mappings or models; a list of numbers is scores.
 
-    Raises
-    ------
-    ValueError
-        Where a recipe has fewer than `LEAST_RUNS` runs, or its runs are not in a list.
-
-    Examples
-    --------
     >>> one_by_one({"A": ["a1.csv", "a2.csv", "a3.csv"], "B": [0.5, 0.2]})[1]
     {'A': ['A, run 1', 'A, run 2', 'A, run 3']}
     """
@@ -232,7 +187,7 @@ def one_by_one(models: Any) -> tuple[Any, dict[str, list[str]]]:
         if not isinstance(name, str) or not _are_runs(given):
             flat[name] = given
             continue
-        check_run_count(name, len(given), "give it alone, not in a list")
+        _check_run_count(name, len(given), "give it alone, not in a list")
         recipes[name] = [f"{name}, run {number}" for number in range(1, len(given) + 1)]
         flat |= dict(zip(recipes[name], given, strict=True))
     taken = [name for names in recipes.values() for name in names if name in models]

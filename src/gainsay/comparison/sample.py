@@ -11,9 +11,7 @@ from .estimates import Estimate, estimate
 from .inputs import Panel
 from .resampling import Noise, draw_noise
 
-__all__ = ["UNBOUNDED", "Family", "Sample"]
-
-UNBOUNDED = (-np.inf, np.inf)
+__all__ = ["Family", "Sample"]
 
 
 class Family(NamedTuple):
@@ -27,16 +25,7 @@ class Family(NamedTuple):
 class Sample:
     """Per-query values, and what everything that is said of them stands on.
 
-    Parameters
-    ----------
-    panel : Panel
-        The values.
-    alpha : float
-        Level of tests and intervals.
-    draws, seed : int
-        Of the noise.
-    ranges : mapping of metric name to (lowest, highest), optional
-        Between which values a metric lies.
+    All tests and intervals are at level `alpha`; `ranges` has between which values a metric lies, where that is known.
     """
 
     def __init__(
@@ -54,7 +43,7 @@ class Sample:
 
     def range_of(self, metric: str) -> tuple[float, float]:
         """Return between which values a metric lies; infinite where nothing is known."""
-        return self.ranges.get(metric, UNBOUNDED)
+        return self.ranges.get(metric, (-np.inf, np.inf))
 
     def family(self, metrics: Sequence[str]) -> Family:
         """Return the estimate of several metrics together and draws of its error, made when first asked for."""
@@ -69,6 +58,6 @@ class Sample:
         """Return the estimate of one metric on its own queries, a part of a larger family's where that has the same."""
         for names, family in self._families.items():
             if metric in names and self.panel.counts(names).alike:
-                row = names.index(metric)
-                return Family(family.panel.select([metric]), family.estimated.alone(row), family.noise.alone(row))
+                noise = family.noise.alone(names.index(metric))
+                return Family(family.panel.select([metric]), noise.estimated, noise)
         return self.family([metric])

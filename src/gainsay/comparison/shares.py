@@ -27,17 +27,8 @@ def shares_of(panel: Panel, row: int, baseline: int, candidate: int, alpha: floa
     Under weights a share is one of the weight, and as many queries stand behind it as (Σw)²/Σw² says; of queries in
     clusters, as many as there are clusters of that weight, as if all queries of one were copies.
 
-    Parameters
-    ----------
-    panel : Panel
-        Values, larger is better.
-    row, baseline, candidate : int
-        The metric and the two models, by place.
-    alpha : float
-        Level at which the three intervals hold together.
+    The metric `row` and the two models go by their places; the three intervals hold together at level `alpha`.
 
-    Examples
-    --------
     >>> panel = Panel(("m",), ("A", "B"), np.array([[[0.0, 0, 0, 1], [1, 1, 0, 0]]]), None)
     >>> {name: share.value for name, share in shares_of(panel, 0, 0, 1, 0.05).items()}
     {'better': 0.5, 'worse': 0.25, 'same': 0.25}
@@ -57,16 +48,7 @@ def shares_of(panel: Panel, row: int, baseline: int, candidate: int, alpha: floa
 
 
 def goodman(shares: Floats, size: float, alpha: float) -> tuple[Floats, Floats]:
-    """Return simultaneous bounds of multinomial shares: Wilson's intervals, each at α over their number.
-
-    Parameters
-    ----------
-    shares : ndarray, shape (k,)
-        They sum to 1.
-    size : float
-        Of how many.
-    alpha : float
-        Level.
+    """Return simultaneous bounds of shares of a multinomial sample of that size: Wilson's intervals, each at α over k.
 
     References
     ----------

@@ -6,7 +6,6 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from .._common.shown import Names
 from .._common.words import confidence, count
 from ..drawing.lanes import Chart, Row, bare, mark_of
 from .headline import advice, headline, labels_of, question
@@ -14,6 +13,7 @@ from .headline import advice, headline, labels_of, question
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from .._common.shown import Names
     from ..drawing.lanes import Label, Mark
     from ..drawing.text import Words
     from .decide import Outcome
@@ -27,22 +27,12 @@ STAR = "\u2605"
 """Marks the safe choice."""
 
 
-def chart_of(verdict: Outcome, names: Names | None = None, models: Sequence[str] = ()) -> Chart:
+def chart_of(verdict: Outcome, names: Names, models: Sequence[str] = ()) -> Chart:
     """Return what a verdict says as a chart, best under the first metric first.
 
-    Parameters
-    ----------
-    verdict : Outcome
-        Any kind.
-    names : Names, optional
-        What models are called.
-    models : sequence of str, optional
-        All models in the order given; of two the question is whether to replace the first by the second.
+    `models`, where they are given, are all in the order given: of two the question is whether to replace the first by
+    the second.
     """
-    named = names or Names.of(verdict.models)
-    order = tuple(models) or verdict.models
-    several = len(verdict.models) > 1
-    asked = question(verdict, order if models else (), named.said)
     common, total = len(verdict.common_best), len(verdict.models)
     if verdict.kind == "agree":
         shading = "best under both, proven"
@@ -51,13 +41,13 @@ def chart_of(verdict: Outcome, names: Names | None = None, models: Sequence[str]
     else:
         shading = f"may be best under both ({common} of {total})"
     return Chart(
-        question=asked,
-        headline=headline(verdict, named.said, models[0] if models else ""),
-        advice=advice(verdict, named.said),
+        question=question(verdict, models, names.said),
+        headline=headline(verdict, names.said, models[0] if models else ""),
+        advice=advice(verdict, names.said),
         labels=labels_of(verdict.metrics),
-        heads=named.heads,
-        alike=named.alike,
-        rows=_rows(verdict, named) if several else (),
+        heads=names.heads,
+        alike=names.alike,
+        rows=_rows(verdict, names) if total > 1 else (),
         level=confidence(verdict.alpha),
         shading=shading,
         price=verdict.price if verdict.kind == "genuine" else math.nan,

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
-from .._common.typing import Bools, Floats
+from .._common.typing import Floats
 from .parts import Parts
 from .resampling import critical_value
 
@@ -17,23 +17,17 @@ __all__ = ["Claim", "Trial", "Trials", "is_genuine", "is_pair", "is_ship"]
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """What one sample comes to.
+    """What one sample comes to, or many (along a first axis of the differences) that share errors and draws.
 
-    Attributes
-    ----------
-    difference, error : ndarray, shape (metrics, M, M)
-        ``difference[m, k, j]`` is the lead of j over k, `error` its estimated standard error. Differences of many
-        samples whose errors and draws are the same may stand in a first axis.
-    leads : function of k
-        Returns draws of the studentised error of the leads over model k, shape (metrics, M, draws).
-    cache : dict, or None
-        Where what follows from draws alone is kept for all samples, where they are the same.
+    ``difference[m, k, j]`` is the lead of j over k, `error` its estimated standard error, shape (metrics, M, M).
+    `leads` returns draws of the studentised error of the leads over a model, shape (metrics, M, draws); what follows
+    from these alone is kept in `cache`.
     """
 
     difference: Floats
     error: Floats
     leads: Callable[[int], Floats]
-    cache: dict[tuple[object, ...], object] | None
+    cache: dict[tuple[str, int], Any]
 
 
 Made = TypeVar("Made")
@@ -42,20 +36,9 @@ Claim: TypeAlias = Callable[[Trial], Any]
 
 
 class Trials:
-    """Samples of so many queries and runs; from the same random numbers whatever the number of queries.
+    """Samples of recipes of so many runs, or of fixed models, with the true means `truth`, shape (metrics, M).
 
-    Parameters
-    ----------
-    parts : Parts
-        What varies.
-    truth : ndarray, shape (metrics, M)
-        True means.
-    samples, draws : int
-        How many samples, and draws in each test.
-    seed : int
-        Of all random numbers.
-    runs : int
-        Of each recipe.
+    They come from the same random numbers whatever the number of queries.
     """
 
     def __init__(self, parts: Parts, truth: Floats, samples: int, draws: int, seed: int, runs: int) -> None:
@@ -70,7 +53,7 @@ class Trials:
         alone = np.einsum("mkmk->mk", covariance)
         self._variance = np.maximum(alone[:, :, None] + alone[:, None, :] - 2 * np.einsum("mkmj->mkj", covariance), 0.0)
         self._recipes = np.flatnonzero(parts.recipes)
-        self._cache: dict[tuple[object, ...], object] = {}
+        self._cache: dict[tuple[str, int], Any] = {}
         if len(self._recipes):
             self._by_run = generator.standard_normal((samples, len(self._recipes), runs, parts.metrics))
             self._run_noise = generator.standard_normal((len(self._recipes), parts.metrics, draws))
@@ -82,14 +65,10 @@ class Trials:
 
         `together` says that the claims take many samples at a time, where their draws are the same.
         """
-        if len(self._recipes):
-            trial = self._recipe_trials(queries)
-        else:
-            fixed = self._fixed_trials(queries)
-            if together:
-                every = fixed(slice(None))
-                return min(float(np.mean(claim(every))) for claim in claims)
-            trial = fixed
+        trial = self._recipe_trials(queries) if len(self._recipes) else self._fixed_trials(queries)
+        if together and not len(self._recipes):
+            every = trial(slice(None))
+            return min(float(np.mean(claim(every))) for claim in claims)
         trials = map(trial, range(self.samples))
         return float(np.mean([[claim(one) for claim in claims] for one in trials], axis=0).min())
 
@@ -104,7 +83,7 @@ class Trials:
             self._cache,
         )
 
-    def _recipe_trials(self, queries: float) -> Callable[[int], Trial]:
+    def _recipe_trials(self, queries: float) -> Callable[[Any], Trial]:
         """Return what gives each sample of recipes, whose test estimates the variance of runs."""
         roots = _roots(self.parts.run[self._recipes] + self.parts.query_run[self._recipes] / queries)
         values = np.einsum("svrm,vmp->svrp", self._by_run, roots)
@@ -126,7 +105,7 @@ class Trials:
                 return _ratio(noise - noise[:, [k]], np.sqrt(of_queries[:, k, :, None] + drawn[:, [k]] + drawn))
 
             error = np.sqrt(of_queries + runs[:, :, None] + runs[:, None, :])
-            return Trial(_leads_of(means[place]), error, leads, None)
+            return Trial(_leads_of(means[place]), error, leads, {})
 
         return trial
 
@@ -148,9 +127,7 @@ def is_ship(baseline: int, candidate: int, alpha: float, rope: float) -> Claim:
 
     def proven(trial: Trial) -> Any:
         critical = _cached(
-            trial,
-            ("ship",),
-            lambda: float(critical_value(np.abs(trial.leads(baseline)).max(axis=(0, 1)), 1 - alpha)),
+            trial, ("ship", 0), lambda: float(critical_value(np.abs(trial.leads(baseline)).max(axis=(0, 1)), 1 - alpha))
         )
         lower = trial.difference[..., baseline, candidate] - critical * trial.error[:, baseline, candidate]
         return (lower > -rope).all(axis=-1) & (lower > 0).any(axis=-1)
@@ -163,48 +140,32 @@ def is_genuine(alpha: float, order: list[int]) -> Claim:
     return lambda trial: all(_rejected(trial, k, alpha) for k in order)
 
 
-@dataclass(frozen=True, eq=False)
-class _Rivals:
-    """Of one model: which rivals may speak, draws of the error of their leads, and what of the test is fixed by them.
-
-    `largest` is the critical value where every inequality binds, `bound` what step one takes off.
-    """
-
-    speak: Bools
-    draws: Floats
-    largest: float
-    bound: float
-
-
 def _rejected(trial: Trial, k: int, alpha: float) -> bool:
     """Whether it is rejected that model k is best: `two_step_test` for one model, as quick as may be."""
     beta = alpha / 10
+    speak = trial.error[:, k] > 0
 
-    def rivals() -> _Rivals:
-        speak = trial.error[:, k] > 0
+    def rivals() -> tuple[Floats, float, float]:
+        """Return draws of the leads over it, the critical value where all inequalities bind, and that of step one."""
         draws = trial.leads(k)[speak]
         peaks = np.maximum(draws.max(axis=0, initial=0.0), 0.0)
-        return _Rivals(
-            speak, draws, float(critical_value(peaks, 1 - alpha + beta)), float(critical_value(peaks, 1 - beta))
-        )
+        return draws, float(critical_value(peaks, 1 - alpha + beta)), float(critical_value(peaks, 1 - beta))
 
-    found = _cached(trial, ("rivals", k), rivals)
-    t = trial.difference[:, k][found.speak] / trial.error[:, k][found.speak]
+    draws, largest, bound = _cached(trial, ("rivals", k), rivals)
+    t = trial.difference[:, k][speak] / trial.error[:, k][speak]
     highest = float(t.max(initial=-np.inf))
-    if highest <= 0 or highest > found.largest:  # no slack makes the critical value larger
+    if highest <= 0 or highest > largest:  # no slack makes the critical value larger
         return highest > 0
-    slack = np.minimum(0.0, t + found.bound)
-    shifted = np.maximum((found.draws + slack[:, None]).max(axis=0), 0.0)
+    slack = np.minimum(0.0, t + bound)
+    shifted = np.maximum((draws + slack[:, None]).max(axis=0), 0.0)
     return bool(highest > critical_value(shifted, 1 - alpha + beta))
 
 
-def _cached(trial: Trial, key: tuple[object, ...], make: Callable[[], Made]) -> Made:
-    """Return what follows from the draws of a trial, made once where all trials have the same."""
-    if trial.cache is None:
-        return make()
+def _cached(trial: Trial, key: tuple[str, int], make: Callable[[], Made]) -> Made:
+    """Return what follows from the draws of a trial, made once."""
     if key not in trial.cache:
         trial.cache[key] = make()
-    found: Made = trial.cache[key]  # type: ignore[assignment]
+    found: Made = trial.cache[key]
     return found
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -255,18 +255,19 @@ def _plain(value: Any) -> Any:
         return {key: _plain(item) for key, item in value.items()}
     if isinstance(value, tuple):
         return [_plain(item) for item in value]
-    return value.to_dict() if isinstance(value, Flag | Holes | VarianceParts) else value
+    return _plain(value.to_dict()) if isinstance(value, Flag | Holes | VarianceParts) else value
 
 
 def _losses(names: tuple[str, str], higher_is_better: Sequence[bool]) -> list[str]:
-    said = () if isinstance(higher_is_better, bool | str) else tuple(higher_is_better)
+    said = tuple(higher_is_better) if isinstance(higher_is_better, Iterable) else ()
     if len(said) != 2 or not all(higher in (True, False) for higher in said):
         raise TypeError(f"higher_is_better must be True or False for each of two metrics, got {higher_is_better!r}")
     return [name for name, higher in zip(names, said, strict=True) if not higher]
 
 
 def _two_names(metric_names: Sequence[str]) -> tuple[str, str]:
-    names = () if isinstance(metric_names, str) else tuple(metric_names)
+    given = isinstance(metric_names, Iterable) and not isinstance(metric_names, str)
+    names = tuple(metric_names) if given else ()
     if len(names) != 2 or names[0] == names[1] or not all(isinstance(name, str) for name in names):
         raise ValueError(f"metric_names must be two different strings: got {metric_names!r}")
     return names[0], names[1]

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from .._common.words import amount, confidence, count, listed, p_value
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from .against import Against
     from .decide import Outcome
-    from .runs import Vary
 
-__all__ = ["SAMPLE", "about", "cost", "direction", "paragraph"]
+__all__ = ["SAMPLE", "about", "direction", "next_best", "paragraph", "sample_size", "thing"]
 
 SAMPLE = (
     "The queries are the random sample and the models are fixed: "
@@ -22,56 +22,21 @@ SAMPLE = (
 
 
 def paragraph(verdict: Outcome) -> str:
-    """Write the verdict as one paragraph.
-
-    Parameters
-    ----------
-    verdict : Outcome
-        Any kind.
-
-    Returns
-    -------
-    str
-        Plain text; names stand in it as they are, so escape it before it goes into HTML.
-    """
+    """Write a verdict of any kind as one paragraph of plain text; names stand in it as they are."""
     if len(verdict.models) == 1:
         opening = [f"There is one model only, {verdict.models[0]}, so the two metrics have nothing to disagree about."]
     else:
-        writers = {
-            "genuine": _genuine,
-            "agree": _agree,
-            "immaterial": _immaterial,
-            "unresolved": _unresolved,
-        }
+        writers = {"genuine": _genuine, "agree": _agree, "immaterial": _immaterial, "unresolved": _unresolved}
         opening = writers[verdict.kind](verdict)
     first = verdict.in_question
     models = [*first, *(model for model in verdict.models if model not in first)]
     judged = [] if verdict.holes is None else verdict.holes.text(models)
     opening += direction(verdict.lower_is_better)
-    return " ".join([*opening, *judged, *_reservations(verdict), about(verdict)])
+    flags = [flag.message for flag in verdict.flags if flag.code != "one model"]  # the opening says so already
+    return " ".join([*opening, *judged, *flags, about(verdict)])
 
 
-class Scope(Protocol):
-    """What of a finding says what it is about: its models, their runs, and clusters of queries."""
-
-    @property
-    def models(self) -> tuple[str, ...]:
-        """All of them."""
-
-    @property
-    def runs(self) -> dict[str, int]:
-        """How often each recipe was trained; 0 for a fixed model, which may be left out."""
-
-    @property
-    def clusters(self) -> int | None:
-        """How many clusters of queries there are; None where queries are independent."""
-
-    @property
-    def vary(self) -> Vary | None:
-        """What differs between runs."""
-
-
-def about(verdict: Scope) -> str:
+def about(verdict: Outcome | Against) -> str:
     """Say what is a sample and what is fixed, and so what another training would have given is covered or not."""
     queries = "queries" if verdict.clusters is None else "clusters of queries"
     trained = {model: runs for model, runs in verdict.runs.items() if runs}
@@ -95,9 +60,15 @@ def about(verdict: Scope) -> str:
     return f"The {queries} and the runs are random samples. {are}{covered[verdict.vary]}.{last if fixed else ''}"
 
 
-def _thing(verdict: Outcome) -> str:
+def thing(verdict: Outcome) -> str:
     """Return what is compared: recipes where all are, else models."""
     return "recipe" if verdict.runs and all(verdict.runs.values()) else "model"
+
+
+def sample_size(found: Outcome | Against) -> str:
+    """Return how many queries there are, and in how many clusters they come."""
+    clusters = "" if found.clusters is None else f" in {count(found.clusters, 'cluster')}"
+    return f"{count(found.queries, 'query')}{clusters}"
 
 
 def _evidence(verdict: Outcome) -> str:
@@ -120,7 +91,7 @@ def direction(losses: Sequence[str]) -> list[str]:
 def _genuine(verdict: Outcome) -> list[str]:
     first, second = verdict.metrics
     text = [
-        f"{first} and {second} genuinely disagree: no {_thing(verdict)} is best under both "
+        f"{first} and {second} genuinely disagree: no {thing(verdict)} is best under both "
         f"({p_value(verdict.p_value)}, {_size(verdict)}).",
         _prefers(verdict),
         _cost_of_winners(verdict),
@@ -147,10 +118,10 @@ def _agree(verdict: Outcome) -> list[str]:
     first, second = verdict.metrics
     name = verdict.winners[first]
     return [
-        f"{first} and {second} agree: {name} beats every other {_thing(verdict)} under both "
+        f"{first} and {second} agree: {name} beats every other {thing(verdict)} under both "
         f"({_size(verdict)}, {_confidence(verdict)}).",
         f"Its means are {verdict.means[first][name]:.4f} and {verdict.means[second][name]:.4f}, "
-        f"ahead of the next by {_ahead(verdict, first)} and {_ahead(verdict, second)}.",
+        f"ahead of the next by {' and '.join(next_best(verdict))}.",
         f"Choose {name}.",
     ]
 
@@ -162,7 +133,7 @@ def _immaterial(verdict: Outcome) -> list[str]:
     if most == 0:
         opening = (
             f"It does not matter which of {first} and {second} you choose by: "
-            f"no query tells the leading {_thing(verdict)}s apart ({_size(verdict)})."
+            f"no query tells the leading {thing(verdict)}s apart ({_size(verdict)})."
         )
         return [opening, f"{verdict.safe_choice} is as good a choice as any of them."]
     return [
@@ -177,23 +148,21 @@ def _immaterial(verdict: Outcome) -> list[str]:
 def _unresolved(verdict: Outcome) -> list[str]:
     first, second = verdict.metrics
     differ = verdict.winners[first] != verdict.winners[second]
-    common, thing, evidence = verdict.common_best, _thing(verdict), _evidence(verdict)
+    common, what, evidence = verdict.common_best, thing(verdict), _evidence(verdict)
     if differ:
         opening = (
-            f"{first} and {second} put different {thing}s first, but that may be chance: these {evidence} leave open "
-            f"that one {thing} is best under both ({p_value(verdict.p_value)}, {_size(verdict)})."
+            f"{first} and {second} put different {what}s first, but that may be chance: these {evidence} leave open "
+            f"that one {what} is best under both ({p_value(verdict.p_value)}, {_size(verdict)})."
         )
     else:
         opening = (
-            f"{first} and {second} put the same {thing} first, "
+            f"{first} and {second} put the same {what} first, "
             f"but these {evidence} do not prove it the best ({_size(verdict)})."
         )
     text = [opening, _prefers(verdict)]
     if len(common) == len(verdict.models):
-        some = f"Either {thing}" if len(common) == 2 else f"Any of the {len(common)} {thing}s"
+        some = f"Either {what}" if len(common) == 2 else f"Any of the {len(common)} {what}s"
         text.append(f"{some} may be best under both.")
-    elif len(common) == 1:
-        text.append(f"If one is best under both, it is {common[0]} ({_confidence(verdict)}).")
     else:
         text.append(f"If one is best under both, it is {listed(list(common), word='or')} ({_confidence(verdict)}).")
     if differ:
@@ -201,7 +170,7 @@ def _unresolved(verdict: Outcome) -> list[str]:
     text.append(_safe(verdict))
     if math.isfinite(verdict.detectable):
         text.append(
-            f"With this many {evidence} a {thing} that trails by about {amount(verdict.detectable)} or more "
+            f"With this many {evidence} a {what} that trails by about {amount(verdict.detectable)} or more "
             f"would be found out four times in five; smaller differences need more {evidence.replace('and', 'or')}."
         )
     return text
@@ -216,30 +185,31 @@ def _prefers(verdict: Outcome) -> str:
     return f"{lead}, {second} prefers {other} (mean {verdict.means[second][other]:.4f})."
 
 
-def _ahead(verdict: Outcome, metric: str) -> str:
-    return amount(sorted(verdict.regrets[metric].values())[1])
+def next_best(verdict: Outcome) -> list[str]:
+    """Return by how much the next model is behind the best under each metric."""
+    return [amount(sorted(verdict.regrets[metric].values())[1]) for metric in verdict.metrics]
 
 
 def _cost_of_winners(verdict: Outcome) -> str:
     first, second = verdict.metrics
     parts = [
-        f"choosing {verdict.winners[chosen]} {cost(verdict, 'costs', verdict.winner_regrets[chosen], lost)}"
+        f"choosing {verdict.winners[chosen]} {_cost(verdict, verdict.winner_regrets[chosen], lost)}"
         for chosen, lost in ((first, second), (second, first))
     ]
     return f"In this sample {parts[0]}, and {parts[1]}."
 
 
-def cost(verdict: Outcome, verb: str, regret: float, metric: str) -> str:
-    """Return what a choice costs under a metric, after a verb for those of which a higher value is better."""
+def _cost(verdict: Outcome, regret: float, metric: str) -> str:
+    """Return what a choice costs under a metric."""
     size = amount(regret)
-    return f"adds {size} to {metric}" if metric in verdict.lower_is_better else f"{verb} {size} of {metric}"
+    return f"adds {size} to {metric}" if metric in verdict.lower_is_better else f"costs {size} of {metric}"
 
 
 def _safe(verdict: Outcome) -> str:
     upper = verdict.safe_regret_upper
     bound = f", and at most {amount(upper)} with {_confidence(verdict)}" if math.isfinite(upper) else ""
     if verdict.safe_regret == 0:
-        behind = f"in this sample it is behind no other {_thing(verdict)}"
+        behind = f"in this sample it is behind no other {thing(verdict)}"
         return f"The safest choice is {verdict.safe_choice}: {behind}{bound}."
     return (
         f"The safest choice is {verdict.safe_choice}: "
@@ -247,14 +217,8 @@ def _safe(verdict: Outcome) -> str:
     )
 
 
-def _reservations(verdict: Outcome) -> list[str]:
-    # One model, and a single paragraph says so already.
-    return [flag.message for flag in verdict.flags if flag.code != "one model"]
-
-
 def _size(verdict: Outcome) -> str:
-    clusters = "" if verdict.clusters is None else f" in {count(verdict.clusters, 'cluster')}"
-    return f"{count(len(verdict.models), _thing(verdict))} on {count(verdict.queries, 'query')}{clusters}"
+    return f"{count(len(verdict.models), thing(verdict))} on {sample_size(verdict)}"
 
 
 def _confidence(verdict: Outcome) -> str:
