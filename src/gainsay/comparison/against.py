@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from .._common.shown import Spoken
+from .._common.shown import Spoken, plain
 from .._common.words import amount, confidence, count, listed
 from ..drawing.notebook import table_cell
 from .inequalities import FEWEST
@@ -18,8 +17,6 @@ if TYPE_CHECKING:
 
     from .runs import Vary
     from .shares import Share
-
-__all__ = ["Against", "Decision", "Standing", "signed", "thousands"]
 
 Decision: TypeAlias = Literal["ship", "do not ship", "undecided"]
 
@@ -64,8 +61,8 @@ class Standing:
             "metrics": {
                 metric: {
                     "difference": difference,
-                    "lower": _finite(self.lower[metric]),
-                    "upper": _finite(self.upper[metric]),
+                    "lower": plain(self.lower[metric]),
+                    "upper": plain(self.upper[metric]),
                     "differing": self.differing[metric],
                     "shares": {name: share._asdict() for name, share in self.shares[metric].items()},
                 }
@@ -244,10 +241,6 @@ class Against(Spoken):
             nothing = "neither more queries nor more runs alone" if self.runs else "no number of queries"
             return f"; if the true differences are these, {nothing} will decide it"
         return f"; if the true differences are these, {' or '.join(ways)} will decide it four times in five"
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None
 
 
 def signed(value: float) -> str:
