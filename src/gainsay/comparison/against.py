@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from .._common.shown import Spoken, plain
@@ -95,14 +95,12 @@ class Against(Spoken):
         What the others are set against.
     metrics : tuple of str
         Under which.
-    standings : tuple of Standing
-        One for each candidate, in natural order of their names.
+    lower_is_better : tuple of str
+        Those of the metrics that are losses.
     queries : int
         On how many queries, those that all `metrics` have.
     alpha, rope, draws, seed : float, float, int, int
         As given.
-    lower_is_better : tuple of str
-        Those of the metrics that are losses.
     runs : dict of model to int
         How often each model was trained, where there are recipes; 0 for a fixed one. The decisions are then about
         recipes, and another such run is covered.
@@ -110,20 +108,22 @@ class Against(Spoken):
         How many clusters the queries are in; None where they are independent.
     vary : {"seed", "queries"} or None
         What differs between runs.
+    standings : tuple of Standing
+        One for each candidate, in natural order of their names.
     """
 
     baseline: str
     metrics: tuple[str, ...]
-    standings: tuple[Standing, ...]
+    lower_is_better: tuple[str, ...]
     queries: int
     alpha: float
     rope: float
     draws: int
     seed: int
-    lower_is_better: tuple[str, ...] = ()
-    runs: dict[str, int] = field(default_factory=dict)
-    clusters: int | None = None
-    vary: Vary | None = None
+    runs: dict[str, int]
+    clusters: int | None
+    vary: Vary | None
+    standings: tuple[Standing, ...]
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -183,21 +183,9 @@ class Against(Spoken):
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything, `text` included, as JSON knows it."""
-        return {
-            "baseline": self.baseline,
-            "metrics": list(self.metrics),
-            "lower_is_better": list(self.lower_is_better),
-            "queries": self.queries,
-            "alpha": self.alpha,
-            "rope": self.rope,
-            "draws": self.draws,
-            "seed": self.seed,
-            "runs": self.runs,
-            "clusters": self.clusters,
-            "vary": self.vary,
-            "candidates": {one.candidate: one.to_dict() for one in self.standings},
-            "text": self.text,
-        }
+        found: dict[str, Any] = plain({name: value for name, value in vars(self).items() if name != "standings"})
+        candidates = {one.candidate: one.to_dict() for one in self.standings}
+        return found | {"candidates": candidates, "text": self.text}
 
     def _repr_html_(self) -> str:
         rows = [

@@ -322,14 +322,7 @@ def _parts(difference: dict[str, float]) -> pd.DataFrame:
     ends = {"discount": (steps[0], steps[1])}
     if len(steps) > 2:
         ends |= {"gain": (steps[1], steps[2]), "total": (steps[0], steps[2])}
-    rows = {
-        part: {
-            "from": start,
-            "to": end,
-            "before": difference[start],
-            "after": difference[end],
-            "change": difference[end] - difference[start],
-        }
-        for part, (start, end) in ends.items()
-    }
-    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("part")
+    table = pd.DataFrame(ends.values(), index=pd.Index(ends, name="part"), columns=["from", "to"])
+    table["before"], table["after"] = (table[end].map(difference) for end in ("from", "to"))
+    table["change"] = table["after"] - table["before"]
+    return table

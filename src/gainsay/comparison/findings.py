@@ -298,11 +298,9 @@ class Findings:
         return Verdict.of(self.sample, self._both_primary(), self.rope).with_holes(self.holes)
 
     def against(self, baseline: str, rope: float | None = None) -> Against:
-        """Decide about every other model whether to ship it in place of one, by both primary metrics.
+        """Decide about every other model whether to ship it in place of one, by both primary metrics: see `Against`.
 
-        *Ship*: every lower bound of candidate − baseline is above −`rope`, and at least one above 0. *Do not ship*:
-        some upper bound is below −`rope`. Else *undecided*, and how many queries would decide. All bounds hold together
-        with probability 1 − `alpha`, whatever the number of candidates. Where only one metric is compared, it decides.
+        Where only one metric is compared, it decides.
 
         Parameters
         ----------
@@ -524,17 +522,11 @@ class Findings:
         runs = [self.runs[model] for model in (first, second) if model in self.runs]
         spread: dict[Metric, Floats] = {}  # how much the difference varies between one run of each and another
         for name, metric in zip(self._both_primary(), values, strict=True) if runs else ():
-            spread[metric] = np.sqrt(np.sum([np.var(of[name], axis=1, ddof=1) for of in runs], axis=0))
+            spread[metric] = np.sqrt(np.sum([np.var(np.asarray(of[name]), axis=1, ddof=1) for of in runs], axis=0))
         return contradictory_queries(rankings, (first, second), values, most, spread)
 
     def preferences(self, first: str, second: str) -> Preferences:
-        """Return which of two models each primary metric prefers on every query that both metrics have.
-
-        Raises
-        ------
-        ValueError
-            As `queries`.
-        """
+        """Return which of two models each primary metric prefers on every query that both have; raises as `queries`."""
         return preferences(self._ranked("preferences"), (first, second), self._values_of(first, second))
 
     def _values_of(self, first: str, second: str) -> dict[Metric, Floats]:

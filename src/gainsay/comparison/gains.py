@@ -198,15 +198,7 @@ class Gains(Spoken):
         return f"{found}: there {first} has the best mean{also}."
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as JSON knows it; an infinite bound becomes None.
-
-        Examples
-        --------
-        >>> import json, gainsay as gs
-        >>> comparison = gs.compare({"a": [2, 1], "b": [1, 2]}, gs.Judgments([1, 0], group=[2]))
-        >>> json.loads(json.dumps(comparison.gains([1, 2]).to_dict(), allow_nan=False))["bases"]
-        [1.0, 2.0]
-        """
+        """Return everything as JSON knows it; an infinite bound becomes None."""
         return {
             "metric": self.metric,
             "bases": list(self.bases),
