@@ -100,6 +100,10 @@ class TestPlansOfFixedModels:
         assert found.queries is None
         assert "It takes more than a billion queries." in found.text
 
+    def test_at_a_small_level(self):
+        found = gs.plan(0.01, claim="genuine", query=0.05, alpha=0.004)
+        assert found.options[0].first_guess < found.queries < 2 * found.options[0].first_guess
+
     def test_more_rivals_take_more_queries(self):
         sizes = [gs.plan(0.01, query=0.12, models=models).queries for models in (2, 4)]
         assert sizes[1] > 1.1 * sizes[0]

@@ -199,6 +199,7 @@ class TestLabels:
             (["tail", float("nan"), "tail"], "has no label for query a"),
             (["x", "head", "tail", "tail", "head", "tail"], "has two labels for query 'b', 'x' and 'tail'"),
             (["", "head", "tail"], "has no label for query b"),
+            (np.array([["head", "x"], ["tail", "y"], ["tail", "y"]]), r"got an array of shape \(3, 2\)"),
         ],
     )
     def test_bad_ones(self, segments, message):

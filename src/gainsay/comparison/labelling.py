@@ -30,15 +30,21 @@ def read_labels(segments: Columns, judgments: Judgments) -> Labels:
     rows, and must say the same for all documents of a query.
     """
     found = {name: by_query(f"segments {name!r}", labels, judgments) for name, labels in _columns(segments).items()}
-    return check_labels(found, judgments.query_ids)
+    return _checked(found, judgments.query_ids)
 
 
 def check_labels(segments: Any, ids: Any) -> Labels:
-    """Return labels that stand in the order of the queries as text, one for each of `ids`, or raise `ValueError`."""
-    found: Labels = {}
-    for name, labels in _columns(segments).items():
+    """Return labels that stand in the order of the queries as text, one for each of `ids`, or raise."""
+    columns = _columns(segments)
+    for name, labels in columns.items():
         if isinstance(labels, Mapping):
             raise TypeError(f"segments {name!r} must be labels in the order of the queries, got a mapping of ids")
+    return _checked(columns, ids)
+
+
+def _checked(columns: Mapping[str, Any], ids: Any) -> Labels:
+    found: Labels = {}
+    for name, labels in columns.items():
         given = list(labels)
         if len(given) != len(ids):
             raise ValueError(
@@ -80,6 +86,11 @@ def _columns(segments: Any) -> dict[str, Any]:
         return {str(name): segments[name] for name in segments.columns}
     if isinstance(segments, Mapping) and segments and all(map(_holds_many, segments.values())):
         return {str(name): labels for name, labels in segments.items()}
+    if getattr(segments, "ndim", 1) > 1:
+        raise ValueError(
+            "segments must be one column of labels, or several with names as a mapping or a DataFrame, got an array of "
+            f"shape {segments.shape}"
+        )
     name = getattr(segments, "name", None)
     return {name if isinstance(name, str) else "segment": segments}
 

@@ -12,7 +12,7 @@ import numpy as np
 from .._common.arrays import nearest
 from .._common.checks import check_real, check_whole
 from .inequalities import FEWEST
-from .inputs import check_level, check_rope, check_seed
+from .inputs import check_level, check_rope
 from .parts import Parts, found_parts, given_parts
 from .planned import Claimed, Plan, PlannedRuns
 from .rankings import check_pair
@@ -35,7 +35,8 @@ CLOSE = 1.01
 
 SIZES = {"genuine": 1000, "pair": 10_000, "ship": 10_000}
 """Samples of fixed models, and draws of every test on them. Of recipes, whose tests need new draws for each sample,
-there are a third of a thousand samples for `genuine`, a thousand otherwise, and a thousand draws."""
+there are a third of a thousand samples for `genuine`, a thousand otherwise, and a thousand draws. Small levels take
+more draws."""
 
 
 def plan(
@@ -167,7 +168,7 @@ def _check_wanted(lead: float, power: float, claim: Claimed, alpha: float, rope:
         raise ValueError(f"power must lie between 0 and 1, both excluded: got {power!r}")
     check_level(alpha)
     check_rope(rope)
-    check_seed(seed, SIZES[claim], alpha)
+    check_whole("seed", seed, 0)
 
 
 def _run_numbers(runs: int | Sequence[int]) -> tuple[int, ...]:
@@ -278,6 +279,7 @@ class _Planner:
         samples = draws = SIZES[self.claim]
         if parts.recipes.any():
             samples, draws = (333 if self.claim == "genuine" else 1000), 1000
+        draws = max(draws, math.ceil(10 / self.alpha))  # as `check_seed` wants them
         trials = Trials(parts, truth, samples, draws, self.seed, runs or LEAST_RUNS)
         return lambda queries: trials.chance(queries, claims, together=self.claim != "genuine")
 
