@@ -160,7 +160,7 @@ def compare(
             raise ValueError(f"{metric} has a value on no query: it skips all, for want of relevant documents")
     counted: Bools = np.logical_not(skipped.all(axis=0))
     metric_of = dict(zip(evaluator.names, chosen, strict=True))
-    labels = None if segments is None else read_labels(segments, judgments)
+    labels = {} if segments is None else read_labels(segments, judgments)
     together = None if clusters is None else clusters_of(clusters, judgments)
     holes, documents = find_holes(judgments, scores, leading, unjudged), None
     if unjudged == "drop":
@@ -181,7 +181,7 @@ def compare(
         rope=rope,
         draws=draws,
         seed=seed,
-        segments=None if labels is None else {name: of[counted] for name, of in labels.items()},
+        segments={name: of[counted] for name, of in labels.items()} or None,
         notes=_rounds_of_runs(iterations, recipes),
         runs=runs,
         vary=vary,

@@ -91,26 +91,15 @@ def path_name(family: DCG) -> str:
     """Return the name of the metric as a function of the base b."""
     if callable(family.discount):
         return f"{family} with gain_base=b"
-    return str(at_base(settled(family, 1), 1.5)).replace("gain_base=1.5", "gain_base=b")
+    return str(at_base(family, 1.5)).replace("gain_base=1.5", "gain_base=b")
 
 
 class GradeCounts:
     """Discounted counts of documents by grade, and what they are worth under the power gain of any base.
 
-    `levels` are the labels above 0, ascending; `ideal`, (grades, queries), the counts of the ideal ranking, which is
-    the same for every base; `empty` marks queries without relevant documents.
-
-    Parameters
-    ----------
-    family : DCG
-        Says cutoff, discount, ties, and what a query without relevant documents is worth; see `settled`.
-    judgments : Judgments
-        The labels.
-
-    Raises
-    ------
-    ValueError
-        For negative labels.
+    A `settled` metric says cutoff, discount, ties, and what a query without relevant documents is worth; labels must
+    not be negative. `levels` are those above 0, ascending; `ideal`, (grades, queries), the counts of the ideal ranking,
+    which is the same for every base; `empty` marks queries without relevant documents.
     """
 
     def __init__(self, family: DCG, judgments: Judgments) -> None:
