@@ -94,6 +94,14 @@ class TestWeightsOfMetrics:
         with pytest.raises(ValueError, match=r"map\(weights=ignore\) ignores the weights .* ndcg_exp@5 does not"):
             gs.compare(scores, judgments, ["ndcg_exp@5", "map(weights=ignore)"])
 
+    def test_ignored_by_one_that_is_asked_for_later_is_refused(self, judgments, scores):
+        found = gs.compare(scores, judgments, ["ndcg_linear@5", "ndcg_exp@5"])
+        other = "ndcg_linear(weights=ignore)@5"
+        with pytest.raises(ValueError, match=r"weights=ignore\)@5 ignores the weights .* ndcg_linear@5 does not"):
+            found.attribution("fair", "both", other)
+        with pytest.raises(ValueError, match=r"weights=ignore\)@5 ignores the weights .* ndcg_linear@5 does not"):
+            found.gains(metric=other)
+
     def test_ignored_by_some_does_not_matter_without_weights(self, data, scores):
         found = gs.compare(scores, data.judgments(), ["map", "map(weights=ignore)"]).leaderboard
         assert found["map"].tolist() == found["map(weights=ignore)"].tolist()
@@ -219,7 +227,7 @@ class TestScoresFromAnywhere:
 @pytest.mark.parametrize(
     ("models", "error", "message"),
     [
-        ({}, ValueError, "models is empty"),
+        ({}, ValueError, r"^models is empty: give at least one, as {'name': scores}$"),
         ({"a": [1.0, 2.0]}, ValueError, "model 'a' has 2 scores, but there are 3 documents"),
         ({"a": [1.0, 2.0, float("nan")]}, ValueError, r"model 'a': scores holds 1 NaN among 3.*query 1"),
         ({"a": "no/such/file.npy"}, OSError, "model 'a'"),

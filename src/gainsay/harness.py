@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -100,8 +100,8 @@ def compare(
     segments : array-like, mapping of query id to label, mapping of name to either, or DataFrame, optional
         What kind each query is of, such as head or tail: one column of labels, or several with names, 50 distinct
         labels at most. Labels are matched by query id where they are a mapping or their index holds the ids, else stand
-        in the order of the queries; one for each document will do where those of a query agree. `segments` of the
-        result judges each of them, with the error held over all.
+        in the order of the queries; one for each document will do where those of a query agree (and numbers that an
+        index gives to rows are no ids). `segments` of the result judges each of them, with the error held over all.
     clusters : array-like, mapping of query id to label, or Series, optional
         To which cluster each query belongs: near duplicates, queries of one session or of one user are not independent,
         and have the same label. They are matched as `segments` are. Clusters, not queries, then count as evidence.
@@ -141,8 +141,8 @@ def compare(
     leading = chosen[:2] if primary is None else parse_metrics(primary, convention=convention)
     evaluator = Evaluator(chosen, judgments, n_jobs, unjudged=unjudged)
     weights = shared_weights(chosen, judgments)
-    features = judgments.in_row_order("features", features)
     matched = judgments.in_row_order
+    features = matched("features", features)
     separate, recipes = one_by_one(models)
     if baseline is not None and isinstance(models, Mapping):
         check_baseline(baseline, list(models))  # before anything predicts
@@ -160,8 +160,7 @@ def compare(
             raise ValueError(f"{metric} has a value on no query: it skips all, for want of relevant documents")
     counted: Bools = np.logical_not(skipped.all(axis=0))
     metric_of = dict(zip(evaluator.names, chosen, strict=True))
-    ranges = {name: metric.value_range(judgments) for name, metric in metric_of.items()}
-    labels = None if segments is None else read_labels(segments, judgments)
+    labels = {} if segments is None else read_labels(segments, judgments)
     together = None if clusters is None else clusters_of(clusters, judgments)
     holes, documents = find_holes(judgments, scores, leading, unjudged), None
     if unjudged == "drop":
@@ -178,12 +177,11 @@ def compare(
         rankings=Rankings(judgments, _joined(scores, recipes, names), counted, weights, documents),
         holes=holes and holes.of_recipes(recipes, names),
         iterations={name: used for name, used in iterations.items() if name in names},
-        ranges=ranges,
         alpha=alpha,
         rope=rope,
         draws=draws,
         seed=seed,
-        segments=None if labels is None else {name: of[counted] for name, of in labels.items()},
+        segments={name: of[counted] for name, of in labels.items()} or None,
         notes=_rounds_of_runs(iterations, recipes),
         runs=runs,
         vary=vary,
@@ -212,14 +210,12 @@ def _of_recipes(
     `values` has shape (metrics, queries, runs of all models), its columns named by `separate`.
     """
     owner = {run: name for name, runs in recipes.items() for run in runs}
-    models = list(dict.fromkeys(owner.get(name, name) for name in separate))
-    place = {name: column for column, name in enumerate(separate)}
-    columns = {name: [place[run] for run in recipes.get(name, [name])] for name in models}
-    runs = {
-        name: {metric: values[row][:, columns[name]] for row, metric in enumerate(metrics)} for name in recipes
-    }  # fmt: skip
-    means = np.stack([values[:, :, columns[name]].mean(axis=2) for name in models], axis=2)
-    return models, runs, dict(zip(metrics, means, strict=True))
+    columns: dict[str, list[int]] = {}
+    for column, name in enumerate(separate):
+        columns.setdefault(owner.get(name, name), []).append(column)
+    runs = {name: {it: values[row][:, columns[name]] for row, it in enumerate(metrics)} for name in recipes}
+    means = np.stack([values[:, :, of].mean(axis=2) for of in columns.values()], axis=2)
+    return list(columns), runs, dict(zip(metrics, means, strict=True))
 
 
 def _rounds_of_runs(iterations: Mapping[str, Iteration], recipes: Mapping[str, list[str]]) -> tuple[str, ...]:
@@ -327,8 +323,7 @@ class Comparison(Findings):
         0  broad  1.00  1.58
         1    top  1.58  4.00
         """
-        found = super().gains(bases, metric=metric, fit=fit)
-        return GainPath(**{one.name: getattr(found, one.name) for one in fields(found)})
+        return GainPath(**vars(super().gains(bases, metric=metric, fit=fit)))
 
     @property
     def plot(self) -> Plots:

@@ -160,14 +160,6 @@ class TestCells:
         table = attribution(judgments, scores, metric, bands=range(1, k + 1)).grades_by_ranks
         np.testing.assert_allclose(table, expected, rtol=0, atol=ROUNDING)
 
-    def test_a_tie_run_spreads_every_document_over_its_ranks(self):
-        judgments = gs.Judgments([3, 0, 1], group=[3])
-        scores = {"tied": [1, 1, 1], "none": [-np.inf, -np.inf, -np.inf]}
-        why = attribution(judgments, scores, "ndcg_linear@2", bands=[1, 2])
-        ideal = 3 + 1 / math.log2(3)
-        expected = [[0, 0], [1 / 3 / ideal, 1 / 3 / math.log2(3) / ideal], [1 / ideal, 1 / math.log2(3) / ideal]]
-        np.testing.assert_allclose(why.grades_by_ranks, expected, rtol=1e-14)
-
     def test_scores_that_differ_beyond_32_bits_only_are_tied_where_the_metric_says_so(self):
         judgments = gs.Judgments([1, 0], group=[2])
         scores = {"up": [1.0 + 1e-12, 1.0], "down": [1.0, 1.0 + 1e-12]}
@@ -194,17 +186,6 @@ class TestSums:
             assert table.sum(axis=1).sum() == pytest.approx(difference, **close)
             assert table.sum(axis=0).sum() == pytest.approx(difference, **close)
             assert why.by_query_class[metric].sum() == pytest.approx(difference, **close)
-
-    def test_rows_are_what_documents_of_a_grade_add_and_columns_what_ranks_add(self, grouped):
-        judgments, scores, weights = two_models(grouped, 8)
-        table = attribution(judgments, scores, "ndcg_exp@10").grades_by_ranks.loc["ndcg_exp@10"]
-        by_grade, by_rank = defaultdict(float), defaultdict(float)
-        for model, sign in (("A", 1), ("B", -1)):
-            for (label, rank), worth in by_hand(judgments, scores[model], "ndcg_exp@10", weights=weights).items():
-                by_grade[label] += sign * worth
-                by_rank[rank] += sign * worth
-        assert table.sum(axis=1).to_dict() == pytest.approx(dict(by_grade), abs=ROUNDING)
-        assert table["2-3"].sum() == pytest.approx(by_rank[2] + by_rank[3], abs=ROUNDING)
 
     def test_queries_that_a_witness_skips_stay_in_as_in_the_leaderboard(self, grouped):
         judgments, scores, _ = two_models(grouped, 4)

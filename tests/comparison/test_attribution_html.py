@@ -86,11 +86,3 @@ def test_everything_is_in_the_dict(why):
     by_class = [row["documents of top grade"] for row in content["by_query_class"]]
     assert by_class == list(why.by_query_class.index)
     assert sum(row["queries"] for row in content["by_query_class"]) == 20
-
-
-@pytest.mark.parametrize(("labels", "grades"), [(20, 20), (21, 10), (50, 10)])
-def test_more_than_twenty_labels_are_put_into_ten_ranges(labels, grades):
-    judgments = gs.Judgments(np.arange(labels), group=[labels])
-    models = {"a": np.arange(labels), "b": -np.arange(labels)}
-    table = gs.compare(models, judgments, ["ndcg_linear", "dcg_linear"]).attribution("a", "b").grades_by_ranks
-    assert len(table.loc["ndcg_linear"]) == grades

@@ -146,6 +146,32 @@ class TestInputs:
         expected = (first[:, :2] - second[:, :2]) @ [1, 0.5] / np.where(best > 0, best, 1)
         np.testing.assert_allclose(given.differences(1.0), expected, rtol=1e-12, atol=1e-15)
 
+    @pytest.mark.parametrize(
+        ("options", "name"),
+        [
+            ({"discount": lambda ranks: 1 / ranks, "name": "ndcg_own"}, "ndcg_own@3 with gain_base=b"),
+            ({"discount": [1, 1 / 2, 1 / 3]}, f"ndcg_power(gain_base=b,discount=1/0.5/{1 / 3!r})@3"),
+        ],
+        ids=["function", "table"],
+    )
+    def test_a_discount_of_ones_own_need_not_go_beyond_the_cutoff(self, options, name):
+        given = table(*planted(1.5, 300, seed=10))
+        expected = gs.fit_gain(given, metric="ndcg_linear(discount=reciprocal)@3")
+        found = gs.fit_gain(given, metric=gs.NDCG(gain="linear", k=3, **options))
+        assert found.base == pytest.approx(expected.base, rel=1e-9)
+        assert found.metric == name
+
+    def test_a_launch_of_queries_that_are_skipped_says_nothing(self):
+        empty = (gs.Judgments([0, 0], group=[2]), [1, 2], [2, 1], "a")
+        given = read_preferences([empty], gs.NDCG(gain="linear", empty="skip"))
+        assert given.differences(1.5).tolist() == [0.0]
+
+    def test_dcg_needs_no_labels_of_all_documents(self):
+        first, second, preferred = planted(1.5, 40, seed=11)
+        given = read_preferences(table(first[:, :4], second[:, 4:], preferred), gs.DCG(gain="linear", k=3))
+        expected = (gain_of(1.5, first[:, :3]) - gain_of(1.5, second[:, 4:7])) @ DISCOUNT[:3]
+        np.testing.assert_allclose(given.differences(1.5), expected, rtol=1e-12, atol=1e-15)
+
 
 class TestSaid:
     def test_few_preferences_cannot_tell(self):
@@ -192,6 +218,7 @@ class TestRefused:
             ({"preferred": ["tie"] * 40}, r"all 40 preferences are for neither side"),
             ({"preferred": ["a"] * 39 + ["c"]}, r"preferred\[39\] must be 'a', 'b' or 'tie', got 'c'"),
             ({"preferred": ["a"] * 39 + [None]}, r"preferred\[39\] must be 'a', 'b' or 'tie', got None"),
+            ({"preferred": [["a"]] * 40}, r"preferred\[0\] must be 'a', 'b' or 'tie', got \['a'\]"),
             ({"preferred": ["a"] * 39}, r"a has 40 rankings, but preferred has 39 entries"),
             ({"a": [["x"]] * 40}, r"a\[0\] must be a list of labels in ranked order"),
             ({"a": [[-1, 1]] * 40}, r"a\[0\] must be a list of finite labels of 0 or more"),

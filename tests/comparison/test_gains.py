@@ -204,6 +204,7 @@ class TestSaid:
     def test_one_model(self):
         path = gs.compare({"a": [2, 1]}, gs.Judgments([1, 0], group=[2]), BOTH).gains([1, 2])
         assert path.frame()["regret"].tolist() == [0, 0]
+        assert [row["upper"] for row in json.loads(json.dumps(path.to_dict(), allow_nan=False))["path"]] == [None, None]
         assert "There is one model only" in path.text
 
     def test_twins_are_both_best_everywhere(self):

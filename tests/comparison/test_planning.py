@@ -38,6 +38,13 @@ def recipes_sample(rng, truth, queries, runs, query, run, query_run):
     return truth[None, :, :, None] + by_query + by_run + by_both
 
 
+def recipes_comparison(x, **options):
+    """A comparison of two recipes from `recipes_sample`."""
+    values = {metric: x.mean(axis=3)[:, row] for row, metric in enumerate(METRICS)}
+    recorded = {name: {it: x[:, row, k] for row, it in enumerate(METRICS)} for k, name in enumerate("AB")}
+    return Comparison(values, ["A", "B"], runs=recorded, **options)
+
+
 def prototype_rejects(x, rng, alpha=0.05, draws=500):
     """The two-step test of recipes in plain NumPy: covariance Q + S, run variances redrawn and studentised by."""
     n, metrics, recipes, runs = x.shape
@@ -87,6 +94,15 @@ class TestPlansOfFixedModels:
         lower = 0.01 + error * (z - critical)
         shipped = (lower > -0.002).all(axis=1) & (lower > 0).any(axis=1)
         assert shipped.mean() == pytest.approx(0.8, abs=0.025)
+
+    def test_a_lead_that_nobody_can_prove(self):
+        found = gs.plan(1e-6, claim="pair", query=0.1)
+        assert found.queries is None
+        assert "It takes more than a billion queries." in found.text
+
+    def test_at_a_small_level(self):
+        found = gs.plan(0.01, claim="genuine", query=0.05, alpha=0.004)
+        assert found.options[0].first_guess < found.queries < 2 * found.options[0].first_guess
 
     def test_more_rivals_take_more_queries(self):
         sizes = [gs.plan(0.01, query=0.12, models=models).queries for models in (2, 4)]
@@ -140,10 +156,7 @@ class TestPlansOfRecipes:
         sizes = {"query": 0.08, "run": 0.006, "query_run": 0.06}
         repetitions, runs = 60, 8
         for _ in range(repetitions):
-            x = recipes_sample(rng, np.zeros((2, 2)), 400, runs, **sizes)
-            values = {metric: x.mean(axis=3)[:, row] for row, metric in enumerate(METRICS)}
-            recorded = {name: {it: x[:, row, k] for row, it in enumerate(METRICS)} for k, name in enumerate("AB")}
-            sample = Comparison(values, ["A", "B"], ranges={}, runs=recorded, draws=300).sample
+            sample = recipes_comparison(recipes_sample(rng, np.zeros((2, 2)), 400, runs, **sizes), draws=300).sample
             by = found_parts(sample.family(METRICS)).deviations(0, 0, 1)
             total += np.array([by["query"], by["run"], by["query_run"]]) ** 2 / repetitions
         expected = [sizes["query"], np.sqrt(2) * sizes["run"], np.sqrt(2) * sizes["query_run"]]
@@ -160,17 +173,14 @@ def pilot(seed=0, queries=800, models=3, spread=0.1):
 class TestPlansFromAComparison:
     def test_of_recipes_say_how_many_runs(self):
         x = recipes_sample(np.random.default_rng(1), np.zeros((2, 2)), 500, 6, **BOOTSTRAP)
-        values = {metric: x.mean(axis=3)[:, row] for row, metric in enumerate(METRICS)}
-        recorded = {name: {it: x[:, row, k] for row, it in enumerate(METRICS)} for k, name in enumerate("AB")}
-        comparison = Comparison(values, ["A", "B"], ranges={}, runs=recorded)
-        found = comparison.plan(0.02, claim="pair", runs=5)
+        found = recipes_comparison(x).plan(0.02, claim="pair", runs=5)
         assert found.frame().index.tolist() == [5]
         assert found.present[:2] == (500, 6)
         assert "With the 500 queries and 6 runs that there are it is proven" in found.text
 
     @pytest.mark.slow
     def test_new_samples_of_that_size_prove_it_as_often_as_said(self):
-        found = Comparison(pilot(), list("ABC"), ranges={}).plan(lead=0.02, models=["A", "B"])
+        found = Comparison(pilot(), list("ABC")).plan(lead=0.02, models=["A", "B"])
         rng, genuine, samples = np.random.default_rng(1), 0, 250
         for seed in range(samples):
             values = [np.array(table) for table in pilot(1000 + seed, found.queries).values()]
@@ -182,7 +192,7 @@ class TestPlansFromAComparison:
 
     def test_deviations_are_those_of_the_sample(self):
         values = pilot()
-        found = Comparison(values, list("ABC"), ranges={}).plan(lead=0.02, claim="pair", models=["C", "A"])
+        found = Comparison(values, list("ABC")).plan(lead=0.02, claim="pair", models=["C", "A"])
         expected = (values[SECOND][:, 0] - values[SECOND][:, 2]).std(ddof=1)
         assert found.deviations[SECOND] == {"query": pytest.approx(expected), "run": 0.0, "query_run": 0.0}
         queries, runs, chance = found.present
@@ -191,13 +201,13 @@ class TestPlansFromAComparison:
         assert chance == pytest.approx(norm.cdf(t - norm.ppf(0.975)), abs=0.03)
 
     def test_one_metric_will_do_for_a_pair(self):
-        comparison = Comparison({FIRST: pilot()[FIRST]}, list("ABC"), ranges={})
+        comparison = Comparison({FIRST: pilot()[FIRST]}, list("ABC"))
         assert comparison.plan(0.02, claim="pair").queries > 100
         with pytest.raises(ValueError, match="claim='genuine' is about two metrics, and there is one"):
             comparison.plan(0.02)
 
     def test_words_json_and_html(self):
-        found = Comparison(pilot(), list("ABC"), ranges={}).plan(0.02, claim="ship", models=["A", "B"], rope=0.001)
+        found = Comparison(pilot(), list("ABC")).plan(0.02, claim="ship", models=["A", "B"], rope=0.001)
         assert "that B is to take the place of A where it leads by 0.0200" in found.text
         assert "(2 candidates, rope 0.0010)" in found.text
         assert "The models are fixed" in found.text
@@ -222,11 +232,13 @@ class TestBadInput:
             gs.plan(0.01, query=0.1, runs=5)
         with pytest.raises(ValueError, match="runs must be a whole number of at least 3, got 2"):
             gs.plan(0.01, query=0.1, run=0.01, runs=[5, 2])
+        with pytest.raises(ValueError, match="runs is empty: give at least one number of runs, 3 or more"):
+            gs.plan(0.01, query=0.1, run=0.01, runs=[])
         with pytest.raises(ValueError, match="query must be at least 0"):
             gs.plan(0.01, query=-1)
 
     def test_of_comparisons(self):
-        comparison = Comparison(pilot(), list("ABC"), ranges={})
+        comparison = Comparison(pilot(), list("ABC"))
         with pytest.raises(ValueError, match="runs=5 is for recipes, and the models compared here are fixed"):
             comparison.plan(0.01, runs=5)
         with pytest.raises(ValueError, match="'D' is not among the models"):
@@ -234,7 +246,7 @@ class TestBadInput:
         with pytest.raises(ValueError, match="models must name two models"):
             comparison.plan(0.01, models=["A"])
         with pytest.raises(ValueError, match="there are 20 queries only"):
-            Comparison(pilot(queries=20), list("ABC"), ranges={}).plan(0.01)
+            Comparison(pilot(queries=20), list("ABC")).plan(0.01)
         same = {metric: np.repeat(table[:, :1], 2, axis=1) for metric, table in pilot().items()}
         with pytest.raises(ValueError, match="A and B differ by nothing that varies"):
             Comparison(same, ["A", "B"]).plan(0.01)

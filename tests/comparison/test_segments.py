@@ -84,6 +84,12 @@ class TestSegments:
         assert "Of fewer than 30 queries, and so not decided: segment rare (12)." in found.text
         assert found.frame()["decided"].tolist() == [True, False, True]
 
+    def test_of_queries_in_clusters_these_are_counted(self):
+        found = compared(clusters=np.arange(len(KINDS)) // 10).segments
+        assert (found["tail"].queries, found["tail"].units, found["tail"].decided) == (300, 30, True)
+        assert "Of fewer than 30 clusters, and so not decided: segment rare (2)." in found.text
+        assert "<td>too few clusters</td>" in found._repr_html_()
+
     def test_a_segment_that_a_metric_skips(self):
         values = values_of()
         values[SECOND][KINDS == "tail"] = np.nan
@@ -162,6 +168,12 @@ class TestLabels:
         assert list(found) == ["segment"]
         assert dict(zip(self.judgments.query_ids, found["segment"], strict=True)) == self.expected
 
+    @pytest.mark.parametrize("index", [range(6), [0, 2, 1, 5, 4, 3]])
+    def test_of_documents_whose_rows_are_numbered_as_queries_are(self, index):
+        judgments = gs.Judgments(pd.Series([1, 0, 2, 0, 1, 1], index=index), group=[2, 2, 2])
+        kinds = pd.Series(["tail", "tail", "head", "head", "rare", "rare"], index=index)
+        assert read_labels(kinds, judgments)["segment"].tolist() == ["tail", "head", "rare"]
+
     def test_compare_takes_them_beside_queries_that_all_metrics_skip(self):
         rng = np.random.default_rng(0)
         labels = rng.integers(0, 3, 400)
@@ -187,6 +199,7 @@ class TestLabels:
             (["tail", float("nan"), "tail"], "has no label for query a"),
             (["x", "head", "tail", "tail", "head", "tail"], "has two labels for query 'b', 'x' and 'tail'"),
             (["", "head", "tail"], "has no label for query b"),
+            (np.array([["head", "x"], ["tail", "y"], ["tail", "y"]]), r"got an array of shape \(3, 2\)"),
         ],
     )
     def test_bad_ones(self, segments, message):
@@ -200,6 +213,8 @@ class TestLabels:
             compared(segments=KINDS[:5])
         with pytest.raises(TypeError, match="got the text 'kind'"):
             compared(segments="kind")
+        with pytest.raises(TypeError, match="segments 'segment' must be labels in the order of the queries, got a map"):
+            compared(segments=dict(enumerate(KINDS)))
         with pytest.raises(ValueError, match="make it with segments="):
             _ = compared(segments=None).segments
         with pytest.raises(KeyError, match="there is no segment 'torso'"):

@@ -83,11 +83,6 @@ def test_json_reads_back_as_what_was_written(judgments, models, tmp_path):
     )
 
 
-def test_no_models_at_all():
-    with pytest.raises(ValueError, match=r"^models is empty: give at least one, as {'name': scores}$"):
-        gs.compare({}, gs.Judgments([1, 0], group=[2]))
-
-
 def test_options_reach_the_comparison_of_runs():
     rng = np.random.default_rng(0)
     qrels = {f"q{at}": {"a": 2, "b": 0, "c": 1} for at in range(40)}
@@ -101,3 +96,13 @@ def test_options_reach_the_comparison_of_runs():
         321,
         9,
     )
+
+
+def test_bounds_that_are_infinite_are_none_in_the_dict():
+    values = {metric: np.random.default_rng(seed).random((6, 2)) for seed, metric in enumerate("xy")}
+    found = Comparison(values, ["a", "b"], segments=["one"] + ["rest"] * 5, draws=2000).to_dict()
+    single = Comparison({metric: table[:1] for metric, table in values.items()}, ["a", "b"]).to_dict()
+    for content in (found, single):
+        json.dumps(content, allow_nan=False)
+    assert found["segments"]["segments"][0]["leaderboard"][0]["upper"] is None
+    assert single["leaderboard"]["a"]["x upper"] is single["pairs"][0]["lower x"] is None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import re
 import unicodedata
 from dataclasses import dataclass
@@ -46,6 +47,17 @@ class Spoken:
 
     def __repr__(self) -> str:
         return "\n".join(map(printable, self.text.split("\n")))
+
+
+def plain(content: Any) -> Any:
+    """Return content as JSON knows it: numbers of NumPy as Python's, infinities and NaN as None."""
+    if isinstance(content, dict):
+        return {str(key): plain(value) for key, value in content.items()}
+    if isinstance(content, list | tuple):
+        return [plain(value) for value in content]
+    if hasattr(content, "item"):
+        content = content.item()
+    return None if isinstance(content, float) and not math.isfinite(content) else content
 
 
 def call_text(function: Callable[..., Any], *arguments: Any, **options: Any) -> str:

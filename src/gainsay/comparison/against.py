@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from .._common.shown import Spoken
+from .._common.shown import Spoken, plain
 from .._common.words import amount, confidence, count, listed
 from ..drawing.notebook import table_cell
 from .inequalities import FEWEST
@@ -18,8 +17,6 @@ if TYPE_CHECKING:
 
     from .runs import Vary
     from .shares import Share
-
-__all__ = ["Against", "Decision", "Standing", "signed", "thousands"]
 
 Decision: TypeAlias = Literal["ship", "do not ship", "undecided"]
 
@@ -64,8 +61,8 @@ class Standing:
             "metrics": {
                 metric: {
                     "difference": difference,
-                    "lower": _finite(self.lower[metric]),
-                    "upper": _finite(self.upper[metric]),
+                    "lower": plain(self.lower[metric]),
+                    "upper": plain(self.upper[metric]),
                     "differing": self.differing[metric],
                     "shares": {name: share._asdict() for name, share in self.shares[metric].items()},
                 }
@@ -98,14 +95,12 @@ class Against(Spoken):
         What the others are set against.
     metrics : tuple of str
         Under which.
-    standings : tuple of Standing
-        One for each candidate, in natural order of their names.
+    lower_is_better : tuple of str
+        Those of the metrics that are losses.
     queries : int
         On how many queries, those that all `metrics` have.
     alpha, rope, draws, seed : float, float, int, int
         As given.
-    lower_is_better : tuple of str
-        Those of the metrics that are losses.
     runs : dict of model to int
         How often each model was trained, where there are recipes; 0 for a fixed one. The decisions are then about
         recipes, and another such run is covered.
@@ -113,20 +108,22 @@ class Against(Spoken):
         How many clusters the queries are in; None where they are independent.
     vary : {"seed", "queries"} or None
         What differs between runs.
+    standings : tuple of Standing
+        One for each candidate, in natural order of their names.
     """
 
     baseline: str
     metrics: tuple[str, ...]
-    standings: tuple[Standing, ...]
+    lower_is_better: tuple[str, ...]
     queries: int
     alpha: float
     rope: float
     draws: int
     seed: int
-    lower_is_better: tuple[str, ...] = ()
-    runs: dict[str, int] = field(default_factory=dict)
-    clusters: int | None = None
-    vary: Vary | None = None
+    runs: dict[str, int]
+    clusters: int | None
+    vary: Vary | None
+    standings: tuple[Standing, ...]
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -186,21 +183,9 @@ class Against(Spoken):
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything, `text` included, as JSON knows it."""
-        return {
-            "baseline": self.baseline,
-            "metrics": list(self.metrics),
-            "lower_is_better": list(self.lower_is_better),
-            "queries": self.queries,
-            "alpha": self.alpha,
-            "rope": self.rope,
-            "draws": self.draws,
-            "seed": self.seed,
-            "runs": self.runs,
-            "clusters": self.clusters,
-            "vary": self.vary,
-            "candidates": {one.candidate: one.to_dict() for one in self.standings},
-            "text": self.text,
-        }
+        found: dict[str, Any] = plain({name: value for name, value in vars(self).items() if name != "standings"})
+        candidates = {one.candidate: one.to_dict() for one in self.standings}
+        return found | {"candidates": candidates, "text": self.text}
 
     def _repr_html_(self) -> str:
         rows = [
@@ -244,10 +229,6 @@ class Against(Spoken):
             nothing = "neither more queries nor more runs alone" if self.runs else "no number of queries"
             return f"; if the true differences are these, {nothing} will decide it"
         return f"; if the true differences are these, {' or '.join(ways)} will decide it four times in five"
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None
 
 
 def signed(value: float) -> str:

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..evaluation.evaluator import shared_weights
 from ..metrics.dcg import DCG, NDCG
 from ..metrics.names import MetricLike, parse_metrics
 from .contributions import Split, band_name, grades_of, rank_bands, split_model
+from .rankings import check_pair
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -199,29 +201,13 @@ def attribute(
     compared: Sequence[Metric],
     bands: Sequence[int] | None = None,
 ) -> Attribution:
-    """Split the difference between two models, first minus second.
+    """Split the difference between two models, first minus second: see `Findings.attribution`.
 
-    Parameters
-    ----------
-    rankings : Rankings
-        Scores and judgments.
-    models : tuple of two str
-        Which two.
-    metrics : str, Metric, or an iterable of them, optional
-        Metrics that are sums over documents, the DCG family; by default those of `compared` that are.
-    compared : sequence of Metric
-        The first one that is a sum over documents lends its cutoff and options to the metrics of `parts`.
-    bands : sequence of int, optional
-        See `rank_bands`.
-
-    Raises
-    ------
-    ValueError
-        For unknown models, metrics that are no sums over documents, or bands that do not ascend from 1.
+    The first of `compared` that is a sum over documents lends its cutoff and options to the metrics of `parts`.
     """
     import pandas as pd
 
-    rankings.check_pair(*models)
+    check_pair(*models, rankings.scores)
     usual = splittable(compared)
     wanted = usual if metrics is None else [_attributable(metric) for metric in parse_metrics(metrics)]
     if not wanted:
@@ -229,6 +215,7 @@ def attribute(
             f"none of the compared metrics ({', '.join(map(str, compared))}) is a sum over documents; "
             "name some that are, such as metrics=['ndcg_linear@10', 'ndcg_exp@10']"
         )
+    shared_weights([*compared, *wanted], rankings.judgments)  # which refuses those that ignore what others count
     some = np.logical_or.reduce([rankings.common([metric]).weights > 0 for metric in wanted])
     rankings = rankings.common(wanted)
     judgments = rankings.judgments
@@ -240,6 +227,13 @@ def attribute(
     names = tuple(map(str, wanted))
     weighty = rankings.weights > 0
     counts = judgments.relevant(float(grades.lowest[-1]))[weighty]
+
+    def stacked(tables: dict[str, Floats]) -> pd.DataFrame:
+        rows = pd.Index(grades.names, name="grade")
+        named = {name: pd.DataFrame(tables[name], index=rows, columns=list(band.names)) for name in names}
+        return pd.concat(named, names=["metric"])
+
+    builtin = any((pivot.gain, pivot.discount) == (step.gain, step.discount) for step in steps)
     return Attribution(
         models=models,
         metrics=names,
@@ -247,15 +241,15 @@ def attribute(
         left_out=int(some.sum()) - len(counts),
         top_grade=grades.names[-1],
         difference={name: float(by_query[name].sum()) for name in names},
-        grades_by_ranks=pd.concat({name: _table(cells[name], grades, band) for name in names}, names=["metric"]),
+        grades_by_ranks=stacked(cells),
         by_query_class=_by_class(counts, {name: by_query[name][weighty] for name in names}),
         parts=_parts({str(step): float(by_query[str(step)].sum()) for step in steps}),
-        parts_note=_note(pivot, steps),
+        parts_note=""
+        if builtin
+        else f"These steps are between built-in definitions: {pivot} has a gain or discount that none of them has.",
         lower_is_better=tuple(str(metric) for metric in wanted if not metric.higher_is_better),
         spread={name: spread[name] for name in names if name in spread},
-        cell_spread=None
-        if not spread
-        else pd.concat({name: _table(cell_spread[name], grades, band) for name in names}, names=["metric"]),
+        cell_spread=stacked(cell_spread) if spread else None,
     )
 
 
@@ -301,13 +295,6 @@ def _attributable(metric: Metric) -> DCG:
     return splittable([metric])[0]
 
 
-def _note(pivot: DCG, steps: Sequence[DCG]) -> str:
-    """Say that the steps are the built-in definitions, where the compared metric is defined otherwise."""
-    if any((pivot.gain, pivot.discount) == (step.gain, step.discount) for step in steps):
-        return ""
-    return f"These steps are between built-in definitions: {pivot} has a gain or discount that none of them has."
-
-
 def _steps(pivot: DCG, *, negative: bool) -> list[DCG]:
     """Return the metrics between which discount and gain change one at a time, with cutoff and options of `pivot`."""
     options: dict[str, Any] = {name: getattr(pivot, name) for name in ("k", "ties", "empty", "scores", "weights")}
@@ -315,12 +302,6 @@ def _steps(pivot: DCG, *, negative: bool) -> list[DCG]:
     base = pivot.base if pivot.discount == "jk" else 2.0
     steps: list[DCG] = [replace(linear, discount="jk", base=base), linear]
     return steps if negative else [*steps, replace(linear, gain="exponential")]
-
-
-def _table(cells: Floats, grades: Grades, bands: Bands) -> pd.DataFrame:
-    import pandas as pd
-
-    return pd.DataFrame(cells, index=pd.Index(grades.names, name="grade"), columns=list(bands.names))
 
 
 def _by_class(counts: np.ndarray[Any, Any], by_query: dict[str, Floats]) -> pd.DataFrame:
@@ -341,14 +322,7 @@ def _parts(difference: dict[str, float]) -> pd.DataFrame:
     ends = {"discount": (steps[0], steps[1])}
     if len(steps) > 2:
         ends |= {"gain": (steps[1], steps[2]), "total": (steps[0], steps[2])}
-    rows = {
-        part: {
-            "from": start,
-            "to": end,
-            "before": difference[start],
-            "after": difference[end],
-            "change": difference[end] - difference[start],
-        }
-        for part, (start, end) in ends.items()
-    }
-    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("part")
+    table = pd.DataFrame(ends.values(), index=pd.Index(ends, name="part"), columns=["from", "to"])
+    table["before"], table["after"] = (table[end].map(difference) for end in ("from", "to"))
+    table["change"] = table["after"] - table["before"]
+    return table

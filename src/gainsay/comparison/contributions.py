@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -30,8 +29,7 @@ BANDS = (1, 2, 4, 6, 11)
 """First rank of each band, unless the caller says otherwise."""
 
 
-@dataclass(frozen=True, eq=False)
-class Grades:
+class Grades(NamedTuple):
     """Grades in ascending order: their names, the lowest label of each, and the grade of every label code."""
 
     names: tuple[Any, ...]
@@ -65,27 +63,17 @@ def plain_label(label: float) -> float:
     return int(label) if label.is_integer() and abs(label) < 1e15 else label
 
 
-@dataclass(frozen=True, eq=False)
-class Bands:
+class Bands(NamedTuple):
     """Bands of ranks from the top: their names and the first rank of each."""
 
     names: tuple[str, ...]
     starts: Integers
 
-    def of_rank(self, depth: int) -> Integers:
-        """Return the band of ranks 1 to `depth`."""
-        return np.searchsorted(self.starts, np.arange(1, depth + 1), side="right") - 1
-
 
 def rank_bands(starts: Sequence[int] | None, cutoffs: Sequence[int | None], longest: int) -> Bands:
-    """Return bands that begin at the ranks `starts`; the last ends at the deepest cutoff.
+    """Return bands that begin at the ranks `starts`, which ascend from 1; the last ends at the deepest cutoff.
 
     Bands that no query reaches, of which the longest has `longest` documents, are left out.
-
-    Raises
-    ------
-    ValueError
-        Unless `starts` begins with 1 and ascends.
 
     Examples
     --------
@@ -116,10 +104,7 @@ def band_name(first: int, last: int | None) -> str:
 class Split:
     """A metric whose weighted mean over queries is split by grade and band of ranks.
 
-    Attributes
-    ----------
-    share : ndarray, shape (queries,)
-        What the value of each query counts for in the mean; they sum to 1.
+    `share`, (queries,), is what the value of each query counts for in the mean; they sum to 1.
     """
 
     def __init__(self, metric: DCG, rankings: Rankings, grades: Grades, bands: Bands) -> None:
@@ -157,7 +142,7 @@ class Split:
             worth = worth / np.where(self._empty, 1.0, self._facts.ideal[:, 0])[rows.queries, None]
         worth = worth * np.where(self._empty, 0.0, self.share)[rows.queries, None]
         grade = self._grades.of_code[rows.codes[:, :held]]
-        band = self._bands.of_rank(depth)
+        band = np.searchsorted(self._bands.starts, np.arange(1, depth + 1), side="right") - 1
         cells = self.blank()
         if rows.runs is None:
             at, added = grade * bands + band, worth * gains.discount[:depth]

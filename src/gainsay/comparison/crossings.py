@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
-from .._common.typing import Floats
-
-__all__ = ["Crossing", "Lead", "crossings", "leads", "runs_of"]
+from .._common.typing import Bools, Floats
 
 FINE = 48
 """Steps between two bases, in which the means are interpolated."""
@@ -24,9 +21,8 @@ class Lead(NamedTuple):
     stop: float
 
 
-@dataclass(frozen=True)
-class Crossing:
-    """Where the later of two models overtakes the one that is ahead below, and between which bases that may be."""
+class Crossing(NamedTuple):
+    """Where the second of two models overtakes the first, which is ahead below, and between which bases that may be."""
 
     first: int
     second: int
@@ -38,12 +34,7 @@ class Crossing:
 def leads(bases: Floats, mean: Floats) -> list[Lead]:
     """Return which model has the largest mean from where to where, the means interpolated by cubic splines in log b.
 
-    Parameters
-    ----------
-    bases : ndarray, shape (bases,)
-        Ascending.
-    mean : ndarray, shape (bases, models)
-        Of models that tie, the first leads.
+    `mean` has shape (bases, models), with ascending bases; of models that tie, the first leads.
     """
     fine, between = _interpolated(bases, mean)
     winner = between.argmax(axis=1)
@@ -57,22 +48,11 @@ def leads(bases: Floats, mean: Floats) -> list[Lead]:
 
 
 def crossings(bases: Floats, difference: Floats, error: Floats, tolerance: Floats, critical: float) -> list[Crossing]:
-    """Return every change of places of two models, with the bases at which a band allows it.
+    """Return every change of places of two models, by base, with the bases at which a band allows it.
 
-    Parameters
-    ----------
-    bases : ndarray, shape (bases,)
-    difference, error : ndarray, shape (bases, models, models)
-        Of an estimate whose rows are the bases.
-    tolerance : ndarray, shape (bases,)
-        Below this a difference is none.
-    critical : float
-        The band is ``difference ± critical · error``; where it holds 0 the two may change places.
-
-    Returns
-    -------
-    list of Crossing
-        By base. An interval that ends where the bases end may go on there.
+    `difference` and `error`, (bases, models, models), and `tolerance`, (bases,), are those of an estimate whose rows
+    are the bases. The band is ``difference ± critical · error``; where it holds 0 the two may change places. An
+    interval that ends where the bases end may go on there.
     """
     first, second = np.triu_indices(difference.shape[1], 1)
     lead, size = difference[:, first, second], error[:, first, second]
@@ -94,9 +74,8 @@ def crossings(bases: Floats, difference: Floats, error: Floats, tolerance: Float
     return sorted(found, key=lambda crossing: (crossing.base, crossing.first, crossing.second))
 
 
-def _around(fine: Floats, inside: np.ndarray, before: int, after: int) -> tuple[float, float]:
+def _around(fine: Floats, inside: Bools, start: int, stop: int) -> tuple[float, float]:
     """Return the ends of the stretch inside the band around two neighbours."""
-    start, stop = int(before), int(after)
     while start > 0 and inside[start]:
         start -= 1
     while stop < len(fine) - 1 and inside[stop]:
@@ -104,7 +83,7 @@ def _around(fine: Floats, inside: np.ndarray, before: int, after: int) -> tuple[
     return float(fine[start]), float(fine[stop])
 
 
-def runs_of(bases: Floats, within: np.ndarray) -> list[tuple[float, float]]:
+def runs_of(bases: Floats, within: Bools) -> list[tuple[float, float]]:
     """Return from which base to which a property holds without a gap.
 
     >>> import numpy as np

@@ -11,7 +11,7 @@ import numpy as np
 from .._common.arrays import nearest
 from .._common.cached import cached_property
 from .._common.names import natural_key
-from .._common.shown import Names
+from .._common.shown import Names, plain
 from .._common.words import count
 from ..metrics.base import Metric
 from ..metrics.names import parse_metrics
@@ -47,8 +47,6 @@ if TYPE_CHECKING:
     from .rankings import Rankings
     from .recipes import VarianceParts
     from .runs import Runs, Vary
-
-__all__ = ["Findings"]
 
 ROUNDING = 1e-9
 """So far beyond its range rounding may take a metric."""
@@ -140,18 +138,22 @@ class Findings:
         self.weights = weights
         single = primary is None and len(self.metrics) < 2
         self.primary = None if single else check_family(primary, self.metrics)
+        self._leading = self.primary or self.metrics[:1]
         self.rankings = rankings
         self.curves = curves
         self.missing = tuple(missing)
         self.holes = holes
         self.notes = tuple(notes)
         self.iterations = dict(iterations or {})
-        self.ranges = _ranges(self.definitions, rankings) if ranges is None else dict(ranges)
+        if ranges is None and rankings is not None:
+            ranges = {name: metric.value_range(rankings.judgments) for name, metric in self.definitions.items()}
+        self.ranges = dict(ranges or {})
         self.alpha, self.rope = check_level(alpha), check_rope(rope)
         self.seed, self.draws = check_seed(seed, draws, self.alpha)
         self.runs = dict(runs or {})
-        losses = self.lower_is_better
-        panel = read_panel(self.values, self.models, self.weights, None, losses, self.runs, clusters, vary)
+        panel = read_panel(
+            self.values, self.models, weights, None, self.lower_is_better, self.runs, clusters, vary
+        )  # fmt: skip
         self.sample = Sample(panel, self.alpha, self.draws, self.seed, self.ranges)
         self._counts = self._checked_counts()
         self._gains: dict[tuple[tuple[float, ...], str | None], Gains] = {}
@@ -177,7 +179,7 @@ class Findings:
         panel = self.sample.panel
         for metric, table in zip(panel.metrics, map(panel.in_unit, panel.metrics, panel.values), strict=True):
             panel.check_common([metric])
-            low, high = self.ranges.get(metric, (-np.inf, np.inf))
+            low, high = self.sample.range_of(metric)
             lowest, highest = np.nanmin(table), np.nanmax(table)
             if not low - ROUNDING <= lowest <= highest <= high + ROUNDING:
                 raise ValueError(
@@ -296,11 +298,9 @@ class Findings:
         return Verdict.of(self.sample, self._both_primary(), self.rope).with_holes(self.holes)
 
     def against(self, baseline: str, rope: float | None = None) -> Against:
-        """Decide about every other model whether to ship it in place of one, by both primary metrics.
+        """Decide about every other model whether to ship it in place of one, by both primary metrics: see `Against`.
 
-        *Ship*: every lower bound of candidate − baseline is above −`rope`, and at least one above 0. *Do not ship*:
-        some upper bound is below −`rope`. Else *undecided*, and how many queries would decide. All bounds hold together
-        with probability 1 − `alpha`, whatever the number of candidates. Where only one metric is compared, it decides.
+        Where only one metric is compared, it decides.
 
         Parameters
         ----------
@@ -329,7 +329,7 @@ class Findings:
         >>> comparison.against("production", rope=0.002).decisions
         {'B': 'ship'}
         """
-        return against(self.sample, self.primary or self.metrics[:1], baseline, self.rope if rope is None else rope)
+        return against(self.sample, self._leading, baseline, self.rope if rope is None else rope)
 
     @cached_property
     def variance(self) -> dict[str, VarianceParts]:
@@ -358,13 +358,12 @@ class Findings:
 
         On the queries that both metrics have, as in the verdict; a recipe's own distance is the mean of these.
         """
-        metrics = self.primary or self.metrics[:1]
-        family = self.sample.family(metrics)
+        family = self.sample.family(self._leading)
         panel, best = family.panel, family.estimated.mean.max(axis=1)
         recipes = [k for k, runs in enumerate(panel.run_counts) if runs]
         return {
             metric: {panel.models[k]: (best[row] - run_means(panel, k)[row]).tolist() for k in recipes}
-            for row, metric in enumerate(metrics)
+            for row, metric in enumerate(self._leading)
         }
 
     @cached_property
@@ -431,8 +430,7 @@ class Findings:
         both = self.primary is not None and len(self.models) > 1
         likely = self.verdict.in_question if both else self.models
         width = self.rope if rope is None else rope
-        metrics = self.primary or self.metrics[:1]
-        return plan_from(self.sample, metrics, lead, power, claim, models, width, likely, runs)
+        return plan_from(self.sample, self._leading, lead, power, claim, models, width, likely, runs)
 
     def attribution(
         self,
@@ -463,12 +461,10 @@ class Findings:
             For unknown models, metrics that are no sums over documents, or where there are values only, no scores.
         """
         rankings = self._ranked("attribution")
-        known, names = self.definitions, dict.fromkeys([*(self.primary or ()), *self.metrics])
         if metrics is not None:
             named = [metrics] if isinstance(metrics, str | Metric) else metrics
-            metrics = [known.get(metric, metric) if isinstance(metric, str) else metric for metric in named]
-        compared = [known[name] for name in names if name in known]
-        return attribute(rankings, (first, second), metrics, compared=compared, bands=bands)
+            metrics = [self.definitions.get(it, it) if isinstance(it, str) else it for it in named]
+        return attribute(rankings, (first, second), metrics, compared=self._known(), bands=bands)
 
     def gains(
         self, bases: Iterable[float] | None = None, *, metric: MetricLike | None = None, fit: GainFit | None = None
@@ -525,33 +521,31 @@ class Findings:
             For unknown models, where there are values only, no scores, or for a metric of which only its name is known.
         """
         rankings, values = self._ranked("queries"), self._values_of(first, second)
-        recipes = any(model in self.runs for model in (first, second))
-        named = zip(self._both_primary(), values, strict=True)
-        spread = {metric: self._spread(name, (first, second)) for name, metric in named} if recipes else None
+        runs = [self.runs[model] for model in (first, second) if model in self.runs]
+        spread: dict[Metric, Floats] = {}  # how much the difference varies between one run of each and another
+        for name, metric in zip(self._both_primary(), values, strict=True) if runs else ():
+            spread[metric] = np.sqrt(np.sum([np.var(np.asarray(of[name]), axis=1, ddof=1) for of in runs], axis=0))
         return contradictory_queries(rankings, (first, second), values, most, spread)
 
     def preferences(self, first: str, second: str) -> Preferences:
-        """Return which of two models each primary metric prefers on every query that both metrics have.
-
-        Raises
-        ------
-        ValueError
-            As `queries`.
-        """
+        """Return which of two models each primary metric prefers on every query that both have; raises as `queries`."""
         return preferences(self._ranked("preferences"), (first, second), self._values_of(first, second))
 
     def _values_of(self, first: str, second: str) -> dict[Metric, Floats]:
         """Return the values of two models under the primary metrics."""
-        self._ranked("queries").check_pair(first, second)
-        columns = [self.models.index(first), self.models.index(second)]
+        columns = self._columns(first, second)
         metrics = {name: self.definitions.get(name) or parse_metrics(name)[0] for name in self._both_primary()}
         return {metric: np.asarray(self.values[name])[:, columns] for name, metric in metrics.items()}
 
-    def _spread(self, metric: str, models: tuple[str, str]) -> Floats:
-        """Return by how much the difference of two models varies between one run of each and another, by query."""
-        runs = [np.asarray(self.runs[model][metric]) for model in models if model in self.runs]
-        spread: Floats = np.sqrt(np.sum([np.var(one, axis=1, ddof=1) for one in runs], axis=0))
-        return spread
+    def _columns(self, first: str, second: str) -> list[int]:
+        """Return where the values of two different models stand."""
+        check_pair(first, second, self.models)
+        return [self.models.index(first), self.models.index(second)]
+
+    def _known(self) -> list[Metric]:
+        """Return the metrics of which more than the name is known, the primary ones first."""
+        names = dict.fromkeys([*self._leading, *self.metrics])
+        return [self.definitions[name] for name in names if name in self.definitions]
 
     @property
     def query_ids(self) -> Any:
@@ -621,17 +615,15 @@ class Findings:
           query  difference mrr labels A labels B
         0    q1             0.5   (1, 0)   (0, 1)
         """
-        check_pair(first, second, self.models)
-        name = (self.primary or self.metrics)[0] if metric is None else str(metric)
+        columns = self._columns(first, second)
+        name = self._leading[0] if metric is None else str(metric)
         if name not in self.values:
             known = f"{nearest(name, self.metrics)} (there are {', '.join(self.metrics)})"
             raise ValueError(f"{name!r} is not among the compared metrics{known}")
-        columns = [self.models.index(first), self.models.index(second)]
         values = {it: np.asarray(self.values[it])[:, columns] for it in dict.fromkeys([name, *self.metrics])}
-        by = self.definitions.get(name)
         return largest_differences(
-            (first, second), values, self.query_ids, self.weights, most, self.rankings, by
-        )  # fmt: skip
+            (first, second), values, self.query_ids, self.weights, most, self.rankings, self.definitions.get(name)
+        )
 
     def ranking(self, query: Any, model: str) -> pd.DataFrame:
         """Return the documents of one query as a model ranks them, best first; of a recipe as its first run does.
@@ -670,8 +662,7 @@ class Findings:
         """
         rankings = self._ranked("ranking")
         check_model(model, self.models)
-        known, names = self.definitions, dict.fromkeys([*(self.primary or ()), *self.metrics])
-        metrics = [known[name] for name in names if name in known]
+        metrics = self._known()
         if not metrics:
             raise ValueError(
                 f"ranking needs to know how a metric orders documents, and {self.metrics[0]} is a name only"
@@ -710,13 +701,13 @@ class Findings:
             "queries": self.query_count,
             "metric_queries": self.metric_queries,
             "iterations": {name: iteration.to_dict() for name, iteration in self.iterations.items()},
-            "leaderboard": self.leaderboard.to_dict("index"),
+            "leaderboard": plain(self.leaderboard.to_dict("index")),
             "winners": self.winners,
             "holes": None if self.holes is None else self.holes.to_dict(),
             "notes": list(self.notes),
         }
         if self.primary is not None:
-            content |= {"pairs": self.pairs.to_dict("records"), "verdict": self.verdict.to_dict()}
+            content |= {"pairs": plain(self.pairs.to_dict("records")), "verdict": self.verdict.to_dict()}
         if self.segment_labels:
             content["segments"] = self.segments.to_dict()
         if self.baseline is not None:
@@ -734,13 +725,7 @@ class Findings:
 
 
 def _definitions(names: Sequence[str], given: Mapping[str, Metric] | None) -> dict[str, Metric]:
-    """Return the metric that each name stands for, as given or else as known; names that nothing is known of left out.
-
-    Raises
-    ------
-    TypeError
-        Where something else than a metric is given.
-    """
+    """Return the metric that each name stands for, as given or else as known; without names that nobody knows."""
     found, given = {}, given or {}
     for name in names:
         if name in given:
@@ -751,8 +736,3 @@ def _definitions(names: Sequence[str], given: Mapping[str, Metric] | None) -> di
         with suppress(ValueError, TypeError):  # values may go by any name
             (found[name],) = parse_metrics(name)
     return found
-
-
-def _ranges(metrics: Mapping[str, Metric], rankings: Rankings | None) -> dict[str, tuple[float, float]]:
-    """Return the ranges of metrics, asked of them with the labels at hand; none without labels."""
-    return {} if rankings is None else {name: it.value_range(rankings.judgments) for name, it in metrics.items()}

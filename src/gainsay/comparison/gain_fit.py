@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from .._common.checks import check_real
-from .._common.shown import Spoken
+from .._common.shown import Spoken, plain
 from .._common.words import confidence, count, number_text
 from ..metrics.dcg import NDCG
 from ..metrics.gains import gains_of
-from .grades import at_base, family_of, settled
+from .grades import lender, path_name
 from .inputs import check_level
 from .preferences import read_preferences
 
@@ -23,8 +23,7 @@ if TYPE_CHECKING:
 
     from .._common.typing import Floats
     from ..metrics.names import MetricLike
-
-__all__ = ["GainFit", "fit_gain"]
+    from .preferences import Preferences, Scored, SideBySide
 
 STEPS = 80
 """Into so many steps, even in log b, the range of bases is divided."""
@@ -132,24 +131,13 @@ class GainFit(Spoken):
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as JSON knows it; an upper bound that is infinite becomes None."""
-        return {
-            "metric": self.metric,
-            "base": self.base,
-            "lower": self.lower,
-            "upper": None if math.isinf(self.upper) else self.upper,
-            "slope": self.slope,
-            "preferences": self.preferences,
-            "ties": self.ties,
-            "silent": self.silent,
-            "grades": list(self.grades),
-            "alpha": self.alpha,
-            "verdict": self.verdict,
-            "text": self.text,
-        }
+        said = {name: value for name, value in vars(self).items() if not name.startswith("_")}
+        found: dict[str, Any] = plain(said | {"verdict": self.verdict, "text": self.text})
+        return found
 
 
 def fit_gain(
-    preferences: Any,
+    preferences: SideBySide | Scored | Sequence[Scored],
     *,
     metric: MetricLike = "ndcg_linear@10",
     bases: tuple[float, float] = (1.0, 4.0),
@@ -210,7 +198,7 @@ def fit_gain(
     (True, 'neither')
     """
     level, (low, high) = check_level(alpha), _range(bases)
-    family = settled(family_of({}, (), metric, of="fit_gain"), 1)
+    family = lender(metric)
     given = read_preferences(preferences, family)
     _check_two_sided(given.outcome)
     at = np.exp(np.linspace(np.log(low), np.log(high), STEPS + 1))
@@ -226,15 +214,15 @@ def fit_gain(
     best, slope, top = _refined(given, at, int(likelihood.argmax()))
     lower, upper = _interval(at, likelihood, max(top, float(likelihood.max())), level)
     silent = int((np.abs(differences).max(axis=0) <= 1e-12).sum())
-    name = str(at_base(family, 1.5)).replace("gain_base=1.5", "gain_base=b")
     ties = int((given.outcome == 0.5).sum())
     grades = tuple(given.grades.tolist())
     return GainFit(
-        name, best, lower, upper, slope, len(given.outcome), ties, silent, grades, level, at, slopes, likelihood
+        path_name(family), best, lower, upper, slope, len(given.outcome), ties, silent, grades, level, at, slopes,
+        likelihood,
     )  # fmt: skip
 
 
-def _range(bases: Any) -> tuple[float, float]:
+def _range(bases: object) -> tuple[float, float]:
     if not isinstance(bases, Sequence) or isinstance(bases, str) or len(bases) != 2:
         raise TypeError(f"bases must be the lowest and the highest base, such as (1, 4), got {bases!r}")
     low, high = (check_real(f"bases[{place}]", base, 1.0) for place, base in enumerate(bases))
@@ -244,18 +232,17 @@ def _range(bases: Any) -> tuple[float, float]:
 
 
 def _check_two_sided(outcome: Floats) -> None:
-    for value, side, other in ((1.0, "a", "b"), (0.0, "b", "a"), (0.5, "neither side", "")):
-        if (outcome == value).all():
-            remedy = (
-                f"; if the preferred ranking was always written as {side}, write about half of them the other way "
-                f"round, with preferred={other!r}"
-                if other
-                else ""
-            )
-            raise ValueError(
-                f"all {count(len(outcome), 'preference')} are for {side}: what points one way cannot say what a grade "
-                f"is worth{remedy}"
-            )
+    if np.ptp(outcome) > 0:
+        return
+    side, other = {1.0: ("a", "b"), 0.0: ("b", "a")}.get(float(outcome[0]), ("neither side", ""))
+    remedy = (
+        f"; if the preferred ranking was always written as {side}, write about half of them the other way round, with "
+        f"preferred={other!r}"
+    )
+    raise ValueError(
+        f"all {count(len(outcome), 'preference')} are for {side}: what points one way cannot say what a grade is worth"
+        f"{remedy if other else ''}"
+    )
 
 
 def _check_telling(outcome: Floats, differences: Floats, at: Floats) -> None:
@@ -309,7 +296,7 @@ def _log_likelihood(outcome: Floats, differences: Floats, slope: Floats) -> Floa
     return total
 
 
-def _refined(given: Any, at: Floats, place: int) -> tuple[float, float, float]:
+def _refined(given: Preferences, at: Floats, place: int) -> tuple[float, float, float]:
     """Return the most likely base near a place of the grid, the slope there, and the log likelihood."""
     from scipy.optimize import minimize_scalar
 

@@ -10,14 +10,15 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from .._common.typing import Floats, Integers
+from ..evaluation.evaluator import Evaluator
 from .estimates import estimate
-from .grades import GradeCounts, direct_values, settled
+from .grades import GradeCounts, at_base, settled
 from .resampling import draw_noise
 from .sample import Family
 
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
     from .inputs import Panel
     from .rankings import Rankings
     from .sample import Sample
-
-__all__ = ["Nodes", "estimate_path", "find_nodes", "path_family"]
 
 BY_ROW = ("mean", "difference", "error", "mean_error", "wins", "support", "differing", "twin", "tolerance")
 OF_RUNS = ("variance", "query_error", "query_mean_error", "error", "mean_error")
@@ -45,17 +44,8 @@ MOST_GRADES, MOST_COUNTS = 32, 40_000_000
 evaluated by itself."""
 
 
-@dataclass(frozen=True)
-class Nodes:
-    """Some of the bases, and how all others are combined from them.
-
-    Attributes
-    ----------
-    places : ndarray of int, shape (nodes,)
-        Which bases.
-    weights : ndarray, shape (bases, nodes)
-        Values at all bases are about ``weights @ values_at_nodes``.
-    """
+class Nodes(NamedTuple):
+    """Which bases are nodes, and the weights, (bases, nodes), that combine values there to those at all bases."""
 
     places: Integers
     weights: Floats
@@ -64,14 +54,7 @@ class Nodes:
 def find_nodes(values: Floats) -> Nodes:
     """Choose the bases from which the values at all others follow.
 
-    Parameters
-    ----------
-    values : ndarray, shape (bases, models, queries)
-        Of a sample of queries. Of several models only their differences count.
-
-    Returns
-    -------
-    Nodes
+    `values`, (bases, models, queries), are of a sample of queries. Of several models only their differences count.
     """
     from scipy.linalg import qr, solve_triangular
 
@@ -94,21 +77,8 @@ def find_nodes(values: Floats) -> Nodes:
 def path_family(rankings: Rankings, sample: Sample, family: DCG, bases: Sequence[float]) -> Family:
     """Estimate all bases of the gain, each exactly, and draw the errors of all together.
 
-    Parameters
-    ----------
-    rankings : Rankings
-        The scores of all models.
-    sample : Sample
-        The queries and models that they are of.
-    family : DCG
-        Lends all options but the gain.
-    bases : sequence of float
-        1 or more each.
-
-    Returns
-    -------
-    Family
-        Its rows are the bases. The panel is that of the nodes: all values at once would be large.
+    `family` lends all options but the gain. The rows of the returned family are the bases; its panel is that of the
+    nodes, for all values at once would be large.
     """
     panel = sample.panel
     at = _values_at(rankings, panel, settled(family, int(rankings.judgments.sizes.max())), bases)
@@ -154,7 +124,10 @@ def _values_at(rankings: Rankings, panel: Panel, lending: DCG, bases: Sequence[f
         for place, one in enumerate(each):
             table[:, place] = counts.of(one)[:, kept]
         return lambda place: counts.values(table, bases[place], kept)
-    every = direct_values(lending, rankings.judgments, each, bases, trainings)[:, :, kept]
+    evaluator = Evaluator([at_base(lending, base) for base in bases], rankings.judgments)
+    every = np.empty((len(bases), trainings, len(kept)))
+    for place, one in enumerate(each):
+        every[:, place] = evaluator(one).per_query.T[:, kept]
     return lambda place: every[place]
 
 

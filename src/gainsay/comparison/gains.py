@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from .._common.checks import check_real
-from .._common.shown import Spoken, short_names
+from .._common.shown import Spoken, plain, short_names
 from .._common.typing import Floats
 from .._common.words import confidence, count, listed, number_text, p_value
+from ..evaluation.evaluator import shared_weights
 from .bounds import regret_band
 from .crossings import crossings, leads, runs_of
 from .gain_path import path_family
-from .grades import at_base, family_of, settled
+from .grades import family_of, path_name
 from .inequalities import two_step_test
 from .resampling import critical_value
 
@@ -30,8 +31,6 @@ if TYPE_CHECKING:
     from .gain_fit import GainFit
     from .rankings import Rankings
     from .sample import Family, Sample
-
-__all__ = ["DEFAULT_BASES", "Gains", "GainsVerdict", "check_bases", "of_family", "trace"]
 
 DEFAULT_BASES = tuple(np.round(np.geomspace(1, 4, 25), 6).tolist())
 """25 bases from 1 (linear) over 2 (exponential) to 4, evenly spaced in log b."""
@@ -200,28 +199,13 @@ class Gains(Spoken):
         return f"{found}: there {first} has the best mean{also}."
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as JSON knows it; an infinite bound becomes None.
-
-        Examples
-        --------
-        >>> import json, gainsay as gs
-        >>> comparison = gs.compare({"a": [2, 1], "b": [1, 2]}, gs.Judgments([1, 0], group=[2]))
-        >>> json.loads(json.dumps(comparison.gains([1, 2]).to_dict(), allow_nan=False))["bases"]
-        [1.0, 2.0]
-        """
-        rows = [
-            {
-                key: None if isinstance(value, float) and not math.isfinite(value) else value
-                for key, value in row.items()
-            }
-            for row in self.frame().to_dict("records")
-        ]
+        """Return everything as JSON knows it; an infinite bound becomes None."""
         return {
             "metric": self.metric,
             "bases": list(self.bases),
             "models": list(self.models),
             "queries": self.queries,
-            "path": rows,
+            "path": plain(self.frame().to_dict("records")),
             "winners": self.winners.to_dict("records"),
             "best_sets": [{"base": base, "models": list(models)} for base, models in self.best_sets.items()],
             "best_ranges": self.best_ranges.to_dict("records"),
@@ -286,15 +270,7 @@ def base_text(base: float) -> str:
 
 
 def check_bases(bases: Iterable[float] | None) -> tuple[float, ...]:
-    """Return the bases, ascending, or the default ones.
-
-    Raises
-    ------
-    ValueError
-        Where there are none, one is below 1 or infinite, or one comes twice.
-    TypeError
-        Where they are no numbers.
-    """
+    """Return the bases, ascending, or the default ones; raise for what is no base, and for one that comes twice."""
     if bases is None:
         return DEFAULT_BASES
     if isinstance(bases, str) or not isinstance(bases, Iterable):
@@ -320,6 +296,7 @@ def trace(
 ) -> Gains:
     """Follow all models along bases that `check_bases` returned: see `Findings.gains`."""
     family = family_of(compared, primary, metric)
+    shared_weights([*compared.values(), family], rankings.judgments)  # which refuses one that ignores what others count
     path = path_family(rankings, sample, family, bases)
     return of_family(path, family, bases, sample, tuple(rankings.judgments.levels[:9].tolist()))
 
@@ -344,7 +321,7 @@ def of_family(path: Family, family: DCG, bases: tuple[float, ...], sample: Sampl
     always = (models[led[0].model],) if kind == "agree" else tuple(names[tested.kept])
     loss = not family.higher_is_better
     return Gains(
-        metric=str(at_base(settled(family, 1), 1.5)).replace("gain_base=1.5", "gain_base=b"),
+        metric=path_name(family),
         bases=bases,
         models=models,
         queries=path.panel.queries,

@@ -7,7 +7,7 @@ worked out once, and every base of the power gain then costs one product of smal
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -24,24 +24,26 @@ if TYPE_CHECKING:
     from ..judgments import Judgments
     from ..metrics.base import Metric
 
-__all__ = ["GradeCounts", "at_base", "direct_values", "family_of", "settled"]
+
+def lender(metric: MetricLike) -> DCG:
+    """Return a metric that is to lend cutoff, discount and all options but the gain.
+
+    Raises
+    ------
+    ValueError
+        Where it is no sum of gains over documents.
+    """
+    (chosen,) = parse_metrics(metric)
+    if not isinstance(chosen, DCG) or not chosen.is_sum_over_documents:
+        raise ValueError(
+            f"metric names {chosen}, which is no sum of gains over documents; take one of the NDCG and DCG family, "
+            "such as metric='ndcg_linear@10'"
+        )
+    return chosen
 
 
-def family_of(
-    compared: Mapping[str, Metric], primary: Iterable[str], metric: MetricLike | None = None, *, of: str = "gains"
-) -> DCG:
-    """Return the metric that lends cutoff, discount and all options but the gain.
-
-    Parameters
-    ----------
-    compared : mapping of name to Metric
-        The metrics of the comparison.
-    primary : iterable of str
-        Which of them are asked first; where two are of the family, they must differ in their gain only.
-    metric : str or Metric, optional
-        The metric, where the caller names one.
-    of : str
-        The method, for messages.
+def family_of(compared: Mapping[str, Metric], primary: Iterable[str], metric: MetricLike | None = None) -> DCG:
+    """Return the metric that lends a path of gains its options: `metric`, else one of the compared ones, primary first.
 
     Raises
     ------
@@ -50,27 +52,20 @@ def family_of(
         in more than their gain.
     """
     if metric is not None:
-        known = compared.get(metric) if isinstance(metric, str) else None
-        (chosen,) = parse_metrics(metric) if known is None else (known,)
-        if not isinstance(chosen, DCG) or not chosen.is_sum_over_documents:
-            raise ValueError(
-                f"metric names {chosen}, which is no sum of gains over documents; take one of the NDCG and DCG family, "
-                "such as metric='ndcg_linear@10'"
-            )
-        return chosen
+        return lender(compared.get(metric, metric) if isinstance(metric, str) else metric)
     asked = [compared[name] for name in primary if name in compared]
     for metrics in (asked, compared.values()):
         found = [one for one in metrics if isinstance(one, DCG) and one.is_sum_over_documents]
         if metrics is asked and len(found) == 2 and at_base(found[0], 1.0) != at_base(found[1], 1.0):
             raise ValueError(
                 f"{found[0]} and {found[1]} differ in more than their gain, so there is no path from one to the other; "
-                f"name the one whose cutoff and discount are to be kept, {of}(metric='{found[0]}')"
+                f"name the one whose cutoff and discount are to be kept, gains(metric='{found[0]}')"
             )
         if found:
             return found[0]
     raise ValueError(
-        f"{of} needs a metric of the NDCG and DCG family, and the compared ones ({', '.join(compared)}) are none; name "
-        f"one whose cutoff and discount are meant, {of}(metric='ndcg_linear@10')"
+        f"gains needs a metric of the NDCG and DCG family, and the compared ones ({', '.join(compared)}) are none; "
+        "name one whose cutoff and discount are meant, gains(metric='ndcg_linear@10')"
     )
 
 
@@ -92,29 +87,19 @@ def at_base(family: DCG, base: float) -> DCG:
     return kind(gain="power", gain_base=base, **{option: getattr(family, option) for option in options})
 
 
+def path_name(family: DCG) -> str:
+    """Return the name of the metric as a function of the base b."""
+    if callable(family.discount):
+        return f"{family} with gain_base=b"
+    return str(at_base(family, 1.5)).replace("gain_base=1.5", "gain_base=b")
+
+
 class GradeCounts:
     """Discounted counts of documents by grade, and what they are worth under the power gain of any base.
 
-    Parameters
-    ----------
-    family : DCG
-        Says cutoff, discount, ties, and what a query without relevant documents is worth; see `settled`.
-    judgments : Judgments
-        The labels.
-
-    Attributes
-    ----------
-    levels : ndarray, shape (grades,)
-        The labels above 0, ascending.
-    ideal : ndarray, shape (grades, queries)
-        The counts of the ideal ranking, which is the same for every base.
-    empty : ndarray of bool, shape (queries,)
-        Queries without relevant documents.
-
-    Raises
-    ------
-    ValueError
-        For negative labels.
+    A `settled` metric says cutoff, discount, ties, and what a query without relevant documents is worth; labels must
+    not be negative. `levels` are those above 0, ascending; `ideal`, (grades, queries), the counts of the ideal ranking,
+    which is the same for every base; `empty` marks queries without relevant documents.
     """
 
     def __init__(self, family: DCG, judgments: Judgments) -> None:
@@ -132,11 +117,6 @@ class GradeCounts:
         self._evaluator = Evaluator([replace(it, ties=family.ties) for it in of_one], judgments) if of_one else None
         in_order = Evaluator([replace(it, ties="order") for it in of_one], judgments) if of_one else None
         self.ideal: Floats = self._counts(in_order, judgments.labels)
-        highest = np.zeros(judgments.queries)
-        for label, row in zip(self.levels.tolist(), self.ideal, strict=True):
-            highest[row > 0] = label
-        self._highest = highest
-        self._gains: dict[float, Floats] = {}
 
     def of(self, scores: Floats) -> Floats:
         """Return the counts of one ranking of every query, shape (grades, queries)."""
@@ -148,26 +128,12 @@ class GradeCounts:
         return np.ascontiguousarray(evaluator(scores).per_query.T)
 
     def values(self, counts: Floats, base: float, queries: Any = slice(None)) -> Floats:
-        """Return the metric of every query under the power gain of a base.
+        """Return the metric of every query under the power gain of a base, shape (…, queries); NaN where it skips one.
 
-        Parameters
-        ----------
-        counts : ndarray, shape (grades, …, queries)
-            Of one or several rankings.
-        base : float
-            1 or more.
-        queries : index, optional
-            Which queries the last axis of `counts` holds; all by default.
-
-        Returns
-        -------
-        ndarray, shape (…, queries)
-            NaN for queries that the metric skips.
+        `counts`, (grades, …, queries), are of one or several rankings; `queries` says which its last axis holds.
         """
         ideal, empty = self.ideal[:, queries], self.empty[queries]
-        gains = self._gains.get(base)
-        if gains is None:
-            gains = self._gains[base] = self._gains_at(base)
+        gains = self._gains_at(base)
         if gains.ndim > 1:  # each query has its own
             gains = gains[:, queries]
             worth, best = np.einsum("g...q,gq->...q", counts, gains), (ideal * gains).sum(axis=0)
@@ -186,24 +152,9 @@ class GradeCounts:
             return gains_of(CANONICAL_BASES.get(base, "power"), self.levels, base)
         if not self.family.is_ratio:
             at_base(self.family, base).bind(self.judgments, (self.family.k,))  # which refuses them
-        top = self._highest
+        top = (self.levels[:, None] * (self.ideal > 0)).max(axis=0)
         labels = np.minimum(self.levels[:, None], top)
         large = magnitude(top, base) > LARGEST_EXPONENT
         with np.errstate(under="ignore"):
             scaled = raised(base, labels - top) - raised(base, -top)
         return np.where(large, scaled, power(np.where(large, 0.0, labels), base))
-
-
-def direct_values(
-    family: DCG, judgments: Judgments, scores: Iterable[Floats], bases: Sequence[float], count: int
-) -> Floats:
-    """Return the metric of every query at each base, shape (bases, count, queries), each of `count` rankings by itself.
-
-    For labels that are amounts, of which there are too many different ones to be counted one by one.
-    """
-    metrics = list(dict.fromkeys(at_base(family, base) for base in bases))
-    evaluator = Evaluator(metrics, judgments)
-    found = np.empty((len(bases), count, judgments.queries))
-    for place, one in enumerate(scores):
-        found[:, place] = evaluator(one).per_query.T
-    return found

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from ..judgments import Judgments, Unjudged
     from ..metrics.base import Metric
 
-__all__ = ["UNEVEN", "Holes", "find_holes", "uneven_judging"]
-
 UNEVEN = 0.05
 """A model in question whose share of judged documents differs by more than this from another's is flagged."""
 
@@ -86,23 +84,9 @@ class Holes:
 def find_holes(
     judgments: Judgments, scores: Mapping[str, Floats], primary: Sequence[Metric], handling: Unjudged
 ) -> Holes | None:
-    """Count what nobody judged.
+    """Count what nobody judged, with the cutoffs and ties of the primary metrics; None where that is not known.
 
-    Parameters
-    ----------
-    judgments : Judgments
-        Of all documents, the unjudged ones included.
-    scores : mapping of model to array, shape (documents,)
-        -inf for documents that a model did not retrieve.
-    primary : sequence of Metric
-        Whose cutoffs and ties are taken.
-    handling : {"irrelevant", "drop"}
-        What becomes of unjudged documents.
-
-    Returns
-    -------
-    Holes or None
-        None where it was not said which documents were judged.
+    `judgments` are of all documents, the unjudged ones included; `scores` are -inf for what a model did not retrieve.
     """
     if judgments.judged is None:
         return None
@@ -122,13 +106,6 @@ def uneven_judging(holes: Holes, in_question: Sequence[str]) -> tuple[Flag, ...]
     """Return a reservation where a model in question has clearly more or fewer holes than another model.
 
     The other one need not be in question itself: it may be out of it by what nobody judged.
-
-    Parameters
-    ----------
-    holes : Holes
-        The shares of judged documents.
-    in_question : sequence of str
-        The models that matter to the choice.
     """
     found = []
     for name, shares in holes.shares.items():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,17 +15,6 @@ from .._common.names import check_text, natural_key
 from .._common.typing import Floats, Ids, Integers
 from .clusters import read_clusters
 from .runs import Runs, Vary, check_vary, read_runs
-
-__all__ = [
-    "Panel",
-    "Queries",
-    "check_family",
-    "check_level",
-    "check_rope",
-    "check_seed",
-    "model_names",
-    "read_panel",
-]
 
 
 @dataclass(frozen=True)
@@ -86,13 +75,7 @@ class Panel:
         return 0.0 - numbers if metric in self.lower_is_better else numbers  # 0.0 - 0.0 is no -0.0
 
     def select(self, metrics: Sequence[str]) -> Panel:
-        """Keep these metrics only, in this order, and the queries that have a value under all of them.
-
-        Raises
-        ------
-        ValueError
-            If there is no such query.
-        """
+        """Keep these metrics only, in this order, and the queries that have a value under all of them: one or more."""
         rows = [self.metrics.index(metric) for metric in metrics]
         self.check_common(metrics)
         counted: NDArray[np.bool_] = np.logical_not(np.isnan(self.values[rows, 0]).any(axis=0))
@@ -127,19 +110,8 @@ class Panel:
         return Queries(int(counted.any(axis=0).sum()), own, int(counted.all(axis=0).sum()))
 
 
-@dataclass(frozen=True)
-class Queries:
-    """How many queries there are of positive weight.
-
-    Attributes
-    ----------
-    any : int
-        With a value under some metric.
-    own : dict of metric name to int
-        With a value under that metric.
-    common : int
-        With a value under all metrics.
-    """
+class Queries(NamedTuple):
+    """How many queries of positive weight have a value under any metric, under each, and under all in common."""
 
     any: int
     own: dict[str, int]
@@ -157,15 +129,7 @@ class Queries:
 
 
 def model_names(models: Sequence[str] | None, count: int) -> tuple[str, ...]:
-    """Give one distinct name for each of `count` columns; ``model 1``, ``model 2``, … where none are given.
-
-    Raises
-    ------
-    TypeError
-        If a name is not a string.
-    ValueError
-        If there are too many names, too few, or two that are equal.
-    """
+    """Give one distinct name for each of `count` columns; ``model 1``, ``model 2``, … where none are given."""
     if models is None:
         return tuple(f"model {number}" for number in range(1, count + 1))
     if isinstance(models, str):
@@ -202,15 +166,9 @@ def check_rope(rope: float) -> float:
 
 
 def check_seed(seed: int, draws: int, alpha: float) -> tuple[int, int]:
-    """Return `seed` and `draws` as integers.
+    """Return `seed` and `draws` as integers, or raise.
 
-    Raises
-    ------
-    TypeError
-        If either is no number.
-    ValueError
-        If one is no whole number, `seed` is negative, or `draws` is below ``10 / alpha``: the test reads the
-        ``1 - alpha/10`` quantile of the draws, and fewer cannot show it.
+    There must be ``10 / alpha`` draws: the test reads their ``1 - alpha/10`` quantile, which fewer cannot show.
     """
     seed, draws = check_whole("seed", seed, 0), check_whole("draws", draws)
     least = max(100, math.ceil(10 / alpha - 1e-9))
@@ -220,13 +178,7 @@ def check_seed(seed: int, draws: int, alpha: float) -> tuple[int, int]:
 
 
 def check_family(primary: Sequence[str] | None, metrics: Sequence[str]) -> tuple[str, str]:
-    """Return the two metrics that are set against each other: `primary`, or the first two.
-
-    Raises
-    ------
-    ValueError
-        If there are not two different ones among `metrics`.
-    """
+    """Return the two different metrics that are set against each other: `primary`, or the first two."""
     pair = tuple(metrics[:2]) if primary is None else tuple(primary)
     if len(pair) != 2 or pair[0] == pair[1]:
         raise ValueError(f"primary must name two different metrics: got {pair!r}")
@@ -246,35 +198,10 @@ def read_panel(
     clusters: Ids | None = None,
     vary: Vary | None = None,
 ) -> Panel:
-    """Check per-query values and put them into canonical order.
+    """Check per-query values and put them into canonical order: see `Findings` for the arguments.
 
-    Parameters
-    ----------
-    values : mapping of metric name to array, shape (queries, models)
-        All of one shape; finite, or NaN for all models on a query that the metric skips. They are copied, never
-        changed.
-    models : sequence of str, optional
-        One distinct name per column; ``model 1``, ``model 2``, … by default.
-    weights : array, shape (queries,), optional
-        Non-negative, at least one positive. Only their ratios count; a query of weight zero counts as absent.
-    labels : mapping of metric name to str, optional
-        What error messages call each array; ``values['metric']`` by default.
-    lower_is_better : iterable of str, optional
-        The metrics that are losses.
-    runs : mapping of model to mapping of metric name to array, shape (queries, R), optional
-        The runs of each model that is a recipe, 3 or more; its column of `values` is their mean. Models that are not in
-        it are fixed.
-    clusters : array, shape (queries,), optional
-        The label of the cluster that each query belongs to.
-    vary : {"seed", "queries"}, optional
-        What differs between the runs of a recipe.
-
-    Raises
-    ------
-    ValueError
-        If anything above does not hold; the message names the argument, the value and the place.
-    TypeError
-        If a model's name is not a string.
+    Values are copied, never changed. Only the ratios of weights count, and a query of weight zero counts as absent.
+    `labels` are what messages call each array; ``values['metric']`` by default.
     """
     if not values:
         raise ValueError("values holds no metric: at least one array (queries, models) is needed")
@@ -297,8 +224,7 @@ def read_panel(
     order = sorted(range(len(names)), key=lambda column: natural_key(names[column]))
     table, losses = np.empty((len(arrays), len(names), shape[0])), frozenset(lower_is_better)
     for row, (metric, array) in enumerate(arrays.items()):
-        for place, column in enumerate(order):
-            table[row, place] = 0.0 - array[:, column] if metric in losses else array[:, column]
+        table[row] = 0.0 - array.T[order] if metric in losses else array.T[order]
     panel = Panel(tuple(arrays), tuple(names[column] for column in order), table, weight, losses, None, codes)
     vary = check_vary(vary)
     if trained:

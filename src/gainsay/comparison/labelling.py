@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from .._common.typing import Columns
     from ..judgments import Judgments
 
-__all__ = ["MOST_SEGMENTS", "Labels", "by_query", "check_labels", "distinct_labels", "read_labels"]
-
 Labels = dict[str, np.ndarray[Any, Any]]
 """By column the label of each query, text in an array of shape (queries,)."""
 
@@ -26,35 +24,27 @@ MOST_SEGMENTS = 50
 
 
 def read_labels(segments: Columns, judgments: Judgments) -> Labels:
-    """Return labels in the order of the queries of judgments.
+    """Return one column of labels, or several, in the order of the queries of judgments.
 
-    Parameters
-    ----------
-    segments : array-like, mapping of query id to label, mapping of name to either, or DataFrame
-        One column of labels, or several with names. What carries an index, and a mapping, is matched by query id; what
-        has a row for each document is matched with the rows, and must say the same for all documents of a query.
-    judgments : Judgments
-        The queries.
-
-    Raises
-    ------
-    ValueError
-        Where a query has no label, or labels cannot be matched; the message names the column and the query.
+    What carries an index, and a mapping, is matched by query id; what has a row for each document is matched with the
+    rows, and must say the same for all documents of a query.
     """
     found = {name: by_query(f"segments {name!r}", labels, judgments) for name, labels in _columns(segments).items()}
-    return check_labels(found, judgments.query_ids)
+    return _checked(found, judgments.query_ids)
 
 
 def check_labels(segments: Any, ids: Any) -> Labels:
-    """Return labels that stand in the order of the queries as text, one for each of `ids`.
+    """Return labels that stand in the order of the queries as text, one for each of `ids`, or raise."""
+    columns = _columns(segments)
+    for name, labels in columns.items():
+        if isinstance(labels, Mapping):
+            raise TypeError(f"segments {name!r} must be labels in the order of the queries, got a mapping of ids")
+    return _checked(columns, ids)
 
-    Raises
-    ------
-    ValueError
-        Where there are too many or too few labels, one is missing, or there are more than 50 distinct ones.
-    """
+
+def _checked(columns: Mapping[str, Any], ids: Any) -> Labels:
     found: Labels = {}
-    for name, labels in _columns(segments).items():
+    for name, labels in columns.items():
         given = list(labels)
         if len(given) != len(ids):
             raise ValueError(
@@ -96,6 +86,11 @@ def _columns(segments: Any) -> dict[str, Any]:
         return {str(name): segments[name] for name in segments.columns}
     if isinstance(segments, Mapping) and segments and all(map(_holds_many, segments.values())):
         return {str(name): labels for name, labels in segments.items()}
+    if getattr(segments, "ndim", 1) > 1:
+        raise ValueError(
+            "segments must be one column of labels, or several with names as a mapping or a DataFrame, got an array of "
+            f"shape {segments.shape}"
+        )
     name = getattr(segments, "name", None)
     return {name if isinstance(name, str) else "segment": segments}
 
@@ -108,8 +103,11 @@ def by_query(title: str, labels: Any, judgments: Judgments) -> Any:
     """Return labels in the order of the queries, whatever they came by; messages call them by their title."""
     ids = judgments.query_ids.tolist()
     index = index_of(labels)
-    if isinstance(labels, Mapping) or (index is not None and index.is_unique and index.isin(ids).sum() >= len(ids)):
-        by_id = labels if isinstance(labels, Mapping) else dict(zip(index.tolist(), labels.tolist(), strict=True))  # type: ignore[union-attr]
+    by_id = labels if isinstance(labels, Mapping) else None
+    if index is not None and index.is_unique and index.isin(ids).sum() >= len(ids):
+        of_rows = len(index) == judgments.documents > len(ids) and not isinstance(ids[0], str)  # both are numbered
+        by_id = None if of_rows else dict(zip(index.tolist(), labels.tolist(), strict=True))
+    if by_id is not None:
         missing = [query for query in ids if query not in by_id]
         if missing:
             raise ValueError(

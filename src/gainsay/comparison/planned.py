@@ -12,8 +12,6 @@ from ..drawing.notebook import table_cell
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Claimed", "Plan", "PlannedRuns"]
-
 Claimed: TypeAlias = Literal["genuine", "pair", "ship"]
 
 
@@ -107,7 +105,7 @@ class Plan(Spoken):
     @property
     def text(self) -> str:
         """A paragraph, with numbers."""
-        return " ".join([self._wanted(), *self._takes(), *self._has(), self._covers()])
+        return " ".join([self._wanted(), self._takes(), *self._has(), self._covers()])
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything, `text` included, as JSON knows it."""
@@ -115,10 +113,14 @@ class Plan(Spoken):
 
     def _repr_html_(self) -> str:
         rows = [
-            ("fixed models" if one.runs is None else f"{one.runs}", _number(one.queries), f"{one.chance:.2f}")
+            (
+                "fixed models" if one.runs is None else f"{one.runs}",
+                "none suffice" if one.queries is None else f"{one.queries:,}",
+                f"{one.chance:.2f}",
+            )
             for one in self.options
         ]
-        return table_cell(self._takes()[0], ("runs of each recipe", "queries", "power"), rows, self._wanted())
+        return table_cell(self._takes(), ("runs of each recipe", "queries", "power"), rows, self._wanted())
 
     def _wanted(self) -> str:
         first, second = self.models
@@ -132,18 +134,17 @@ class Plan(Spoken):
         }[self.claim]
         return f"Wanted is a proof, with probability {100 * self.power:g} % and at level {self.alpha:g}, {what}."
 
-    def _takes(self) -> list[str]:
+    def _takes(self) -> str:
         if self.options[0].runs is None:
-            (only,) = self.options
-            assert only.queries is not None  # without an end of queries the mean is known
-            return [f"It takes about {count(only.queries, 'query')}."]
+            size = "more than a billion queries" if self.queries is None else f"about {count(self.queries, 'query')}"
+            return f"It takes {size}."
         said = [
             f"with {one.runs} runs of each recipe "
             + ("no number of queries suffices" if one.queries is None else f"it takes about {one.queries:,} queries")
             for one in self.options
         ]
         text = listed(said, most=len(said))
-        return [f"{text[0].upper()}{text[1:]}."]
+        return f"{text[0].upper()}{text[1:]}."
 
     def _has(self) -> list[str]:
         if self.present is None:
@@ -159,7 +160,3 @@ class Plan(Spoken):
                 "do not tell."
             )
         return "More queries cannot make up for too few runs: what one run is lucky by, it has on all queries."
-
-
-def _number(queries: int | None) -> str:
-    return "none suffice" if queries is None else f"{queries:,}"

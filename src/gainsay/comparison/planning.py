@@ -11,21 +11,18 @@ import numpy as np
 
 from .._common.arrays import nearest
 from .._common.checks import check_real, check_whole
-from .._common.typing import Floats
 from .inequalities import FEWEST
-from .inputs import check_level, check_rope, check_seed
+from .inputs import check_level, check_rope
 from .parts import Parts, found_parts, given_parts
 from .planned import Claimed, Plan, PlannedRuns
 from .rankings import check_pair
 from .runs import LEAST_RUNS
-from .trials import Claim, Trials, is_genuine, is_pair, is_ship
+from .trials import Trials, is_genuine, is_pair, is_ship
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from .sample import Family, Sample
-
-__all__ = ["plan", "plan_from"]
 
 RUNS = (3, 5, 10)
 """Numbers of runs that a plan tries where none is given."""
@@ -36,11 +33,10 @@ MOST = 1e9
 CLOSE = 1.01
 """A number of queries is found up to this factor: no simulation tells it more closely."""
 
-DRAWS = {"genuine": 1000, "pair": 10_000, "ship": 10_000}
-"""Of every test of fixed models; those of recipes, which need new ones for each sample, have a thousand."""
-
-SAMPLES = {"genuine": 1000, "pair": 10_000, "ship": 10_000}
-"""Of fixed models; of recipes there are a third of a thousand for `genuine`, a thousand otherwise."""
+SIZES = {"genuine": 1000, "pair": 10_000, "ship": 10_000}
+"""Samples of fixed models, and draws of every test on them. Of recipes, whose tests need new draws for each sample,
+there are a third of a thousand samples for `genuine`, a thousand otherwise, and a thousand draws. Small levels take
+more draws."""
 
 
 def plan(
@@ -119,9 +115,9 @@ def plan(
     if runs is not None and not parts.recipes.any():
         raise ValueError(f"runs={runs!r} is for recipes: give run or query_run, by how much their runs differ")
     tried = RUNS if runs is None else _run_numbers(runs)
-    wanted = _Wanted(lead, power, claim, alpha, rope, seed)
-    names = ("first metric", "second metric")
-    return wanted.plan(parts, (0, 1), ("model 1", "model 2"), names, tried, None)
+    _check_wanted(lead, power, claim, alpha, rope, seed)
+    planner = _Planner(lead, power, claim, alpha, rope, seed, parts, (0, 1))
+    return planner.plan(("model 1", "model 2"), ("first metric", "second metric"), tried)
 
 
 def plan_from(
@@ -136,7 +132,7 @@ def plan_from(
     runs: int | Sequence[int] | None = None,
 ) -> Plan:
     """Plan from the variances that a sample shows: see `Comparison.plan`."""
-    wanted = _Wanted(lead, power, claim, sample.alpha, rope, sample.seed)
+    _check_wanted(lead, power, claim, sample.alpha, rope, sample.seed)
     if claim == "genuine" and len(metrics) < 2:
         raise ValueError(f"claim='genuine' is about two metrics, and there is one: {metrics[0]}; take 'pair' or 'ship'")
     family = sample.family(metrics)
@@ -157,12 +153,29 @@ def plan_from(
     if runs is not None and there is None:
         raise ValueError(f"runs={runs!r} is for recipes, and the models compared here are fixed: take gainsay.plan")
     tried = tuple(sorted({*RUNS, there or RUNS[0]})) if runs is None else _run_numbers(runs)
-    return wanted.plan(parts, pair, names, tuple(panel.metrics), tried, (panel.queries, there))
+    planner = _Planner(lead, power, claim, sample.alpha, rope, sample.seed, parts, pair)
+    return planner.plan(names, panel.metrics, tried, (panel.queries, there))
+
+
+def _check_wanted(lead: float, power: float, claim: Claimed, alpha: float, rope: float, seed: int) -> None:
+    """Raise where a plan is asked for what cannot be."""
+    if claim not in get_args(Claimed):
+        known = ", ".join(map(repr, get_args(Claimed)))
+        raise ValueError(f"claim must be one of {known}, got {claim!r}{nearest(str(claim), get_args(Claimed))}")
+    if not 0 < check_real("lead", lead) < math.inf:
+        raise ValueError(f"lead must be above 0, got {lead!r}: no number of queries proves that nothing is ahead")
+    if not 0 < check_real("power", power) < 1:
+        raise ValueError(f"power must lie between 0 and 1, both excluded: got {power!r}")
+    check_level(alpha)
+    check_rope(rope)
+    check_whole("seed", seed, 0)
 
 
 def _run_numbers(runs: int | Sequence[int]) -> tuple[int, ...]:
     """Return numbers of runs, each once."""
     given = (runs,) if isinstance(runs, int | float | np.number) else tuple(runs)
+    if not given:
+        raise ValueError(f"runs is empty: give at least one number of runs, {LEAST_RUNS} or more")
     return tuple(dict.fromkeys(check_whole("runs", number, LEAST_RUNS) for number in given))
 
 
@@ -194,8 +207,8 @@ def _chosen(
 
 
 @dataclass(frozen=True)
-class _Wanted:
-    """What a plan is asked for, checked."""
+class _Planner:
+    """What a plan is asked for, what varies, and for which two models, by place."""
 
     lead: float
     power: float
@@ -203,99 +216,72 @@ class _Wanted:
     alpha: float
     rope: float
     seed: int
-
-    def __post_init__(self) -> None:
-        if self.claim not in get_args(Claimed):
-            known = ", ".join(map(repr, get_args(Claimed)))
-            raise ValueError(
-                f"claim must be one of {known}, got {self.claim!r}{nearest(str(self.claim), get_args(Claimed))}"
-            )
-        if not 0 < check_real("lead", self.lead) < math.inf:
-            raise ValueError(
-                f"lead must be above 0, got {self.lead!r}: no number of queries proves that nothing is ahead"
-            )
-        if not 0 < check_real("power", self.power) < 1:
-            raise ValueError(f"power must lie between 0 and 1, both excluded: got {self.power!r}")
-        check_level(self.alpha)
-        check_rope(self.rope)
-        check_seed(self.seed, DRAWS[self.claim], self.alpha)
+    parts: Parts
+    pair: tuple[int, int]
 
     def plan(
         self,
-        parts: Parts,
-        pair: tuple[int, int],
         names: tuple[str, str],
         metrics: tuple[str, ...],
         runs: tuple[int, ...],
-        present: tuple[int, int | None] | None,
+        present: tuple[int, int | None] | None = None,
     ) -> Plan:
-        """Return the plan for two models."""
-        recipes = bool(parts.recipes.any())
-        options = [self._option(parts, pair, number if recipes else None) for number in (runs if recipes else (3,))]
-        chance = None
-        if present is not None:
-            chance = (*present, self._chance(parts, pair, present[1] or 3)(present[0]))
+        """Return the plan."""
+        tried: tuple[int | None, ...] = runs if self.parts.recipes.any() else (None,)
         return Plan(
             claim=self.claim,
             lead=float(self.lead),
             power=float(self.power),
-            options=tuple(options),
-            deviations={metric: parts.deviations(row, *pair) for row, metric in enumerate(metrics)},
+            options=tuple(map(self._option, tried)),
+            deviations={metric: self.parts.deviations(row, *self.pair) for row, metric in enumerate(metrics)},
             models=names,
-            rivals=parts.models,
-            present=chance,
+            rivals=self.parts.models,
+            present=None if present is None else (*present, self._chance(present[1])(present[0])),
             alpha=self.alpha,
             rope=self.rope,
             seed=self.seed,
         )
 
-    def _option(self, parts: Parts, pair: tuple[int, int], runs: int | None) -> PlannedRuns:
-        guess = self._guess(parts, pair, runs or 1)
-        chance = self._chance(parts, pair, runs or 3)
+    def _option(self, runs: int | None) -> PlannedRuns:
+        guess, chance = self._guess(runs or 1), self._chance(runs)
+        shown = None if guess is None else math.ceil(guess)
         high = chance(MOST)
         if high < self.power:
-            return PlannedRuns(runs, None, None if guess is None else math.ceil(guess), high)
+            return PlannedRuns(runs, None, shown, high)
         queries = _least(chance, self.power, guess or 1000.0)
-        return PlannedRuns(runs, math.ceil(queries), None if guess is None else math.ceil(guess), chance(queries))
+        return PlannedRuns(runs, math.ceil(queries), shown, chance(queries))
 
-    def _guess(self, parts: Parts, pair: tuple[int, int], runs: int) -> float | None:
+    def _guess(self, runs: int) -> float | None:
         """Return n of lead² = z² · (2 σ_b² / R + (σ_a² + 2 σ_c² / R) / n), under the metric that takes more."""
         side = 1 - self.alpha if self.claim == "genuine" else 1 - self.alpha / 2
         z = NormalDist().inv_cdf(side) + NormalDist().inv_cdf(self.power)
-        found = []
-        for row in range(parts.metrics):
-            by = parts.deviations(row, *pair)
+        found = [float(FEWEST)]
+        for row in range(self.parts.metrics):
+            by = self.parts.deviations(row, *self.pair)
             left = self.lead**2 - z**2 * by["run"] ** 2 / runs
             if left <= 0:
                 return None
             found.append(z**2 * (by["query"] ** 2 + by["query_run"] ** 2 / runs) / left)
-        return max(float(FEWEST), *found)
+        return max(found)
 
-    def _chance(self, parts: Parts, pair: tuple[int, int], runs: int) -> Callable[[float], float]:
+    def _chance(self, runs: int | None) -> Callable[[float], float]:
         """Return the function that says with which probability so many queries prove the claim."""
-        truth, claims = self._truth(parts, pair), self._claims(parts, pair)
-        samples, draws = SAMPLES[self.claim], DRAWS[self.claim]
-        if parts.recipes.any():
-            samples, draws = (333 if self.claim == "genuine" else 1000), 1000
-        trials = Trials(parts, truth, samples, draws, self.seed, runs)
-        together = self.claim != "genuine"
-        return lambda queries: trials.chance(queries, claims, together=together)
-
-    def _truth(self, parts: Parts, pair: tuple[int, int]) -> Floats:
+        parts, (first, second) = self.parts, self.pair
         truth = np.zeros((parts.metrics, parts.models))
         if self.claim == "genuine":
-            truth[0, pair[0]] = truth[1, pair[1]] = self.lead
+            truth[0, first] = truth[1, second] = self.lead
+            claims = [is_genuine(self.alpha, [first, second, *(k for k in range(parts.models) if k not in self.pair)])]
         else:
-            truth[:, pair[1]] = self.lead
-        return truth
-
-    def _claims(self, parts: Parts, pair: tuple[int, int]) -> list[Claim]:
-        if self.claim == "genuine":
-            order = [*pair, *(k for k in range(parts.models) if k not in pair)]
-            return [is_genuine(self.alpha, order)]
-        if self.claim == "ship":
-            return [is_ship(*pair, self.alpha, self.rope)]
-        return [is_pair(*pair, row, self.alpha) for row in range(parts.metrics)]
+            truth[:, second] = self.lead
+            claims = [is_pair(first, second, row, self.alpha) for row in range(parts.metrics)]
+            if self.claim == "ship":
+                claims = [is_ship(first, second, self.alpha, self.rope)]
+        samples = draws = SIZES[self.claim]
+        if parts.recipes.any():
+            samples, draws = (333 if self.claim == "genuine" else 1000), 1000
+        draws = max(draws, math.ceil(10 / self.alpha))  # as `check_seed` wants them
+        trials = Trials(parts, truth, samples, draws, self.seed, runs or LEAST_RUNS)
+        return lambda queries: trials.chance(queries, claims, together=self.claim != "genuine")
 
 
 def _least(chance: Callable[[float], float], power: float, guess: float) -> float:

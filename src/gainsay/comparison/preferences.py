@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from .._common.typing import Floats, Frame, Ids, Numbers
 from ..evaluation.evaluator import weighted
 from ..judgments import Judgments
 from ..metrics.discounts import discounts
@@ -14,10 +15,12 @@ from ..metrics.gains import gains_of
 from .grades import GradeCounts, at_base, settled
 
 if TYPE_CHECKING:
-    from .._common.typing import Floats
     from ..metrics.dcg import DCG
 
-__all__ = ["Preferences", "read_preferences"]
+SideBySide: TypeAlias = Mapping[str, Any] | Frame
+"""Columns `a` and `b`, rankings as lists of labels, `preferred`, and perhaps `labels`."""
+Scored: TypeAlias = tuple[Judgments, Numbers, Numbers, Ids]
+"""Judgments, two rankings as scores, and which is preferred: for each query, or in all."""
 
 SAID = {"a": 1.0, "b": 0.0, "tie": 0.5}
 """What a preference counts for a."""
@@ -26,10 +29,7 @@ SAID = {"a": 1.0, "b": 0.0, "tie": 0.5}
 class Preferences:
     """Preferences between two rankings, and by how much the rankings differ under the gain of any base.
 
-    Attributes
-    ----------
-    outcome : ndarray, shape (preferences,)
-        1 where a was preferred, 0 where b was, one half for a tie.
+    `outcome` is 1 where a was preferred, 0 where b was, one half for a tie.
     """
 
     def __init__(self, parts: Sequence[_Listed | _Scored]) -> None:
@@ -50,37 +50,41 @@ class Preferences:
 class _Listed:
     """Rankings as lists of labels, first rank first."""
 
-    def __init__(self, table: Mapping[str, Any], family: DCG) -> None:
-        missing = [name for name in ("a", "b", "preferred") if name not in table]
-        if missing:
-            raise ValueError(
-                f"preferences has no column {missing[0]!r} (columns: {', '.join(map(str, table))}); it needs a and b, "
-                "labels in ranked order, and preferred"
-            )
+    def __init__(self, table: SideBySide, family: DCG) -> None:
+        columns = list(map(str, table if isinstance(table, Mapping) else table.columns))
+        for name in ("a", "b", "preferred"):
+            if name not in columns:
+                raise ValueError(
+                    f"preferences has no column {name!r} (columns: {', '.join(columns)}); it needs a and b, labels in "
+                    "ranked order, and preferred"
+                )
         self.outcome = _outcomes(list(table["preferred"]), "preferred")
         count = len(self.outcome)
         lists = {name: [_labels(name, at, one) for at, one in enumerate(table[name])] for name in ("a", "b")}
         for name, rows in lists.items():
             if len(rows) != count:
                 raise ValueError(f"{name} has {len(rows)} rankings, but preferred has {count} entries")
-        judged = [_labels("labels", at, one) for at, one in enumerate(table["labels"])] if "labels" in table else None
-        if judged is not None and len(judged) != count:
-            raise ValueError(f"labels has {len(judged)} entries, but preferred has {count}")
-        if judged is None:
-            for at, (first, second) in enumerate(zip(lists["a"], lists["b"], strict=True)):
-                if family.is_ratio and not np.array_equal(np.sort(first), np.sort(second)):
+        if "labels" in columns:
+            judged = [_labels("labels", at, one) for at, one in enumerate(table["labels"])]
+            if len(judged) != count:
+                raise ValueError(f"labels has {len(judged)} entries, but preferred has {count}")
+            for name, rows in lists.items():
+                for at, (shown, known) in enumerate(zip(rows, judged, strict=True)):
+                    _check_part(name, at, shown, known)
+        else:
+            pairs = list(zip(lists["a"], lists["b"], strict=True))
+            for at, (first, second) in enumerate(pairs if family.is_ratio else ()):
+                if not np.array_equal(np.sort(first), np.sort(second)):
                     raise ValueError(
                         f"row {at} of preferences shows different labels in a and b, so the ideal ranking is not "
                         "known: give the labels of all judged documents of each query as a column 'labels'"
                     )
-            judged = lists["a"]
-        for name, rows in lists.items():
-            for at, (shown, known) in enumerate(zip(rows, judged, strict=True)):
-                _check_part(name, at, shown, known)
-        self._family = family
+            judged = lists["a"] if family.is_ratio else [np.concatenate(pair) for pair in pairs]
         self.levels = np.unique(np.concatenate([label[label > 0] for label in judged] or [np.zeros(0)]))
-        longest = max(map(len, [*lists["a"], *lists["b"], *judged]), default=1)
-        self._discount = discounts(family.discount, family.base, max(1, longest))[: family.k]
+        longest = max([1, *map(len, [*lists["a"], *lists["b"], *(judged if family.is_ratio else [])])])
+        depth = longest if family.k is None else min(longest, family.k)
+        self._family = settled(family, depth)
+        self._discount = discounts(self._family.discount, family.base, depth)
         self._first, self._second = (self._counts(lists[name]) for name in ("a", "b"))
         self._ideal = self._counts([-np.sort(-labels) for labels in judged])
 
@@ -133,7 +137,7 @@ class _Scored:
             return first - second
         metric = at_base(self._grades.family, base)
         sums, weights = weighted(metric, self._judgments, first - second)
-        return np.array([sums.sum() / weights.sum()])
+        return np.array([sums.sum() / weights.sum() if weights.any() else 0.0])
 
 
 def read_preferences(preferences: Any, family: DCG) -> Preferences:
@@ -161,10 +165,10 @@ def read_preferences(preferences: Any, family: DCG) -> Preferences:
 def _outcomes(said: Sequence[Any], name: str) -> Floats:
     found = np.empty(len(said))
     for at, one in enumerate(said):
-        key = one.strip().lower() if isinstance(one, str) else one
-        if key not in SAID:
+        value = SAID.get(one.strip().lower()) if isinstance(one, str) else None
+        if value is None:
             raise ValueError(f"{name}[{at}] must be 'a', 'b' or 'tie', got {one!r}")
-        found[at] = SAID[key]
+        found[at] = value
     return found
 
 

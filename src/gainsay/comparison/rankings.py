@@ -89,27 +89,13 @@ class Rankings:
                 counted = counted & ~metric.bind(self.judgments, (metric.k,)).empty[:, 0]
         return replace(self, counted=counted)
 
-    def check_pair(self, first: str, second: str) -> None:
-        """Raise `ValueError` unless these are two different models."""
-        check_pair(first, second, self.scores)
-
     def ranked(
         self, model: str, by: Metric, *, ties: Ties | None = None, among: Integers | None = None
     ) -> Iterator[RankedRows]:
         """Yield the ranked rows of a model, ordered as a metric orders documents; those with ties by themselves.
 
-        Of a recipe those of its first run.
-
-        Parameters
-        ----------
-        model : str
-            Whose scores.
-        by : Metric
-            Says in which precision scores are compared, and what becomes of ties.
-        ties : {"average", "order", "worst", "best"}, optional
-            In place of the metric's own.
-        among : ndarray of int, optional
-            Only blocks that hold one of these queries.
+        Of a recipe those of its first run. `ties` is in place of the metric's own; `among` leaves only blocks that hold
+        one of these queries.
         """
         scores: np.ndarray[Any, Any] = np.ascontiguousarray(self.judgments.by_query(self.runs_of(model)[0]))
         if by.scores == "float32":

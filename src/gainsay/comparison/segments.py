@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._common.shown import Spoken
+from .._common.shown import Spoken, plain
 from .._common.typing import Bools
 from .._common.words import amount, confidence, count, listed
 from ..drawing.notebook import table_cell
@@ -21,13 +21,9 @@ from .verdict import Verdict
 from .wording import direction
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import pandas as pd
 
     from .sample import Family
-
-__all__ = ["Contrast", "Segment", "Segments", "segments_of"]
 
 SHOWN = 8
 """So many contrasts, and so many segments of a column, a text names."""
@@ -172,15 +168,15 @@ class Segments(Spoken):
         for here in self.parts:
             others = [part for part in self.parts if part.column == here.column and part is not here]
             told: set[tuple[int, str]] = set()
-            for rows in ((0, 1), (0,), (1,)):
-                best = _best(here, rows)
-                if best is None:
-                    continue
-                trails = [part.label for part in others if _trails(part, rows, best) and (best, part.label) not in told]
-                told |= {(best, label) for label in trails}
-                if trails:
-                    metrics = tuple(self.metrics[row] for row in rows)
-                    found.append(Contrast(self.models[best], metrics, here.column, here.label, tuple(trails)))
+            for rows in ([0, 1], [0], [1]):
+                beaten = here.leads[rows].all(axis=0).sum(axis=0)  # how many each beats under all of the metrics
+                for best in np.flatnonzero(beaten == len(self.models) - 1).tolist():  # one, or none
+                    trails = [part.label for part in others if part.leads[rows, best].any(axis=1).all()]
+                    trails = [label for label in trails if (best, label) not in told]
+                    told |= {(best, label) for label in trails}
+                    if trails:
+                        metrics = tuple(self.metrics[row] for row in rows)
+                        found.append(Contrast(self.models[best], metrics, here.column, here.label, tuple(trails)))
         return tuple(found)
 
     def frame(self) -> pd.DataFrame:
@@ -232,13 +228,18 @@ class Segments(Spoken):
         if len(decided) > SHOWN:
             told.append(f"{len(decided) - SHOWN} more segments stand in the table.")
         if small:
-            named = listed([f"{part.column} {part.label} ({part.queries})" for part in small])
-            told.append(f"Of fewer than {FEWEST} queries, and so not decided: {named}.")
+            named = listed([f"{part.column} {part.label} ({part.units})" for part in small])
+            told.append(f"Of fewer than {FEWEST} {self._evidence}, and so not decided: {named}.")
         held = (
             f"The error is held over all {count(len(self.parts), 'segment')} "
             f"({confidence(self.alpha)} confidence for all, level {self.level:.2g} each)."
         )
         return " ".join([*opening, *told, held, *direction(self.whole.lower_is_better), self.whole.about])
+
+    @property
+    def _evidence(self) -> str:
+        """What is counted as independent."""
+        return "queries" if self.whole.clusters is None else "clusters"
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything, `text` included, as JSON knows it."""
@@ -254,7 +255,7 @@ class Segments(Spoken):
                     "share": part.share,
                     "decided": part.decided,
                     "verdict": None if part.verdict is None else part.verdict.to_dict(),
-                    "leaderboard": None if part.leaderboard is None else part.leaderboard.to_dict("records"),
+                    "leaderboard": None if part.leaderboard is None else plain(part.leaderboard.to_dict("records")),
                 }
                 for part in self.parts
             ],
@@ -268,7 +269,7 @@ class Segments(Spoken):
             (
                 f"{part.column}: {part.label}",
                 f"{part.queries:,}",
-                "–" if part.verdict is None else part.verdict.kind if part.decided else "too few queries",
+                "–" if part.verdict is None else part.verdict.kind if part.decided else f"too few {self._evidence}",
                 *("–" if part.verdict is None else part.verdict.winners[metric] for metric in self.metrics),
                 "–" if part.verdict is None else part.verdict.safe_choice,
             )
@@ -279,21 +280,7 @@ class Segments(Spoken):
 
 
 def segments_of(sample: Sample, labels: Labels, metrics: tuple[str, str], rope: float, whole: Verdict) -> Segments:
-    """Judge every segment of a sample at its share of the level.
-
-    Parameters
-    ----------
-    sample : Sample
-        All queries.
-    labels : dict of column to array, shape (queries,)
-        The segment of each query of the sample.
-    metrics : tuple of two str
-        The primary ones.
-    rope : float
-        See `Verdict.from_values`.
-    whole : Verdict
-        Of all queries.
-    """
+    """Judge every segment of a sample at its share of the level; `labels` are of its queries, `whole` is of all."""
     named = [(column, label) for column, of in labels.items() for label in distinct_labels(of)]
     level = sample.alpha / len(named)
     draws = max(sample.draws, math.ceil(25 * 10 / level - 1e-9))
@@ -317,10 +304,9 @@ def _segment(part: Sample, name: tuple[str, str], share: float, metrics: tuple[s
         shape = (len(metrics), len(panel.models), len(panel.models))
         return Segment(*name, 0, 0, 0.0, None, None, np.zeros(shape, dtype=bool))
     family = part.family(metrics)
-    leads = _leads(family, part.alpha)
     valued = [metric for metric in panel.metrics if panel.counts([metric]).common]
     verdict, board = Verdict.of(part, metrics, rope), leaderboard_of(part, valued)
-    return Segment(*name, queries, family.panel.units, share, verdict, board, leads)
+    return Segment(*name, queries, family.panel.units, share, verdict, board, _leads(family, part.alpha))
 
 
 def _leads(family: Family, level: float) -> Bools:
@@ -330,19 +316,6 @@ def _leads(family: Family, level: float) -> Bools:
     speaks = (estimated.support >= FEWEST) & np.isfinite(estimated.error)
     reach = estimated.difference - critical * np.where(speaks, estimated.error, 0.0)
     return np.asarray(speaks & (reach > 0))
-
-
-def _best(part: Segment, rows: Sequence[int]) -> int | None:
-    """Return the model that is proven better than every other one under these metrics, if there is one."""
-    models = part.leads.shape[1]
-    beaten = part.leads[list(rows)].all(axis=0).sum(axis=0)  # by how many each is beaten under all of the metrics
-    found = np.flatnonzero(beaten == models - 1)
-    return int(found[0]) if len(found) and models > 1 else None
-
-
-def _trails(part: Segment, rows: Sequence[int], model: int) -> bool:
-    """Whether a model is proven worse than some other one under each of these metrics."""
-    return bool(part.leads[list(rows), model].any(axis=1).all())
 
 
 def _told(part: Segment) -> str:

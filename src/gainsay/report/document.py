@@ -33,10 +33,10 @@ are not finite (bounds from a single query) are null.
 from __future__ import annotations
 
 import json
-import math
 from typing import TYPE_CHECKING, Any
 
 from .._common.outputs import check_output
+from .._common.shown import plain
 from .._common.version import __version__
 from .._kernel.config import running
 from .further import path_of
@@ -136,14 +136,3 @@ def document(content: Content, queries: int = 50) -> dict[str, Any]:
         "best_rounds": None if rounds is None else rounds.to_dict("records"),
     }
     return {name: plain(value) for name, value in found.items()}
-
-
-def plain(content: Any) -> Any:
-    """Return content as JSON knows it: numbers of NumPy as Python's, infinities and NaN as None."""
-    if isinstance(content, dict):
-        return {str(key): plain(value) for key, value in content.items()}
-    if isinstance(content, list | tuple):
-        return [plain(value) for value in content]
-    if hasattr(content, "item"):
-        content = content.item()
-    return None if isinstance(content, float) and not math.isfinite(content) else content
