@@ -17,8 +17,6 @@ from ..judgments import Judgments
 from .queries import queries_of, without_queries
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from .._common.typing import Integers
 
 
@@ -77,7 +75,7 @@ class GroupedLGBMRanker(lgb.LGBMRanker):
         eval_init_score: Any = None,
         eval_names: Any = None,
         eval_metric: Any = None,
-        eval_at: Sequence[int] = (1, 2, 3, 4, 5),
+        eval_at: list[int] | tuple[int, ...] = (1, 2, 3, 4, 5),
         feature_name: Any = "auto",
         categorical_feature: Any = "auto",
         callbacks: Any = None,
