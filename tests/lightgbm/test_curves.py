@@ -69,7 +69,7 @@ class TestWhatIsKept:
 
     def test_estimators(self, parts):
         curves = Curves(show=False)
-        ranker = lgb.LGBMRanker(n_estimators=6, metric="None", verbose=-1)
+        ranker = lgb.LGBMRanker(n_estimators=6, metric="None", verbose=-1, n_jobs=1)
         ranker.fit(
             parts[0].features,
             parts[0].labels,

@@ -520,7 +520,7 @@ class TestBadInput:
 
     def test_no_group_in_an_estimator(self, parts):
         with pytest.raises(ValueError, match="the data set has no groups"):
-            lgb.LGBMRegressor(n_estimators=1, verbose=-1).fit(
+            lgb.LGBMRegressor(n_estimators=1, verbose=-1, n_jobs=1).fit(
                 parts[0].features, parts[0].labels, **held_out(parts[1]),
                 eval_metric=eval_metric(PANEL),
             )  # fmt: skip

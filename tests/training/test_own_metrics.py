@@ -55,6 +55,17 @@ def parts():
     return simulate(120, seed=3, mean_length=25).split_queries(0.6, 0.4, seed=3)
 
 
+@pytest.fixture(scope="module")
+def lightgbm_curves(parts):
+    """Those of a training that nothing stops."""
+    return train_lightgbm(parts, OWN)[1]
+
+
+@pytest.fixture(scope="module")
+def xgboost_curves(parts):
+    return train_xgboost(parts, OWN)[1]
+
+
 def train_lightgbm(parts, metrics, *callbacks, rounds=ROUNDS):
     train, valid = datasets(parts)
     curves = {}
@@ -93,8 +104,8 @@ class TestLightGBM:
 
     @pytest.mark.parametrize("metric", LOSSES, ids=str)
     @pytest.mark.parametrize("by_name", [False, True], ids=["object", "name"])
-    def test_a_loss_stops_at_its_minimum(self, parts, metric, by_name):
-        _, whole = train_lightgbm(parts, OWN)
+    def test_a_loss_stops_at_its_minimum(self, parts, lightgbm_curves, metric, by_name):
+        whole = lightgbm_curves
         best, rounds = lowest(whole[str(metric)], 6)
         assert rounds < ROUNDS
         assert best != np.argmax(whole[str(metric)][:rounds])
@@ -104,9 +115,8 @@ class TestLightGBM:
         assert booster.best_score["valid_0"][str(metric)] == min(history[str(metric)])
         assert history[str(metric)] == whole[str(metric)][:rounds]
 
-    def test_min_delta_is_what_it_must_fall_by(self, parts):
-        _, whole = train_lightgbm(parts, [SHORTFALL])
-        curve = whole["shortfall"]
+    def test_min_delta_is_what_it_must_fall_by(self, parts, lightgbm_curves):
+        curve = lightgbm_curves["shortfall"]
         delta, best = 0.05, 0
         for at, value in enumerate(curve):
             if value < curve[best] - delta:
@@ -118,10 +128,10 @@ class TestLightGBM:
 
     def test_cross_validation(self, parts):
         train, _ = datasets(parts)
-        stop = stop_lightgbm(SHORTFALL, 30, verbose=False)
-        found = lgb.cv(LGB, train, 30, nfold=3, feval=feval(OWN), callbacks=[stop],
+        stop = stop_lightgbm(SHORTFALL, 12, verbose=False)
+        found = lgb.cv(LGB, train, 12, nfold=3, feval=feval(OWN), callbacks=[stop],
                        stratified=False)  # fmt: skip
-        whole = lgb.cv(LGB, train, 30, nfold=3, feval=feval(OWN), stratified=False)
+        whole = lgb.cv(LGB, train, 12, nfold=3, feval=feval(OWN), stratified=False)
         curve = whole["valid shortfall-mean"]
         assert len(found["valid shortfall-mean"]) == np.argmin(curve) + 1
 
@@ -169,8 +179,8 @@ class TestXGBoost:
 
     @pytest.mark.parametrize("metric", LOSSES, ids=str)
     @pytest.mark.parametrize("by_name", [False, True], ids=["object", "name"])
-    def test_a_loss_stops_at_its_minimum(self, parts, metric, by_name):
-        _, whole = train_xgboost(parts, OWN)
+    def test_a_loss_stops_at_its_minimum(self, parts, xgboost_curves, metric, by_name):
+        whole = xgboost_curves
         best, rounds = lowest(whole[str(metric)], 6)
         assert rounds < ROUNDS
         assert best != np.argmax(whole[str(metric)][:rounds])
@@ -180,17 +190,16 @@ class TestXGBoost:
         assert booster.best_score == min(history[str(metric)])
         assert history[str(metric)] == whole[str(metric)][:rounds]
 
-    def test_custom_metric(self, parts):
+    def test_custom_metric(self, parts, xgboost_curves):
         train, valid = map(matrix, parts)
-        _, whole = train_xgboost(parts, OWN)
         log, curves = custom_metric(OWN), {}
         booster = xgb.train(
             XGB, train, ROUNDS, evals=[(valid, "valid")], custom_metric=log, evals_result=curves, verbose_eval=False,
             callbacks=[full_precision(log), stop_xgboost(SHORTFALL, 6, verbose=False)],
         )  # fmt: skip
-        best, rounds = lowest(whole["shortfall"], 6)
+        best, rounds = lowest(xgboost_curves["shortfall"], 6)
         assert booster.best_iteration == best
-        assert curves["valid"]["shortfall"] == whole["shortfall"][:rounds]
+        assert curves["valid"]["shortfall"] == xgboost_curves["shortfall"][:rounds]
 
     @pytest.mark.parametrize("maximize", [None, False])
     def test_direction_of_a_loss(self, maximize):
