@@ -18,7 +18,12 @@ from gainsay.data import simulate
 from gainsay.lightgbm import early_stopping, eval_metric, feval
 
 PANEL = ["ndcg_linear@10", "ndcg_exp@10", "ndcg_jk@5", "map@10", "mrr", "ndcg_power(gain_base=1.5)@10"]
-PARAMS = {"objective": "lambdarank", "metric": "None", "verbose": -1, "num_threads": 1, "min_data_in_leaf": 5}
+PARAMS = {
+    "objective": "lambdarank", "metric": "None", "verbose": -1, "num_threads": 1, "min_data_in_leaf": 5,
+    "num_leaves": 7,
+}  # fmt: skip
+FAR_TOO_LONG = {"learning_rate": 30.0, "num_leaves": 31}
+"""Steps after which a good model is a bad one."""
 
 
 @pytest.fixture(scope="module")
@@ -275,13 +280,13 @@ class TestContinued:
 
     @pytest.fixture
     def start(self, parts):
-        return lgb.train(PARAMS, dataset(parts[0]), 12)
+        return lgb.train({**PARAMS, "num_leaves": 31}, dataset(parts[0]), 12)
 
     def spoil(self, start, parts, stop, form="Booster", params=PARAMS, **options):
         """Go on from a model with steps that are far too long."""
         train_set = dataset(parts[0])
         sets = {"valid_sets": [train_set, dataset(parts[1], train_set)], "valid_names": ["seen", "held out"]}
-        params = {**params, "learning_rate": 30.0}
+        params = {**params, **FAR_TOO_LONG}
         return train(train_set, None, 8, params=params, callbacks=[stop], init_model=start, **sets, **options)
 
     @pytest.mark.parametrize("metric", PANEL[:4])
@@ -324,7 +329,7 @@ class TestContinued:
         train_set = dataset(parts[0])
         valid_set = lgb.Dataset(parts[1].features, labels, group=parts[1].group, weight=weight, reference=train_set)
         booster = lgb.train(
-            {**PARAMS, "learning_rate": 30.0}, train_set, 3, valid_sets=[valid_set], init_model=start,
+            {**PARAMS, **FAR_TOO_LONG}, train_set, 3, valid_sets=[valid_set], init_model=start,
             feval=[feval("mrr", negative_labels="zero"), feval("ndcg_exp", negative_labels="zero")],
             callbacks=[early_stopping("mrr", rounds=3, verbose=False)],
         )  # fmt: skip
@@ -342,7 +347,7 @@ class TestContinued:
     def test_with_every(self, parts, start):
         train_set = dataset(parts[0])
         booster = lgb.train(
-            {**PARAMS, "learning_rate": 30.0}, train_set, 9, valid_sets=[dataset(parts[1], train_set)],
+            {**PARAMS, **FAR_TOO_LONG}, train_set, 9, valid_sets=[dataset(parts[1], train_set)],
             init_model=start, feval=feval("map", every=4), callbacks=[early_stopping("map", rounds=2, verbose=False)],
         )  # fmt: skip
         assert booster.best_iteration == 12
