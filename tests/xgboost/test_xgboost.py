@@ -120,9 +120,6 @@ class TestValues:
         assert {f"test-{name}-mean" for name in PANEL} <= set(result.columns)
         assert result.to_numpy().max() <= 1
 
-    def test_can_be_pickled(self):
-        assert pickle.loads(pickle.dumps(custom_metric(PANEL))).panel.metrics == gs.parse_metrics(PANEL)
-
     def test_scores_of_a_gpu_are_brought_home(self, parts, dvalid):
         class OnDevice:
             __cuda_array_interface__ = None
@@ -143,16 +140,6 @@ class TestEarlyStopping:
         assert booster.best_iteration == int(np.argmax(curve))
         assert booster.best_score == max(curve)
         assert len(curve) == booster.best_iteration + 1 + 6
-
-    def test_the_only_data_set_need_not_be_named(self, dtrain, evaluate):
-        booster, curves = train(dtrain, 12, [evaluate, early_stopping("mrr", rounds=50)])
-        assert booster.best_iteration == int(np.argmax(curves["valid"]["mrr"]))
-
-    def test_on_a_custom_metric(self, dtrain, dvalid):
-        booster, curves = train(
-            dtrain, 30, [early_stopping("mrr", rounds=4)], evals=[(dvalid, "valid")], custom_metric=custom_metric(PANEL)
-        )
-        assert booster.best_iteration == int(np.argmax(curves["valid"]["mrr"]))
 
     def test_ranker(self, parts):
         first, second = parts
@@ -185,10 +172,6 @@ class TestEarlyStopping:
         )
         assert booster.best_score == max(curves["valid"]["ndcg_exp@10"])
         assert booster.best_score != round(booster.best_score, 6)
-
-    def test_save_best_cuts_the_model(self, dtrain, evaluate):
-        booster, curves = train(dtrain, 40, [evaluate, early_stopping("mrr", rounds=5, save_best=True)])
-        assert booster.num_boosted_rounds() == int(np.argmax(curves["valid"]["mrr"])) + 1 == booster.best_iteration + 1
 
     def test_small_gains_do_not_count_with_min_delta(self, dtrain, evaluate):
         booster, curves = train(dtrain, 40, [evaluate, early_stopping("mrr", rounds=5, min_delta=0.5)])
