@@ -25,9 +25,8 @@ from shapes import Data, make_data
 from timing import machine
 
 import gainsay as gs
-from gainsay.dask.partitions import FAN_IN
-from gainsay.dask.queries import Seen
-from gainsay.dask.staged import Staged
+from gainsay.dask.partitions import FAN_IN, Seen
+from gainsay.dask.rounds import Staged
 from gainsay.dask.summed import Summed, _summed
 from gainsay.data import simulate
 from gainsay.training.bound import Panel

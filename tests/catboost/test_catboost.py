@@ -40,6 +40,16 @@ def means(metric, judgments, rounds):
         yield mean
 
 
+@pytest.fixture(scope="module")
+def train():
+    return pool(TRAIN)
+
+
+@pytest.fixture(scope="module")
+def valid():
+    return pool(VALID)
+
+
 @pytest.fixture(autouse=True)
 def elsewhere(tmp_path, monkeypatch):
     """`eval_metrics` and `cv` write a folder catboost_info, whatever `allow_writing_files` says."""
@@ -62,16 +72,14 @@ def handed_over(monkeypatch):
 
 class TestValues:
     @pytest.mark.parametrize("name", ["ndcg_linear@10", "ndcg_exp@10", "map", "mrr@5", "err(max_label=4)@10"])
-    def test_every_round_is_what_evaluate_gives(self, name, handed_over):
-        train, valid = pool(TRAIN), pool(VALID)
+    def test_every_round_is_what_evaluate_gives(self, train, valid, name, handed_over):
         curves = ranker(eval_metric(name, train, valid)).fit(train, eval_set=valid, use_best_model=False).evals_result_
         for key, data in (("learn", TRAIN), ("validation", VALID)):
             rounds = [scores for scores, _ in handed_over[len(data.labels)]]
             assert len(rounds) == 12
             assert curves[key][name] == list(means(name, data.judgments(), rounds))
 
-    def test_and_what_it_gives_for_the_models_of_all_rounds(self):
-        train, valid = pool(TRAIN), pool(VALID)
+    def test_and_what_it_gives_for_the_models_of_all_rounds(self, train, valid):
         model = ranker(eval_metric("ndcg_exp@10", train, valid)).fit(train, eval_set=valid, use_best_model=False)
         for key, data in (("learn", TRAIN), ("validation", VALID)):
             expected = staged(model, "ndcg_exp@10", data)
@@ -81,8 +89,7 @@ class TestValues:
         ("ours", "theirs"),
         [("ndcg_exp@10", "NDCG:top=10;type=Exp"), ("ndcg_linear@3", "NDCG:top=3"), ("map@5", "MAP:top=5")],
     )
-    def test_under_its_convention_it_is_its_own_metric(self, ours, theirs):
-        train, valid = pool(TRAIN), pool(VALID)
+    def test_under_its_convention_it_is_its_own_metric(self, train, valid, ours, theirs):
         metric = eval_metric(ours, train, valid, convention="catboost")
         model = ranker(metric).fit(train, eval_set=valid, use_best_model=False)
         (expected,) = model.eval_metrics(valid, [theirs]).values()
@@ -107,14 +114,12 @@ class TestValues:
             rounds = [scores for scores, _ in handed_over[len(data.labels)]]
             assert curves[key][name] == list(means(name, data.judgments(), rounds))
 
-    def test_one_metric_serves_several_trainings(self):
-        train, valid = pool(TRAIN), pool(VALID)
+    def test_one_metric_serves_several_trainings(self, train, valid):
         metric = eval_metric("ndcg_exp@10", train, valid)
         first, second = (ranker(metric).fit(train, eval_set=valid).evals_result_ for _ in range(2))
         assert first == second
 
-    def test_the_same_data_in_both_roles(self):
-        train = pool(TRAIN)
+    def test_the_same_data_in_both_roles(self, train):
         curves = ranker(eval_metric("mrr", train, train)).fit(train, eval_set=train).evals_result_
         assert curves["learn"]["mrr"] == pytest.approx(curves["validation"]["mrr"], rel=1e-12)
 
@@ -122,8 +127,7 @@ class TestValues:
 class TestShuffledTrainingData:
     OPTIONS = {"boosting_type": "Ordered", "loss_function": "QueryRMSE"}
 
-    def test_zero_with_a_warning_and_exact_eval_sets(self, handed_over):
-        train, valid = pool(TRAIN), pool(VALID)
+    def test_zero_with_a_warning_and_exact_eval_sets(self, train, valid, handed_over):
         model = ranker(eval_metric("ndcg_exp@10", train, valid), **self.OPTIONS)
         with pytest.warns(UserWarning, match="CatBoost has shuffled the training data, so ndcg_exp@10 of train"):
             curves = model.fit(train, eval_set=valid).evals_result_
@@ -131,8 +135,7 @@ class TestShuffledTrainingData:
         rounds = [scores for scores, _ in handed_over[len(VALID.labels)]]
         assert curves["validation"]["ndcg_exp@10"] == list(means("ndcg_exp@10", VALID.judgments(), rounds))
 
-    def test_kept_in_order(self):
-        train, valid = pool(TRAIN), pool(VALID)
+    def test_kept_in_order(self, train, valid):
         model = ranker(eval_metric("ndcg_exp@10", train, valid), has_time=True, **self.OPTIONS)
         model.fit(train, eval_set=valid, use_best_model=False)
         expected = staged(model, "ndcg_exp@10", TRAIN)
@@ -141,8 +144,7 @@ class TestShuffledTrainingData:
 
 class TestStopping:
     @pytest.mark.parametrize("name", ["ndcg_exp@10", "mrr"])
-    def test_it_stops_on_the_metric_named(self, name):
-        train, valid = pool(TRAIN), pool(VALID)
+    def test_it_stops_on_the_metric_named(self, train, valid, name):
         model = ranker(eval_metric(name, train, valid), iterations=200, early_stopping_rounds=7)
         curve = model.fit(train, eval_set=valid).evals_result_["validation"][name]
         best = curve.index(max(curve))
@@ -160,9 +162,8 @@ class TestStopping:
             last = curves["validation_1"]["ndcg_exp@3"]
             assert model.best_iteration_ == last.index(max(last))
 
-    def test_the_metric_decides_where_two_disagree(self):
+    def test_the_metric_decides_where_two_disagree(self, train, valid):
         """Not what CatBoost optimises: the best rounds of two metrics differ, and each is found."""
-        train, valid = pool(TRAIN), pool(VALID)
         best = {}
         for name in ("ndcg_linear@30", "map", "recall@5"):
             model = ranker(eval_metric(name, train, valid), iterations=60).fit(train, eval_set=valid)
@@ -173,8 +174,7 @@ class TestStopping:
 
 
 class TestObject:
-    def test_copies_and_pickles(self):
-        train, valid = pool(TRAIN), pool(VALID)
+    def test_copies_and_pickles(self, train, valid):
         metric = eval_metric("ndcg_exp@10", train, valid)
         assert copy.deepcopy(metric) is metric
         again = pickle.loads(pickle.dumps(metric))
@@ -182,8 +182,7 @@ class TestObject:
         fitted = [ranker(one).fit(train, eval_set=valid).evals_result_ for one in (metric, again)]
         assert fitted[0] == fitted[1]
 
-    def test_a_trained_model_pickles(self):
-        train, valid = pool(TRAIN), pool(VALID)
+    def test_a_trained_model_pickles(self, train, valid):
         model = ranker(eval_metric("mrr", train, valid)).fit(train, eval_set=valid)
         again = pickle.loads(pickle.dumps(model))
         assert np.array_equal(again.predict(VALID.features), model.predict(VALID.features))
@@ -232,14 +231,12 @@ class TestBadInput:
         with pytest.raises(ValueError, match="train and eval set 0 have the same labels but different queries"):
             eval_metric("mrr", one, other)
 
-    def test_data_that_were_not_given(self):
-        train, valid = pool(TRAIN), pool(VALID)
+    def test_data_that_were_not_given(self, train, valid):
         message = rf"evaluates {len(VALID.labels)} documents whose labels are not those of train of {len(TRAIN.labels)}"
         with pytest.raises(catboost.CatBoostError, match=message):
             ranker(eval_metric("mrr", train)).fit(train, eval_set=valid)
 
-    def test_cross_validation(self):
-        train = pool(TRAIN)
+    def test_cross_validation(self, train):
         options = {"loss_function": "YetiRank", "iterations": 2, "eval_metric": eval_metric("mrr", train)}
         with pytest.raises(catboost.CatBoostError, match="give eval_metric all Pools of the training"):
             catboost.cv(train, {**options, "verbose": False, "allow_writing_files": False}, fold_count=2)
@@ -253,6 +250,12 @@ class TestBadInput:
         with pytest.raises(ValueError, match="train: scores holds 1 NaN among"):
             metric.evaluate([scores], target, None)
 
+    def test_weights_that_are_refused_stay_refused(self):
+        metric, labels = eval_metric("mrr", pool(TRAIN)), TRAIN.labels.astype(np.float32)
+        for _ in range(2):
+            with pytest.raises(ValueError, match="weight is 0 for every query"):
+                metric.evaluate([np.zeros(len(labels))], labels, np.zeros(len(labels)))
+
     def test_every_query_skipped(self):
         metric = eval_metric("mrr(empty=skip)", catboost.Pool(np.zeros((2, 1)), [0, 0], group_id=[0, 0]))
         with pytest.raises(ValueError, match=r"train: every query is skipped, .* give empty=0 or empty=1"):
@@ -260,24 +263,21 @@ class TestBadInput:
 
 
 class TestWhatThePageSays:
-    def test_its_own_metrics_beside_ours_and_none_of_ours_there(self):
-        train, valid = pool(TRAIN), pool(VALID)
+    def test_its_own_metrics_beside_ours_and_none_of_ours_there(self, train, valid):
         ours = eval_metric("ndcg_exp@10", train, valid)
         model = ranker(ours, custom_metric=["NDCG:top=10;type=Exp"]).fit(train, eval_set=valid)
         assert {"ndcg_exp@10", "NDCG:top=10;type=Exp"} <= set(model.evals_result_["validation"])
         with pytest.raises(catboost.CatBoostError, match="not found in enum ELossFunction"):
             ranker("NDCG:top=10", custom_metric=[ours]).fit(train, eval_set=valid)
 
-    def test_the_other_detector_of_overfitting(self):
-        train, valid = pool(TRAIN), pool(VALID)
+    def test_the_other_detector_of_overfitting(self, train, valid):
         model = ranker(
             eval_metric("mrr", train, valid), iterations=40, od_type="IncToDec", od_pval=1e-1, od_wait=5
         ).fit(train, eval_set=valid)
         curve = model.evals_result_["validation"]["mrr"]
         assert model.best_iteration_ == curve.index(max(curve))
 
-    def test_a_snapshot_is_resumed(self):
-        train, valid = pool(TRAIN), pool(VALID)
+    def test_a_snapshot_is_resumed(self, train, valid):
         metric = eval_metric("ndcg_exp@10", train, valid)
         kept = {"allow_writing_files": True, "save_snapshot": True, "snapshot_file": "kept", "train_dir": "."}
         ranker(metric, iterations=6, **kept).fit(train, eval_set=valid, use_best_model=False)
@@ -285,8 +285,7 @@ class TestWhatThePageSays:
         whole = ranker(metric, iterations=12).fit(train, eval_set=valid, use_best_model=False)
         assert resumed.evals_result_["validation"] == whole.evals_result_["validation"]
 
-    def test_a_continued_training_counts_from_0(self):
-        train, valid = pool(TRAIN), pool(VALID)
+    def test_a_continued_training_counts_from_0(self, train, valid):
         metric = eval_metric("ndcg_exp@10", train, valid)
         first = ranker(metric, iterations=8).fit(train, eval_set=valid, use_best_model=False)
         model = ranker(metric, iterations=6).fit(train, eval_set=valid, init_model=first)

@@ -7,7 +7,6 @@ import math
 import os
 import pickle
 import signal
-from contextlib import contextmanager
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
@@ -34,7 +33,7 @@ from xgboost import dask as dxgb  # noqa: E402
 from xgboost.tracker import RabitTracker  # noqa: E402
 
 from gainsay import dask as over_cluster  # noqa: E402
-from gainsay.dask.staged import Staged  # noqa: E402
+from gainsay.dask.rounds import Staged  # noqa: E402
 from gainsay.xgboost import EvaluateRanking, custom_metric, early_stopping, full_precision  # noqa: E402
 
 PANEL = ["ndcg_linear@10", "ndcg_exp@10", "ndcg_jk@5", "map@10", "mrr", "precision@5"]
@@ -62,6 +61,16 @@ class Data(NamedTuple):
     def ends(self):
         return np.concatenate(([0], np.cumsum(self.sizes)))
 
+    @property
+    def judgments(self):
+        return gs.Judgments(self.labels, group=self.sizes)
+
+    def cut(self, cuts):
+        """The same as Dask arrays, whose partitions end before the queries `cuts`."""
+        at = [0, *cuts, len(self.sizes)]
+        rows, queries = np.diff(self.ends[at]), np.diff(at)
+        return Data(*map(chunked, self, (rows, rows, queries, rows, rows)))
+
 
 @pytest.fixture(scope="module")
 def data():
@@ -73,20 +82,10 @@ def data():
     return Data(labels, scores, made.group, made.qid, made.features)
 
 
-def rows_of(sizes, cuts):
-    """Documents of each partition that ends at the queries `cuts`."""
-    ends = np.concatenate(([0], np.cumsum(sizes)))
-    return np.diff(ends[[0, *cuts, len(sizes)]])
-
-
 def chunked(values, rows):
     """A Dask array with these rows in its chunks."""
     values = np.asarray(values)
     return da.from_array(values, chunks=(tuple(int(n) for n in rows), *((n,) for n in values.shape[1:])))
-
-
-def query_chunks(cuts, queries):
-    return np.diff([0, *cuts, queries])
 
 
 CUTS = [[], [30], [1, 2, 3, 59], [0, 0, 20, 20, 60], list(range(1, 60))]
@@ -95,48 +94,35 @@ CUTS = [[], [30], [1, 2, 3, 59], [0, 0, 20, 20, 60], list(range(1, 60))]
 class TestMeans:
     @pytest.mark.parametrize("cuts", CUTS)
     def test_equal_those_of_one_process(self, data, cuts):
-        rows = rows_of(data.sizes, cuts)
-        found = over_cluster.evaluate(
-            PANEL, chunked(data.labels, rows), chunked(data.scores, rows), qid=chunked(data.qid, rows)
-        )
-        whole = gs.evaluate(PANEL, gs.Judgments(data.labels, group=data.sizes), data.scores)
-        assert found.mean == pytest.approx(whole.mean, rel=1e-14)
+        parts = data.cut(cuts)
+        found = over_cluster.evaluate(PANEL, parts.labels, parts.scores, qid=parts.qid)
+        assert found.mean == pytest.approx(gs.evaluate(PANEL, data.judgments, data.scores).mean, rel=1e-14)
         assert (found.queries, found.documents) == (len(data.sizes), len(data.labels))
 
-    @pytest.mark.parametrize("per", ["query", "document"])
+    @pytest.mark.parametrize("per", ["sizes", "labels"], ids=["query", "document"])
     def test_do_not_depend_on_the_cut_under_any_rule_of_weighting(self, data, per):
-        rng = np.random.default_rng(2)
-        weight = rng.uniform(0.1, 3, len(data.sizes) if per == "query" else len(data.labels))
+        weight = np.random.default_rng(2).uniform(0.1, 3, len(getattr(data, per)))
         found = []
         for cuts in CUTS:
-            rows, queries = rows_of(data.sizes, cuts), query_chunks(cuts, len(data.sizes))
-            found.append(
-                over_cluster.evaluate(
-                    OPTIONS, chunked(data.labels, rows), chunked(data.scores, rows),
-                    group=chunked(data.sizes, queries), weight=chunked(weight, queries if per == "query" else rows),
-                )
-            )  # fmt: skip
+            parts = data.cut(cuts)
+            weights = chunked(weight, getattr(parts, per).chunks[0])
+            found.append(over_cluster.evaluate(OPTIONS, parts.labels, parts.scores, group=parts.sizes, weight=weights))
         assert all(other.sums == found[0].sums for other in found)
         judgments = gs.Judgments(data.labels, group=data.sizes, weight=weight)
         assert found[0].mean == pytest.approx(gs.evaluate(OPTIONS, judgments, data.scores).mean, rel=1e-13)
 
     def test_sums_are_exact(self, data):
-        rows = rows_of(data.sizes, [10])
-        found = over_cluster.evaluate(
-            ["ndcg_exp"], chunked(data.labels, rows), chunked(data.scores, rows), qid=chunked(data.qid, rows)
-        )
-        values = gs.evaluate("ndcg_exp", gs.Judgments(data.labels, group=data.sizes), data.scores).per_query
+        parts = data.cut([10])
+        found = over_cluster.evaluate(["ndcg_exp"], parts.labels, parts.scores, qid=parts.qid)
+        values = gs.evaluate("ndcg_exp", data.judgments, data.scores).per_query
         assert found.sums == {"ndcg_exp": (math.fsum(values[:, 0]), float(len(data.sizes)))}
 
     def test_partitions_whose_weights_are_all_0(self, data):
         weight = np.ones(len(data.sizes))
         weight[:20] = 0
-        cuts = [20, 40]
-        rows, queries = rows_of(data.sizes, cuts), query_chunks(cuts, len(data.sizes))
-        found = over_cluster.evaluate(
-            OPTIONS, chunked(data.labels, rows), chunked(data.scores, rows), group=chunked(data.sizes, queries),
-            weight=chunked(weight, queries),
-        )  # fmt: skip
+        parts = data.cut([20, 40])
+        weights = chunked(weight, parts.sizes.chunks[0])
+        found = over_cluster.evaluate(OPTIONS, parts.labels, parts.scores, group=parts.sizes, weight=weights)
         judgments = gs.Judgments(data.labels, group=data.sizes, weight=weight)
         assert found.mean == pytest.approx(gs.evaluate(OPTIONS, judgments, data.scores).mean, rel=1e-13)
 
@@ -146,31 +132,24 @@ class TestMeans:
         assert math.isnan(found.mean["mrr(empty=skip)"])
 
     def test_a_convention(self, data):
-        rows, queries = rows_of(data.sizes, [30]), query_chunks([30], len(data.sizes))
-        labels, scores, group = chunked(data.labels, rows), chunked(data.scores, rows), chunked(data.sizes, queries)
-        found = over_cluster.evaluate("ndcg@5", labels, scores, group=group, convention="lightgbm")
-        metrics = gs.parse_metrics("ndcg@5", convention="lightgbm")
-        whole = gs.evaluate(metrics, gs.Judgments(data.labels, group=data.sizes), data.scores)
+        parts = data.cut([30])
+        found = over_cluster.evaluate("ndcg@5", parts.labels, parts.scores, group=parts.sizes, convention="lightgbm")
+        whole = gs.evaluate("ndcg@5", data.judgments, data.scores, convention="lightgbm")
         assert found.mean == pytest.approx(whole.mean, rel=1e-14)
 
     def test_rows_of_a_query_may_be_scattered_within_a_partition(self, data):
-        rows = rows_of(data.sizes, [30])
-        order = np.concatenate([np.random.default_rng(3).permutation(rows[0]), np.arange(rows[0], rows.sum())])
-        found = over_cluster.evaluate(
-            PANEL, *(chunked(values[order], rows) for values in (data.labels, data.scores)),
-            qid=chunked(np.char.add("q", data.qid.astype(str))[order], rows),
-        )  # fmt: skip
-        whole = gs.evaluate(PANEL, gs.Judgments(data.labels, group=data.sizes), data.scores)
-        assert found.mean == pytest.approx(whole.mean, rel=1e-14)
+        first = int(data.ends[30])
+        order = np.concatenate([np.random.default_rng(3).permutation(first), np.arange(first, len(data.labels))])
+        qid = np.char.add("q", data.qid.astype(str))
+        parts = [chunked(values[order], [first, len(order) - first]) for values in (data.labels, data.scores, qid)]
+        found = over_cluster.evaluate(PANEL, *parts[:2], qid=parts[2])
+        assert found.mean == pytest.approx(gs.evaluate(PANEL, data.judgments, data.scores).mean, rel=1e-14)
 
 
 class TestForms:
-    @pytest.fixture
-    def frame(self, data):
+    def test_series(self, data):
         frame = pd.DataFrame({"label": data.labels, "score": data.scores, "query": data.qid.astype(str)})
-        return dd.from_pandas(frame, sort=False, npartitions=1)
-
-    def test_series(self, data, frame):
+        frame = dd.from_pandas(frame, sort=False, npartitions=1)
         found = over_cluster.evaluate(PANEL, frame["label"], frame["score"], qid=frame["query"])
         assert found.queries == len(data.sizes)
         found.frame().compute()
@@ -180,8 +159,7 @@ class TestForms:
         labels = [dask.delayed(data.labels[:cut]), dask.delayed(data.labels[cut:])]
         scores = [data.scores[:cut], data.scores[cut:]]
         found = over_cluster.evaluate(PANEL, labels, scores, group=[data.sizes[:30], data.sizes[30:]])
-        whole = gs.evaluate(PANEL, gs.Judgments(data.labels, group=data.sizes), data.scores)
-        assert found.mean == pytest.approx(whole.mean, rel=1e-14)
+        assert found.mean == pytest.approx(gs.evaluate(PANEL, data.judgments, data.scores).mean, rel=1e-14)
 
     def test_one_delayed(self, data):
         found = over_cluster.evaluate(
@@ -193,11 +171,10 @@ class TestForms:
 class TestByQuery:
     @pytest.mark.parametrize("by", ["qid", "group"])
     def test_values_and_ids(self, data, by):
-        cuts = [7, 7, 40]
-        rows, queries = rows_of(data.sizes, cuts), query_chunks(cuts, len(data.sizes))
-        given = {"qid": chunked(data.qid + 100, rows)} if by == "qid" else {"group": chunked(data.sizes, queries)}
-        found = over_cluster.evaluate(OPTIONS, chunked(data.labels, rows), chunked(data.scores, rows), **given)
-        whole = gs.evaluate(OPTIONS, gs.Judgments(data.labels, group=data.sizes), data.scores)
+        parts = data.cut([7, 7, 40])
+        given = {"qid": parts.qid + 100} if by == "qid" else {"group": parts.sizes}
+        found = over_cluster.evaluate(OPTIONS, parts.labels, parts.scores, **given)
+        whole = gs.evaluate(OPTIONS, data.judgments, data.scores)
         assert found.per_query.shape == (len(data.sizes), len(OPTIONS))
         np.testing.assert_array_equal(found.per_query.compute(), whole.per_query)
         expected = whole.frame()
@@ -205,11 +182,8 @@ class TestByQuery:
         pd.testing.assert_frame_equal(found.frame().compute(), expected)
 
     def test_ids_that_are_strings(self, data):
-        rows = rows_of(data.sizes, [0, 30])
-        qid = np.char.add("q", data.qid.astype(str))
-        found = over_cluster.evaluate(
-            "mrr", chunked(data.labels, rows), chunked(data.scores, rows), qid=chunked(qid, rows)
-        )
+        parts = data._replace(qid=np.char.add("q", data.qid.astype(str))).cut([0, 30])
+        found = over_cluster.evaluate("mrr", parts.labels, parts.scores, qid=parts.qid)
         assert found.frame().compute().index.tolist() == [f"q{n}" for n in range(60)]
 
     def test_nothing_is_computed_before_it_is_asked_for(self, data):
@@ -219,9 +193,7 @@ class TestByQuery:
             calls.append(1)
             return data.scores
 
-        found = over_cluster.evaluate(
-            "mrr", [data.labels], [dask.delayed(scores)()], group=[data.sizes]
-        )  # fmt: skip
+        found = over_cluster.evaluate("mrr", [data.labels], [dask.delayed(scores)()], group=[data.sizes])
         values, frame = found.per_query, found.frame()
         assert len(calls) == 1
         values.compute()
@@ -253,9 +225,11 @@ class TestSplitQueries:
     def test_ids_of_different_types_are_one_query(self):
         with pytest.raises(ValueError, match="query 2 lies in partitions 0 and 1"):
             over_cluster.require_whole_queries([np.array([1, 2], np.int32), np.array([2.0, 3.0])])
+        with pytest.raises(ValueError, match=r"query 2\.0 lies in partitions 0 and 1"):
+            over_cluster.require_whole_queries([np.array([0.5, 2.0]), np.array([2.0, 3.0])])
 
     def test_equal_hashes_are_no_proof(self, monkeypatch):
-        monkeypatch.setattr("gainsay.dask.queries.hashed", lambda ids: np.zeros(len(ids), np.uint64))
+        monkeypatch.setattr("gainsay.dask.partitions.hashed", lambda ids: np.zeros(len(ids), np.uint64))
         over_cluster.require_whole_queries([np.array([1, 2]), np.array([3, 4])])
         with pytest.raises(ValueError, match="query 2 lies in partitions 0 and 1"):
             over_cluster.require_whole_queries([np.array([1, 2]), np.array([2, 4])])
@@ -264,12 +238,8 @@ class TestSplitQueries:
 class TestBadInput:
     @pytest.fixture
     def args(self, data):
-        rows, queries = rows_of(data.sizes, [20]), query_chunks([20], len(data.sizes))
-        return {
-            "labels": chunked(data.labels, rows),
-            "scores": chunked(data.scores, rows),
-            "group": chunked(data.sizes, queries),
-        }
+        parts = data.cut([20])
+        return {"labels": parts.labels, "scores": parts.scores, "group": parts.sizes}
 
     def test_data_in_memory(self, data, args):
         with pytest.raises(TypeError, match=r"scores must be a Dask array.*got ndarray; .* gainsay.evaluate"):
@@ -366,14 +336,11 @@ class TestRounds:
                 np.testing.assert_array_equal(scores, predicted(boosters[library], features, n))
 
     def test_curves_equal_evaluations_one_by_one(self, data, boosters, library):
-        cuts = [10, 10, 45]
-        rows = rows_of(data.sizes, cuts)
-        features, labels, qid = (chunked(values, rows) for values in (data.features, data.labels, data.qid))
-        curves = over_cluster.evaluate_rounds(PANEL, boosters[library], features, labels, qid=qid)
+        parts = data.cut([10, 10, 45])
+        curves = over_cluster.evaluate_rounds(PANEL, boosters[library], parts.features, parts.labels, qid=parts.qid)
         assert curves.rounds == tuple(range(1, 13))
-        judgments = gs.Judgments(data.labels, group=data.sizes)
         for n, values in zip(curves.rounds, curves.values, strict=True):
-            expected = gs.evaluate(PANEL, judgments, predicted(boosters[library], data.features, n)).mean
+            expected = gs.evaluate(PANEL, data.judgments, predicted(boosters[library], data.features, n)).mean
             np.testing.assert_allclose(values, list(expected.values()), rtol=1e-14)
         curve = curves.frame()["mrr"]
         assert curves.best("mrr") == (curve.idxmax(), curve.max())
@@ -402,6 +369,22 @@ class TestRoundsBadInput:
         with pytest.raises(ValueError, match=f"rounds must lie between 1 and 12, the rounds of the model, got {bad}"):
             over_cluster.evaluate_rounds("mrr", boosters["xgboost"], **args, rounds=rounds)
 
+    def test_features_that_are_no_partitions(self, data, boosters, args):
+        with pytest.raises(TypeError, match=r"features must be a Dask array.*got ndarray"):
+            over_cluster.evaluate_rounds("mrr", boosters["xgboost"], **{**args, "features": data.features})
+        features = da.from_array(data.features, chunks=(-1, 5))
+        with pytest.raises(ValueError, match=r"features is cut into \d+ chunks along its columns; .*features\.rechunk"):
+            over_cluster.evaluate_rounds("mrr", boosters["xgboost"], **{**args, "features": features})
+
+    def test_categories_that_the_model_does_not_know(self, data):
+        shop = pd.Series(np.where(data.labels > 1, "good", "bad"), dtype=pd.CategoricalDtype(["good", "bad"]))
+        codes = shop.cat.codes.to_numpy()[:, None]
+        matrix = xgb.DMatrix(codes, data.labels, qid=data.qid, feature_types=["c"], enable_categorical=True)
+        booster = xgb.train(XGB, matrix, 2)
+        other = [pd.DataFrame({"shop": shop.cat.reorder_categories(["bad", "good"])})]
+        with pytest.raises(ValueError, match="in partition 0: it splits by category, but does not know which"):
+            over_cluster.evaluate_rounds("mrr", booster, other, [data.labels], group=[data.sizes])
+
     def test_no_rounds(self, data, boosters, args):
         with pytest.raises(ValueError, match="rounds is empty"):
             over_cluster.evaluate_rounds("mrr", boosters["xgboost"], **args, rounds=[])
@@ -411,6 +394,11 @@ class TestRoundsBadInput:
     def test_another_library(self, args):
         with pytest.raises(TypeError, match=r"model must be a model of LightGBM or XGBoost.*got str"):
             over_cluster.evaluate_rounds("mrr", "model.txt", **args)
+
+    @pytest.mark.parametrize("model", [lgb.LGBMRanker(), xgb.XGBRanker()])
+    def test_a_ranker_that_was_not_fitted_says_so(self, args, model):
+        with pytest.raises(ValueError, match="fit"):
+            over_cluster.evaluate_rounds("mrr", model, **args)
 
     def test_the_best_of_an_unknown_metric(self, boosters, args):
         curves = over_cluster.evaluate_rounds(["mrr", "map@10"], boosters["xgboost"], **args, rounds=[1, 2])
@@ -443,28 +431,28 @@ def test_what_tasks_are_made_of_can_be_pickled(thing):
         assert again([1, 2, 3, 4, 5]).mean == gs.evaluate(PANEL, judgments, [1, 2, 3, 4, 5]).mean
 
 
-@contextmanager
-def local_client(workers):
+@pytest.fixture(scope="module")
+def client():
+    """One cluster for all: starting a process with both libraries takes longer than any of these tests."""
     with (
-        distributed.LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=":0") as cluster,
+        distributed.LocalCluster(n_workers=3, threads_per_worker=1, dashboard_address=":0") as cluster,
         distributed.Client(cluster) as client,
     ):
-        assert len(client.nthreads()) == workers
+        assert len(client.nthreads()) == 3
         yield client
 
 
-@pytest.fixture(scope="module", params=[1, 2, 4])
-def client(request):
-    with local_client(request.param) as client:
-        yield client
+@pytest.fixture(params=[1, 3])
+def workers(request, client):
+    """Those that hold data: XGBoost trains on these alone."""
+    return sorted(client.nthreads())[: request.param]
 
 
-def placed(client, data, shares):
+def placed(client, data, shares, workers=None):
     """Features, labels and qid as Dask arrays: each worker holds as many queries as `shares` says, in one partition."""
-    workers = sorted(client.nthreads())
+    workers = workers or sorted(client.nthreads())
     cuts = np.round(np.cumsum(np.array(shares[:-1]) / sum(shares)) * len(data.sizes)).astype(int).tolist()
-    rows = rows_of(data.sizes, cuts)
-    ends = np.concatenate(([0], np.cumsum(rows)))
+    ends = data.ends[[0, *cuts, len(data.sizes)]]
     collections = []
     for values in (data.features, data.labels, data.qid):
         chunks = []
@@ -475,6 +463,12 @@ def placed(client, data, shares):
                 chunks.append(da.from_delayed(dask.delayed(future), shape=part.shape, dtype=part.dtype))
         collections.append(da.concatenate(chunks))
     return collections
+
+
+def another():
+    """Data to train on where those of the fixture are held out."""
+    made = simulate(40, seed=8, mean_length=15)
+    return Data(made.labels, None, made.group, made.qid, made.features)
 
 
 def train_on_share(tracker, share):
@@ -490,29 +484,25 @@ def train_on_share(tracker, share):
 
 @pytest.mark.slow
 class TestClusters:
-    def test_the_same_means_on_any_number_of_workers(self, client, data):
-        cuts = [3, 3, 17, 40]
-        rows = rows_of(data.sizes, cuts)
-        args = [chunked(values, rows) for values in (data.labels, data.scores)]
-        found = over_cluster.evaluate(OPTIONS, *args, qid=chunked(data.qid, rows))
+    def test_the_same_means_as_in_one_process(self, client, data):
+        parts = data.cut([3, 3, 17, 40])
+        found = over_cluster.evaluate(OPTIONS, parts.labels, parts.scores, qid=parts.qid)
         with dask.config.set(scheduler="synchronous"):
-            alone = over_cluster.evaluate(OPTIONS, *args, qid=chunked(data.qid, rows))
+            alone = over_cluster.evaluate(OPTIONS, parts.labels, parts.scores, qid=parts.qid)
         assert found.sums == alone.sums
         np.testing.assert_array_equal(found.per_query.compute(), alone.per_query.compute())
 
     def test_an_executor_runs_small_tasks(self, client, data):
-        judgments = gs.Judgments(data.labels, group=data.sizes)
-        evaluator = gs.Evaluator(PANEL, judgments, n_jobs=1)
+        evaluator = gs.Evaluator(PANEL, data.judgments, n_jobs=1)
         with client.get_executor(pure=False) as executor:
             jobs = [executor.submit(evaluator, data.scores * sign) for sign in (1, -1)]
             found = [job.result().mean for job in jobs]
-        assert found == [gs.evaluate(PANEL, judgments, data.scores * sign).mean for sign in (1, -1)]
+        assert found == [gs.evaluate(PANEL, data.judgments, data.scores * sign).mean for sign in (1, -1)]
 
     @pytest.mark.parametrize("shares", [(1, 1, 1, 1), (7, 2, 1, 0)], ids=["even", "uneven"])
-    def test_xgboost_logs_the_means_over_all_queries(self, client, data, shares):
-        train, valid = simulate(40, seed=8, mean_length=15), data
-        dtrain = self.matrix(client, Data(train.labels, None, train.group, train.qid, train.features), (1, 1, 1, 1))
-        dvalid = self.matrix(client, valid, shares)
+    def test_xgboost_logs_the_means_over_all_queries(self, client, workers, data, shares):
+        dtrain = self.matrix(client, another(), (1, 1, 1, 1), workers)
+        dvalid = self.matrix(client, data, shares, workers)
         log = custom_metric(PANEL)
         result = dxgb.train(
             client, XGB, dtrain, 30, evals=[(dtrain, "train"), (dvalid, "valid")], custom_metric=log,
@@ -520,29 +510,26 @@ class TestClusters:
             verbose_eval=False,
         )  # fmt: skip
         history, booster = result["history"]["valid"], result["booster"]
-        judgments = gs.Judgments(valid.labels, group=valid.sizes)
         for n in (1, len(history["mrr"])):
-            expected = gs.evaluate(PANEL, judgments, predicted(booster, valid.features, n)).mean
+            expected = gs.evaluate(PANEL, data.judgments, predicted(booster, data.features, n)).mean
             assert {name: history[name][n - 1] for name in PANEL} == pytest.approx(expected, rel=1e-12)
         assert booster.best_iteration == int(np.argmax(history["mrr"]))
         assert len(history["mrr"]) == min(30, booster.best_iteration + 1 + 4)
         assert len(result["history"]["train"]["mrr"]) == len(history["mrr"])
 
-    def test_xgboost_on_workers_without_data(self, client, data):
-        dtrain = self.matrix(client, data, (1, 1, 1, 1))
-        dvalid = self.matrix(client, data, (0, 1, 0, 0))
+    def test_xgboost_on_workers_without_data(self, client, workers, data):
+        dtrain = self.matrix(client, data, (1, 1, 1, 1), workers)
+        dvalid = self.matrix(client, data, (0, 1, 0, 0), workers)
         log = custom_metric(PANEL)
         result = dxgb.train(
             client, XGB, dtrain, 3, evals=[(dvalid, "valid")], custom_metric=log, callbacks=[full_precision(log)],
             verbose_eval=False,
         )  # fmt: skip
-        judgments = gs.Judgments(data.labels, group=data.sizes)
-        expected = gs.evaluate(PANEL, judgments, predicted(result["booster"], data.features, 3)).mean
+        expected = gs.evaluate(PANEL, data.judgments, predicted(result["booster"], data.features, 3)).mean
         history = result["history"]["valid"]
         assert {name: history[name][2] for name in PANEL} == pytest.approx(expected, rel=1e-12)
 
-    def test_callbacks_that_workers_make_themselves_count_all_queries(self, client, data):
-        workers = sorted(client.nthreads())
+    def test_callbacks_that_workers_make_themselves_count_all_queries(self, client, workers, data):
         tracker = RabitTracker(n_workers=len(workers), host_ip="127.0.0.1")
         tracker.start()
         cuts = np.append(np.linspace(0, 60, len(workers)).astype(int), 60)  # the last of several workers has no data
@@ -554,21 +541,19 @@ class TestClusters:
         ]
         (history, model), *others = client.gather(jobs)
         assert all(other[0] == history for other in others)
-        expected = gs.evaluate(
-            PANEL, gs.Judgments(data.labels, group=data.sizes), predicted(model, data.features, 3)
-        ).mean
+        expected = gs.evaluate(PANEL, data.judgments, predicted(model, data.features, 3)).mean
         assert {name: history["share"][name][2] for name in PANEL} == pytest.approx(expected, rel=1e-12)
 
-    def test_an_error_on_one_worker_ends_the_training_on_all(self, client, data):
+    def test_an_error_on_one_worker_ends_the_training_on_all(self, client, workers, data):
         labels = data.labels.copy()
         labels[0] = -1
         params = {**XGB, "objective": "reg:squarederror"}
-        dtrain = self.matrix(client, data._replace(labels=labels), (1, 1, 1, 1))
+        dtrain = self.matrix(client, data._replace(labels=labels), (1, 1, 1, 1), workers)
         with pytest.raises(ValueError, match="labels must not be negative: 1 of"):
             dxgb.train(client, params, dtrain, 3, evals=[(dtrain, "t")], custom_metric=custom_metric("mrr"))
 
-    def test_curves_of_what_xgboost_returned(self, client, data):
-        features, labels, qid = placed(client, data, (1, 2, 3, 4))
+    def test_curves_of_what_xgboost_returned(self, client, workers, data):
+        features, labels, qid = placed(client, data, (1, 2, 3, 4), workers)
         dtrain = dxgb.DaskDMatrix(client, features, labels, qid=qid)
         result = dxgb.train(client, XGB, dtrain, 3)
         curves = over_cluster.evaluate_rounds(PANEL, result, features, labels, qid=qid)
@@ -576,15 +561,9 @@ class TestClusters:
         assert scores.mean == pytest.approx(dict(zip(PANEL, curves.values[-1], strict=True)), rel=1e-14)
 
     @staticmethod
-    def matrix(client, data, shares):
-        features, labels, qid = placed(client, data, shares)
+    def matrix(client, data, shares, workers):
+        features, labels, qid = placed(client, data, shares, workers)
         return dxgb.DaskDMatrix(client, features, labels, qid=qid)
-
-
-@pytest.fixture(scope="module")
-def two_workers():
-    with local_client(2) as client:
-        yield client
 
 
 class TestDaskRanker:
@@ -599,62 +578,54 @@ class TestDaskRanker:
         sets = {"eval_set": [(features, labels)], "eval_qid": [qid]} if evaluate else {}
         return ranker.fit(features, labels, qid=qid, **sets)
 
-    def test_arrays_are_evaluated_on_every_worker(self, two_workers, data):
-        train = simulate(40, seed=8, mean_length=15)
-        train = Data(train.labels, None, train.group, train.qid, train.features)
+    def test_arrays_are_evaluated_on_every_worker(self, client, data):
         callbacks = [
             EvaluateRanking({"valid": (data.features, data.labels, data.qid)}, PANEL),
             early_stopping("mrr", rounds=4, save_best=True, verbose=False),
         ]
-        ranker = self.fit(two_workers, train, callbacks=callbacks)
+        ranker = self.fit(client, another(), callbacks=callbacks)
         booster, history = ranker.get_booster(), ranker.evals_result()["valid"]
         scores = predicted(booster, data.features, booster.num_boosted_rounds())
-        expected = gs.evaluate(PANEL, gs.Judgments(data.labels, group=data.sizes), scores).mean
+        expected = gs.evaluate(PANEL, data.judgments, scores).mean
         best = int(np.argmax(history["mrr"]))
         assert ranker.best_iteration == best == booster.num_boosted_rounds() - 1
         assert {name: history[name][best] for name in PANEL} == pytest.approx(expected, rel=1e-12)
 
-    def test_what_does_not_work_says_what_does(self, two_workers, data):
+    def test_what_does_not_work_says_what_does(self, client, data):
         works = (
             r"give XGBRanker a callback, EvaluateRanking\(.*with such arrays in memory, DaskXGBRanker .* take it too"
         )
         matrix = xgb.DMatrix(data.features, label=data.labels, qid=data.qid)
         with pytest.raises(ValueError, match=works):
-            self.fit(two_workers, data, callbacks=[EvaluateRanking({"valid": matrix}, PANEL)])
+            self.fit(client, data, callbacks=[EvaluateRanking({"valid": matrix}, PANEL)])
         with pytest.raises(TypeError, match=works):
-            self.fit(two_workers, data, evaluate=True, eval_metric=custom_metric(PANEL))
+            self.fit(client, data, evaluate=True, eval_metric=custom_metric(PANEL))
 
-    def test_training_goes_on_from_what_is_no_worse(self, two_workers, data):
-        features, labels, qid = placed(two_workers, data, (2, 1))
-        dtrain = dxgb.DaskDMatrix(two_workers, features, labels, qid=qid)
-        start = dxgb.train(two_workers, XGB, dtrain, 6)["booster"]
+    def test_training_goes_on_from_what_is_no_worse(self, client, data):
+        features, labels, qid = placed(client, data, (2, 1))
+        dtrain = dxgb.DaskDMatrix(client, features, labels, qid=qid)
+        start = dxgb.train(client, XGB, dtrain, 6)["booster"]
         log = custom_metric(PANEL)
         found = dxgb.train(
-            two_workers, {**XGB, "eta": 30.0}, dtrain, 5, evals=[(dtrain, "train")], custom_metric=log, xgb_model=start,
+            client, {**XGB, "eta": 30.0}, dtrain, 5, evals=[(dtrain, "train")], custom_metric=log, xgb_model=start,
             callbacks=[full_precision(log), early_stopping("ndcg_exp@10", rounds=2, verbose=False)],
         )["booster"]  # fmt: skip
-        judgments = gs.Judgments(data.labels, group=data.sizes)
-        before = gs.evaluate("ndcg_exp@10", judgments, predicted(start, data.features, 6)).mean["ndcg_exp@10"]
+        before = gs.evaluate("ndcg_exp@10", data.judgments, predicted(start, data.features, 6)).mean["ndcg_exp@10"]
         assert found.best_iteration == 5
         assert found.best_score == pytest.approx(before, rel=1e-12)
 
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Parameter n_jobs will be ignored:UserWarning")
-def test_lightgbm_over_a_cluster(data):
+def test_lightgbm_over_a_cluster(client, data):
     """Its own metrics are those of one worker; ours of the model that it trained are those of all."""
-    cuts = [20]
-    rows, queries = rows_of(data.sizes, cuts), query_chunks(cuts, len(data.sizes))
-    with local_client(2) as client:
-        features, labels = client.persist([chunked(data.features, rows), chunked(data.labels, rows)])
-        group = client.persist(chunked(data.sizes, queries))
-        ranker = lgb.DaskLGBMRanker(client=client, n_estimators=4, num_leaves=7, min_child_samples=5, verbose=-1)
-        ranker.fit(features, labels, group=group)
-        curves = over_cluster.evaluate_rounds(PANEL, ranker, features, labels, group=group)
-        found = over_cluster.evaluate(PANEL, labels, ranker.predict(features), group=group)
-    expected = gs.evaluate(
-        PANEL, gs.Judgments(data.labels, group=data.sizes), ranker.to_local().predict(data.features)
-    ).mean
+    parts = data.cut([20])
+    features, labels, group = client.persist([parts.features, parts.labels, parts.sizes])
+    ranker = lgb.DaskLGBMRanker(client=client, n_estimators=4, num_leaves=7, min_child_samples=5, verbose=-1)
+    ranker.fit(features, labels, group=group)
+    curves = over_cluster.evaluate_rounds(PANEL, ranker, features, labels, group=group)
+    found = over_cluster.evaluate(PANEL, labels, ranker.predict(features), group=group)
+    expected = gs.evaluate(PANEL, data.judgments, ranker.to_local().predict(data.features)).mean
     assert found.mean == pytest.approx(expected, rel=1e-13)
     assert dict(zip(PANEL, curves.values[-1], strict=True)) == pytest.approx(expected, rel=1e-13)
 
@@ -669,15 +640,12 @@ def die_once(values, marker):
 
 @pytest.mark.posix
 @pytest.mark.slow
-def test_a_worker_that_is_killed_while_it_evaluates(data, tmp_path):
-    cuts = [10, 20, 30, 40]
-    rows = rows_of(data.sizes, cuts)
-    parts = [np.split(values, np.cumsum(rows)[:-1]) for values in (data.labels, data.scores, data.qid)]
+def test_a_worker_that_is_killed_while_it_evaluates(client, data, tmp_path):
+    parts = [np.split(values, data.ends[[10, 20, 30, 40]]) for values in (data.labels, data.scores, data.qid)]
     marker = tmp_path / "died"
     lazily = dask.delayed(die_once, pure=False)
     scores = [lazily(part, str(marker)) if n == 3 else part for n, part in enumerate(parts[1])]
-    with local_client(2):
-        found = over_cluster.evaluate(PANEL, parts[0], scores, qid=parts[2])
+    found = over_cluster.evaluate(PANEL, parts[0], scores, qid=parts[2])
     assert marker.exists()
     with dask.config.set(scheduler="synchronous"):
         assert found.sums == over_cluster.evaluate(PANEL, *parts[:2], qid=parts[2]).sums

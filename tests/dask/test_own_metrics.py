@@ -116,7 +116,7 @@ if __name__ == "__main__":
     arrays = [da.from_array(column, chunks=((20, 30, 10),)) for column in (labels, scores, qid)]
     metrics = [gs.metric("missed", missed), gs.NDCG(gain=cubed, k=3), Lost(gain="linear", k=2)]
     of_lambda = gs.metric("of_lambda", lambda labels, scores: 1.0)
-    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster, Client(cluster):
+    with LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=":0") as cluster, Client(cluster):
         found = over_cluster.evaluate(metrics, *arrays[:2], qid=arrays[2])
         expected = gs.evaluate(metrics, gs.Judgments(labels, qid=qid), scores).mean
         assert all(abs(found.mean[name] - value) < 1e-14 for name, value in expected.items())

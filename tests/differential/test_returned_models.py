@@ -6,13 +6,13 @@ returned model is worked out by scikit-learn, query by query.
 
 from __future__ import annotations
 
-import inspect
 from itertools import pairwise
 
 import lightgbm as lgb
 import numpy as np
 import pytest
 import xgboost as xgb
+from trainings import held_out
 
 from gainsay.data import simulate
 from gainsay.lightgbm import early_stopping as lgb_stopping
@@ -43,13 +43,6 @@ def score(metric, scores):
     scores = np.asarray(scores, dtype=np.float64)
     queries = [(gain(VALID.labels[a:b])[None], scores[a:b][None]) for a, b in pairwise(STARTS)]
     return float(np.mean([ndcg_score(labels, own, k=k) for labels, own in queries]))
-
-
-def held_out(data):
-    """The set to evaluate on, as LGBMRanker takes it: versions before eval_X know eval_set alone."""
-    if "eval_X" in inspect.signature(lgb.LGBMRanker.fit).parameters:
-        return {"eval_X": data.features, "eval_y": data.labels}
-    return {"eval_set": [(data.features, data.labels)]}
 
 
 def test_no_query_is_too_short_for_the_oracle():

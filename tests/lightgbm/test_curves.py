@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import inspect
 import pickle
 
 import lightgbm as lgb
 import numpy as np
 import pytest
+from trainings import datasets, held_out, values
 
 from gainsay.data import simulate
 from gainsay.lightgbm import Curves, early_stopping, eval_metric, feval
@@ -23,9 +23,7 @@ def parts():
 
 @pytest.fixture
 def sets(parts):
-    train, valid = parts
-    first = lgb.Dataset(train.features, train.labels, group=train.group)
-    return first, lgb.Dataset(valid.features, valid.labels, group=valid.group, reference=first)
+    return datasets(parts)
 
 
 def train(sets, *callbacks, rounds=12, params=PARAMS, log=None, **options):
@@ -34,21 +32,6 @@ def train(sets, *callbacks, rounds=12, params=PARAMS, log=None, **options):
     callbacks = [lgb.record_evaluation(recorded), *callbacks]
     log = feval(PANEL) if log is None else log
     return lgb.train(params, sets[0], rounds, feval=log, callbacks=callbacks, **options), recorded
-
-
-def held_out(data):
-    """The set to evaluate on, as LGBMRanker takes it: versions before eval_X know eval_set alone."""
-    if "eval_X" in inspect.signature(lgb.LGBMRanker.fit).parameters:
-        return {"eval_X": data.features, "eval_y": data.labels}
-    return {"eval_set": [(data.features, data.labels)]}
-
-
-def values(frame):
-    """By data set and metric."""
-    found = {}
-    for row in frame.itertuples():
-        found.setdefault(row.dataset, {}).setdefault(row.metric, []).append(row.value)
-    return found
 
 
 class TestWhatIsKept:
@@ -86,7 +69,7 @@ class TestWhatIsKept:
 
     def test_estimators(self, parts):
         curves = Curves(show=False)
-        ranker = lgb.LGBMRanker(n_estimators=6, metric="None", verbose=-1)
+        ranker = lgb.LGBMRanker(n_estimators=6, metric="None", verbose=-1, n_jobs=1)
         ranker.fit(
             parts[0].features,
             parts[0].labels,
@@ -131,7 +114,7 @@ class TestWithEarlyStopping:
         class Spying(Curves):
             def __call__(self, env):
                 super().__call__(env)
-                if self._run is not None:
+                if self._live is not None:
                     seen.append(self._view().stops)
 
         curves = Spying(["ndcg_exp@10"], show=False)
@@ -200,7 +183,7 @@ class TestNamesForTrackers:
         class Spying(Curves):
             def __call__(self, env):
                 super().__call__(env)
-                if self._run is not None:
+                if self._live is not None:
                     seen.append(self._view().stops)
 
         panel = ["rbp(ties=worst,p=0.95)@5", "ndcg_exp@10", "mrr"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import inspect
 import pickle
 import weakref
 from concurrent.futures import ThreadPoolExecutor
@@ -12,13 +11,19 @@ import lightgbm as lgb
 import numpy as np
 import pytest
 from sklearn.model_selection import GroupKFold, KFold
+from trainings import held_out
 
 import gainsay as gs
 from gainsay.data import simulate
 from gainsay.lightgbm import early_stopping, eval_metric, feval
 
-PANEL = ["ndcg_linear@10", "ndcg_exp@10", "ndcg_jk@5", "map@10", "mrr"]
-PARAMS = {"objective": "lambdarank", "metric": "None", "verbose": -1, "num_threads": 1, "min_data_in_leaf": 5}
+PANEL = ["ndcg_linear@10", "ndcg_exp@10", "ndcg_jk@5", "map@10", "mrr", "ndcg_power(gain_base=1.5)@10"]
+PARAMS = {
+    "objective": "lambdarank", "metric": "None", "verbose": -1, "num_threads": 1, "min_data_in_leaf": 5,
+    "num_leaves": 7,
+}  # fmt: skip
+FAR_TOO_LONG = {"learning_rate": 30.0, "num_leaves": 31}
+"""Steps after which a good model is a bad one."""
 
 
 @pytest.fixture(scope="module")
@@ -28,13 +33,6 @@ def parts():
 
 def dataset(data, reference=None, **options):
     return lgb.Dataset(data.features, data.labels, group=data.group, reference=reference, **options)
-
-
-def held_out(data):
-    """The set to evaluate on, as LGBMRanker takes it: versions before eval_X know eval_set alone."""
-    if "eval_X" in inspect.signature(lgb.LGBMRanker.fit).parameters:
-        return {"eval_X": data.features, "eval_y": data.labels}
-    return {"eval_set": [(data.features, data.labels)]}
 
 
 @pytest.fixture
@@ -47,13 +45,12 @@ def valid_set(parts, train_set):
     return dataset(parts[1], train_set)
 
 
-def train(train_set, valid_set, rounds=12, panel=PANEL, params=PARAMS, callbacks=(), **options):
+def train(train_set, valid_set, rounds=12, log=None, params=PARAMS, callbacks=(), **options):
     curves = {}
     options.setdefault("valid_sets", [valid_set])
-    booster = lgb.train(
-        params, train_set, rounds, feval=feval(panel), callbacks=[lgb.record_evaluation(curves), *callbacks], **options
-    )
-    return booster, curves
+    callbacks = [lgb.record_evaluation(curves), *callbacks]
+    log = feval(PANEL) if log is None else log
+    return lgb.train(params, train_set, rounds, feval=log, callbacks=callbacks, **options), curves
 
 
 def first_maximum(curve):
@@ -72,16 +69,8 @@ class TestValues:
 
     def test_equals_the_builtin_metric_under_its_convention(self, train_set, valid_set):
         params = {**PARAMS, "metric": "ndcg,map", "eval_at": [1, 5, 10]}
-        curves = {}
         ours = feval([f"{name}@{k}" for name in ("ndcg_exp", "map") for k in (1, 5, 10)], convention="lightgbm")
-        lgb.train(
-            params,
-            train_set,
-            8,
-            valid_sets=[train_set, valid_set],
-            feval=ours,
-            callbacks=[lgb.record_evaluation(curves)],
-        )
+        _, curves = train(train_set, valid_set, 8, ours, params, valid_sets=[train_set, valid_set])
         for history in curves.values():
             for k in (1, 5, 10):
                 for theirs, name in ((f"ndcg@{k}", "ndcg_exp"), (f"map@{k}", "map")):
@@ -103,29 +92,14 @@ class TestValues:
     def test_both_gains_hold_while_another_booster_has_another_gain_table(self, parts, train_set, valid_set):
         """The built-in metric does not survive this: its gain table belongs to the process."""
         params = {**PARAMS, "metric": "ndcg", "eval_at": [10]}
-        alone = {}
-        lgb.train(
-            params,
-            dataset(parts[0]),
-            6,
-            valid_sets=[dataset(parts[1], train_set)],
-            callbacks=[lgb.record_evaluation(alone)],
-        )
+        _, alone = train(dataset(parts[0]), dataset(parts[1], train_set), 6, params=params)
         others = []
 
         def disturb(env):
             other = dataset(parts[0])
             others.append(lgb.Booster({**PARAMS, "metric": "ndcg", "label_gain": [0, 1, 2, 3, 4]}, other))
 
-        curves = {}
-        booster = lgb.train(
-            params,
-            train_set,
-            6,
-            valid_sets=[valid_set],
-            feval=feval(PANEL),
-            callbacks=[disturb, lgb.record_evaluation(curves)],
-        )
+        booster, curves = train(train_set, valid_set, 6, params=params, callbacks=[disturb])
         for n in range(1, 7):
             scores = booster.predict(parts[1].features, num_iteration=n)
             expected = gs.evaluate(PANEL, parts[1].judgments(), scores).mean
@@ -232,7 +206,7 @@ class TestEarlyStopping:
         assert booster.best_iteration == 3 + first_maximum(curves["valid_0"]["mrr"])
 
     def test_one_callback_serves_several_threads(self, parts):
-        rates = [0.05, 0.1, 0.3, 0.6, 0.9, 1.2]
+        rates = [0.05, 0.3, 0.9]
         together = early_stopping("mrr", rounds=4, verbose=False)
 
         def run(rate, stop):
@@ -241,7 +215,7 @@ class TestEarlyStopping:
             booster, curves = train(train_set, dataset(parts[1], train_set), 25, params=params, callbacks=[stop])
             return booster.best_iteration, booster.best_score, curves
 
-        with ThreadPoolExecutor(6) as pool:
+        with ThreadPoolExecutor(3) as pool:
             found = list(pool.map(lambda rate: run(rate, together), rates))
         assert found == [run(rate, early_stopping("mrr", rounds=4, verbose=False)) for rate in rates]
 
@@ -268,15 +242,6 @@ class TestEarlyStopping:
         )
         curve = result["valid ndcg_exp@10-mean"]
         assert result["cvbooster"].best_iteration == len(curve) == first_maximum(curve)
-
-    def test_cv_values_are_those_of_whole_queries(self, parts):
-        folds = list(GroupKFold(3).split(parts[0].features, groups=parts[0].qid))
-        result = lgb.cv(PARAMS, dataset(parts[0]), 3, folds=folds, feval=feval(["map"]), return_cvbooster=True)
-        values = []
-        for booster, (_, held_out) in zip(result["cvbooster"].boosters, folds, strict=True):
-            judgments = gs.Judgments(parts[0].labels[held_out], qid=parts[0].qid[held_out])
-            values.append(gs.evaluate("map", judgments, booster.predict(parts[0].features[held_out])).mean["map"])
-        assert result["valid map-mean"][-1] == pytest.approx(np.mean(values), rel=1e-12)
 
     def test_ranker(self, parts):
         first, second = parts
@@ -315,13 +280,13 @@ class TestContinued:
 
     @pytest.fixture
     def start(self, parts):
-        return lgb.train(PARAMS, dataset(parts[0]), 12)
+        return lgb.train({**PARAMS, "num_leaves": 31}, dataset(parts[0]), 12)
 
     def spoil(self, start, parts, stop, form="Booster", params=PARAMS, **options):
         """Go on from a model with steps that are far too long."""
         train_set = dataset(parts[0])
         sets = {"valid_sets": [train_set, dataset(parts[1], train_set)], "valid_names": ["seen", "held out"]}
-        params = {**params, "learning_rate": 30.0}
+        params = {**params, **FAR_TOO_LONG}
         return train(train_set, None, 8, params=params, callbacks=[stop], init_model=start, **sets, **options)
 
     @pytest.mark.parametrize("metric", PANEL[:4])
@@ -364,7 +329,7 @@ class TestContinued:
         train_set = dataset(parts[0])
         valid_set = lgb.Dataset(parts[1].features, labels, group=parts[1].group, weight=weight, reference=train_set)
         booster = lgb.train(
-            {**PARAMS, "learning_rate": 30.0}, train_set, 3, valid_sets=[valid_set], init_model=start,
+            {**PARAMS, **FAR_TOO_LONG}, train_set, 3, valid_sets=[valid_set], init_model=start,
             feval=[feval("mrr", negative_labels="zero"), feval("ndcg_exp", negative_labels="zero")],
             callbacks=[early_stopping("mrr", rounds=3, verbose=False)],
         )  # fmt: skip
@@ -382,7 +347,7 @@ class TestContinued:
     def test_with_every(self, parts, start):
         train_set = dataset(parts[0])
         booster = lgb.train(
-            {**PARAMS, "learning_rate": 30.0}, train_set, 9, valid_sets=[dataset(parts[1], train_set)],
+            {**PARAMS, **FAR_TOO_LONG}, train_set, 9, valid_sets=[dataset(parts[1], train_set)],
             init_model=start, feval=feval("map", every=4), callbacks=[early_stopping("map", rounds=2, verbose=False)],
         )  # fmt: skip
         assert booster.best_iteration == 12
@@ -464,13 +429,10 @@ class TestFolds:
 
 
 class TestEvery:
-    def run(self, parts, callbacks=(), rounds=20, every=4, metrics=PANEL):
-        curves = {}
+    def run(self, parts, callbacks=(), rounds=20):
         train_set = dataset(parts[0])
-        booster = lgb.train(
-            PARAMS, train_set, rounds, valid_sets=[dataset(parts[1], train_set)], feval=feval(metrics, every=every),
-            callbacks=[lgb.record_evaluation(curves), *callbacks],
-        )  # fmt: skip
+        valid_set = dataset(parts[1], train_set)
+        booster, curves = train(train_set, valid_set, rounds, feval(PANEL, every=4), callbacks=callbacks)
         return booster, curves["valid_0"]
 
     def test_only_every_nth_round_is_evaluated(self, parts, train_set, valid_set):
@@ -484,10 +446,7 @@ class TestEvery:
         train_set = dataset(parts[0], free_raw_data=False)
         valid_set = dataset(parts[1], train_set, free_raw_data=False)
         for _ in range(2):
-            curves = {}
-            lgb.train(
-                PARAMS, train_set, 6, valid_sets=[valid_set], feval=ours, callbacks=[lgb.record_evaluation(curves)]
-            )
+            _, curves = train(train_set, valid_set, 6, ours)
             assert len(curves["valid_0"]["mrr"]) == 2
 
     def test_early_stopping_counts_boosting_rounds(self, parts):
@@ -498,22 +457,17 @@ class TestEvery:
         assert seen[-1] == booster.best_iteration + 6
 
     def test_early_stopping_waits_for_a_second_evaluation(self, train_set, valid_set):
-        curves = {}
-        booster = lgb.train(
-            PARAMS, train_set, 90, valid_sets=[valid_set], feval=feval("mrr", every=10),
-            callbacks=[lgb.record_evaluation(curves), early_stopping("mrr", rounds=2)],
-        )  # fmt: skip
+        stop = early_stopping("mrr", rounds=2)
+        booster, curves = train(train_set, valid_set, 90, feval("mrr", every=10), callbacks=[stop])
         curve = curves["valid_0"]["mrr"]
         first_fall = int(np.argmax(np.diff(curve) <= 0))
         assert booster.best_iteration == 10 * first_fall + 1
         assert len(curve) == first_fall + 2
 
     def test_counts_each_entry_of_one_data_set_by_itself(self, train_set, valid_set):
-        curves = {}
-        lgb.train(
-            PARAMS, train_set, 10, valid_sets=[valid_set, valid_set], valid_names=["a", "b"],
-            feval=feval("mrr", every=3), callbacks=[lgb.record_evaluation(curves)],
-        )  # fmt: skip
+        _, curves = train(
+            train_set, None, 10, feval("mrr", every=3), valid_sets=[valid_set, valid_set], valid_names=["a", "b"]
+        )
         assert len(curves["a"]["mrr"]) == len(curves["b"]["mrr"]) == 4
 
     def test_early_stopping_refuses_a_name_that_never_comes(self, parts):
@@ -571,7 +525,7 @@ class TestBadInput:
 
     def test_no_group_in_an_estimator(self, parts):
         with pytest.raises(ValueError, match="the data set has no groups"):
-            lgb.LGBMRegressor(n_estimators=1, verbose=-1).fit(
+            lgb.LGBMRegressor(n_estimators=1, verbose=-1, n_jobs=1).fit(
                 parts[0].features, parts[0].labels, **held_out(parts[1]),
                 eval_metric=eval_metric(PANEL),
             )  # fmt: skip
@@ -597,10 +551,15 @@ class TestBadInput:
         lgb.train(params, data, 1, valid_sets=[data], feval=feval(["ndcg_linear"], negative_labels="allow"))
 
     @pytest.mark.parametrize("metric", ["map", ["mean_average_precision"], "ndcg,map"])
-    def test_a_name_that_a_builtin_metric_has_too(self, train_set, valid_set, metric):
-        params = {**PARAMS, "metric": metric, "eval_at": "5,10"}
+    @pytest.mark.parametrize("at", ["5,10", [5, 10], {5, 10}, np.array([5, 10])], ids=type)
+    def test_a_name_that_a_builtin_metric_has_too(self, train_set, valid_set, metric, at):
+        params = {**PARAMS, "metric": metric, "eval_at": at}
         with pytest.raises(ValueError, match="LightGBM itself logs a metric named 'map@10'"):
             train(train_set, valid_set, params=params)
+
+    def test_parameters_that_are_none_are_none_to_lightgbm(self, train_set, valid_set):
+        params = {**PARAMS, "metric": None, "eval_at": None}
+        assert list(train(train_set, valid_set, 1, params=params)[1]["valid_0"])[-len(PANEL) :] == PANEL
 
     def test_two_evaluation_functions_with_one_name(self, train_set, valid_set):
         with pytest.raises(ValueError, match="named 'mrr'"):

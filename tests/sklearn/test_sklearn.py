@@ -32,6 +32,7 @@ import gainsay as gs
 from gainsay.data import simulate
 from gainsay.lightgbm import early_stopping, eval_metric
 from gainsay.sklearn import GroupedLGBMRanker, scorer
+from gainsay.xgboost import EvaluateRanking
 
 DATA = simulate(48, seed=1, mean_length=15)
 VALID = simulate(12, seed=2, mean_length=15)
@@ -101,13 +102,15 @@ class TestSearches:
             assert scores_of_folds(search, row) == list(by_hand_lightgbm("ndcg_exp@5", leaves))
 
     @pytest.mark.slow
-    def test_with_xgboost_too(self):
-        ranker = xgb.XGBRanker(n_estimators=4, n_jobs=1).set_fit_request(qid=True)
+    def test_with_xgboost_and_a_callback_too(self):
+        log = EvaluateRanking({"valid": (VALID.features, VALID.labels, VALID.qid)}, ["mrr"])
+        ranker = xgb.XGBRanker(n_estimators=4, n_jobs=1, callbacks=[log]).set_fit_request(qid=True)
         search = GridSearchCV(
             ranker, {"max_depth": [2, 4]}, scoring=scorer("mrr"), cv=folds(), n_jobs=2, error_score="raise"
         ).fit(DATA.features, DATA.labels, qid=DATA.qid)
         for row, depth in enumerate((2, 4)):
             assert scores_of_folds(search, row) == list(by_hand_xgboost("mrr", depth))
+        assert len(search.best_estimator_.evals_result()["valid"]["mrr"]) == 4
 
     def test_randomized_search(self):
         search = RandomizedSearchCV(

@@ -243,6 +243,19 @@ class TestViews:
     def test_what_will_be_stopped_on_is_not_shown(self):
         assert "mrr stops in 7" in self.view(stops=("mrr", 7, 50)).block(79)[0]
 
+    def test_losses_that_there_are(self):
+        """One metric loses nothing at the other's best round; one has no best round."""
+        ties = self.view({LINEAR: [0.5, 0.5], EXP: [0.1, 0.2]})
+        assert ties.final_line().endswith("  best rounds differ: −0.1000 at 1")
+        assert "<td>best rounds differ: −0.1000 at 1</td>" in ties.row()
+        nothing = self.view({LINEAR: [0.5, 0.6], EXP: [np.nan, np.nan]})
+        assert nothing.final_line() == "a model  ● 0.6000 @2  ◆ –"
+
+    def test_no_metric_whose_direction_is_known(self):
+        view = self.view({}, seconds=3.0)
+        assert [" ".join(line.split()) for line in view.block(79)] == ["a model round 4 3 s"]
+        assert view.final_line().split() == ["a", "model", "3.0", "s"]
+
     def test_colours_only_where_they_are_wanted(self):
         view = self.view()
         assert "\x1b" not in "".join(view.block(79)) + view.final_line(79)

@@ -7,7 +7,6 @@ recorded by the library.
 from __future__ import annotations
 
 import gc
-import inspect
 import weakref
 
 import lightgbm as lgb
@@ -15,6 +14,7 @@ import numpy as np
 import pytest
 import xgboost as xgb
 from sklearn.model_selection import GroupKFold
+from trainings import datasets, held_out, matrix
 
 from gainsay import lightgbm as ours_in_lightgbm
 from gainsay import xgboost as ours_in_xgboost
@@ -32,29 +32,13 @@ def parts():
     return simulate(60, seed=3, mean_length=25).split_queries(0.6, 0.4, seed=3)
 
 
-def lgb_sets(parts):
-    train = lgb.Dataset(parts[0].features, parts[0].labels, group=parts[0].group, free_raw_data=False)
-    return train, lgb.Dataset(parts[1].features, parts[1].labels, group=parts[1].group, reference=train)
-
-
-def held_out(data):
-    """The set to evaluate on, as LGBMRanker takes it: versions before eval_X know eval_set alone."""
-    if "eval_X" in inspect.signature(lgb.LGBMRanker.fit).parameters:
-        return {"eval_X": data.features, "eval_y": data.labels}
-    return {"eval_set": [(data.features, data.labels)]}
-
-
-def matrix(part):
-    return xgb.DMatrix(part.features, label=part.labels, qid=part.qid)
-
-
 def round_in(error):
     return int(str(error.value).split()[3])
 
 
 class TestLightGBM:
     def train(self, parts, rounds, *callbacks, **options):
-        train, valid = lgb_sets(parts)
+        train, valid = datasets(parts, free_raw_data=False)
         return lgb.train(
             LGB, train, rounds, valid_sets=[train, valid], valid_names=["train", "held out"],
             feval=ours_in_lightgbm.feval(PANEL), callbacks=list(callbacks), **options,
@@ -85,7 +69,7 @@ class TestLightGBM:
             self.train(parts, 20)
 
     def test_rounds_count_those_of_the_model_that_is_gone_on_with(self, parts):
-        train, _ = lgb_sets(parts)
+        train, _ = datasets(parts, free_raw_data=False)
         first = lgb.train({**LGB, "learning_rate": 0.1}, train, 3)
         kept = ours_in_lightgbm.keep()
         with pytest.raises(ValueError, match=DIVERGES) as error:
@@ -100,7 +84,7 @@ class TestLightGBM:
     def test_cv(self, parts):
         def cv(rounds, *callbacks):
             return lgb.cv(
-                LGB, lgb_sets(parts)[0], rounds, folds=GroupKFold(3),
+                LGB, datasets(parts, free_raw_data=False)[0], rounds, folds=GroupKFold(3),
                 feval=ours_in_lightgbm.feval(PANEL), callbacks=list(callbacks), return_cvbooster=True,
             )  # fmt: skip
 
@@ -164,7 +148,7 @@ class TestLightGBM:
 
     def test_with_every(self, parts):
         kept = ours_in_lightgbm.keep()
-        train, _ = lgb_sets(parts)
+        train, _ = datasets(parts, free_raw_data=False)
         lgb.train(LGB, train, 3, valid_sets=[train], feval=ours_in_lightgbm.feval("mrr", every=2), callbacks=[kept])
         assert (kept.rounds, len(kept.curves["training"]["mrr"])) == (3, 2)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 
 import lightgbm as lgb
@@ -11,6 +10,7 @@ import pytest
 import xgboost as xgb
 from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import make_pipeline
+from trainings import datasets, held_out, matrix
 from typer.testing import CliRunner
 
 import gainsay as gs
@@ -35,15 +35,10 @@ def valid():
 @pytest.fixture(scope="module")
 def lightgbm(train, valid):
     """Stopped early: it holds more rounds than its best iteration."""
-    first = lgb.Dataset(train.features, train.labels, group=train.group)
-    second = lgb.Dataset(valid.features, valid.labels, group=valid.group, reference=first)
+    first, second = datasets((train, valid))
     stop = lgb.early_stopping(8, verbose=False)
     params = {**QUIET, "metric": "ndcg", "eval_at": [10]}
     return lgb.train(params, first, 60, [second], callbacks=[stop], keep_training_booster=True)
-
-
-def matrix(data):
-    return xgb.DMatrix(data.features, label=data.labels, qid=data.qid)
 
 
 @pytest.fixture(scope="module")
@@ -60,13 +55,6 @@ def xgboost(train, valid):
 
 def compared(data, models, **options):
     return gs.compare(models, data.judgments(), METRIC, features=data.features, draws=400, **options)
-
-
-def eval_sets(data):
-    """LightGBM 4.7 renamed the argument."""
-    if "eval_X" in inspect.signature(lgb.LGBMRanker.fit).parameters:
-        return {"eval_X": (data.features,), "eval_y": (data.labels,)}
-    return {"eval_set": [(data.features, data.labels)]}
 
 
 def mean(data, scores):
@@ -112,7 +100,7 @@ class TestBest:
             train.features,
             train.labels,
             group=train.group,
-            **eval_sets(valid),
+            **held_out(valid),
             eval_group=[valid.group],
             eval_at=[10],
             callbacks=[lgb.early_stopping(8, verbose=False)],

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import copy
-import inspect
 import pickle
 
 import lightgbm as lgb
 import numpy as np
 import pytest
 import xgboost as xgb
+from trainings import datasets, held_out, matrix
 
 import gainsay as gs
 from gainsay.data import simulate
@@ -55,32 +55,27 @@ def parts():
     return simulate(120, seed=3, mean_length=25).split_queries(0.6, 0.4, seed=3)
 
 
-def lightgbm_sets(parts):
-    train = lgb.Dataset(parts[0].features, parts[0].labels, group=parts[0].group)
-    return train, lgb.Dataset(parts[1].features, parts[1].labels, group=parts[1].group, reference=train)
+@pytest.fixture(scope="module")
+def lightgbm_curves(parts):
+    """Those of a training that nothing stops."""
+    return train_lightgbm(parts, OWN)[1]
+
+
+@pytest.fixture(scope="module")
+def xgboost_curves(parts):
+    return train_xgboost(parts, OWN)[1]
 
 
 def train_lightgbm(parts, metrics, *callbacks, rounds=ROUNDS):
-    train, valid = lightgbm_sets(parts)
+    train, valid = datasets(parts)
     curves = {}
     callbacks = [lgb.record_evaluation(curves), *callbacks]
     booster = lgb.train(LGB, train, rounds, valid_sets=[valid], feval=feval(metrics), callbacks=callbacks)
     return booster, curves["valid_0"]
 
 
-def held_out(data):
-    """The set to evaluate on, as LGBMRanker takes it: versions before eval_X know eval_set alone."""
-    if "eval_X" in inspect.signature(lgb.LGBMRanker.fit).parameters:
-        return {"eval_X": data.features, "eval_y": data.labels}
-    return {"eval_set": [(data.features, data.labels)]}
-
-
-def matrices(parts):
-    return [xgb.DMatrix(part.features, label=part.labels, qid=part.qid) for part in parts]
-
-
 def train_xgboost(parts, metrics, *callbacks, rounds=ROUNDS):
-    train, valid = matrices(parts)
+    train, valid = map(matrix, parts)
     curves = {}
     callbacks = [EvaluateRanking({"valid": valid}, metrics), *callbacks]
     booster = xgb.train(XGB, train, rounds, evals_result=curves, callbacks=callbacks, verbose_eval=False)
@@ -109,8 +104,8 @@ class TestLightGBM:
 
     @pytest.mark.parametrize("metric", LOSSES, ids=str)
     @pytest.mark.parametrize("by_name", [False, True], ids=["object", "name"])
-    def test_a_loss_stops_at_its_minimum(self, parts, metric, by_name):
-        _, whole = train_lightgbm(parts, OWN)
+    def test_a_loss_stops_at_its_minimum(self, parts, lightgbm_curves, metric, by_name):
+        whole = lightgbm_curves
         best, rounds = lowest(whole[str(metric)], 6)
         assert rounds < ROUNDS
         assert best != np.argmax(whole[str(metric)][:rounds])
@@ -120,9 +115,8 @@ class TestLightGBM:
         assert booster.best_score["valid_0"][str(metric)] == min(history[str(metric)])
         assert history[str(metric)] == whole[str(metric)][:rounds]
 
-    def test_min_delta_is_what_it_must_fall_by(self, parts):
-        _, whole = train_lightgbm(parts, [SHORTFALL])
-        curve = whole["shortfall"]
+    def test_min_delta_is_what_it_must_fall_by(self, parts, lightgbm_curves):
+        curve = lightgbm_curves["shortfall"]
         delta, best = 0.05, 0
         for at, value in enumerate(curve):
             if value < curve[best] - delta:
@@ -133,11 +127,11 @@ class TestLightGBM:
         assert booster.best_iteration == best + 1 != np.argmin(curve) + 1
 
     def test_cross_validation(self, parts):
-        train, _ = lightgbm_sets(parts)
-        stop = stop_lightgbm(SHORTFALL, 30, verbose=False)
-        found = lgb.cv(LGB, train, 30, nfold=3, feval=feval(OWN), callbacks=[stop],
+        train, _ = datasets(parts)
+        stop = stop_lightgbm(SHORTFALL, 12, verbose=False)
+        found = lgb.cv(LGB, train, 12, nfold=3, feval=feval(OWN), callbacks=[stop],
                        stratified=False)  # fmt: skip
-        whole = lgb.cv(LGB, train, 30, nfold=3, feval=feval(OWN), stratified=False)
+        whole = lgb.cv(LGB, train, 12, nfold=3, feval=feval(OWN), stratified=False)
         curve = whole["valid shortfall-mean"]
         assert len(found["valid shortfall-mean"]) == np.argmin(curve) + 1
 
@@ -157,7 +151,7 @@ class TestLightGBM:
         assert (booster.best_iteration - 1, len(history["shortfall"])) == lowest(history["shortfall"], 6)
 
     def test_a_name_that_lightgbm_logs_too(self, parts):
-        train, valid = lightgbm_sets(parts)
+        train, valid = datasets(parts)
         own = feval(gs.metric("auc", lambda labels, scores: 1.0))
         with pytest.raises(ValueError, match=r"LightGBM itself logs a metric named 'auc': both would be mixed up"):
             lgb.train({**LGB, "metric": "ndcg,auc"}, train, 1, valid_sets=[valid], feval=own)
@@ -185,8 +179,8 @@ class TestXGBoost:
 
     @pytest.mark.parametrize("metric", LOSSES, ids=str)
     @pytest.mark.parametrize("by_name", [False, True], ids=["object", "name"])
-    def test_a_loss_stops_at_its_minimum(self, parts, metric, by_name):
-        _, whole = train_xgboost(parts, OWN)
+    def test_a_loss_stops_at_its_minimum(self, parts, xgboost_curves, metric, by_name):
+        whole = xgboost_curves
         best, rounds = lowest(whole[str(metric)], 6)
         assert rounds < ROUNDS
         assert best != np.argmax(whole[str(metric)][:rounds])
@@ -196,17 +190,16 @@ class TestXGBoost:
         assert booster.best_score == min(history[str(metric)])
         assert history[str(metric)] == whole[str(metric)][:rounds]
 
-    def test_custom_metric(self, parts):
-        train, valid = matrices(parts)
-        _, whole = train_xgboost(parts, OWN)
+    def test_custom_metric(self, parts, xgboost_curves):
+        train, valid = map(matrix, parts)
         log, curves = custom_metric(OWN), {}
         booster = xgb.train(
             XGB, train, ROUNDS, evals=[(valid, "valid")], custom_metric=log, evals_result=curves, verbose_eval=False,
             callbacks=[full_precision(log), stop_xgboost(SHORTFALL, 6, verbose=False)],
         )  # fmt: skip
-        best, rounds = lowest(whole["shortfall"], 6)
+        best, rounds = lowest(xgboost_curves["shortfall"], 6)
         assert booster.best_iteration == best
-        assert curves["valid"]["shortfall"] == whole["shortfall"][:rounds]
+        assert curves["valid"]["shortfall"] == xgboost_curves["shortfall"][:rounds]
 
     @pytest.mark.parametrize("maximize", [None, False])
     def test_direction_of_a_loss(self, maximize):
@@ -220,7 +213,7 @@ class TestXGBoost:
 
     def test_callbacks_with_a_lambda_can_be_copied_but_not_pickled(self, parts):
         metric = gs.metric("of_lambda", lambda labels, scores: float(scores.max()), higher_is_better=False)
-        callback = EvaluateRanking({"valid": matrices(parts)[1]}, [metric])
+        callback = EvaluateRanking({"valid": matrix(parts[1])}, [metric])
         assert copy.deepcopy(callback).panel.metrics == (metric,)
         assert copy.deepcopy(custom_metric([metric])).panel.metrics == (metric,)
         for adapter in (callback, custom_metric([metric]), feval([metric])):

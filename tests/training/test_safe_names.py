@@ -7,6 +7,7 @@ import pickle
 import lightgbm as lgb
 import pytest
 import xgboost as xgb
+from trainings import datasets, held_out, matrix
 
 from gainsay import lightgbm as gs_lightgbm
 from gainsay import xgboost as gs_xgboost
@@ -19,8 +20,7 @@ EITHER = [METRICS[0], SAFE[0]]
 
 
 def lightgbm_curves(names, stop=None, rounds=6, **options):
-    train = lgb.Dataset(TRAIN.features, TRAIN.labels, group=TRAIN.group, free_raw_data=False)
-    valid = lgb.Dataset(VALID.features, VALID.labels, group=VALID.group, reference=train, free_raw_data=False)
+    train, valid = datasets((TRAIN, VALID), free_raw_data=False)
     curves = {}
     callbacks = [lgb.record_evaluation(curves)]
     if stop is not None:
@@ -32,8 +32,7 @@ def lightgbm_curves(names, stop=None, rounds=6, **options):
 
 
 def xgboost_curves(log_as, names, stop=None, rounds=6, **options):
-    dtrain = xgb.DMatrix(TRAIN.features, TRAIN.labels, qid=TRAIN.qid)
-    dvalid = xgb.DMatrix(VALID.features, VALID.labels, qid=VALID.qid)
+    dtrain, dvalid = matrix(TRAIN), matrix(VALID)
     curves, callbacks = {}, []
     if log_as == "callback":
         callbacks = [gs_xgboost.EvaluateRanking({"valid": dvalid}, METRICS, names=names)]
@@ -55,11 +54,11 @@ class TestLightGBM:
 
     def test_the_estimator_too(self):
         ranker = lgb.LGBMRanker(n_estimators=2, metric="None", verbose=-1, n_jobs=1)
-        data = {"eval_X": VALID.features, "eval_y": VALID.labels}
-        if "eval_X" not in lgb.LGBMRanker.fit.__code__.co_varnames:
-            data = {"eval_set": [(VALID.features, VALID.labels)]}
         log = pickle.loads(pickle.dumps(gs_lightgbm.eval_metric(METRICS, names="safe")))
-        ranker.fit(TRAIN.features, TRAIN.labels, group=TRAIN.group, eval_group=[VALID.group], eval_metric=log, **data)
+        ranker.fit(
+            TRAIN.features, TRAIN.labels, group=TRAIN.group, **held_out(VALID), eval_group=[VALID.group],
+            eval_metric=log,
+        )  # fmt: skip
         assert list(ranker.evals_result_["valid_0"]) == SAFE
 
     @pytest.mark.parametrize("stop", EITHER)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import xgboost as xgb
 from sklearn.base import clone
+from trainings import values
 
 from gainsay.data import simulate
 from gainsay.xgboost import Curves, EvaluateRanking, custom_metric, early_stopping, full_precision
@@ -36,14 +37,6 @@ def train(matrices, *callbacks, rounds=12, params=PARAMS, **options):
 
 def log(matrices, **options):
     return EvaluateRanking({"train": matrices[0], "valid": matrices[1]}, PANEL, **options)
-
-
-def values(frame):
-    """By data set and metric."""
-    found = {}
-    for row in frame.itertuples():
-        found.setdefault(row.dataset, {}).setdefault(row.metric, []).append(row.value)
-    return found
 
 
 class TestWhatIsKept:

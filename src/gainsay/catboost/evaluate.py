@@ -144,8 +144,9 @@ class EvalMetric:
         if bound is None:
             return self._unknown(target), 1.0
         if not (bound.weight is weight is None or np.array_equal(bound.weight, weight)):
-            bound.weight = None if weight is None else np.array(weight)  # a copy: CatBoost's memory ends with training
-            bound.evaluator = self.panel.bind(bound.target, group=bound.sizes, weight=bound.weight)
+            known = None if weight is None else np.array(weight)  # a copy: CatBoost's memory ends with training
+            bound.evaluator = self.panel.bind(bound.target, group=bound.sizes, weight=known)
+            bound.weight = known  # last, for weights that are refused must not be taken for known
         try:
             (mean,) = bound.evaluator(approxes[0]).mean.values()
         except ValueError as error:

@@ -20,7 +20,7 @@ except ImportError as error:  # pragma: no cover - needs an environment without 
     raise ImportError("gainsay.dask needs Dask: pip install 'gainsay[dask]'") from error
 
 from .evaluation import ClusterEvaluation, evaluate
-from .queries import require_whole_queries
+from .partitions import require_whole_queries
 from .rounds import ClusterCurves, evaluate_rounds
 
 __all__ = ["ClusterCurves", "ClusterEvaluation", "evaluate", "evaluate_rounds", "require_whole_queries"]

@@ -6,9 +6,12 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import dask.array as da
 import numpy as np
+import pandas as pd
 
 from .._common.cached import cached_property
+from .._common.words import count
 from ..training.bound import Panel
 from ..training.parts import ratios
 from .summed import Cluster, Summed, evaluated
@@ -16,9 +19,7 @@ from .summed import Cluster, Summed, evaluated
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    import dask.array
     import dask.dataframe
-    import pandas as pd
 
     from .._common.typing import Floats, Partitions
     from ..judgments import NegativeLabels
@@ -62,20 +63,18 @@ class ClusterEvaluation:
         return int(self._found.documents.sum())
 
     @property
-    def per_query(self) -> dask.array.Array:
+    def per_query(self) -> da.Array:
         """The values by query, a Dask array of shape (queries, metrics), one chunk per partition.
 
         Nothing is computed until you ask it to; then partitions are evaluated again, and the values stay where they
         are computed.
         """
-        import dask.array as da
-
         counts = self._found.queries.tolist()
         chunks = [
             da.from_delayed(values, shape=(queries, len(self.metrics)), dtype=np.float64)
             for values, queries in zip(self._cluster.map(_values), counts, strict=True)
         ]
-        values: dask.array.Array = da.concatenate(chunks, axis=0)
+        values: da.Array = da.concatenate(chunks, axis=0)
         return values
 
     def frame(self) -> dask.dataframe.DataFrame:
@@ -84,7 +83,6 @@ class ClusterEvaluation:
         The index is the query's id; where `group` was given its number, counted over all partitions.
         """
         import dask.dataframe as dd
-        import pandas as pd
 
         names = [str(metric) for metric in self.metrics]
         numbered = "qid" not in self._cluster.partitions[0]
@@ -96,8 +94,6 @@ class ClusterEvaluation:
         return frame
 
     def __repr__(self) -> str:
-        from .._common.words import count
-
         width = max(len(name) for name in self.mean)
         lines = "\n".join(f"  {name:<{width}}  {value:.6f}" for name, value in self.mean.items())
         size = f"{count(self.queries, 'query')} in {count(len(self._found.queries), 'partition')}"

@@ -1,29 +1,31 @@
-"""From Dask's collections to lists of partitions, and back from many results to one."""
+"""Partitions of Dask's collections: lists of them, results merged into one, and whether every query lies in one."""
 
 from __future__ import annotations
 
+from collections import defaultdict
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from dask.base import compute
 from dask.delayed import Delayed, delayed
 
+from .._common.arrays import identifiers
+from .._common.distinct import factorize
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
+
+Hashes = npt.NDArray[np.uint64]
 
 FAN_IN = 16
 """How many results a task merges."""
 
 
 def partitions(name: str, values: Any) -> list[Any]:
-    """Return the partitions of a Dask array, Series, DataFrame or Delayed, or of a list with one entry each.
-
-    Raises
-    ------
-    TypeError
-        Where `values` is none of these.
-    ValueError
-        Where there is no partition, or an array is cut up along its columns too.
-    """
+    """Return the partitions of a Dask array, Series, DataFrame or Delayed, or of a list with one entry each."""
     if isinstance(values, Delayed):
         return [values]
     if isinstance(values, list | tuple):
@@ -74,7 +76,103 @@ def tree(parts: list[Delayed], merge: Callable[[list[Any]], Any]) -> Delayed:
     return parts[0]
 
 
-def at_partition(number: int, error: ValueError | TypeError) -> ValueError | TypeError:
-    """Return the error, saying in which partition it arose."""
-    kind = TypeError if isinstance(error, TypeError) else ValueError
-    return kind(f"in partition {number}: {error}")
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """The queries of some partitions by 64-bit hash, and the hashes that more than one partition has."""
+
+    hashes: Hashes
+    repeated: Hashes
+
+    @classmethod
+    def of(cls, query_ids: np.ndarray[Any, Any]) -> Seen:
+        """Return the queries of one partition."""
+        hashes = np.unique(hashed(query_ids))
+        return cls(hashes, hashes[:0])
+
+    @classmethod
+    def merged(cls, parts: Sequence[Seen]) -> Seen:
+        """Return the queries of several sets of partitions."""
+        hashes = np.sort(np.concatenate([part.hashes for part in parts]))
+        again = hashes[1:] == hashes[:-1]
+        repeated = np.unique(np.concatenate([hashes[1:][again], *(part.repeated for part in parts)]))
+        return cls(np.concatenate((hashes[:1], hashes[1:][~again])), repeated)
+
+
+def require_whole_queries(qid: Any) -> None:
+    """Raise where a query lies in more than one partition.
+
+    The distributed trainings of LightGBM and XGBoost do not look: they take the two halves of such a query for two
+    queries. `gainsay.dask.evaluate` does this check itself.
+
+    Parameters
+    ----------
+    qid : dask array or Series, or list of Delayed, shape (documents,)
+        The query of each document. Within a partition the rows of a query need not be contiguous.
+
+    Raises
+    ------
+    ValueError
+        Naming the query and its partitions.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from gainsay.dask import require_whole_queries
+    >>> require_whole_queries(da.from_array([1, 1, 2, 2, 2], chunks=(2, 3)))
+    >>> require_whole_queries(da.from_array([1, 1, 2, 2, 2], chunks=(3, 2)))
+    Traceback (most recent call last):
+        ...
+    ValueError: query 2 lies in partitions 0 and 1: a metric needs all documents of a query at once; repartition the
+    data so that no query is split
+    """
+    parts = partitions("qid", qid)
+    look = delayed(_seen, pure=False)
+    (seen,) = compute(tree([look(part) for part in parts], Seen.merged))
+    raise_if_split(seen.repeated, parts)
+
+
+def _seen(qid: Any) -> Seen:
+    return Seen.of(factorize(identifiers("qid", qid))[1])
+
+
+def raise_if_split(repeated: Hashes, qid_parts: Sequence[Any]) -> None:
+    """Raise where queries with these hashes really are one query in several partitions; equal hashes may be chance."""
+    if len(repeated) == 0:
+        return
+    find = delayed(_with_hashes, pure=False)
+    found = compute([find(part, repeated) for part in qid_parts])[0]
+    places = defaultdict(list)
+    for number, ids in enumerate(found):
+        for query in ids:
+            places[query].append(number)
+    split = {query: numbers for query, numbers in places.items() if len(numbers) > 1}
+    if split:
+        query, numbers = next(iter(split.items()))
+        more = f" (and {len(split) - 1} more queries in several)" if len(split) > 1 else ""
+        raise ValueError(
+            f"query {query!s} lies in partitions {', '.join(map(str, numbers[:-1]))} and {numbers[-1]}{more}: a metric "
+            "needs all documents of a query at once; repartition the data so that no query is split"
+        )
+
+
+def _with_hashes(qid: Any, hashes: Hashes) -> list[Any]:
+    ids = factorize(identifiers("qid", qid))[1]
+    found: list[Any] = ids[np.isin(hashed(ids), hashes)].tolist()
+    return found
+
+
+def hashed(query_ids: np.ndarray[Any, Any]) -> Hashes:
+    """Return a 64-bit hash of each id, the same in every process and for every type that holds the same ids."""
+    ids = query_ids
+    if ids.dtype.kind == "O":
+        ids = pd.Series(ids).infer_objects().to_numpy()
+    if ids.dtype.kind == "f":  # a whole number has the hash that it has as an integer, whatever stands beside it
+        floats = ids.astype(np.float64)
+        ids = floats.view(np.int64).copy()
+        whole = floats == np.floor(floats)
+        ids[whole] = floats[whole]
+    elif ids.dtype.kind in "iub":
+        ids = ids.astype(np.int64)
+    elif ids.dtype.kind in "US":
+        ids = ids.astype(object)
+    return pd.util.hash_array(ids)

@@ -1,22 +1,22 @@
-"""Curves of trained models over a cluster: metrics after each boosting round, exact."""
+"""Curves of trained models over a cluster: metrics after each boosting round, exact, as scores grow tree by tree."""
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from .._common.arrays import integers, nearest
 from ..training.bound import Panel, metric_name
+from ..training.categories import refuse_unknown_categories
 from ..training.parts import ratios
-from .staged import Staged, booster_of, rounds_of
 from .summed import Cluster
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    import pandas as pd
+    from collections.abc import Iterable, Iterator, Sequence
 
     from .._common.typing import Floats, Partitions
     from ..judgments import NegativeLabels
@@ -73,8 +73,6 @@ class ClusterCurves:
 
     def frame(self) -> pd.DataFrame:
         """Return the curves as a DataFrame: one row per number of rounds, one column per metric."""
-        import pandas as pd
-
         names = [str(metric) for metric in self.metrics]
         return pd.DataFrame(self.values, index=pd.Index(self.rounds, name="round"), columns=names)
 
@@ -140,9 +138,9 @@ def evaluate_rounds(
     5
     """
     panel = Panel(metrics, convention, negative_labels, n_jobs=1)
-    booster = booster_of(model)
-    chosen = _chosen(rounds, rounds_of(booster))
-    cluster = Cluster.of(panel, group, qid, Staged(booster, chosen), labels=labels, scores=features, weight=weight)
+    booster = _booster_of(model)
+    chosen = _chosen(rounds, _rounds_of(booster))
+    cluster = Cluster.of(panel, group, qid, Staged(booster, chosen), labels=labels, features=features, weight=weight)
     return ClusterCurves(panel.metrics, chosen, ratios(cluster.summed().totals))
 
 
@@ -159,3 +157,75 @@ def _chosen(rounds: Iterable[int] | None, trained: int) -> tuple[int, ...]:
         bad = chosen[0] if chosen[0] < 1 else chosen[-1]
         raise ValueError(f"rounds must lie between 1 and {trained}, the rounds of the model, got {bad}")
     return tuple(chosen)
+
+
+@dataclass(frozen=True, eq=False)
+class Staged:
+    """A booster of LightGBM or XGBoost and the numbers of rounds after which its predictions are wanted, ascending.
+
+    Scores are added up tree by tree in the order and precision of the library, so they equal what it predicts with the
+    first n rounds to the last bit. They are raw scores: before any transformation, which would not change a ranking.
+    """
+
+    booster: Any
+    rounds: Sequence[int]
+
+    def __call__(self, features: Any) -> Iterator[np.ndarray[Any, Any]]:
+        """Return the scores of each document after the wanted numbers of rounds, one array after the other."""
+        if features.shape[0] == 0:
+            yield from (np.zeros(0) for _ in self.rounds)
+            return
+        steps = (_lightgbm if _library(self.booster) == "lightgbm" else _xgboost)(self.booster, features)
+        wanted = set(self.rounds)
+        for number, scores in zip(range(1, self.rounds[-1] + 1), steps, strict=False):
+            if number in wanted:
+                yield scores
+
+
+def _booster_of(model: Any) -> Any:
+    """Return the booster of a model of LightGBM or XGBoost, or of the dict that `xgboost.dask.train` returns."""
+    if isinstance(model, dict) and "booster" in model:
+        return model["booster"]
+    if hasattr(type(model), "get_booster"):
+        return model.get_booster()  # which says if it is not fitted, as the next does
+    if hasattr(type(model), "booster_"):
+        return model.booster_
+    if type(model).__name__ == "Booster" and _library(model) in ("lightgbm", "xgboost"):
+        return model
+    raise TypeError(
+        f"model must be a model of LightGBM or XGBoost, or what xgboost.dask.train returned, got {type(model).__name__}"
+    )
+
+
+def _rounds_of(booster: Any) -> int:
+    """Return how many rounds a booster was trained for."""
+    return int(booster.current_iteration() if _library(booster) == "lightgbm" else booster.num_boosted_rounds())
+
+
+def _library(booster: Any) -> str:
+    return type(booster).__module__.partition(".")[0]
+
+
+def _lightgbm(booster: Any, features: Any) -> Iterator[np.ndarray[Any, Any]]:
+    booster = copy.deepcopy(booster)  # threads that predict with other rounds would change each other's
+    if hasattr(features, "dtypes") and all(dtype.kind in "fiub" for dtype in features.dtypes):
+        features = features.to_numpy(np.result_type(np.float32, *features.dtypes))  # once, not for every tree
+    scores = 0.0
+    for number in range(booster.current_iteration()):
+        scores = scores + booster.predict(
+            features, start_iteration=number, num_iteration=1, raw_score=True, num_threads=1
+        )
+        yield scores
+
+
+def _xgboost(booster: Any, features: Any) -> Iterator[np.ndarray[Any, Any]]:
+    import xgboost as xgb
+
+    refuse_unknown_categories(booster, features)
+    booster = booster.copy()  # its number of threads is to change here only
+    booster.set_param({"nthread": 1})
+    data = xgb.DMatrix(features, enable_categorical=True, nthread=1)
+    for number in range(booster.num_boosted_rounds()):
+        scores = booster.predict(data, iteration_range=(number, number + 1), output_margin=True)
+        yield scores
+        data.set_base_margin(scores)

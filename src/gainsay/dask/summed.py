@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,11 +12,10 @@ from dask.delayed import delayed
 
 from ..metrics.registry import UnpicklableError
 from ..training.parts import Part, add_exactly, beside, rounded
-from .partitions import aligned, at_partition, tree
-from .queries import Seen, raise_if_split
+from .partitions import Seen, aligned, raise_if_split, tree
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from .._common.typing import Floats, Integers, Partitions
     from ..evaluation.evaluator import Evaluation
@@ -61,7 +61,7 @@ class Summed:
 class Cluster:
     """Partitions by the name of their arguments, and how they are evaluated.
 
-    `stages` turns the partition of `scores` into one or several arrays of scores, or is None where it is one already.
+    `stages` turns a partition of `features` into arrays of scores; None where there are `scores`.
     """
 
     panel: Panel
@@ -90,24 +90,21 @@ class Cluster:
         """Evaluate all partitions and add up; raise where a query is split, or where there is nothing to add up."""
         stages = delayed(self.stages, traverse=False)
         results = self.map(_summed, stages=[stages] * len(self.partitions))
-        found = _computed(tree(results, Summed.merged))
+        found: Summed = _computed(tree(results, Summed.merged))
         if found.documents.sum() == 0:
             raise ValueError(f"labels is empty in all of {len(results)} partitions: there is no document to judge")
         if not found.counts:
             raise ValueError("weight is 0 for every query: a weighted mean needs at least one positive weight")
         if found.seen is not None:
             raise_if_split(found.seen.repeated, [part["qid"] for part in self.partitions])
-        result: Summed = found
-        return result
+        return found
 
     def map(self, work: Callable[..., Any], **more: Sequence[Any]) -> list[Any]:
         """Return the Delayed results of `work(panel, number, **arguments)`; `more` has an argument per partition."""
         lazily, panel = delayed(work, pure=False), delayed(self.panel, traverse=False)
-        added = [dict(zip(more, values, strict=True)) for values in zip(*more.values(), strict=True)]
-        added = added or [{} for _ in self.partitions]
         return [
-            lazily(panel, number, **part, **extra)
-            for number, (part, extra) in enumerate(zip(self.partitions, added, strict=True))
+            lazily(panel, number, **part, **{name: values[number] for name, values in more.items()})
+            for number, part in enumerate(self.partitions)
         ]
 
 
@@ -124,21 +121,27 @@ def _computed(result: Any) -> Any:
         raise
 
 
+@contextmanager
+def _in_partition(number: int) -> Iterator[None]:
+    """Have an error say in which partition it arose."""
+    try:
+        yield
+    except (ValueError, TypeError) as error:
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"in partition {number}: {error}") from error.__cause__
+
+
 def evaluated(panel: Panel, number: int, scores: Any, **data: Any) -> Evaluation | None:
     """Return the values of the queries of a partition; None where there are none."""
-    try:
+    with _in_partition(number):
         return Part(panel, **data).evaluate(scores)
-    except (ValueError, TypeError) as error:
-        raise at_partition(number, error) from error.__cause__
 
 
-def _summed(panel: Panel, number: int, stages: Any, scores: Any, **data: Any) -> Summed:
+def _summed(panel: Panel, number: int, stages: Any, scores: Any = None, features: Any = None, **data: Any) -> Summed:
     """Evaluate a partition at each stage, and keep what is to be added up or checked."""
-    try:
+    with _in_partition(number):
         part = Part(panel, **data)
-        each = [part.exact_sums(found) for found in (stages(scores) if stages is not None else [scores])]
-    except (ValueError, TypeError) as error:
-        raise at_partition(number, error) from error.__cause__
+        each = [part.exact_sums(found) for found in ([scores] if stages is None else stages(features))]
     judgments = None if part.evaluator is None else part.evaluator.judgments
     ids = np.zeros(0, dtype=np.int64) if judgments is None else judgments.query_ids
     return Summed(

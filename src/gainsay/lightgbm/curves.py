@@ -2,40 +2,26 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from ..training.bound import clash
 from ..training.curves import CurvesBase
-from .results import REMEDY, Result, note_names, read, waiting_of, watch
+from .results import REMEDY, note_names, read, watch
+from .stopping import waiting_of
 
 if TYPE_CHECKING:
     from lightgbm.callback import CallbackEnv
 
     from ..training.history import Waiting
 
-_HIGHER_IS_BETTER = ("auc", "auc_mu", "average_precision", "map", "mean_average_precision", "ndcg", "lambdarank")
-_LOWER_IS_BETTER = frozenset(
-    [
-        "l1",
-        "l2",
-        "rmse",
-        "quantile",
-        "mape",
-        "huber",
-        "fair",
-        "poisson",
-        "gamma",
-        "gamma_deviance",
-        "tweedie",
-        "binary_logloss",
-        "binary_error",
-        "multi_logloss",
-        "multi_error",
-        "cross_entropy",
-        "cross_entropy_lambda",
-        "kullback_leibler",
-    ]
-)
+_HIGHER = ("auc", "auc_mu", "average_precision", "map", "mean_average_precision", "ndcg", "lambdarank")
+_LOWER = (
+    "l1", "l2", "rmse", "quantile", "mape", "huber", "fair", "poisson", "gamma", "gamma_deviance", "tweedie",
+    "binary_logloss", "binary_error", "multi_logloss", "multi_error", "cross_entropy", "cross_entropy_lambda",
+    "kullback_leibler",
+)  # fmt: skip
+_DIRECTIONS = {**dict.fromkeys(_HIGHER, True), **dict.fromkeys(_LOWER, False)}
 
 
 class Curves(CurvesBase):
@@ -89,12 +75,8 @@ class Curves(CurvesBase):
     True
     """
 
-    order = 25  # after the recording callbacks, before any that may stop training
-    before_iteration = False
-    _model: Any = None
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**super().__getstate__(), "_model": None}
+    # It has no `order`: LightGBM calls such callbacks first, before any of its own and of ours that may stop training.
+    _directions = _DIRECTIONS
 
     def __call__(self, env: CallbackEnv) -> None:
         """Take the values of a round."""
@@ -104,39 +86,27 @@ class Curves(CurvesBase):
             note_names(env.model)
             watch(env.model, self)
         results = [read(entry) for entry in env.evaluation_result_list or []]
-        if len({result[:2] for result in results}) < len(results):
-            raise clash(next(one.metric for one in results if self._twice(one, results)), "LightGBM", REMEDY)
+        twice = [metric for (_, metric), times in Counter(result[:2] for result in results).items() if times > 1]
+        if twice:
+            raise clash(twice[0], "LightGBM", REMEDY)
         self._record(env.iteration + 1, results)
         if env.iteration == env.end_iteration - 1:
             self._end()
 
-    @staticmethod
-    def _twice(result: Result, results: list[Result]) -> bool:
-        return sum(other[:2] == result[:2] for other in results) > 1
-
     def stopped(self) -> None:
         """Hear from our early stopping that this was the last round."""
         self._end()
-
-    def _end(self) -> None:
-        super()._end()
-        self._model = None
-
-    def _known_direction(self, metric: str) -> bool | None:
-        kind = metric.partition("@")[0]
-        return True if kind in _HIGHER_IS_BETTER else False if kind in _LOWER_IS_BETTER else None
 
     def _training_names(self) -> tuple[str, ...]:
         own = getattr(self._model, "_train_data_name", None)
         return ("training", "train", *([own] if isinstance(own, str) else []))
 
     def _waiting(self) -> Waiting | None:
-        return None if self._model is None else waiting_of(self._model)
+        return waiting_of(self._model)
 
     def _over(self) -> bool:
         best: Any = getattr(self._model, "best_iteration", 0)
         return isinstance(best, int) and best > 0
 
-    def _remedy(self) -> str:
-        named = list(self.metrics) or ["ndcg_linear@10", "ndcg_exp@10"]
-        return f"pass valid_sets=[…] and feval=gainsay.lightgbm.feval({named})"
+    def _remedy(self, metrics: list[str]) -> str:
+        return f"pass valid_sets=[…] and feval=gainsay.lightgbm.feval({metrics})"

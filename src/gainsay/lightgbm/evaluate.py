@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 from .._common.checks import check_whole
-from ..training.bound import Panel, WeakIdentityMap, by_size, clash
-from .folds import check_whole_queries
+from ..training.bound import Panel, WeakIdentityMap, by_size, clash, in_round
 from .results import REMEDY, builtin_names, name_of, note_evaluator
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ def feval(
     >>> list(curves["training"]), len(curves["training"]["ndcg_exp@10"])
     (['ndcg_linear@10', 'ndcg_exp@10'], 3)
     """
-    return Feval(Panel(metrics, convention, negative_labels, n_jobs, names), check_whole("every", every, unit="rounds"))
+    return Feval(Panel(metrics, convention, negative_labels, n_jobs, names), every)
 
 
 def eval_metric(
@@ -105,9 +106,7 @@ def eval_metric(
     >>> list(ranker.evals_result_["valid_0"])
     ['ndcg_linear@10', 'mrr']
     """
-    return EvalMetric(
-        Panel(metrics, convention, negative_labels, n_jobs, names), check_whole("every", every, unit="rounds")
-    )
+    return EvalMetric(Panel(metrics, convention, negative_labels, n_jobs, names), every)
 
 
 class _Bound(NamedTuple):
@@ -127,7 +126,7 @@ class _Adapter:
 
     def __init__(self, panel: Panel, every: int) -> None:
         self.panel = panel
-        self.every = every
+        self.every = check_whole("every", every, unit="rounds")
         self._bound: WeakIdentityMap[_Bound] = WeakIdentityMap()
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -146,9 +145,10 @@ class _Adapter:
         if before % self.every:
             return []
         where = f" on {name_of(labels) or by_size(bound.evaluator.judgments)}"
-        values = self.panel.evaluate(bound.evaluator, scores, round_number=before + 1, where=where)
-        named = zip(self.panel.names, values, self.panel.metrics, strict=True)
-        return [(name, value, metric.higher_is_better) for name, value, metric in named]
+        with in_round(before + 1, where):
+            means = bound.evaluator(scores).mean.values()
+        named = zip(self.panel.names, means, self.panel.metrics, strict=True)
+        return [(name, mean, metric.higher_is_better) for name, mean, metric in named]
 
     def _bind(self, labels: Any, group: Any, weight: Any, dataset: lgb.Dataset | None) -> _Bound:
         if group is None:
@@ -156,7 +156,7 @@ class _Adapter:
                 "the data set has no groups: give it group= (documents per query), as ranking metrics need queries"
             )
         if dataset is not None:
-            check_whole_queries(dataset)
+            _check_whole_queries(dataset)
             for name in set(self.panel.names) & builtin_names(dataset.params or {}):
                 raise clash(name, "LightGBM", REMEDY)
         bound = _Bound(self.panel.bind(labels, group=group, weight=weight), group, weight, WeakIdentityMap())
@@ -188,3 +188,25 @@ class EvalMetric(_Adapter):
         if hasattr(y_pred, "get_label"):
             raise TypeError("eval_metric is for LGBMRanker.fit; give lightgbm.train and lightgbm.cv feval=feval(…)")
         return self._evaluate(y_pred, y_true, group, weight)
+
+
+def _check_whole_queries(dataset: lgb.Dataset) -> None:
+    """Raise where rows were taken out of another data set such that one holds only some documents of a query.
+
+    LightGBM makes a query of what is left of each: a metric then ranks fewer documents, which is easier.
+    """
+    rows, parent = dataset.used_indices, dataset.reference
+    group = None if rows is None or parent is None else parent.get_group()
+    if group is None:
+        return
+    sizes = np.asarray(group, dtype=np.int64)
+    held = np.bincount(np.repeat(np.arange(len(sizes)), sizes)[rows], minlength=len(sizes))
+    split = np.flatnonzero((held > 0) & (held != sizes))
+    if len(split):
+        first = split[0]
+        raise ValueError(
+            f"folds split queries: {len(split)} of the {np.count_nonzero(held)} queries of this one are not whole, the "
+            f"first is query {first}, of which it holds {held[first]} of {sizes[first]} documents. Give lightgbm.cv "
+            "folds=sklearn.model_selection.GroupKFold(5), to which it hands the queries as groups; it keeps queries "
+            "whole by itself only where params['objective'] is the name of a ranking objective"
+        )

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import warnings
 import weakref
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..training.bound import WeakIdentityMap
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     import lightgbm as lgb
     from lightgbm.callback import CallbackEnv
 
     from ..evaluation.evaluator import Evaluator
-    from ..training.history import Waiting
+    from .curves import Curves
 
 REMEDY = "Leave it out of params['metric'] (metric='None' turns the built-ins off)"
 
@@ -91,21 +92,11 @@ def starting_values(booster: lgb.Booster) -> dict[tuple[str, str], float]:
     return found
 
 
-_watching: WeakIdentityMap[list[weakref.ref[Watching]]] = WeakIdentityMap()
+_watching: WeakIdentityMap[list[weakref.ref[Curves]]] = WeakIdentityMap()
 """Who wants to know when a training is stopped, by its model; LightGBM tells callbacks of no end."""
 
-_waiting: WeakIdentityMap[Callable[[], Waiting | None]] = WeakIdentityMap()
-"""What the early stopping of a training waits for, by its model."""
 
-
-class Watching(Protocol):
-    """A callback that wants to know when the training is stopped."""
-
-    def stopped(self) -> None:
-        """Hear that this was the last round."""
-
-
-def watch(model: Any, callback: Watching) -> None:
+def watch(model: Any, callback: Curves) -> None:
     """Have a callback told when our early stopping ends a training."""
     _watching.set(model, [*(_watching.get(model) or []), weakref.ref(callback)])
 
@@ -116,17 +107,6 @@ def tell_stopped(model: Any) -> None:
         callback = reference()
         if callback is not None:
             callback.stopped()
-
-
-def note_waiting(model: Any, waiting: Callable[[], Waiting | None]) -> None:
-    """Remember how to ask what early stopping waits for."""
-    _waiting.set(model, waiting)
-
-
-def waiting_of(model: Any) -> Waiting | None:
-    """Return what the early stopping of a training waits for; None where that is not known."""
-    ask = _waiting.get(model)
-    return None if ask is None else ask()
 
 
 def name_of(labels: Any) -> str | None:
@@ -157,12 +137,13 @@ def is_dart(env: CallbackEnv) -> bool:
 
 def builtin_names(params: dict[str, Any]) -> set[str]:
     """Return under which names LightGBM itself logs metrics that may have the name of one of ours."""
-    metrics = next((params[alias] for alias in ("metric", "metrics", "metric_types") if alias in params), "")
+    given = {name: value for name, value in params.items() if value is not None}  # LightGBM takes no notice of None
+    metrics = next((given[alias] for alias in ("metric", "metrics", "metric_types") if alias in given), "")
     listed = {name.strip() for name in metrics.split(",")} if isinstance(metrics, str) else set(metrics)
     names = listed - {"custom"}  # a metric of the user's may have any name but those of ours
     if not listed & {"map", "mean_average_precision"}:
         return names
     aliases = ("eval_at", "ndcg_eval_at", "ndcg_at", "map_eval_at", "map_at")
-    at = next((params[alias] for alias in aliases if alias in params), (1, 2, 3, 4, 5))
-    cutoffs = at.split(",") if isinstance(at, str) else at if isinstance(at, list | tuple) else [at]
+    at = next((given[alias] for alias in aliases if alias in given), (1, 2, 3, 4, 5))
+    cutoffs = at.split(",") if isinstance(at, str) else at if isinstance(at, Iterable) else [at]
     return names | {f"map@{int(k)}" for k in cutoffs}

@@ -9,19 +9,17 @@ from typing import TYPE_CHECKING, Any
 import lightgbm as lgb
 from lightgbm.callback import CallbackEnv, EarlyStopException
 
-from .._common.arrays import nearest
 from .._common.checks import check_real, check_whole
 from .._common.shown import call_text
 from ..training.bound import WeakIdentityMap, clash, known_metric, logged_as, metric_name, name_or_none
 from ..training.history import Waiting
-from ..training.options import STOPPING, knows_others
+from ..training.messages import STOPPING, knows_others, unknown_data_set, unknown_start, unlogged
 from .results import (
     REMEDY,
     Result,
     first_validation_set,
     is_dart,
     note_names,
-    note_waiting,
     read,
     starting_values,
     tell_stopped,
@@ -88,6 +86,16 @@ def early_stopping(
     return EarlyStopping(metric, rounds, dataset, min_delta, verbose)
 
 
+_stoppings: WeakIdentityMap[EarlyStopping] = WeakIdentityMap()
+"""The one of these that was last heard of in a training, by its model."""
+
+
+def waiting_of(model: Any) -> Waiting | None:
+    """Return what the early stopping of a training waits for; None where there is none of ours."""
+    stopping = _stoppings.get(model)
+    return None if stopping is None else stopping.waiting(model)
+
+
 @dataclass
 class _Run:
     """What is known of one training."""
@@ -122,6 +130,13 @@ class EarlyStopping:
         given = {"rounds": self.rounds, "dataset": self.dataset, "min_delta": self.min_delta, "verbose": self.verbose}
         return call_text(early_stopping, self.metric, **given)
 
+    def waiting(self, model: Any) -> Waiting | None:
+        """Return what a training waits for, its best round as the model counts them; None before its first round."""
+        run = self._runs.get(model)
+        if run is None or run.best is None:
+            return None
+        return Waiting(run.best.dataset, run.best.metric, self.rounds, run.best_round + 1)
+
     def __call__(self, env: CallbackEnv) -> None:
         """Look at the values of a round; raise LightGBM's `EarlyStopException` to stop."""
         run = self._runs.get(env.model)
@@ -143,8 +158,8 @@ class EarlyStopping:
                 f"{happened}, {better}best iteration is {run.best_round + 1} "
                 f"with {self.metric} = {run.best.value:.6g} on {run.best.dataset}"
             )
-            self._runs.forget(env.model)
             tell_stopped(env.model)
+            self._runs.forget(env.model)
             raise EarlyStopException(run.best_round, run.best_results)
 
     def _start(self, env: CallbackEnv) -> _Run:
@@ -155,7 +170,7 @@ class EarlyStopping:
         self._say(f"Training until {self.metric} does not improve for {self.rounds} rounds")
         if not run.enabled:
             return run
-        note_waiting(env.model, lambda: self._waiting(run))
+        _stoppings.set(env.model, self)
         first = self._find(env, run)
         if first is None or not _continues(env):
             return run
@@ -169,11 +184,6 @@ class EarlyStopping:
         run.best_results = [with_value(entry, known) for entry, known in entries if known is not None]
         return run
 
-    def _waiting(self, run: _Run) -> Waiting | None:
-        """Return what is waited for, its best round as the model counts them."""
-        best = run.best
-        return None if best is None else Waiting(best.dataset, best.metric, self.rounds, run.best_round + 1)
-
     def _unknown(self, env: CallbackEnv) -> str:
         """Say that a training goes on from a model whose value is not known."""
         if hasattr(env.model, "boosters"):
@@ -181,11 +191,7 @@ class EarlyStopping:
                 "lightgbm.cv counts the rounds of a continued model from 0, and early stopping does not know the value "
                 "of that model: best_iteration counts new rounds only, and may be that of a worse model"
             )
-        advice = "" if self._is_ours else ", or stop on a metric of gainsay's"
-        return (
-            f"early stopping on {self.metric!r} does not know the value of the model that is continued, so the best "
-            f"round may be worse than that: evaluate {self.metric!r} with gainsay's feval or eval_metric{advice}"
-        )
+        return unknown_start(self.metric, self._is_ours, "gainsay's feval or eval_metric")
 
     def _improves(self, current: Result, best: Result | None) -> bool:
         if best is None:
@@ -220,15 +226,10 @@ class EarlyStopping:
                     f"early stopping on {self.metric!r} needs validation data: only the training data "
                     f"({', '.join(datasets)}) is evaluated. Pass valid_sets=[…], or name it as dataset="
                 )
-            return (
-                f"no data set {dataset!r} is evaluated{nearest(dataset, datasets)} (there are: {', '.join(datasets)})"
-            )
+            return unknown_data_set(dataset, datasets)
         metrics = list(dict.fromkeys(result.metric for result in results if result.dataset == dataset))
         advice = f"; pass feval=gainsay.lightgbm.feval([{self.metric!r}])" if self._is_ours else ""
-        return (
-            f"no metric {self.metric!r} is logged on {dataset!r}{nearest(self.metric, metrics)} "
-            f"(there are: {', '.join(metrics)}){advice}"
-        )
+        return unlogged(self.metric, repr(dataset), metrics) + advice
 
     def _say(self, text: str) -> None:
         if self.verbose:

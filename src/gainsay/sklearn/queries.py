@@ -23,13 +23,7 @@ def without_queries(X: Any) -> Any:  # noqa: N803
 
 
 def queries_of(X: Any, qid: Any) -> Any:  # noqa: N803
-    """Return the queries of the rows: `qid`, or the column of X; None where neither is there.
-
-    Raises
-    ------
-    ValueError
-        Where both are there.
-    """
+    """Return the queries of the rows: `qid`, or the column of X; None where neither is there; raise if both are."""
     if COLUMN not in columns_of(X):
         return qid
     if qid is not None:

@@ -17,8 +17,6 @@ from ..judgments import Judgments
 from .queries import queries_of, without_queries
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from .._common.typing import Integers
 
 
@@ -55,22 +53,11 @@ class GroupedLGBMRanker(lgb.LGBMRanker):
     # Asked for from the start: nothing else could be meant by these names.
     __metadata_request__fit = dict.fromkeys(
         (
-            "qid",
-            "eval_set",
-            "eval_X",
-            "eval_y",
-            "eval_qid",
-            "eval_sample_weight",
-            "eval_init_score",
-            "eval_names",
-            "eval_metric",
-            "eval_at",
-            "callbacks",
-            "feature_name",
-            "categorical_feature",
+            "qid", "eval_set", "eval_X", "eval_y", "eval_qid", "eval_sample_weight", "eval_init_score", "eval_names",
+            "eval_metric", "eval_at", "callbacks", "feature_name", "categorical_feature",
         ),
         True,
-    )
+    )  # fmt: skip
 
     def fit(  # type: ignore[override]  # by qid instead of group
         self,
@@ -88,7 +75,7 @@ class GroupedLGBMRanker(lgb.LGBMRanker):
         eval_init_score: Any = None,
         eval_names: Any = None,
         eval_metric: Any = None,
-        eval_at: Sequence[int] = (1, 2, 3, 4, 5),
+        eval_at: list[int] | tuple[int, ...] = (1, 2, 3, 4, 5),
         feature_name: Any = "auto",
         categorical_feature: Any = "auto",
         callbacks: Any = None,
@@ -131,15 +118,6 @@ class GroupedLGBMRanker(lgb.LGBMRanker):
             Where a query is missing or given twice, or lengths or indexes do not fit; the message names the argument.
         """
         train = _grouped("", X, y, qid, sample_weight, init_score)
-        options = {
-            "eval_names": eval_names,
-            "eval_metric": eval_metric,
-            "eval_at": eval_at,
-            "feature_name": feature_name,
-            "categorical_feature": categorical_feature,
-            "callbacks": callbacks,
-            "init_model": init_model,
-        }
         sets = _validation(eval_set, eval_X, eval_y, eval_qid, eval_sample_weight, eval_init_score)
         super().fit(
             train.features,
@@ -147,8 +125,14 @@ class GroupedLGBMRanker(lgb.LGBMRanker):
             sample_weight=train.weight,
             init_score=train.init_score,
             group=train.group,
+            eval_names=eval_names,
+            eval_metric=eval_metric,
+            eval_at=eval_at,
+            feature_name=feature_name,
+            categorical_feature=categorical_feature,
+            callbacks=callbacks,
+            init_model=init_model,
             **_as_lightgbm_takes(sets),
-            **options,
         )
         return self
 

@@ -78,11 +78,6 @@ class Panel:
         judgments = Judgments(labels, group=group, qid=qid, weight=weight, negative_labels=self.negative_labels)
         return Evaluator(self.metrics, judgments, self.n_jobs)
 
-    def evaluate(self, evaluator: Evaluator, scores: Any, *, round_number: int, where: str = "") -> list[float]:
-        """Return the means, one per metric; an error says in which round, and where given in which data set."""
-        with in_round(round_number, where):
-            return list(evaluator(scores).mean.values())
-
 
 @contextmanager
 def in_round(number: int, where: str = "") -> Iterator[None]:

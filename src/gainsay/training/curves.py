@@ -7,15 +7,17 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Mapping
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .._common.arrays import nearest
 from .._common.outputs import check_output
+from ..metrics.base import Metric
 from ..metrics.safe import check_names, safe_name_or_none
 from .bound import known_metric, metric_name, name_or_none
 from .history import History, read_history
 from .live import Live, Show, display, seconds_now
+from .messages import unknown_data_set, unlogged
 from .views import chosen_pair, view_of
 
 if TYPE_CHECKING:
@@ -37,6 +39,12 @@ __all__ = ["CurvesBase"]
 class CurvesBase:
     """What the callbacks of both libraries share; see `gainsay.lightgbm.Curves` and `gainsay.xgboost.Curves`."""
 
+    _directions: Mapping[str, bool]
+    """Whether a higher value is better of each of the library's own metrics."""
+
+    _model: Any = None
+    """What is trained, while it is."""
+
     def __init__(
         self,
         metrics: MetricLike | Iterable[MetricLike] | None = None,
@@ -57,84 +65,95 @@ class CurvesBase:
         self.show = show
         display(show)  # what is wrong with it is said now
         self._history = History()
-        self._run: _Run | None = None
-        self._begun = False
+        self._live: Live | None = None
+        self._begun = self._checked = False
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_run": None}  # a terminal cannot be pickled; what has been recorded can
+        return {**self.__dict__, "_live": None, "_model": None}  # what has been recorded can be pickled, a terminal not
 
     def __del__(self) -> None:
-        if getattr(self, "_run", None) is not None:
+        if getattr(self, "_live", None) is not None:
             self._end()
 
     # What the libraries' callbacks call
 
     def _begin(self, library: str, total: int | None = None) -> None:
-        """Begin with a training.
-
-        Raises
-        ------
-        ValueError
-            Where there has been one before.
-        """
+        """Begin with a training; raise where there has been one before."""
         if self._begun:
             raise ValueError(
                 f"this Curves has {self._history.last_round} rounds of a training already, and holds those of one: "
                 f"make one for each, gainsay.{library}.Curves(…)"
             )
-        self._begun = True
-        self._run = _Run(self, display(self.show), total)
+        self._begun, self._total, self._started = True, total, seconds_now()
+        self._live = display(self.show)
+        reference = weakref.ref(self)
+
+        def view() -> View | None:
+            curves = reference()
+            return curves._view() if curves is not None and curves._history.lines else None
+
+        def over() -> bool:
+            curves = reference()
+            return curves is None or curves._over()
+
+        self._live.begin(view, over)
 
     def _record(self, round_number: int, results: Iterable[tuple[str, str, float, bool | None]]) -> None:
         """Take the values of a round; in the first one see whether everything is there that is to be shown."""
-        history = self._history
         for dataset, metric, value, higher in results:
-            history.add(round_number, dataset, metric, value, higher)
+            self._history.add(round_number, dataset, metric, value, higher)
         self._history.last_round = round_number
-        run = self._run
-        if run is not None:
-            if not run.checked:
-                self._check(run)
-            run.live.touch()
-
-    def _check(self, run: _Run) -> None:
-        """See in the first round whether there is what is to be shown."""
-        try:
-            self._shown()
-        except ValueError:
-            self._run = None
-            run.live.cancel()
-            raise
-        run.checked = True
+        live = self._live
+        if live is None:
+            return
+        if not self._checked:
+            try:
+                self._shown()
+            except ValueError:
+                self._live = None
+                live.cancel()
+                raise
+            self._checked = True
+        live.touch()
 
     def _settle(self) -> None:
         """Show the end of a training of which nobody has told that it ended, but which has."""
-        if self._run is not None and self._over():
+        if self._live is not None and self._over():
             self._end()
 
     def _end(self) -> None:
         """Tell that the training has ended."""
-        if self._run is not None:
-            self._run.end()
-            self._run = None
+        if self._live is not None:
+            self._live.end()
+        self._live = self._model = None
 
     def _direction(self, metric: str) -> bool | None:
         """Return whether a higher value is better; None where nobody knows."""
-        said = self.higher_is_better
         known = known_metric(metric)
         if known is not None:
             return known.higher_is_better
+        said = self.higher_is_better
         if isinstance(said, Mapping):
             said = said.get(metric)
-        return self._known_direction(metric) if said is None else bool(said)
+        return self._directions.get(metric.partition("@")[0]) if said is None else bool(said)
 
-    def _known_direction(self, metric: str) -> bool | None:
-        """Return what the library's own metrics are known for."""
-        return None
+    # What each of them knows of its library
 
     def _training_names(self) -> tuple[str, ...]:
         """Return what the data that are trained on may be called."""
         return ("training", "train")
+
+    def _waiting(self) -> Waiting | None:
+        """Return what early stopping waits for, where it is known."""
+        raise NotImplementedError
+
+    def _over(self) -> bool:
+        """Return whether the training is known to have ended without a word."""
+        return False
+
+    def _remedy(self, metrics: list[str]) -> str:
+        """Say how to have metrics evaluated."""
+        raise NotImplementedError
 
     # What is recorded
 
@@ -305,18 +324,10 @@ class CurvesBase:
         return f"Curves: {self.summary()}"
 
     def _repr_html_(self) -> str:
-        from html import escape
-
         return self._view().picture() if self._history.lines else f"<p>{escape(repr(self))}</p>"
 
     def _named(self, metric: str) -> str:
-        """Return what a metric is called in tables and files.
-
-        Raises
-        ------
-        ValueError
-            Where another one that is logged would be called the same.
-        """
+        """Return what a metric is called in tables and files; raise where another one would be called the same."""
         if self.names == "plain":
             return metric
         safe = safe_name_or_none(metric_name(metric)) or metric
@@ -340,13 +351,14 @@ class CurvesBase:
             training = self._training_names()
             return next((one for one in known if one not in training), known[0] if known else "")
         if name not in known:
-            raise ValueError(f"no data set {name!r} is evaluated{nearest(name, known)} (there are: {', '.join(known)})")
+            raise ValueError(unknown_data_set(name, known))
         return name
 
     def _shown(self) -> tuple[str, list[str]]:
         """Return the data set and the metrics that are shown; say if they are not there."""
+        remedy = self._remedy(list(self.metrics) or ["ndcg_linear@10", "ndcg_exp@10"])
         if not self._history.lines:
-            raise ValueError(f"Curves has nothing to show: no data set or no metric is evaluated; {self._remedy()}")
+            raise ValueError(f"Curves has nothing to show: no data set or no metric is evaluated; {remedy}")
         dataset = self._dataset()
         lines = self._lines(dataset)
         if not self.metrics:
@@ -354,41 +366,26 @@ class CurvesBase:
         by_metric = {metric_name(name): name for name in lines}
         for name in self.metrics:
             if name not in by_metric:
-                raise ValueError(
-                    f"no metric {name!r} is logged on {dataset!r}{nearest(name, list(lines))} (there are: "
-                    f"{', '.join(lines)}); {self._remedy()}"
-                )
+                raise ValueError(f"{unlogged(name, repr(dataset), list(lines))}; {remedy}")
             if lines[by_metric[name]].higher_is_better is None:
                 raise ValueError(
                     f"it is not known whether a higher {name!r} is better: give higher_is_better=True or False"
                 )
         return dataset, [by_metric[name] for name in self.metrics]
 
-    def _remedy(self) -> str:
-        """Say how to have metrics evaluated."""
-        return "have the training evaluate it"
-
-    def _waiting(self) -> Waiting | None:
-        """Return what early stopping waits for, where it is known."""
-        return None
-
-    def _over(self) -> bool:
-        """Return whether the training is known to have ended without a word."""
-        return False
-
     def _view(self) -> View:
         """Return what is to be seen now."""
         dataset, metrics = self._shown()
         lines = self._lines(dataset)
-        run = self._run
+        training = self._live is not None
         return view_of(
             {name: lines[name] for name in metrics},
             title=self.name or dataset,
             dataset=dataset,
             last_round=self._history.last_round,
-            total=None if run is None else run.total,
-            seconds=None if run is None else run.seconds,
-            stops=None if run is None else self._stops(dataset),
+            total=self._total if training else None,
+            seconds=seconds_now() - self._started if training else None,
+            stops=self._stops(dataset) if training else None,
         )
 
     def _stops(self, dataset: str) -> tuple[str, int, int] | None:
@@ -401,39 +398,8 @@ class CurvesBase:
         return name, waiting.left(lines.get(name), self._history.last_round), waiting.rounds
 
 
-class _Run:
-    """A training that goes on: where it is shown, and what is needed for that."""
-
-    def __init__(self, curves: CurvesBase, show: Live, total: int | None) -> None:
-        self.total, self.checked, self._started = total, False, seconds_now()
-        reference = weakref.ref(curves)
-        history = curves._history
-
-        def view() -> View | None:
-            found = reference()
-            return found._view() if found is not None and history.lines else None
-
-        def over() -> bool:
-            found = reference()
-            return found is None or found._over()
-
-        self.live = show
-        show.begin(view, over)
-
-    @property
-    def seconds(self) -> float:
-        """How long it takes so far."""
-        return seconds_now() - self._started
-
-    def end(self) -> None:
-        """Show the end."""
-        self.live.end()
-
-
 def _names(metrics: MetricLike | Iterable[MetricLike] | None) -> tuple[str, ...]:
     """Return the names of metrics, ours in their canonical spelling."""
-    from ..metrics.base import Metric
-
     if metrics is None:
         return ()
     listed = [metrics] if isinstance(metrics, str | Metric) else list(metrics)

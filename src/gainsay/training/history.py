@@ -17,14 +17,7 @@ __all__ = ["History", "Line", "Waiting", "read_history"]
 class Line:
     """One metric on one data set over the rounds; taking a value costs the same however many there are.
 
-    Attributes
-    ----------
-    higher_is_better : bool or None
-        None where nobody has said; there is no best round then.
-    rounds, values : list
-        Where the metric was evaluated, and what it was.
-    best_round : int or None
-        The first round with the best value.
+    `best_round` is the first one with the best value; None where nobody has said which direction is better.
     """
 
     __slots__ = ("best", "best_round", "higher_is_better", "rounds", "values")
@@ -94,12 +87,8 @@ class History:
 
     @property
     def datasets(self) -> list[str]:
-        """Return the data sets."""
+        """The data sets, in the order in which they were first logged."""
         return list(dict.fromkeys(dataset for dataset, _ in self.lines))
-
-    def metrics(self, dataset: str) -> list[str]:
-        """Return the metrics that are logged on a data set."""
-        return [metric for name, metric in self.lines if name == dataset]
 
 
 def read_history(history: Any) -> Iterable[tuple[str, str, Sequence[float]]]:

@@ -58,7 +58,7 @@ class Iteration(NamedTuple):
 
 @dataclass(frozen=True)
 class _Booster:
-    """What there is to know of a model that was boosted.
+    """A model that was boosted.
 
     `held` is its number of rounds, `best` the number of rounds up to its best iteration, `predict` scores with so many
     rounds, and `whole` says why it cannot predict with some of them, if it cannot.
@@ -73,19 +73,8 @@ class _Booster:
 def predict(model: Predictor, features: Features, rounds: int | None = None) -> tuple[Any, Iteration | None]:
     """Return the scores of a model, and after which boosting round; None where it is no booster.
 
-    Parameters
-    ----------
-    model : object with a `predict` method
-        Boosters of LightGBM, XGBoost and CatBoost, and their estimators, are known as such.
-    features : array-like, sparse matrix, DataFrame or RankingData
-        One row per document.
-    rounds : int, optional
-        With how many boosting rounds; by default those up to the model's best iteration, or all.
-
-    Raises
-    ------
-    ValueError
-        Where `rounds` is given and the model is no booster, or has fewer.
+    Boosters of LightGBM, XGBoost and CatBoost, and their estimators, are known as such. They predict with `rounds`, by
+    default those up to the model's best iteration, or all.
     """
     known = {"lightgbm": _lightgbm, "xgboost": _xgboost, "catboost": _catboost}
     features = _as_input(model, features)
@@ -140,12 +129,8 @@ def _lightgbm(model: Any, features: Any) -> _Booster | None:
         booster = model.booster_  # which says if it is not fitted
     else:
         return None
-    best = booster.best_iteration
-    return _Booster(
-        booster.current_iteration(),
-        best if best is not None and best > 0 else None,
-        lambda rounds: model.predict(features, num_iteration=rounds),
-    )
+    best = booster.best_iteration if (booster.best_iteration or 0) > 0 else None
+    return _Booster(booster.current_iteration(), best, lambda rounds: model.predict(features, num_iteration=rounds))
 
 
 def _xgboost(model: Any, features: Any) -> _Booster | None:
@@ -157,24 +142,17 @@ def _xgboost(model: Any, features: Any) -> _Booster | None:
         return None
     held, best = booster.num_boosted_rounds(), booster.attr("best_iteration")
     if json.loads(booster.save_config())["learner"]["gradient_booster"]["name"] == "gblinear":
-        return _Booster(
-            held, None, lambda rounds: model.predict(features), "a linear booster keeps its last state only"
-        )
-    return _Booster(
-        held,
-        None if best is None else int(best) + 1,
-        lambda rounds: model.predict(features, iteration_range=(0, rounds)),
-    )
+        why = "a linear booster keeps its last state only"
+        return _Booster(held, None, lambda rounds: model.predict(features), why)
+    best = None if best is None else int(best) + 1
+    return _Booster(held, best, lambda rounds: model.predict(features, iteration_range=(0, rounds)))
 
 
 def _catboost(model: Any, features: Any) -> _Booster | None:
     if not hasattr(model, "tree_count_") or model.tree_count_ is None:
         return None
-    return _Booster(
-        model.tree_count_,
-        _best_of_catboost(model),
-        lambda rounds: model.predict(features, ntree_end=rounds),
-    )
+    best = _best_of_catboost(model)
+    return _Booster(model.tree_count_, best, lambda rounds: model.predict(features, ntree_end=rounds))
 
 
 def _best_of_catboost(model: Any) -> int | None:

@@ -6,7 +6,7 @@ import atexit
 import sys
 import time
 import weakref
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal
 
 from ..drawing.terminal import board_of, is_terminal, knows_blocks, may_colour
 from ..drawing.updating import Picture, in_notebook
@@ -24,23 +24,14 @@ seconds_now = time.perf_counter
 
 
 def display(show: Show | bool) -> Live:
-    """Return where a training is shown: as said, or as suits what stderr is.
-
-    Raises
-    ------
-    ValueError
-        For another word.
-    """
+    """Return where a training is shown: as said, or as suits what stderr is."""
     if show is False:
         return Live()
     if show is True:
-        if in_notebook():
-            return _Notebook()
-        return _Terminal() if is_terminal(sys.stderr) else _Line()
+        show = "notebook" if in_notebook() else "terminal" if is_terminal(sys.stderr) else "line"
     known: dict[str, type[Live]] = {"terminal": _Terminal, "notebook": _Notebook, "line": _Line}
     if not isinstance(show, str) or show not in known:
-        words = ", ".join(map(repr, get_args(Show)))
-        raise ValueError(f"show must be True, False or one of {words}, got {show!r}")
+        raise ValueError(f"show must be True, False or one of {', '.join(map(repr, known))}, got {show!r}")
     return known[show]()
 
 
@@ -71,7 +62,7 @@ class _Shown(Live):
     """What the three others share: an end that comes at the end of the process at the latest."""
 
     def begin(self, view: Callable[[], View | None], over: Callable[[], bool]) -> None:
-        self._view, self._over = view, over
+        self._view = view
         _running.add(self)
 
 

@@ -31,19 +31,13 @@ class Part:
     """
 
     def __init__(
-        self,
-        panel: Panel,
-        labels: Any,
-        *,
-        group: Any = None,
-        qid: Any = None,
-        weight: Any = None,
-        whole: bool = False,
+        self, panel: Panel, labels: Any, *, group: Any = None, qid: Any = None, weight: Any = None, whole: bool = False
     ) -> None:
         self.metrics = panel.metrics
         self.evaluator = None
         self._whole = whole
-        weightless = weight is not None and not whole and not np.any(_values(weight))
+        weights = list(weight.values()) if isinstance(weight, Mapping) else weight
+        weightless = weight is not None and not whole and not np.any(weights)
         self.counts = len(labels) > 0 and not weightless
         """Whether any query has a document and a weight."""
         if len(labels) or whole:
@@ -93,11 +87,6 @@ class Part:
         return beside([exact_sum(terms) for terms in self.terms(scores)])
 
 
-def _values(weight: Any) -> Any:
-    """Return the weights themselves, where a mapping holds them by query."""
-    return list(weight.values()) if isinstance(weight, Mapping) else weight
-
-
 def _ones_like(weight: Any) -> Any:
     """Return a weight of 1 instead of each 0."""
     if isinstance(weight, Mapping):
@@ -137,8 +126,8 @@ def add_exactly(sums: Sequence[Floats]) -> Floats:
 
 def rounded(rows: Floats) -> Floats:
     """Return the sum of rows, rounded once."""
-    columns = rows.reshape(len(rows), math.prod(rows.shape[1:])).T
-    return np.array([math.fsum(column) for column in columns]).reshape(rows.shape[1:])
+    totals: Floats = np.apply_along_axis(math.fsum, 0, rows)
+    return totals
 
 
 def ratios(sums: Floats) -> Floats:

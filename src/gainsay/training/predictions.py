@@ -27,25 +27,10 @@ def read_predictions(
 ) -> tuple[dict[str, Floats], dict[str, Iteration]]:
     """Return one array of scores per model, and after which boosting round each booster predicted.
 
-    Parameters
-    ----------
-    models : mapping of name to scores, path or model; or a DataFrame with one column per model
-        A path is read with `gainsay.data.read_scores`; anything with a `predict` method is given `features`. Boosters
-        predict with the rounds up to their best iteration, where they have one.
-    documents : int
-        How many scores each must have.
-    features : array-like, sparse matrix or RankingData, optional
-        What models predict from, one row per document.
-    iteration : int or mapping of name to int, optional
-        With how many boosting rounds all models, or the named ones, are to predict instead.
-    in_row_order : function, optional
-        `Judgments.in_row_order`: matches scores of pandas with the labels.
-
-    Raises
-    ------
-    ValueError
-        Where there is no model, the number of scores is wrong, a model has no features to predict from, or one for
-        which there is an `iteration` is no booster or has fewer rounds; the message names the model.
+    `models` maps names to scores, paths (read with `gainsay.data.read_scores`) or anything with a `predict` method, or
+    is a DataFrame with one column per model. Boosters predict from `features`, one row per document, with the rounds up
+    to their best iteration, where they have one, or with those that `iteration` says. `in_row_order` is that of the
+    judgments: it matches scores of pandas with the labels. Errors name the model.
     """
     if hasattr(models, "columns") and not isinstance(models, Mapping):
         names = list(map(str, models.columns))

@@ -34,18 +34,9 @@ _COLOURS: dict[Role, str] = {"first": "38;5;33", "second": "38;5;208"}
 
 @dataclass(frozen=True)
 class Shown:
-    """One metric of those that are shown.
+    """One metric of those that are shown: its name as it is logged, what it is called here, colour and mark, values.
 
-    Attributes
-    ----------
-    name, label : str
-        Its name as it is logged, and what it is called here.
-    role : Role
-        Colour and mark.
-    line : Line
-        Its values.
-    loss, at : float, int
-        How much worse it is at another one's best round, and in which; NaN where there is no other.
+    `loss` is how much worse it is at another one's best round, `at`; NaN where there is no other.
     """
 
     name: str
@@ -58,20 +49,9 @@ class Shown:
 
 @dataclass(frozen=True)
 class View:
-    """A training at one moment.
+    """A training at one moment; the total of rounds and the seconds that it took only where they are known.
 
-    Attributes
-    ----------
-    title, dataset : str
-        What is trained, and on what it is evaluated.
-    shown : sequence of Shown
-        The metrics.
-    last_round, total : int
-        The round, and how many there will be at most, where known.
-    seconds : float, optional
-        How long it took.
-    stops : (str, int, int), optional
-        On which metric it will be stopped, in how many rounds, and how many are waited.
+    `stops` says on which metric it will be stopped, in how many rounds, and how many are waited.
     """
 
     title: str
@@ -85,36 +65,43 @@ class View:
     @property
     def differ(self) -> bool:
         """Whether the best rounds differ."""
-        return len({shown.line.best_round for shown in self.shown}) > 1
+        return len({shown.line.best_round for shown in self.shown} - {None}) > 1
+
+    @property
+    def _round(self) -> str:
+        return f"round {self.last_round}{f'/{self.total}' if self.total else ''}"
 
     def block(self, width: int, *, ascii_only: bool = False, colour: bool = False) -> list[str]:
         """Return the lines of a terminal: one head, and one for each metric, none wider than `width`."""
-        label = max(len(shown.label) for shown in self.shown)
-        lefts = [_left(shown, label, ascii_only) for shown in self.shown]
+        label = max((len(shown.label) for shown in self.shown), default=0)
+        marks = [character(shown.role, ascii_only) for shown in self.shown]
+        lefts = [
+            f" {mark} {shown.label:<{label}} {_value(shown.line)}  best {_best(shown, ' at ')}"
+            for mark, shown in zip(marks, self.shown, strict=True)
+        ]
         rights = [_loss(shown, ascii_only) for shown in self.shown]
-        left, right = max(map(len, lefts)), max(map(len, rights))
+        left, right = (max(map(len, texts), default=0) for texts in (lefts, rights))
         if left + right + 2 > width:  # rather none than one that is cut
             rights, right = ["" for _ in rights], 0
         room = min(24, width - left - right - 4)
         lines = [self._head(width, ascii_only)]
         for shown, text, loss in zip(self.shown, lefts, rights, strict=True):
             line = shown.line
-            curve = sparkline(line.risen(), _span(line), room, ascii_only) if room >= 6 else ""
+            span = FLOOR * max(1.0, abs(line.best) if line.best == line.best else 1.0)
+            curve = sparkline(line.risen(), span, room, ascii_only) if room >= 6 else ""
             plain = f"{text:<{left}}  {curve:<{max(room, 0)}}  {loss}"[:width].rstrip()
             lines.append(_in_colour(plain, shown.role, curve) if colour else plain)
         return [f"\x1b[1m{lines[0]}\x1b[0m" if colour else lines[0], *lines[1:]]
 
     def _head(self, width: int, ascii_only: bool) -> str:
-        of = f"/{self.total}" if self.total else ""
-        right = f"round {self.last_round}{of}"
+        right = self._round
         if self.stops is not None:
             metric, left, _ = self.stops
             marks = [character(shown.role, ascii_only) for shown in self.shown if shown.name == metric]
             right += f"  {marks[0] if marks else label_of(metric)} stops in {left}"
         if self.seconds is not None:
             right += f"  {self.seconds:.0f} s"
-        room = width - len(right) - 3
-        title = _fitting(self.title, room, ascii_only)
+        title = _fitting(self.title, width - len(right) - 3, ascii_only)
         return f"{title}   {right}"[:width]
 
     def final_line(
@@ -123,10 +110,7 @@ class View:
         """Return all in one line, as it stands when training has ended, or while it is `running`."""
         marks = [(shown, f"{character(shown.role, ascii_only)} {_best(shown, ' @')}") for shown in self.shown]
         plain = "  ".join(text for _, text in marks)
-        if running:
-            tails = [f"  round {self.last_round}{f'/{self.total}' if self.total else ''}"]
-        else:
-            tails = self._tails(ascii_only)
+        tails = [f"  {self._round}"] if running else self._tails(ascii_only)
         title, tail = printable(self.title), tails[0]
         if width is not None:
             rooms = {text: width - len(plain) - len(text) - 2 for text in tails}
@@ -142,11 +126,15 @@ class View:
     def _tails(self, ascii_only: bool) -> list[str]:
         """Return what may stand at the end of the last line, by how much room there is."""
         seconds = f"  {self.seconds:.1f} s" if self.seconds is not None else ""
-        if not self.differ:
+        said = self._differing(ascii_only)
+        if not said:
             return [seconds]
-        losses = ", ".join(_loss(shown, ascii_only) for shown in self.shown)
-        said = "  best rounds differ"
-        return [f"{seconds}{said}: {losses}", f"{seconds}{said}", f"{seconds}  rounds differ", "  rounds differ"]
+        return [f"{seconds}  {said}", f"{seconds}  best rounds differ", f"{seconds}  rounds differ", "  rounds differ"]
+
+    def _differing(self, ascii_only: bool) -> str:
+        """Return that the best rounds differ and what is lost at each other's; nothing where they do not."""
+        losses = ", ".join(filter(None, (_loss(shown, ascii_only) for shown in self.shown)))
+        return "" if not self.differ else f"best rounds differ: {losses}" if losses else "best rounds differ"
 
     def row(self) -> str:
         """Return what the last line says as a row of a table in HTML."""
@@ -155,8 +143,7 @@ class View:
             for shown in self.shown
         ]
         seconds = f"{self.seconds:.1f} s" if self.seconds is not None else ""
-        differ = self._tails(False)[0].partition("  best rounds differ: ")[2]
-        cells = [escape(printable(self.title)), *marks, seconds, f"best rounds differ: {differ}" if differ else ""]
+        cells = [escape(printable(self.title)), *marks, seconds, self._differing(False)]
         return f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"
 
     def picture(self, *, style: bool = True) -> str:
@@ -291,10 +278,6 @@ def _roles(names: list[str]) -> dict[str, Role]:
     return taken
 
 
-def _span(line: Line) -> float:
-    return FLOOR * max(1.0, abs(line.best) if line.best == line.best else 1.0)
-
-
 def _value(line: Line) -> str:
     return f"{line.values[-1]:.4f}" if line.values else "–"
 
@@ -302,12 +285,6 @@ def _value(line: Line) -> str:
 def _best(shown: Shown, joined: str) -> str:
     line = shown.line
     return "–" if line.best_round is None else f"{line.best:.4f}{joined}{line.best_round}"
-
-
-def _left(shown: Shown, label: int, ascii_only: bool) -> str:
-    return (
-        f" {character(shown.role, ascii_only)} {shown.label:<{label}} {_value(shown.line)}  best {_best(shown, ' at ')}"
-    )
 
 
 def _signed(shown: Shown, minus: str = "−") -> str:

@@ -4,26 +4,17 @@ from __future__ import annotations
 
 import weakref
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from .binding import loggers
 
 if TYPE_CHECKING:
     import xgboost as xgb
 
-    from ..training.bound import Panel
+    from .metric import CustomMetric
 
 
-class Log(Protocol):
-    """A custom metric of ours."""
-
-    panel: Panel
-
-    def value_after(self, model: Any, rounds: int, dmatrix: Any, name: str) -> float:
-        """Return the value of one metric for the model cut after some rounds."""
-
-
-_calls: ContextVar[list[tuple[Log, weakref.ref[xgb.DMatrix]]] | None] = ContextVar("calls", default=None)
+_calls: ContextVar[list[tuple[CustomMetric, weakref.ref[xgb.DMatrix]]] | None] = ContextVar("calls", default=None)
 """Which of our custom metrics were called on what in the first round of a training that continues a model.
 
 Nobody tells a callback what data sets a training has. Each training has calls of its own, for it runs in one thread.
@@ -35,7 +26,7 @@ def listen() -> None:
     _calls.set([])
 
 
-def note_call(log: Log, dmatrix: xgb.DMatrix) -> None:
+def note_call(log: CustomMetric, dmatrix: xgb.DMatrix) -> None:
     """Note that a custom metric was called, where somebody listens."""
     calls = _calls.get()
     if calls is not None:

@@ -1,17 +1,19 @@
-"""What of XGBoost the adapters share: reading a DMatrix, binding metrics to it, and callbacks that log."""
+"""What of XGBoost the adapters share: binding metrics to a DMatrix, means over all workers, and callbacks that log."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 import xgboost as xgb
 from xgboost.callback import TrainingCallback
 
 from ..training.bound import Panel, WeakIdentityMap, by_size, in_round
-from ..training.parts import Part
+from ..training.parts import Part, ratios
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from .._common.typing import Floats
 
 REMEDY = "Leave it out of params['eval_metric'] (disable_default_eval_metric=True turns the objective's own off)"
@@ -100,8 +102,10 @@ def _read(dmatrix: xgb.DMatrix) -> tuple[Any, Any, Any]:
 
 def sums_of(part: Part, predictions: Any, round_number: int, where: str = "") -> Floats:
     """Return the sums of w * v and of w by metric; an error says in which round, and where given in which data set."""
+    if hasattr(predictions, "__cuda_array_interface__"):
+        predictions = predictions.get()  # made on a GPU, by CuPy
     with in_round(round_number, where):
-        return part.sums(_on_host(predictions))
+        return part.sums(predictions)
 
 
 def _sizes(boundaries: Any) -> Any:
@@ -112,6 +116,38 @@ def _sizes(boundaries: Any) -> Any:
     return np.diff(np.asarray(boundaries).astype(np.int64))
 
 
-def _on_host(predictions: Any) -> Any:
-    """Bring predictions that were made on a GPU (CuPy) to NumPy."""
-    return predictions.get() if hasattr(predictions, "__cuda_array_interface__") else predictions
+def means_over_workers(sums: Callable[[], Floats], metrics: int) -> list[float]:
+    """Return the mean of each metric over all queries, the same on every worker.
+
+    Every worker calls this equally often, whether it has data or not. `sums` returns its own sums of w * v and of w,
+    shape (metrics, 2). Where it raises on one worker, all of them raise, so that none waits for the others for ever.
+    """
+    if not xgb.collective.is_distributed():
+        return _means(sums())
+    own, failure = np.zeros((metrics, 2)), None
+    try:
+        own = sums()
+    except Exception as error:
+        failure = error
+    *flat, failures = _allreduce([*own.ravel(), failure is not None], xgb.collective.Op.SUM)
+    if failures:
+        _raise_everywhere(failure)
+    return _means(np.reshape(flat, own.shape))
+
+
+def _means(sums: Floats) -> list[float]:
+    means: list[float] = ratios(sums).tolist()
+    return means
+
+
+def _raise_everywhere(own: Exception | None) -> NoReturn:
+    """Raise the error of this worker, or tell that of another one."""
+    rank = xgb.collective.get_rank()
+    (failed,) = map(int, _allreduce([-1 if own is None else rank], xgb.collective.Op.MAX))
+    message = xgb.collective.broadcast(str(own), failed)
+    raise own or ValueError(f"on worker {failed}: {message}")
+
+
+def _allreduce(values: list[float], operation: xgb.collective.Op) -> list[float]:
+    reduced: list[float] = xgb.collective.allreduce(np.array(values, dtype=np.float64), operation).tolist()
+    return reduced

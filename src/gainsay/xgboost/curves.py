@@ -10,16 +10,13 @@ from xgboost.callback import TrainingCallback
 from ..training.bound import clash
 from ..training.curves import CurvesBase
 from .binding import REMEDY, log_first
-from .directions import known_direction
+from .directions import DIRECTIONS
 from .stopping import waiting_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterator
 
-    from ..metrics.names import MetricLike
-    from ..metrics.safe import Names
     from ..training.history import Waiting
-    from ..training.live import Show
 
 
 class Curves(CurvesBase, TrainingCallback):
@@ -71,24 +68,7 @@ class Curves(CurvesBase, TrainingCallback):
     (['dataset', 'metric', 'round', 'value'], 40)
     """
 
-    def __init__(
-        self,
-        metrics: MetricLike | Iterable[MetricLike] | None = None,
-        *,
-        dataset: str | None = None,
-        name: str | None = None,
-        higher_is_better: bool | Mapping[str, bool] | None = None,
-        show: Show | bool = True,
-        names: Names = "plain",
-    ) -> None:
-        super().__init__(metrics, dataset=dataset, name=name, higher_is_better=higher_is_better, show=show, names=names)
-        self._model: Any = None
-        self._log: Any = {}
-        self._seen: dict[tuple[str, str], int] = {}
-        self._first_round = 0
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**super().__getstate__(), "_model": None, "_log": {}}
+    _directions = DIRECTIONS
 
     def before_training(self, model: Any) -> Any:
         """Begin."""
@@ -97,6 +77,7 @@ class Curves(CurvesBase, TrainingCallback):
         self._begin("xgboost")
         self._model = model
         self._first_round = model.num_boosted_rounds() if isinstance(model, xgb.Booster) else 0
+        self._log: Any = {}
         return model
 
     def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
@@ -114,32 +95,24 @@ class Curves(CurvesBase, TrainingCallback):
             if left:  # another callback stopped the training before this one was asked
                 self._record(trained, left)
         self._end()
+        self._log = {}
         return model
-
-    def _end(self) -> None:
-        super()._end()
-        self._model, self._log = None, {}
 
     def _new(self) -> Iterator[tuple[str, str, float, bool | None]]:
         """Yield what has been logged since this was last asked."""
         for dataset, history in self._log.items():
             for metric, curve in history.items():
-                seen = self._seen.get((dataset, metric), 0)
+                line = self._history.lines.get((dataset, metric))
+                seen = 0 if line is None else len(line.values)
                 if len(curve) > seen + 1:
                     raise clash(metric, "XGBoost", REMEDY)
                 if len(curve) > seen:
-                    self._seen[dataset, metric] = len(curve)
                     value = curve[-1][0] if isinstance(curve[-1], tuple) else curve[-1]
-                    line = self._history.lines.get((dataset, metric))
                     higher = self._direction(metric) if line is None else line.higher_is_better
                     yield dataset, metric, float(value), higher
 
-    def _known_direction(self, metric: str) -> bool | None:
-        return known_direction(metric)
-
     def _waiting(self) -> Waiting | None:
-        return None if self._model is None else waiting_of(self._model)
+        return waiting_of(self._model)
 
-    def _remedy(self) -> str:
-        named = list(self.metrics) or ["ndcg_linear@10", "ndcg_exp@10"]
-        return f"evaluate it with EvaluateRanking({{…}}, {named}) in callbacks, or with custom_metric"
+    def _remedy(self, metrics: list[str]) -> str:
+        return f"evaluate it with EvaluateRanking({{…}}, {metrics}) in callbacks, or with custom_metric"

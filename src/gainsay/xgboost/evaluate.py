@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -12,12 +11,12 @@ import xgboost as xgb
 from .._common.checks import check_whole
 from ..training.bound import Panel, clash
 from ..training.parts import Part
-from .binding import REMEDY, BoundMatrix, Logger, in_estimators, sums_of
-from .workers import means_over_workers
+from .binding import REMEDY, BoundMatrix, Logger, in_estimators, means_over_workers, sums_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from .._common.typing import Floats
     from ..judgments import NegativeLabels
     from ..metrics.names import MetricLike
     from ..metrics.safe import Names
@@ -188,7 +187,10 @@ class EvaluateRanking(Logger):
     def _values(self, model: Any, data_name: str, number: int, **cut: Any) -> list[float]:
         """Return the mean of each metric on a data set; an error names this round."""
         data, part, _ = self._bound[data_name]
-        sums = partial(sums_of, part, model.predict(data, **cut), number, f" on {data_name!r}")
+
+        def sums() -> Floats:
+            return sums_of(part, model.predict(data, **cut), number, f" on {data_name!r}")
+
         return means_over_workers(sums, len(self.panel.names))
 
 

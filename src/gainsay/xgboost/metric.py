@@ -9,8 +9,7 @@ import xgboost as xgb
 
 from ..training.bound import Panel, WeakIdentityMap, clash
 from .baseline import note_call
-from .binding import REMEDY, BoundMatrix, Logger, in_estimators, sums_of
-from .workers import means_over_workers
+from .binding import REMEDY, BoundMatrix, Logger, in_estimators, means_over_workers, sums_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

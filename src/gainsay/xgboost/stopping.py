@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Any
 import xgboost as xgb
 from xgboost.callback import TrainingCallback
 
-from .._common.arrays import nearest
 from .._common.checks import check_real, check_whole
 from .._common.shown import call_text
 from ..training.bound import WeakIdentityMap, clash, known_metric, logged_as, metric_name, name_or_none
 from ..training.history import Waiting
-from ..training.options import STOPPING, knows_others
+from ..training.messages import STOPPING, knows_others, unknown_data_set, unknown_start, unlogged
 from .baseline import Cuts, listen
 from .binding import REMEDY, log_first
 from .cutting import first_rounds
@@ -71,8 +70,8 @@ def early_stopping(
     maximize : bool, optional
         The direction; needed only for a custom metric of another origin, which has no name of ours.
     save_best : bool
-        Return the model cut after its best round. Not in `xgboost.cv`, and not under dart, where later rounds change
-        earlier trees.
+        Return the model cut after its best round. Not in `xgboost.cv`, and not under dart or gblinear, where later
+        rounds change earlier trees, or the same weights.
     verbose : bool
         Say which round was the best.
     data_name : str, optional
@@ -187,20 +186,18 @@ class EarlyStopping(TrainingCallback):
             )
         if self.save_best and not isinstance(model, xgb.Booster):
             raise ValueError("save_best has no meaning in xgboost.cv, which returns no model")
-        dart = isinstance(model, xgb.Booster) and _is_dart(model)
-        if dart:
+        lost = _lost_rounds(model) if isinstance(model, xgb.Booster) else None
+        if lost is not None:
+            booster, why = lost
             if self.save_best:
                 raise ValueError(
-                    "save_best has no meaning under dart: later rounds change earlier trees, so that a model cut after "
-                    "its best round is not the one that was evaluated"
+                    f"save_best has no meaning under {booster}: {why}, so that a model cut after its best round is not "
+                    "the one that was evaluated"
                 )
-            warnings.warn(
-                "under dart later rounds change earlier trees: the model as of the best round is not to be had again",
-                stacklevel=2,
-            )
+            warnings.warn(f"under {booster} {why}: the model as of the best round is not to be had again", stacklevel=2)
         _stoppings.set(model, self)
         run = self._runs[threading.get_ident()] = _Run(model)
-        run.continues = run.first_round > 0 and not dart
+        run.continues = run.first_round > 0 and lost is None
         if run.continues:
             listen()
         return model
@@ -239,13 +236,8 @@ class EarlyStopping(TrainingCallback):
         for rounds in run.cuts:
             value = cuts.value(rounds)
             if value is None:
-                advice = "" if self._is_ours else ", or stop on a metric of gainsay's"
-                warnings.warn(
-                    f"early stopping on {self.metric!r} does not know the value of the model that is continued, so the "
-                    f"best round may be worse than that: evaluate {self.metric!r} with EvaluateRanking or "
-                    f"custom_metric{advice}",
-                    stacklevel=2,
-                )
+                with_ours = "EvaluateRanking or custom_metric"
+                warnings.warn(unknown_start(self.metric, self._is_ours, with_ours), stacklevel=2)
                 return
             if self._improves(value, run.best, 0.0):
                 run.best, run.best_epoch = value, rounds - 1 - run.first_round
@@ -311,22 +303,22 @@ class EarlyStopping(TrainingCallback):
         if not evals_log:
             return f"early stopping on {self.metric!r} has nothing to look at: no data set is evaluated; {remedy}"
         if self.dataset is not None and self.dataset not in evals_log:
-            known = list(evals_log)
-            return (
-                f"no data set {self.dataset!r} is evaluated{nearest(self.dataset, known)} "
-                f"(there are: {', '.join(known)})"
-            )
+            return unknown_data_set(self.dataset, list(evals_log))
         names = [self.dataset] if self.dataset else list(evals_log)
         logged = list(dict.fromkeys(metric for name in names for metric in evals_log[name]))
         advice = f"; {remedy}" if self._is_ours else ""
-        return (
-            f"no metric {self.metric!r} is logged on {', '.join(map(repr, names))}{nearest(self.metric, logged)} "
-            f"(there are: {', '.join(logged)}){advice}"
-        )
+        return unlogged(self.metric, ", ".join(map(repr, names)), logged) + advice
 
 
-def _is_dart(model: xgb.Booster) -> bool:
-    """Return whether trees are dropped in training: by a booster of its own, since XGBoost 3.4 by parameters of any."""
+def _lost_rounds(model: xgb.Booster) -> tuple[str, str] | None:
+    """Return under which booster the model as of an earlier round is not to be had again, and why, if so.
+
+    Trees are dropped in training by a booster of its own, since XGBoost 3.4 by parameters of any.
+    """
     trained = json.loads(model.save_config())["learner"]["gradient_booster"]
+    if trained["name"] == "gblinear":
+        return "gblinear", "later rounds change the same weights"
     dropout = trained.get("dart_train_param", {})
-    return trained["name"] == "dart" or any(float(dropout.get(name, 0)) > 0 for name in ("rate_drop", "one_drop"))
+    if trained["name"] == "dart" or any(float(dropout.get(name, 0)) > 0 for name in ("rate_drop", "one_drop")):
+        return "dart", "later rounds change earlier trees"
+    return None
