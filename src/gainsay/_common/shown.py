@@ -14,7 +14,17 @@ from .names import natural_key
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-__all__ = ["Names", "Spoken", "call_text", "fitting", "isolated", "listed_short", "printable", "short_names"]
+__all__ = [
+    "Names",
+    "Spoken",
+    "call_text",
+    "fitting",
+    "isolated",
+    "listed_short",
+    "printable",
+    "printables",
+    "short_names",
+]
 
 LONGEST_SHORT = 28
 """So many characters a short name has at most."""
@@ -36,6 +46,11 @@ def printable(text: str) -> str:
     """
     text = re.sub(r"\s+", " ", text)
     return "".join("\ufffd" if unicodedata.category(one) in ("Cc", "Cs") or one in _OVERRIDES else one for one in text)
+
+
+def printables(texts: Iterable[object]) -> list[str]:
+    """Return what each prints, on one line as `printable` has it."""
+    return [printable(str(text)) for text in texts]
 
 
 class Spoken:

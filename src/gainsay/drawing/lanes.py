@@ -35,6 +35,7 @@ __all__ = [
     "rug",
     "strip",
     "text_at",
+    "ticks_below",
 ]
 
 MINUS = "\u2212"
@@ -272,6 +273,16 @@ def difference_strip(
             parts.append(interval(lane, axis.at(low), axis.at(high), y))
         parts.append(dot(lane, axis.at(middle), y, filled=True, title=text))
     return f'{drawing("".join(parts), height)}<span class="sr">{escape(". ".join(said))}</span>'
+
+
+def ticks_below(axis: Axis, *, turn: float = 1.0, pair: bool = False) -> str:
+    """Return the numbers below strips; where they hold differences of a pair, with signs, and 0 is "equal"."""
+    parts = []
+    for tick in axis.ticks:
+        equal = pair and tick == 0
+        text = "equal" if equal else axis.written(turn * tick + 0.0, signed=pair)
+        parts.append(text_at(axis.at(tick), 18, text, anchor="middle", style="s b" if equal else ""))
+    return "".join(parts)
 
 
 class Panel(NamedTuple):

@@ -36,6 +36,7 @@ import json
 import math
 from typing import TYPE_CHECKING, Any
 
+from .._common.checks import check_whole
 from .._common.outputs import check_output
 from .._common.version import __version__
 from .._kernel.config import running
@@ -67,7 +68,10 @@ def to_json(content: Content, path: str | os.PathLike[str] | None = None, *, que
     ------
     OSError
         Where the file cannot be written; found out before the work.
+    ValueError
+        Where `queries` is below 0.
     """
+    queries = check_whole("queries", queries, 0)
     target = None if path is None else check_output("path", path)
     parts = (f"{_written(name)}: {_in_lines(value)}" for name, value in document(content, queries).items())
     text = "{\n" + ",\n".join(parts) + "\n}\n"

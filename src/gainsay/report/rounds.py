@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable
+    from collections.abc import Container
 
     import pandas as pd
 
-__all__ = ["best_rounds", "candidate_of", "curve_of", "most_torn"]
+__all__ = ["best_rounds", "curve_of", "most_torn"]
 
 
 def best_rounds(curves: pd.DataFrame, metrics: tuple[str, str], lower_is_better: Container[str] = ()) -> pd.DataFrame:
@@ -45,8 +45,13 @@ def best_rounds(curves: pd.DataFrame, metrics: tuple[str, str], lower_is_better:
     """
     import pandas as pd
 
-    rows = []
-    for (candidate, fold), part in _with_folds(curves).groupby(["candidate", "fold"], sort=False):
+    missing = {"candidate", "round", "metric", "value"} - {str(column) for column in curves.columns}
+    if missing:
+        raise ValueError(
+            f"curves need the columns candidate, round, metric and value; missing: {', '.join(sorted(missing))}"
+        )
+    folds, rows = curves if "fold" in curves.columns else curves.assign(fold=""), []
+    for (candidate, fold), part in folds.groupby(["candidate", "fold"], sort=False):
         row: dict[str, Any] = {"candidate": candidate, "fold": fold}
         turned = {metric: -1.0 if metric in lower_is_better else 1.0 for metric in metrics}
         lines = {metric: turned[metric] * curve_of(part, metric) for metric in metrics}
@@ -81,22 +86,3 @@ def most_torn(best: pd.DataFrame, metrics: tuple[str, str]) -> str:
     """Return the candidate that loses most by the other metric's best round, under the metric that loses more."""
     losses = best.groupby("candidate", sort=False)[[f"loss {metric}" for metric in metrics]].mean().max(axis=1)
     return str(losses.idxmax())
-
-
-def candidate_of(model: str, candidates: Iterable[str]) -> str:
-    """Return the candidate that a model of an experiment is of; nothing where it is of none.
-
-    >>> candidate_of("small @70", ["small", "large"])
-    'small'
-    """
-    stems = (name for name in candidates if model == name or model.startswith((f"{name} @", f"{name} by ")))
-    return max(stems, key=len, default="")
-
-
-def _with_folds(curves: pd.DataFrame) -> pd.DataFrame:
-    missing = {"candidate", "round", "metric", "value"} - {str(column) for column in curves.columns}
-    if missing:
-        raise ValueError(
-            f"curves need the columns candidate, round, metric and value; missing: {', '.join(sorted(missing))}"
-        )
-    return curves if "fold" in curves.columns else curves.assign(fold="")
