@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from .._common.typing import Bools, Floats
     from ..judgments import Judgments
     from ..metrics.base import Metric
+    from ..ranking.layout import Ties
 
 __all__ = ["GradeCounts", "at_base", "direct_values", "family_of", "settled"]
 
@@ -128,10 +129,13 @@ class GradeCounts:
         self.levels: Floats = judgments.levels[judgments.levels > 0]
         single = {float(label): 0.0 for label in judgments.levels}
         options = {option: getattr(family, option) for option in ("discount", "base", "k", "scores")}
-        of_one = [DCG(gain={**single, label: 1.0}, **options) for label in self.levels.tolist()]
-        self._evaluator = Evaluator([replace(it, ties=family.ties) for it in of_one], judgments) if of_one else None
-        in_order = Evaluator([replace(it, ties="order") for it in of_one], judgments) if of_one else None
-        self.ideal: Floats = self._counts(in_order, judgments.labels)
+
+        def evaluator(ties: Ties) -> Evaluator | None:
+            of_one = [DCG(gain={**single, label: 1.0}, ties=ties, **options) for label in self.levels.tolist()]
+            return Evaluator(of_one, judgments) if of_one else None
+
+        self._evaluator = evaluator(family.ties)
+        self.ideal: Floats = self._counts(evaluator("order"), judgments.labels)
         highest = np.zeros(judgments.queries)
         for label, row in zip(self.levels.tolist(), self.ideal, strict=True):
             highest[row > 0] = label
