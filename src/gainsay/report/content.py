@@ -17,6 +17,7 @@ from .._common.cached import cached_property
 from .._common.words import amount, confidence, count
 from ..comparison.attribution import splittable
 from ..comparison.headline import labels_of, rounded
+from ..comparison.pairs import common_column
 from ..comparison.replacing import leading, replacing, searches
 from ..comparison.standing import chart_of, with_runs
 from ..drawing.lanes import Chart, Row, mark_of
@@ -64,6 +65,11 @@ class Content:
         Decisions about a baseline, which then come first.
     also : sequence of Also
         Other comparisons that are shown in it, each in a section of its own.
+
+    Attributes
+    ----------
+    names : Names
+        What models and candidates are called.
     """
 
     def __init__(self, comparison: Findings, against: Against | None = None, also: Sequence[Also] = ()) -> None:
@@ -179,15 +185,9 @@ class Content:
         assert pair is not None
         table = comparison.pairs
         row = table[table["model_x"].isin(pair[:2]) & table["model_y"].isin(pair[:2])].iloc[0]
-        found = np.array(
-            [
-                [
-                    row.get(f"common {what} {metric}", row[f"{what} {metric}"])
-                    for what in ("difference", "lower", "upper")
-                ]
-                for metric in comparison.verdict.metrics
-            ]
-        )
+        ends = ("difference", "lower", "upper")
+        metrics = comparison.verdict.metrics
+        found = np.array([[row[common_column(table, f"{end} {metric}")] for end in ends] for metric in metrics])
         return found if row["model_x"] == pair.first else -found[:, [0, 2, 1]]
 
 

@@ -20,17 +20,16 @@ def best_rounds(curves: pd.DataFrame, metrics: tuple[str, str], lower_is_better:
     curves : DataFrame
         Columns `candidate`, `round`, `metric`, `value`, `fold` where there are several, and maybe `compared`: whether a
         model that is compared is as of this round.
-    metrics : two metric names
-    lower_is_better : names of metrics, optional
-        Those of which a lower value is better.
+    metrics, lower_is_better : names of metrics
+        The two, and those of which a lower value is better.
 
     Returns
     -------
     DataFrame
-        One row per candidate and fold: `candidate`, `fold`, and for each metric M `round M`, the first round with the
-        best value of M, `best M`, that value, and `loss M`, how much worse M is at the other's best round.
-        Where the curves say what is compared also `compared`, the list of these rounds, and `compared loss M`, how much
-        worse M is at the one that is best for it. Candidates without one of the metrics are left out.
+        One row per candidate and fold, without candidates that lack one of the metrics: `candidate`, `fold`, and for
+        each metric M `round M`, the first round with the best value of M, `best M`, that value, and `loss M`, how much
+        worse M is at the other's best round. Where the curves say what is compared also `compared`, the list of these
+        rounds, and `compared loss M`, how much worse M is at the one that is best for it.
 
     Examples
     --------

@@ -92,18 +92,9 @@ def headline_lines(content: Content) -> list[Text]:
 
 
 def chart_lines(content: Content, width: int, *, unicode: bool = True, every: bool = False) -> list[Text]:
-    """Return how every model stands, in at most so many columns: two lanes a model for up to four, else one.
+    """Return how every model stands, in at most so many columns, and 120: two lanes a model for up to four, else one.
 
-    Parameters
-    ----------
-    content : Content
-        What is shown.
-    width : int
-        Columns of the terminal, of which at most 120 are used.
-    unicode : bool
-        Whether it shows more than ASCII.
-    every : bool
-        All models; else the first eight, the winners and the safe choice.
+    Without `unicode` in ASCII; without `every` the first eight models, the winners and the safe choice.
     """
     chart = content.chart
     if not chart.rows:
@@ -163,8 +154,8 @@ class _Drawing:
         self.widths = [max(map(cell_len, column)) for column in zip(heads, *self.names, strict=True)]
         self.heads = heads
         self.means = [max(len(label.head), 7) for label in self.chart.labels]
-        used = 2 + sum(self.widths) + len(self.widths) + sum(self.means) + 2 * len(self.means) + 2
-        self.room = max(16, width - used - 2)
+        self.before = 4 + sum(self.widths) + len(self.widths) + sum(self.means) + 2 * len(self.means)
+        self.room = max(16, width - self.before - 2)
 
     def at(self, value: float) -> int:
         """Return the column of a distance."""
@@ -246,8 +237,7 @@ class _Drawing:
             start = place - len(text) // 2
             if 5 <= start <= self.room - len(text) and not "".join(cells[start - 1 : start + len(text) + 1]).strip():
                 cells[start : start + len(text)] = text
-        before = 2 + sum(self.widths) + len(self.widths) - 1 + sum(wide + 2 for wide in self.means) + 3
-        return Text(" " * before + "".join(cells).rstrip(), style="dim")
+        return Text(" " * self.before + "".join(cells).rstrip(), style="dim")
 
 
 def _fit(text: str, room: int) -> str:
