@@ -14,17 +14,7 @@ from .names import natural_key
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-__all__ = [
-    "Names",
-    "Spoken",
-    "call_text",
-    "fitting",
-    "isolated",
-    "listed_short",
-    "printable",
-    "printables",
-    "short_names",
-]
+__all__ = ["Names", "Spoken", "call_text", "fitting", "isolated", "listed_short", "printable", "short_names"]
 
 LONGEST_SHORT = 28
 """So many characters a short name has at most."""

@@ -134,8 +134,8 @@ class GradeCounts:
             of_one = [DCG(gain={**single, label: 1.0}, ties=ties, **options) for label in self.levels.tolist()]
             return Evaluator(of_one, judgments) if of_one else None
 
-        self._evaluator = evaluator(family.ties)
-        self.ideal: Floats = self._counts(evaluator("order"), judgments.labels)
+        self._evaluator, in_order = evaluator(family.ties), evaluator("order")
+        self.ideal: Floats = self._counts(in_order, judgments.labels)
         highest = np.zeros(judgments.queries)
         for label, row in zip(self.levels.tolist(), self.ideal, strict=True):
             highest[row > 0] = label

@@ -35,7 +35,6 @@ __all__ = [
     "rug",
     "strip",
     "text_at",
-    "ticks_below",
 ]
 
 MINUS = "\u2212"

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from ..drawing.text import Words
     from .content import Content
 
-__all__ = ["baseline_section"]
-
 MOST_ROWS = 12
 SIGNS = {"ship": "\u2713", "do not ship": "\u2715", "undecided": "?"}
 """Stand before a decision."""

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from ..drawing.lanes import Chart, Row
     from .content import Content
 
-__all__ = ["board", "price_line"]
-
 MOST_ROWS = 16
 FIRST_ROWS = 12
 

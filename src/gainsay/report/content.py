@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from ..comparison.findings import Findings
     from ..drawing.text import Words
 
-__all__ = ["Also", "ChosenPair", "Content", "chosen_pair"]
-
 
 class ChosenPair(NamedTuple):
     """Two models, and why these."""

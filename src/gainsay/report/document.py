@@ -47,8 +47,6 @@ if TYPE_CHECKING:
 
     from .content import Content
 
-__all__ = ["SCHEMA", "document", "plain", "to_json"]
-
 SCHEMA = 1
 
 

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from ..comparison.findings import Findings
     from .content import ChosenPair
 
-__all__ = ["MOST_CELLS", "Entry", "Queries", "Tab"]
-
 MOST_CELLS = 10
 """So many ranks of a query are shown."""
 

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from ..evaluation.printed import Number
 
-__all__ = ["explanation"]
-
 WIDTH = 80
 """Columns that fit any terminal."""
 

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from ..comparison.findings import Findings
     from .content import ChosenPair, Content
 
-__all__ = ["Detail", "details", "leaderboard", "notes", "over", "pairs", "scope"]
-
 MOST_PAIRS = 500
 """So many pairs of models stand in the report; all are in its JSON."""
 

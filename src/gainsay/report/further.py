@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from ..drawing.lanes import Axis, Chart, Row
     from .content import Also, Content
 
-__all__ = ["gains_part", "other_part", "path_of", "segments_part"]
-
 MOST_ROWS = 5
 MOST_SEGMENTS = 12
 MOST_VALUES = 300_000

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from ..comparison.gains import Gains
 
-__all__ = ["gains_markdown", "gains_tables"]
-
 MOST_SWAPS = 12
 """Pairs of models that change places; more are counted."""
 

@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 
     from ..drawing.palette import Theme
 
-__all__ = ["write_html"]
-
 TEMPLATES = Path(__file__).parent / "templates"
 
 

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from .content import Content
     from .section import Table
 
-__all__ = ["safe", "table_text", "to_markdown"]
-
 
 def to_markdown(content: Content, path: str | os.PathLike[str] | None = None, *, queries: int = 10) -> str:
     """Return the report as Markdown, and write it where a path is given.

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from ..comparison.findings import Findings
     from .content import Content
 
-__all__ = ["GLOSSARY", "glossary", "method"]
-
 
 def method(content: Content) -> list[str]:
     """Return scope, method and descriptions as sentences."""

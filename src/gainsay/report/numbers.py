@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["difference", "differences", "mean", "means", "share"]
-
 MINUS = "\u2212"
 
 LEFT_TO_RIGHT = "\u200e"

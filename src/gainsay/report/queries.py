@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from .content import Content
     from .entries import Entry, Queries
 
-__all__ = ["csv_rows", "grade_rules", "queries_section"]
-
 DOT = "\u00b7"
 """Stands for grade 0."""
 

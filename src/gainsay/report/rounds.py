@@ -9,8 +9,6 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-__all__ = ["best_rounds", "curve_of", "most_torn"]
-
 
 def best_rounds(curves: pd.DataFrame, metrics: tuple[str, str], lower_is_better: Container[str] = ()) -> pd.DataFrame:
     """Read the best rounds off the curves.

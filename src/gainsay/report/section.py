@@ -10,8 +10,6 @@ if TYPE_CHECKING:
     from .._common.shown import Names
     from ..drawing.text import Words
 
-__all__ = ["Cell", "Column", "Section", "Table", "named"]
-
 
 class Cell(NamedTuple):
     """What stands in a cell: text, a smaller note with it, and the whole name where the text is short for one."""

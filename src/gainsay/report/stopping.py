@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from ..drawing.text import Words
     from .content import Content
 
-__all__ = ["stopping_section"]
-
 MOST_CANDIDATES = 40
 """So many candidates have a line in the picture of best rounds; all are in the table."""
 

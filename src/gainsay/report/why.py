@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from ..drawing.text import Words
     from .content import Content
 
-__all__ = ["why_section"]
-
 
 def why_section(content: Content) -> Section | None:
     """Return the section that explains the two models that matter; None where there is nothing exact to say."""
