@@ -13,9 +13,10 @@ from ..ranking.rows import rank_block
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from .._common.typing import Bools, Floats
+    from .._common.typing import Bools, Floats, Integers
     from ..judgments import Judgments
     from ..metrics.base import Metric
+    from ..ranking.layout import Ties
     from ..ranking.rows import RankedRows
 
 
@@ -92,7 +93,9 @@ class Rankings:
         """Raise `ValueError` unless these are two different models."""
         check_pair(first, second, self.scores)
 
-    def ranked(self, model: str, by: Metric) -> Iterator[RankedRows]:
+    def ranked(
+        self, model: str, by: Metric, *, ties: Ties | None = None, among: Integers | None = None
+    ) -> Iterator[RankedRows]:
         """Yield the ranked rows of a model, ordered as a metric orders documents; those with ties by themselves.
 
         Of a recipe those of its first run.
@@ -103,6 +106,10 @@ class Rankings:
             Whose scores.
         by : Metric
             Says in which precision scores are compared, and what becomes of ties.
+        ties : {"average", "order", "worst", "best"}, optional
+            In place of the metric's own.
+        among : ndarray of int, optional
+            Only blocks that hold one of these queries.
         """
         scores: np.ndarray[Any, Any] = np.ascontiguousarray(self.judgments.by_query(self.runs_of(model)[0]))
         if by.scores == "float32":
@@ -111,4 +118,5 @@ class Rankings:
         all_retrieved = bool(scores.min() != -np.inf)
         levels = len(self.judgments.levels)
         for block in self.judgments.layout.blocks:
-            yield from rank_block(block, scores, by.ties, levels, all_retrieved=all_retrieved)
+            if among is None or np.isin(block.queries, among).any():
+                yield from rank_block(block, scores, ties or by.ties, levels, all_retrieved=all_retrieved)
