@@ -221,7 +221,7 @@ def _of_recipes(
 def _rounds_of_runs(iterations: Mapping[str, Iteration], recipes: Mapping[str, list[str]]) -> tuple[str, ...]:
     """Say with how many boosting rounds the runs of each recipe predict, where they are boosters."""
     return tuple(
-        f"The runs of {name} predict with {listed([iterations[run].size for run in runs], most=10)}."
+        f"The runs of {name} predict with {listed([iterations[run].size for run in runs], most=10)}"
         for name, runs in recipes.items()
         if all(run in iterations for run in runs)
     )

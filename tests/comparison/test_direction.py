@@ -17,7 +17,7 @@ from tests.comparison.tables import leaderboard_table, pairs_table
 import gainsay as gs
 from gainsay.comparison.pairs import common_ranks
 from gainsay.data import simulate
-from gainsay.report.chosen import chosen_pair
+from gainsay.report.content import chosen_pair
 from gainsay.report.plots.curves import plot_curves
 from gainsay.report.plots.ranks import rank_lines
 from gainsay.report.rounds import best_rounds

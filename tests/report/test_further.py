@@ -6,6 +6,7 @@ import json
 import re
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import gainsay as gs
@@ -159,3 +160,35 @@ def test_every_run_of_a_recipe_has_a_tick_where_its_mean_is(tmp_path):
 
 def test_fixed_models_have_no_ticks(make, tmp_path):
     assert 'class="run' not in page_of(make(3), tmp_path)
+
+
+def test_scores_beyond_32_bits_are_not_retrieved_by_a_metric_of_32_bits(tmp_path):
+    labels = np.array([0, 1, 2, 3] * 40)
+    judgments = gs.Judgments(labels, group=[4] * 40, titles=[f"grade {label}" for label in labels])
+    scores = np.random.default_rng(0).normal(size=(2, 160))
+    scores[0, ::2] = -1e300
+    models, metrics = (
+        dict(zip("ab", scores, strict=True)),
+        ["ndcg_exp(scores=float32)@3", "ndcg_linear(scores=float32)@3"],
+    )
+    page = gs.compare(models, judgments, metrics, draws=1000).to_html(tmp_path / "r.html").read_text("utf-8")
+    rows = re.findall(r'<tr id="random-\d+">.*?<td data-k="a">(.*?)</td>', page)
+    assert len(rows) == 25
+    assert all(sorted(re.findall(r'title="grade (\d)"', row)) == ["1", "3"] for row in rows)
+
+
+def test_candidates_that_are_numbers_have_curves(tmp_path):
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 4, 160)
+    models = {"1": rng.normal(size=160), "2": labels + rng.normal(size=160)}
+    comparison = gs.compare(models, gs.Judgments(labels, group=[4] * 40), draws=1000)
+    number = np.arange(1, 20)
+    comparison.curves = pd.concat(
+        pd.DataFrame(
+            {"candidate": name, "round": number, "metric": metric, "value": -abs(number - 5 * lane - name) / 100}
+        )
+        for name in (1, 2)
+        for lane, metric in enumerate(comparison.primary, start=1)
+    )
+    page = page_of(comparison, tmp_path)
+    assert "They are furthest apart for <bdi>1</bdi>: rounds" in re.sub("</?(span|strong)[^>]*>", "", page)

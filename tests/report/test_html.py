@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 
 import gainsay as gs
-from gainsay.report.chosen import chosen_pair
+from gainsay.metrics.base import Facts
+from gainsay.report.content import chosen_pair
 
 VOID = {"meta", "link", "br", "img", "input", "hr"}
 
@@ -422,3 +423,40 @@ def test_the_rival_is_one_that_may_still_be_best(from_values):
 
 def test_one_model_is_no_pair(from_values):
     assert chosen_pair(from_values([[0.5]] * 40, [[0.5]] * 40)) is None
+
+
+def test_queries_without_documents_are_shown_with_nothing_ranked(tmp_path):
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 4, 300)
+    judgments = gs.Judgments(labels, group=[10, 0] * 30)
+    scores = {"a": np.minimum(labels, 1) + rng.normal(size=300), "b": labels + 2.0 * rng.normal(size=300)}
+    page = Page(read(gs.compare(scores, judgments, draws=1000).to_html(tmp_path / "r.html")))
+    rows = query_rows(page, "random")
+    assert len(rows) == 25
+    empty = {str(query) for query, size in zip(judgments.query_ids, judgments.sizes, strict=True) if not size}
+    assert empty & {row["query"] for row in rows}
+    assert all(row["cells"] == [""] * 3 for row in rows if row["query"] in empty)
+
+
+def test_the_scale_of_means_of_a_loss_has_no_negative_zero(tmp_path):
+    class Misses(gs.Metric):
+        names = {"misses_from_nought": {}}
+        higher_is_better = False
+
+        def bind(self, judgments, cutoffs):
+            return Facts(np.zeros((judgments.queries, len(cutoffs)), dtype=bool))
+
+        def score(self, rows, facts, cutoffs):
+            return (rows.codes[:, :1] == 0) * np.ones((1, len(cutoffs)))
+
+        def value_range(self, judgments):
+            return 0.0, 1.0
+
+    rng = np.random.default_rng(0)
+    labels = np.tile([1, 0, 0, 0, 0], 60)
+    scores = {name: labels + spread * rng.normal(size=300) for name, spread in (("a", 0.0), ("b", 0.3), ("c", 0.6))}
+    comparison = gs.compare(scores, gs.Judgments(labels, group=[5] * 60), ["misses_from_nought", "mrr"], draws=1000)
+    page = read(comparison.to_html(tmp_path / "r.html"))
+    scale = re.findall(r">([^<>]*)</text>", re.search(r'<svg class="mea ax".*?</svg>', page)[0])
+    assert "0.0" in scale or "0.00" in scale
+    assert not [number for number in scale if number.startswith("\u2212")]

@@ -69,15 +69,8 @@ def test_a_number_that_does_not_fit_is_left_out_whole():
 
 
 @pytest.fixture(scope="module")
-def comparison():
-    rng = np.random.default_rng(3)
-    labels = rng.choice(5, size=200 * 12, p=[0.5, 0.28, 0.14, 0.05, 0.03])
-    scores = {}
-    for number, name in enumerate(FAMILY):
-        taste = number / 4
-        liking = (1 - taste) * 0.45 * np.minimum(labels, 2) + taste * 1.4 * np.maximum(labels - 2, 0)
-        scores[name] = liking + rng.normal(size=len(labels)) * 0.8
-    return gs.compare(scores, gs.Judgments(labels, group=[12] * 200), draws=1000)
+def comparison(make):
+    return make(names=FAMILY)
 
 
 GRID = [

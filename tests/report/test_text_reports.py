@@ -15,7 +15,7 @@ import gainsay as gs
 from gainsay._common.shown import isolated, printable, short_names
 from gainsay._common.words import p_value
 from gainsay.drawing.text import as_text
-from gainsay.report.chosen import chosen_pair
+from gainsay.report.content import chosen_pair
 from gainsay.report.document import SCHEMA
 from gainsay.report.numbers import difference, mean
 from gainsay.report.text import chart_lines, headline_lines, next_lines
@@ -390,3 +390,26 @@ class TestOneOfAThing:
     def test_the_size_is_there(self, said):
         assert said[0].startswith("Comparison(1 model, 1 query, metrics")
         assert "Means over 1 query, with" in said[1]
+
+
+@pytest.mark.parametrize("form", ["to_html", "to_markdown", "to_json"])
+def test_fewer_queries_than_none_are_refused(make, tmp_path, form):
+    with pytest.raises(ValueError, match="queries must be a whole number of at least 0, got -1"):
+        getattr(make(3), form)(tmp_path / "r", queries=-1)
+    assert not list(tmp_path.iterdir())
+
+
+def test_notes_are_sentences_that_end_once():
+    lightgbm = pytest.importorskip("lightgbm")
+    rng = np.random.default_rng(0)
+    features, labels = rng.normal(size=(160, 3)), rng.integers(0, 4, 160)
+    params = {"objective": "lambdarank", "verbose": -1, "num_leaves": 4, "min_data_in_leaf": 5}
+    runs = [
+        lightgbm.train(
+            {**params, "bagging_freq": 1, "seed": seed}, lightgbm.Dataset(features, labels, group=[4] * 40), 3
+        )
+        for seed in range(3)
+    ]
+    models = {"recipe": runs, "fixed": rng.normal(size=160)}
+    text = gs.compare(models, gs.Judgments(labels, group=[4] * 40), features=features, draws=1000).to_markdown()
+    assert "- The runs of recipe predict with all 3 rounds, all 3 rounds and all 3 rounds.\n" in text

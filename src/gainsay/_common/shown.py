@@ -37,6 +37,11 @@ def printable(text: str) -> str:
     return "".join("\ufffd" if unicodedata.category(one) in ("Cc", "Cs") or one in _OVERRIDES else one for one in text)
 
 
+def printables(texts: Iterable[object]) -> list[str]:
+    """Return what each prints, on one line as `printable` has it."""
+    return [printable(str(text)) for text in texts]
+
+
 class Spoken:
     """What has a `text` and shows itself by that; fields would be pages long."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
 
 def count(number: int, thing: str) -> str:
@@ -66,9 +66,9 @@ def p_value(value: float) -> str:
     >>> p_value(0.0123), p_value(0.00002)
     ('p = 0.012', 'p = 2e-05')
     """
-    return f"p = {bare_p(value)}"
+    return f"p = {p_values([value])[0]}"
 
 
-def bare_p(value: float) -> str:
-    """Write a p-value."""
-    return f"{value:.2g}" if value >= 0.0001 else f"{value:.0e}"
+def p_values(values: Iterable[float]) -> list[str]:
+    """Write p-values, a column of them."""
+    return [f"{value:.2g}" if value >= 0.0001 else f"{value:.0e}" for value in values]

@@ -129,13 +129,27 @@ def difference_of(values: Floats) -> Floats:
 
 def ranked_labels(
     rankings: Rankings, model: str, queries: Integers, by: Metric, cutoff: int | None
-) -> np.ndarray[Any, Any]:
-    """Return the labels of each query from rank 1 to the cutoff, an array of tuples."""
-    labels = [plain_label(level) for level in rankings.judgments.levels.tolist()]
-    found = np.empty(len(queries), dtype=object)
-    places = {query: place for place, query in enumerate(queries.tolist())}
-    for rows in rankings.ranked(model, by, ties="order", among=queries) if len(queries) else ():
-        for query, codes in zip(rows.queries.tolist(), rows.codes[:, :cutoff].tolist(), strict=True):
-            if query in places:
-                found[places[query]] = tuple(labels[code] for code in codes if code < len(labels))
+) -> list[tuple[float, ...]]:
+    """Return the labels of each query from rank 1 to the cutoff."""
+    plain = np.array([plain_label(level) for level in rankings.judgments.levels.tolist()], dtype=object)
+    codes = rankings.judgments.layout.codes
+    return [tuple(plain[codes[at]]) for at in ranked_places(rankings, model, queries, by, cutoff)]
+
+
+def ranked_places(rankings: Rankings, model: str, queries: Integers, by: Metric, cutoff: int | None) -> list[Integers]:
+    """Return where the documents of each query stand in `Judgments.by_query`, from rank 1 to the cutoff.
+
+    Documents of equal score in the order of the input, those that were not retrieved left out; of a recipe as its first
+    run ranks them.
+    """
+    judgments = rankings.judgments
+    scores: Floats = judgments.by_query(rankings.runs_of(model)[0])
+    if by.scores == "float32":
+        with np.errstate(over="ignore"):
+            scores = scores.astype(np.float32)
+    starts, found = judgments.layout.starts, []
+    for start, stop in zip(starts[queries].tolist(), starts[queries + 1].tolist(), strict=True):
+        own = scores[start:stop]
+        order = np.argsort(-own, kind="stable")[:cutoff]
+        found.append(start + order[own[order] > -np.inf])
     return found

@@ -688,7 +688,7 @@ class Findings:
         candidates = [] if self.curves is None else map(str, self.curves["candidate"].unique())
         return Names.of([*self.models, *candidates])
 
-    @property
+    @cached_property
     def short_names(self) -> dict[str, str]:
         """What each model is called in figures: at most 28 characters, no two alike, in whatever order they come."""
         return {model: self.names.short[model] for model in self.models}

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from .._common.typing import Bools, Floats
     from ..judgments import Judgments
     from ..metrics.base import Metric
+    from ..ranking.layout import Ties
 
 
 def lender(metric: MetricLike) -> DCG:
@@ -113,9 +114,12 @@ class GradeCounts:
         self.levels: Floats = judgments.levels[judgments.levels > 0]
         single = {float(label): 0.0 for label in judgments.levels}
         options = {option: getattr(family, option) for option in ("discount", "base", "k", "scores")}
-        of_one = [DCG(gain={**single, label: 1.0}, **options) for label in self.levels.tolist()]
-        self._evaluator = Evaluator([replace(it, ties=family.ties) for it in of_one], judgments) if of_one else None
-        in_order = Evaluator([replace(it, ties="order") for it in of_one], judgments) if of_one else None
+
+        def evaluator(ties: Ties) -> Evaluator | None:
+            of_one = [DCG(gain={**single, label: 1.0}, ties=ties, **options) for label in self.levels.tolist()]
+            return Evaluator(of_one, judgments) if of_one else None
+
+        self._evaluator, in_order = evaluator(family.ties), evaluator("order")
         self.ideal: Floats = self._counts(in_order, judgments.labels)
 
     def of(self, scores: Floats) -> Floats:

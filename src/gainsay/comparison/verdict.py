@@ -9,6 +9,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from .._common.cached import cached_property
 from .._common.shown import Names, Spoken, isolated
 from .._common.typing import Ids
 from ..drawing.notebook import chart_cell
@@ -220,7 +221,7 @@ class Verdict(Spoken, Outcome):
             return self
         return replace(self, holes=holes, flags=(*self.flags, *uneven_judging(holes, self.in_question)))
 
-    @property
+    @cached_property
     def text(self) -> str:
         """A paragraph for whoever has to choose, with numbers."""
         return paragraph(self)

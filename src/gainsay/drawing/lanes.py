@@ -258,6 +258,16 @@ def difference_strip(
     return f'{drawing("".join(parts), height)}<span class="sr">{escape(". ".join(said))}</span>'
 
 
+def ticks_below(axis: Axis, *, turn: float = 1.0, pair: bool = False) -> str:
+    """Return the numbers below strips; where they hold differences of a pair, with signs, and 0 is "equal"."""
+    parts = []
+    for tick in axis.ticks:
+        equal = pair and tick == 0
+        text = "equal" if equal else axis.written(turn * tick + 0.0, signed=pair)
+        parts.append(text_at(axis.at(tick), 18, text, anchor="middle", style="s b" if equal else ""))
+    return "".join(parts)
+
+
 class Panel(NamedTuple):
     """A lane of its own: its axis, where the best is, and for each row low, middle, high, filled, and what it says."""
 

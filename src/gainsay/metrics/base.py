@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, get_args
 import numpy as np
 
 from .._common.arrays import nearest
+from .._common.cached import cached_property
 from .._common.checks import check_whole
 from .._common.words import number_text
 from ..ranking.layout import Ties
@@ -138,6 +139,11 @@ class Metric:
         object.__setattr__(self, name, value)
 
     def __str__(self) -> str:
+        return self._written
+
+    @cached_property
+    def _written(self) -> str:
+        """The name, written once: that takes as long as evaluating thousands of documents."""
         cutoff = "" if self.k is None else f"@{self.k}"
         name, preset = self._name()
         options = ",".join(

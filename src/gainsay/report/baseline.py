@@ -6,21 +6,19 @@ import math
 from html import escape
 from typing import TYPE_CHECKING
 
-from .._common.shown import isolated
 from .._common.words import amount, confidence
 from ..comparison.against import thousands
 from ..comparison.headline import labels_of
 from ..comparison.replacing import leading, needs
-from ..drawing.lanes import TEXTS, Axis, difference_strip, drawing, text_at
-from .numbers import difference
-from .section import Cell, Column, Section, Table
+from ..drawing.lanes import TEXTS, Axis, difference_strip, drawing, ticks_below
+from .numbers import differences
+from .section import Section
 
 if TYPE_CHECKING:
     from ..comparison.against import Against, Decision, Standing
+    from ..drawing.lanes import Label
     from ..drawing.text import Words
     from .content import Content
-
-__all__ = ["baseline_section", "baseline_table"]
 
 MOST_ROWS = 12
 SIGNS = {"ship": "\u2713", "do not ship": "\u2715", "undecided": "?"}
@@ -66,8 +64,7 @@ def _figure(content: Content, found: Against) -> str:
     low, high = min(0.0, -found.rope, *known), max(0.0, *known)
     reach = high - low or 0.01
     axis = Axis.of(low - 0.03 * reach, high + 0.03 * reach)
-    height = 24 + 13 * len(labels)
-    rows = "".join(_row(content, found, one, own, axis, height) for one, own in zip(shown, lanes, strict=True))
+    rows = [_row(content, found, one, own, labels, axis) for one, own in zip(shown, lanes, strict=True)]
     heads = "".join(
         f'<th scope="col" class="v {colour}">{escape(label.head)}</th>'
         for colour, label in zip(TEXTS, labels, strict=False)
@@ -76,14 +73,9 @@ def _figure(content: Content, found: Against) -> str:
         f'<tr><th scope="col">candidate</th><td class="w"></td>{heads}'
         '<th scope="col" class="v">of 1,000 searches</th></tr>'
     )
-    ticks = [
-        text_at(axis.at(tick), 18, axis.written(tick, signed=True) if tick else "equal", anchor="middle",
-                style="" if tick else "s b")
-        for tick in axis.ticks
-    ]  # fmt: skip
-    foot = drawing("".join(ticks), 24, "ax")
+    foot = drawing(ticks_below(axis, pair=True), 24, "ax")
     return (
-        f'<table class="chart by-candidate"><thead>{head}</thead><tbody>{rows}</tbody><tfoot><tr><td></td>'
+        f'<table class="chart by-candidate"><thead>{head}</thead><tbody>{"".join(rows)}</tbody><tfoot><tr><td></td>'
         f'<td class="w">{foot}</td><td colspan="{len(labels) + 1}"></td></tr></tfoot></table>'
     )
 
@@ -93,24 +85,23 @@ def _row(
     found: Against,
     one: Standing,
     lanes: list[tuple[float, float, float]],
+    labels: tuple[Label, ...],
     axis: Axis,
-    height: float,
 ) -> str:
-    names, labels = content.names, labels_of(found.metrics)
-    said: list[str] = []
+    names, said = content.names, list[str]()
     values, shares = [], []
     for label, colour in zip(labels, TEXTS, strict=False):
         it = label.name
-        between = f"{difference(one.lower[it])} to {difference(one.upper[it])}"
-        said.append(f"{it}: {difference(one.difference[it])}, in truth {between}")
-        value = f"<strong>{difference(one.difference[it])}</strong><small>{between}</small>"
-        values.append(f'<td class="v {colour}">{value}</td>')
+        value, low, high = differences([one.difference[it], one.lower[it], one.upper[it]])
+        said.append(f"{it}: {value}, in truth {low} to {high}")
+        values.append(f'<td class="v {colour}"><strong>{value}</strong><small>{low} to {high}</small></td>')
         kinds = {kind: thousands(share) for kind, share in one.shares[it].items()}
         exact = escape(f"{it}: " + ", ".join(f"{kind} {text}" for kind, text in kinds.items()))
         better, worse = (kinds[kind].split(" ")[0] for kind in ("better", "worse"))
         shares.append(f'<span class="{colour}" title="{exact}">{better} better, {worse} worse</span>')
-    picture = difference_strip(lanes, axis, height, -found.rope, said)
-    why = f"needs {needs(one)}" if needs(one) else "no number of queries decides"
+    picture = difference_strip(lanes, axis, 24 + 13 * len(labels), -found.rope, said)
+    wanted = needs(one)
+    why = f"needs {wanted}" if wanted else "no number of queries decides"
     why = f'<small class="m">{why}</small>' if one.decision == "undecided" else ""
     sign = f'<span aria-hidden="true">{SIGNS[one.decision]} </span>'
     full = escape(names.full[one.candidate])
@@ -119,25 +110,3 @@ def _row(
         f'<bdi>{escape(names.short[one.candidate])}</bdi><span class="tag">{sign}{one.decision}</span>{why}</th>'
         f'<td class="w">{picture}</td>{"".join(values)}<td class="v">{"<br>".join(shares)}</td></tr>'
     )
-
-
-def baseline_table(content: Content, found: Against) -> Table:
-    """Return every candidate: decision, differences, of 1,000 queries how many change, and what would decide."""
-    names = content.names
-    columns = [Column("candidate", numeric=False), Column("decision", numeric=False)]
-    for metric in found.metrics:
-        columns += [Column(f"\u0394 {metric}"), Column(f"better, worse, same by {metric}")]
-    columns += [Column("queries that decide", low=True), Column("runs that decide", low=True)]
-    rows = []
-    for one in leading(found):
-        row = [Cell(names.short[one.candidate], full=names.full[one.candidate]), Cell(one.decision)]
-        for it in found.metrics:
-            between = f"{difference(one.lower[it])} to {difference(one.upper[it])}"
-            row.append(Cell(difference(one.difference[it]), between))
-            shares = [thousands(one.shares[it][kind]).partition(" ") for kind in ("better", "worse", "same")]
-            values, bounds = (" \u00b7 ".join(share[part] for share in shares) for part in (0, 2))
-            row.append(Cell(values, bounds.replace("(", "").replace(")", "")))
-        row += [Cell("\u2013" if it is None else f"{it:,}") for it in (one.queries_needed, one.runs_needed)]
-        rows.append(row)
-    told = f"Against {names.said[found.baseline]}; of 1,000 queries how many are better, worse and the same"
-    return Table(isolated(told, content.comparison.short_names), columns, rows)

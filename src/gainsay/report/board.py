@@ -21,8 +21,9 @@ from ..drawing.lanes import (
     rug,
     strip,
     text_at,
+    ticks_below,
 )
-from .numbers import MINUS, difference, mean
+from .numbers import differences, means
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,74 +32,68 @@ if TYPE_CHECKING:
     from ..drawing.lanes import Chart, Row
     from .content import Content
 
-__all__ = ["board"]
-
 MOST_ROWS = 16
 FIRST_ROWS = 12
 
 
 def board(content: Content) -> str:
     """Return the main chart."""
-    chart, comparison = content.chart, content.comparison
+    comparison = content.comparison
     if len(comparison.models) == 1:
-        return _metrics(content, _one(comparison), ("mean", chart.level), 0.0)
+        return _metrics(content, _one(comparison))
     if len(comparison.models) == 2 and comparison.primary is not None:
-        return _metrics(content, _two(comparison), _pair_heads(content), None)
+        return _metrics(content, _two(comparison), [content.names.short[model] for model in comparison.models])
     return _models(content)
 
 
 def _models(content: Content) -> str:
     chart, comparison = content.chart, content.comparison
-    total = len(chart.rows)
+    total, columns, lanes = len(chart.rows), len(chart.heads), len(chart.labels)
     rows = chart.rows if total <= MOST_ROWS else chart.shown(FIRST_ROWS)
-    hidden = [] if len(rows) == total else [row for row in chart.rows if row not in rows]
     axis = chart.axis(rows)
     height = 62 if total <= 4 else 34 if total <= 8 else 25
-    price = "" if math.isnan(chart.price) else _vertical(axis.at(chart.price), height)
-    grid = axis.grid(height) + price
-    means = _Means(comparison, chart, rows) if _same_queries(comparison) else None
-    loose = total <= 4
-    pictures = [strip(row, axis, height, grid, tall=loose) for row in rows]
-    if means is not None:
-        pictures = [one + other for one, other in zip(pictures, panel_strips(means.panels, height), strict=True)]
+    grid = axis.grid(height) + price_line(chart, axis, height)
+    pictures, turned = [strip(row, axis, height, grid, tall=total <= 4) for row in rows], ""
+    # where the metrics have different queries, means and distances are not of the same ones
+    switch = comparison.primary is None or not any(comparison.verdict.left_out.values())
+    if switch:
+        panels, turned = _means(comparison, chart, rows)
+        pictures = [one + other for one, other in zip(pictures, panel_strips(panels, height), strict=True)]
     body = [_row(chart, row, picture) for row, picture in zip(rows, pictures, strict=True)]
-    columns = len(chart.heads)
     foot = ""
-    if hidden:
-        behind = bare(min(min(mark.value for mark in row.marks) for row in hidden), 3)
-        picture, beyond = rug(hidden, axis, 24, axis.grid(24) + price.replace(f'y2="{height}"', 'y2="24"'))
+    if len(rows) < total:
+        hidden = [row for row in chart.rows if row not in rows]
+        behind = bare(min(mark.value for row in hidden for mark in row.marks), 3)
+        picture, beyond = rug(hidden, axis, 24, axis.grid(24) + price_line(chart, axis, 24))
         off = f"{beyond} off scale \u25b8" if beyond else ""
         foot = (
             f'<tr class="rest m"><td colspan="{columns + 1}"><a href="#models">{len(hidden)} more</a>, '
-            f'{behind} or more behind</td><td class="w">{picture}</td>'
-            f'<td class="v" colspan="{len(chart.labels)}">{off}</td></tr>'
+            f'{behind} or more behind</td><td class="w">{picture}</td><td class="v" colspan="{lanes}">{off}</td></tr>'
         )
     foot += (
-        f'<tr><td colspan="{columns + 1}"></td><td class="w">{axis_foot(chart, axis)}'
-        f'{"" if means is None else means.foot()}</td><td colspan="{len(chart.labels)}"></td></tr>'
+        f'<tr><td colspan="{columns + 1}"></td><td class="w">{axis_foot(chart, axis)}{turned}</td>'
+        f'<td colspan="{lanes}"></td></tr>'
     )
     return (
-        f'<figure id="chart">{_bar(chart, switch=means is not None)}<table class="chart h{height}" '
-        f'data-safest="{columns + 1}"><thead>{_head(chart, comparison, means is not None)}</thead>'
+        f'<figure id="chart">{_bar(chart, switch=switch)}<table class="chart h{height}" '
+        f'data-safest="{columns + 1}"><thead>{_head(chart, comparison, switch)}</thead>'
         f"<tbody>{''.join(body)}</tbody><tfoot>{foot}</tfoot></table></figure>"
     )
 
 
-def _vertical(x: float, height: float) -> str:
-    return f'<line class="pr" x1="{x:.2f}%" x2="{x:.2f}%" y1="0" y2="{height:g}"/>'
+def price_line(chart: Chart, axis: Axis, height: float) -> str:
+    """Return where the price of disagreement is; nothing where there is none."""
+    if math.isnan(chart.price):
+        return ""
+    x = f"{axis.at(chart.price):.2f}%"
+    return f'<line class="pr" x1="{x}" x2="{x}" y1="0" y2="{height:g}"/>'
 
 
-def _same_queries(comparison: Findings) -> bool:
-    """Say whether means and distances are of the same queries."""
-    return comparison.primary is None or not any(comparison.verdict.left_out.values())
-
-
-def _key(lane: int, label: str, *, switch: bool = True) -> str:
-    colour = TEXTS[lane]
+def _key(lane: int, label: str) -> str:
     picture = interval(lane, 8, 92, 7) + dot(lane, 50, 7, filled=True)
     return (
         f'<span class="key"><svg width="26" height="14" aria-hidden="true">{picture}</svg>'
-        f'<strong class="{colour}">{escape(label)}</strong></span>'
+        f'<strong class="{TEXTS[lane]}">{escape(label)}</strong></span>'
     )
 
 
@@ -108,15 +103,11 @@ def _bar(chart: Chart, *, switch: bool) -> str:
     hollow += '<circle class="mk wit open" cx="22" cy="7" r="5"/></svg>'
     keys.append(f'<span class="key m">{hollow}may be best / ruled out</span>')
     if any(mark.runs for row in chart.rows for mark in row.marks):
-        tick = (
-            '<svg width="6" height="14" aria-hidden="true"><line class="run wit" x1="3" x2="3" y1="2" y2="12"/></svg>'
-        )
-        keys.append(f'<span class="key m">{tick}one run</span>')
-    if any(row.shaded for row in chart.rows):
-        keys.append(f'<span class="key m"><i class="tint"></i>{escape(chart.shading)}</span>')
-    else:
-        keys.append(f'<span class="key m">{escape(chart.shading)}</span>')
-    tools = '<button type="button" class="safest" hidden>safest first</button>' if len(chart.labels) > 1 else ""
+        tick = '<line class="run wit" x1="3" x2="3" y1="2" y2="12"/>'
+        keys.append(f'<span class="key m"><svg width="6" height="14" aria-hidden="true">{tick}</svg>one run</span>')
+    tint = '<i class="tint"></i>' * any(row.shaded for row in chart.rows)
+    keys.append(f'<span class="key m">{tint}{escape(chart.shading)}</span>')
+    tools = '<button type="button" class="safest" hidden>safest first</button>' * (len(chart.labels) > 1)
     if switch:
         tools += (
             '<span class="seg" role="radiogroup" aria-label="scale"><label><input type="radio" name="sc" value="reg" '
@@ -125,7 +116,7 @@ def _bar(chart: Chart, *, switch: bool) -> str:
     return f'<div class="bar">{"".join(keys)}<span class="tools noprint">{tools}</span></div>'
 
 
-def _head(chart: Chart, comparison: Findings, means: bool) -> str:
+def _head(chart: Chart, comparison: Findings, switch: bool) -> str:
     names = ""
     for short, full in chart.heads:
         column = "" if _free(chart) else f' class="p" title="{escape(full)}"'
@@ -133,17 +124,15 @@ def _head(chart: Chart, comparison: Findings, means: bool) -> str:
     alike = f" \u00b7 {escape(chart.alike)}" if chart.alike else ""
     level = f"{chart.level} intervals, all at once"
     said = f'<span class="reg">how far behind the best (left is better), {level}{alike}</span>'
-    if means:
+    if switch:
         scale = "both metrics at the same scale, each from its own origin" if len(chart.labels) > 1 else chart.level
         said += f'<span class="mea">means (right is better): {scale}{alike}</span>'
     values = ""
     for lane, label in enumerate(chart.labels):
         low = label.name in comparison.lower_is_better
         order = "" if lane else f' aria-sort="{"ascending" if low else "descending"}"'
-        about = (
-            f'class="v {TEXTS[lane]}" data-sort="{"up" if low else "down"}" title="mean {escape(label.name)}"{order}'
-        )
-        values += f'<th scope="col" {about}>{escape(label.head)}</th>'
+        about = f'data-sort="{"up" if low else "down"}" title="mean {escape(label.name)}"{order}'
+        values += f'<th scope="col" class="v {TEXTS[lane]}" {about}>{escape(label.head)}</th>'
     return f'<tr>{names}<td></td><th scope="col" class="w" data-sort="up" data-quiet>{said}</th>{values}</tr>'
 
 
@@ -154,20 +143,19 @@ def _free(chart: Chart) -> bool:
 
 def _row(chart: Chart, row: Row, picture: str) -> str:
     full = escape(row.full)
-    single = _free(chart)
     dagger = f'<sup title="{escape(row.remark)}">\u2020</sup>' if row.remark else ""
     cells = []
     for place, (text, (short, _)) in enumerate(zip(row.cells, chart.heads, strict=True)):
-        tag, kind = ("th", "n" if single else "p") if not place else ("td", "p")
-        scope = ' scope="row"' if not place else ""
+        tag, scope = ("td", "") if place else ("th", 'scope="row" ')
+        kind = 'class="n"' if _free(chart) else f'class="p" data-k="{escape(short)}"'
         mark = dagger if place == len(row.cells) - 1 else ""
-        key = "" if single else f' data-k="{escape(short)}"'
-        cells.append(f'<{tag}{scope} class="{kind}"{key} title="{full}"><bdi>{escape(text)}</bdi>{mark}</{tag}>')
+        cells.append(f'<{tag} {scope}{kind} title="{full}"><bdi>{escape(text)}</bdi>{mark}</{tag}>')
     tags = "".join(f'<span class="tag {style}">{escape(text)}</span>' for style, text in row.tags)
     said = ". ".join(mark.said for mark in row.marks) + (f". {row.remark}" if row.remark else "")
+    written = means(mark.mean for mark in row.marks)
     values = "".join(
-        f'<td class="v {colour}">{"<strong>" * best}{f"{mark.mean:.4f}".replace("-", MINUS)}{"</strong>" * best}</td>'
-        for colour, mark, best in zip(TEXTS, row.marks, row.best, strict=False)
+        f'<td class="v {colour}">{f"<strong>{text}</strong>" if best else text}</td>'
+        for colour, text, best in zip(TEXTS, written, row.best, strict=False)
     )
     return (
         f'<tr{" class=may" * row.shaded}>{"".join(cells)}<td class="t">{tags}</td>'
@@ -175,36 +163,30 @@ def _row(chart: Chart, row: Row, picture: str) -> str:
     )
 
 
-class _Means:
-    """Two panels of means, each with its own origin and both with the same units a pixel; right is better."""
+def _means(comparison: Findings, chart: Chart, rows: Sequence[Row]) -> tuple[list[Panel], str]:
+    """Return a panel of means for each metric, and the axes below them; right is better.
 
-    def __init__(self, comparison: Findings, chart: Chart, rows: Sequence[Row]) -> None:
-        known = comparison.standings.set_index(["metric", "model"])[["lower", "mean", "upper"]]
-        self.signs = [-1.0 if label.name in comparison.lower_is_better else 1.0 for label in chart.labels]
-        tables = [known.loc[label.name].loc[[row.key for row in rows]].to_numpy(float) for label in chart.labels]
-        texts = [list(map(mean, table.ravel())) for table in tables]
-        turned = [sign * table[:, :: int(sign)] for sign, table in zip(self.signs, tables, strict=True)]
-        spans = [(table[np.isfinite(table)].min(), table[np.isfinite(table)].max()) for table in turned]
-        wide, lanes = max(high - low for low, high in spans) or 0.01, len(spans)
-        self.panels = []
-        for lane, ((low, _), table, text) in enumerate(zip(spans, turned, texts, strict=True)):
-            room = Axis.of(low, low + wide, 4 if lanes > 1 else 6)
-            width = 95.6 / lanes - 1.3 * (lanes > 1)
-            axis = Axis(low, low + wide, room.ticks, room.places, 2.2 + 49.1 * lane, width)
-            points = [
-                (*ends, row.marks[lane].filled, f"{row.full}\n{text[at + 1]}, between {text[at]} and {text[at + 2]}")
-                for row, ends, at in zip(rows, table.tolist(), range(0, len(text), 3), strict=True)
-            ]
-            self.panels.append(Panel(axis, float(table[:, 1].max()), points))
-
-    def foot(self) -> str:
-        """Return the axes of both panels."""
-        parts = [
-            text_at(panel.axis.at(tick), 18, panel.axis.written(sign * tick), anchor="middle")
-            for panel, sign in zip(self.panels, self.signs, strict=True)
-            for tick in panel.axis.ticks
+    Each has its own origin, and all have the same units a pixel.
+    """
+    known = comparison.standings.set_index(["metric", "model"])[["lower", "mean", "upper"]]
+    signs = [-1.0 if label.name in comparison.lower_is_better else 1.0 for label in chart.labels]
+    tables = [known.loc[label.name].loc[[row.key for row in rows]].to_numpy(float) for label in chart.labels]
+    turned = [sign * table[:, :: int(sign)] for sign, table in zip(signs, tables, strict=True)]
+    lows = [table[np.isfinite(table)].min() for table in turned]
+    wide = max(table[np.isfinite(table)].max() - low for low, table in zip(lows, turned, strict=True)) or 0.01
+    panels, feet, lanes = [], "", len(lows)
+    for lane, (low, table, sign) in enumerate(zip(lows, turned, signs, strict=True)):
+        room = Axis.of(low, low + wide, 4 if lanes > 1 else 6)
+        width = 95.6 / lanes - 1.3 * (lanes > 1)
+        axis = Axis(low, low + wide, room.ticks, room.places, 2.2 + 49.1 * lane, width)
+        texts = means(tables[lane].ravel())
+        points = [
+            (*ends, row.marks[lane].filled, f"{row.full}\n{texts[at + 1]}, between {texts[at]} and {texts[at + 2]}")
+            for row, ends, at in zip(rows, table.tolist(), range(0, len(texts), 3), strict=True)
         ]
-        return drawing("".join(parts), 24, "mea ax")
+        panels.append(Panel(axis, float(table[:, 1].max()), points))
+        feet += ticks_below(axis, turn=sign)
+    return panels, drawing(feet, 24, "mea ax")
 
 
 class _Metric(NamedTuple):
@@ -215,7 +197,6 @@ class _Metric(NamedTuple):
     value: float
     low: float
     high: float
-    filled: bool
     texts: tuple[str, ...]
     note: str = ""
 
@@ -223,10 +204,11 @@ class _Metric(NamedTuple):
 def _one(comparison: Findings) -> list[_Metric]:
     rows, primary = [], comparison.primary or comparison.metrics[:1]
     for row in comparison.standings.to_dict("records"):
-        name, texts = row["metric"], (mean(row["mean"]), f"{mean(row['lower'])} to {mean(row['upper'])}")
+        name, ends = row["metric"], (row["mean"], row["lower"], row["upper"])
+        value, low, high = means(ends)
         lane = primary.index(name) if name in primary else 2
         note = "lower is better" if name in comparison.lower_is_better else ""
-        rows.append(_Metric(name, lane, row["mean"], row["lower"], row["upper"], True, texts, note))
+        rows.append(_Metric(name, lane, *ends, (value, f"{low} to {high}"), note))
     return sorted(rows, key=lambda row: row.lane)
 
 
@@ -240,25 +222,20 @@ def _two(comparison: Findings) -> list[_Metric]:
     for name in (*primary, *(metric for metric in comparison.metrics if metric not in primary)):
         value, *ends = (turned * pair[f"{what} {name}"] + 0.0 for what in ("difference", "lower", "upper"))
         low, high = sorted(ends)
-        second, first = map(mean, board.loc[[new, old], name].to_numpy(float))
-        texts = (difference(value), f"{difference(low)} to {difference(high)}", f"{second} \u2212 {first}")
+        written = differences([value, low, high])
+        second, first = means(board.loc[[new, old], name])
         loss = name in comparison.lower_is_better
         if loss:
             value, low, high = -value + 0.0, -high, -low
         lane = primary.index(name) if name in primary else 2
-        rows.append(_Metric(name, lane, value, low, high, True, texts, "lower is better" if loss else ""))
+        texts = (written[0], f"{written[1]} to {written[2]}", f"{second} \u2212 {first}")
+        rows.append(_Metric(name, lane, value, low, high, texts, "lower is better" if loss else ""))
     return rows
 
 
-def _pair_heads(content: Content) -> tuple[str, ...]:
-    old, new = (content.names.short[model] for model in content.comparison.models)
-    named = f"{new} \u2212 {old}" if len(new) + len(old) <= 24 else "second \u2212 first"
-    return named, content.chart.level, "means"
-
-
-def _metrics(content: Content, rows: list[_Metric], heads: tuple[str, ...], origin: float | None) -> str:
-    """Return one row a metric; `origin` is None where numbers are differences, which are equal at 0."""
-    chart, pair = content.chart, origin is None
+def _metrics(content: Content, rows: list[_Metric], pair: Sequence[str] = ()) -> str:
+    """Return one row a metric; where a pair is named, numbers are differences, which are equal at 0."""
+    chart = content.chart
     ends = [end for row in rows for end in (row.value, row.low, row.high) if math.isfinite(end)]
     reach = max(ends) - min(ends) or 0.01
     low, high = (min(0.0, *ends), max(0.0, *ends)) if pair else (min(ends), max(ends))
@@ -266,55 +243,41 @@ def _metrics(content: Content, rows: list[_Metric], heads: tuple[str, ...], orig
     body = []
     for row in rows:
         height = 50 if row.lane < 2 and len(rows) < 12 else 32
-        parts = (
-            [axis.grid(height, 0.0 if pair else math.nan)]
-            if pair
-            else [axis.grid(height, axis.ticks[0]).replace('"z"', '"g"')]
-        )
+        picture = axis.grid(height) if pair else axis.grid(height, axis.ticks[0]).replace('"z"', '"g"')
         if math.isfinite(row.low) and math.isfinite(row.high):
-            parts.append(interval(row.lane, axis.at(row.low), axis.at(row.high), height / 2))
+            picture += interval(row.lane, axis.at(row.low), axis.at(row.high), height / 2)
         said = f"{row.name}: {', '.join(row.texts)}{'; ' + row.note if row.note else ''}"
-        parts.append(dot(row.lane, axis.at(row.value), height / 2, filled=row.filled, title=said))
-        colour = f" {TEXTS[row.lane]}" if row.lane < 2 else " m"
-        picture = drawing("".join(parts), height)
+        picture += dot(row.lane, axis.at(row.value), height / 2, filled=True, title=said)
+        colour = TEXTS[row.lane] if row.lane < 2 else "m"
         note = f' <span class="m">{row.note}</span>' if row.note else ""
         strong, *rest = row.texts
         values = f'<td class="v"><strong>{strong}</strong></td>'
         values += "".join(f'<td class="v m">{text}</td>' for text in rest)
         body.append(
-            f'<tr><th scope="row" class="n{colour}">{escape(row.name)}{note}</th>'
-            f'<td class="w">{picture}</td>{values}</tr>'
+            f'<tr><th scope="row" class="n {colour}">{escape(row.name)}{note}</th>'
+            f'<td class="w">{drawing(picture, height)}</td>{values}</tr>'
         )
-    zero = axis.at(0.0)
+    head, heads = "means with simultaneous intervals", ["mean", chart.level]
     if pair:
-        old, new = (content.names.short[model] for model in content.comparison.models)
-        sides = [f"\u25c2 {old} better", f"{new} better \u25b8"]
-        room = zero > 22
-        head = text_at(zero, 14, sides[0], dx=-8, anchor="end") if room else ""
-        head += text_at(zero, 14, sides[1], dx=8) if zero < 78 else ""
-        head = f'{drawing(head, 20, "ax")}<span class="sr">difference</span>'
-    else:
-        head = "means with simultaneous intervals"
-    foot = [
-        text_at(axis.at(tick), 18, "equal" if pair and tick == 0 else axis.written(tick, signed=pair), anchor="middle",
-                style="s b" if pair and tick == 0 else "")
-        for tick in axis.ticks
-    ]  # fmt: skip
+        old, new = pair
+        zero = axis.at(0.0)
+        sides = text_at(zero, 14, f"\u25c2 {old} better", dx=-8, anchor="end") if zero > 22 else ""
+        sides += text_at(zero, 14, f"{new} better \u25b8", dx=8) if zero < 78 else ""
+        head = f'{drawing(sides, 20, "ax")}<span class="sr">difference</span>'
+        named = f"{new} \u2212 {old}" if len(new) + len(old) <= 24 else "second \u2212 first"
+        heads = [named, chart.level, "means"]
     keys = [_key(lane, label.long) for lane, label in enumerate(chart.labels)] or [
         _key(row.lane, row.name) for row in rows if row.lane < 2
     ]
     said = f"{'difference' if pair else 'mean'}, with {chart.level} intervals that hold together"
-    level = f'<span class="key m">{said}</span>'
-    witnesses = (
-        '<span class="key m">grey: witnesses, not part of the verdict</span>'
-        if any(row.lane > 1 for row in rows)
-        else ""
-    )
+    keys.append(f'<span class="key m">{said}</span>')
+    if any(row.lane > 1 for row in rows):
+        keys.append('<span class="key m">grey: witnesses, not part of the verdict</span>')
     columns = "".join(f'<th scope="col" class="v">{escape(text)}</th>' for text in heads)
+    foot = drawing(ticks_below(axis, pair=bool(pair)), 24, "ax")
     return (
-        f'<figure id="chart"><div class="bar">{"".join(keys)}{level}{witnesses}</div>'
+        f'<figure id="chart"><div class="bar">{"".join(keys)}</div>'
         f'<table class="chart by-metric"><thead><tr><th scope="col">metric</th><th scope="col" class="w">{head}</th>'
         f"{columns}</tr></thead><tbody>{''.join(body)}</tbody><tfoot><tr><td></td>"
-        f'<td class="w">{drawing("".join(foot), 24, "ax")}</td><td colspan="{len(heads)}"></td></tr></tfoot>'
-        "</table></figure>"
+        f'<td class="w">{foot}</td><td colspan="{len(heads)}"></td></tr></tfoot></table></figure>'
     )

@@ -7,18 +7,20 @@ for every model: `gainsay.drawing.lanes.Chart`) and what sections (`gainsay.repo
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from .._common.cached import cached_property
+from .._common.words import amount, confidence, count
 from ..comparison.attribution import splittable
-from ..comparison.headline import labels_of
+from ..comparison.headline import labels_of, rounded
+from ..comparison.pairs import common_column
 from ..comparison.replacing import leading, replacing, searches
 from ..comparison.standing import chart_of, with_runs
-from . import single
-from .chosen import ChosenPair, chosen_pair
+from ..drawing.lanes import Chart, Row, mark_of
 from .entries import Queries
 from .rounds import best_rounds
 
@@ -27,13 +29,18 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from .._common.shown import Names
     from ..comparison.against import Against
     from ..comparison.attribution import Attribution
     from ..comparison.findings import Findings
-    from ..drawing.lanes import Chart
+    from ..drawing.text import Words
 
-__all__ = ["Also", "Content"]
+
+class ChosenPair(NamedTuple):
+    """Two models, and why these."""
+
+    first: str
+    second: str
+    reason: str
 
 
 class Also(NamedTuple):
@@ -56,15 +63,16 @@ class Content:
         Decisions about a baseline, which then come first.
     also : sequence of Also
         Other comparisons that are shown in it, each in a section of its own.
+
+    Attributes
+    ----------
+    names : Names
+        What models and candidates are called.
     """
 
     def __init__(self, comparison: Findings, against: Against | None = None, also: Sequence[Also] = ()) -> None:
         self.comparison, self.against, self.also = comparison, against, tuple(also)
-
-    @property
-    def names(self) -> Names:
-        """What models and candidates are called."""
-        return self.comparison.names
+        self.names = comparison.names
 
     @cached_property
     def chart(self) -> Chart:
@@ -86,7 +94,7 @@ class Content:
         """How every model stands, and whether the two metrics disagree about the best."""
         comparison = self.comparison
         if comparison.primary is None:
-            return single.chart_of_one_metric(comparison)
+            return _chart_of_one_metric(comparison)
         return chart_of(comparison.verdict, self.names, comparison.models)
 
     @cached_property
@@ -116,17 +124,15 @@ class Content:
         """What these two are called beside small pictures: their names, or else what they are."""
         if self.pair is None:
             return "", ""
-        verdict, short = self.comparison.verdict, self.names.short
-        labels, roles = labels_of(verdict.metrics), []
-        one, other = verdict.winners.values()
-        for model in self.pair[:2]:
-            role = f"best by {labels[0 if model == one else 1].head}" if model in (one, other) else "runner-up"
-            roles.append("winner" if model == one == other else role)
+        first, second = (self.names.short[model] for model in self.pair[:2])
+        if max(len(first), len(second)) <= 14:
+            return first, second
         if self.against is not None:
-            roles = ["candidate", "baseline"]
-        named = [short[model] for model in self.pair[:2]]
-        first, second = named if max(map(len, named)) <= 14 else roles
-        return first, second
+            return "candidate", "baseline"
+        if len(set(self.comparison.verdict.winners.values())) == 1:
+            return "winner", "runner-up"
+        one, other = self.standing.labels
+        return f"best by {one.head}", f"best by {other.head}"
 
     @cached_property
     def attribution(self) -> Attribution | None:
@@ -138,9 +144,10 @@ class Content:
     @cached_property
     def _split(self) -> list[str]:
         """The metrics whose difference is split: the primary ones that can be, else two others."""
-        comparison = self.comparison
-        split = [name for name, metric in comparison.definitions.items() if splittable([metric])]
-        return [name for name in comparison.primary or () if name in split] or split[:2]
+        known = self.comparison.definitions
+        sums = splittable(known.values())
+        split = [name for name, metric in known.items() if metric in sums]
+        return [name for name in self.comparison.primary or () if name in split] or split[:2]
 
     @property
     def no_attribution(self) -> str:
@@ -176,13 +183,65 @@ class Content:
         assert pair is not None
         table = comparison.pairs
         row = table[table["model_x"].isin(pair[:2]) & table["model_y"].isin(pair[:2])].iloc[0]
-        found = np.array(
-            [
-                [
-                    row.get(f"common {what} {metric}", row[f"{what} {metric}"])
-                    for what in ("difference", "lower", "upper")
-                ]
-                for metric in comparison.verdict.metrics
-            ]
-        )
+        ends = ("difference", "lower", "upper")
+        metrics = comparison.verdict.metrics
+        found = np.array([[row[common_column(table, f"{end} {metric}")] for end in ends] for metric in metrics])
         return found if row["model_x"] == pair.first else -found[:, [0, 2, 1]]
+
+
+def chosen_pair(comparison: Findings) -> ChosenPair | None:
+    """Return the two models that matter to the choice; None where there is one only.
+
+    1. Where the two primary metrics have different winners, these two.
+    2. Else the common winner, and of the other models that may be best under both the nearest.
+    3. Where there is no such rival, the common winner and the nearest of all.
+
+    Near is who is least behind under the metric that likes it less. The model that the first metric prefers is first.
+    """
+    if len(comparison.models) < 2:
+        return None
+    verdict = comparison.verdict
+    one, other = (verdict.winners[metric] for metric in verdict.metrics)
+    if one != other:
+        return ChosenPair(one, other, "the winners under the two metrics")
+    possible = [model for model in verdict.common_best if model != one]
+    among = possible or [model for model in verdict.models if model != one]
+    rival = min(among, key=lambda model: max(by_model[model] for by_model in verdict.regrets.values()))
+    if possible:
+        return ChosenPair(one, rival, "the winner under both metrics and its nearest rival that is still possible")
+    return ChosenPair(one, rival, "the winner under both metrics and the runner-up")
+
+
+def _chart_of_one_metric(comparison: Findings) -> Chart:
+    """Return how far every model is behind the best by the only metric, and what that comes down to."""
+    (metric,), names = comparison.metrics, comparison.names
+    labels, level = labels_of((metric,)), confidence(comparison.alpha)
+    winner, rows = comparison.winners[metric], []
+    for row in comparison.standings.to_dict("records"):
+        model, may, best = row["model"], row["may_be_best"], row["model"] == winner
+        low = 0.0 if may else row["regret_lower"]
+        mark = mark_of(metric, row["regret"], low, row["regret_upper"], may, row["mean"])
+        tags: Words = (("l", "best"),) if best else ()
+        rows.append(Row(model, names.cells[model], names.full[model], tags, (mark,), may, (best,)))
+    size = f"{count(len(rows), 'model')}, {count(comparison.query_count, 'query')}"
+    possible, said = sum(row.shaded for row in rows), names.said[winner]
+    headline: Words = (("n l", said), ("", f" is the best by {metric}."))
+    advice: Words
+    if len(rows) == 1:
+        direction = "lower is better" if comparison.lower_is_better else "higher is better"
+        headline, advice = (("", "One model: there is nothing to compare."),), (("", f"Of {metric} {direction}."),)
+    elif possible == 1:
+        lead = amount(sorted(row.marks[0].value for row in rows)[1])
+        ahead: Words = (("", ": ahead of the next by "), ("l", lead), ("", f", proven ({level})."))
+        advice = (("b", "\u2605 Choose "), ("b n", said), *ahead)
+    else:
+        every = f"any of the {len(rows)}" if possible == len(rows) else f"{possible} of {len(rows)}"
+        headline = (("", f"Not proven: {every} models may be best by {metric}."),)
+        bound = comparison.standings["regret_upper"].iloc[0]
+        most = f": in truth at most {rounded(bound, up=True)} behind the best ({level})" if math.isfinite(bound) else ""
+        advice = (("b", "\u2605 Take "), ("b n", said), ("", f"{most}. More queries decide it, not more models."))
+    return Chart(
+        (("", "Which model is best by "), ("b l", metric), ("", f"? {size}")),
+        headline, advice, labels, names.heads, names.alike, tuple(rows) if len(rows) > 1 else (), level,
+        f"may be best ({possible} of {len(rows)})",
+    )  # fmt: skip

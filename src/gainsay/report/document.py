@@ -35,6 +35,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from .._common.checks import check_whole
 from .._common.outputs import check_output
 from .._common.shown import plain
 from .._common.version import __version__
@@ -45,8 +46,6 @@ if TYPE_CHECKING:
     import os
 
     from .content import Content
-
-__all__ = ["SCHEMA", "document", "plain", "to_json"]
 
 SCHEMA = 1
 
@@ -67,7 +66,10 @@ def to_json(content: Content, path: str | os.PathLike[str] | None = None, *, que
     ------
     OSError
         Where the file cannot be written; found out before the work.
+    ValueError
+        Where `queries` is below 0.
     """
+    queries = check_whole("queries", queries, 0)
     target = None if path is None else check_output("path", path)
     parts = (f"{_written(name)}: {_in_lines(value)}" for name, value in document(content, queries).items())
     text = "{\n" + ",\n".join(parts) + "\n}\n"

@@ -20,23 +20,14 @@ if TYPE_CHECKING:
 
     from ..evaluation.printed import Number
 
-__all__ = ["explanation"]
-
 WIDTH = 80
 """Columns that fit any terminal."""
 
 
 def explanation(numbers: Sequence[Number], conventions: pd.DataFrame, queries: int) -> Group:
-    """Return what programs print for a ranking, no wider than 80 columns.
+    """Return what programs print for a ranking, or in the mean over so many `queries`, no wider than 80 columns.
 
-    Parameters
-    ----------
-    numbers : sequence of Number
-        Made by `distinct_numbers`.
-    conventions : DataFrame
-        Made by `gainsay.explain`.
-    queries : int
-        How many queries the numbers are means over.
+    `numbers` are made by `distinct_numbers`, `conventions` by `gainsay.explain`.
     """
     first = numbers[0].heading
     ways = sum(number.heading == first for number in numbers)

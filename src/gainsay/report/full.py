@@ -5,26 +5,25 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from .._common.shown import isolated, printable
-from .._common.words import bare_p, confidence, count
+from .._common.words import confidence, count, p_values
+from ..comparison.against import thousands
 from ..comparison.pairs import common_column
+from ..comparison.replacing import leading
 from ..comparison.wording import direction
 from ..drawing.text import as_text
-from .baseline import baseline_table
 from .method import glossary, method
-from .numbers import difference, mean
-from .section import Cell, Column, Table
+from .numbers import difference, differences, means
+from .section import Cell, Column, Table, named
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     import pandas as pd
 
+    from ..comparison.against import Against
     from ..comparison.attribution import Attribution
     from ..comparison.findings import Findings
-    from .chosen import ChosenPair
-    from .content import Content
-
-__all__ = ["Detail", "details", "leaderboard", "notes", "pairs"]
+    from .content import ChosenPair, Content
 
 MOST_PAIRS = 500
 """So many pairs of models stand in the report; all are in its JSON."""
@@ -42,35 +41,29 @@ class Detail(NamedTuple):
 
 def details(content: Content) -> tuple[Detail, ...]:
     """Return what is folded at the end of a report."""
-    comparison = content.comparison
-    models, metrics = count(len(comparison.models), "model"), len(comparison.metrics)
-    many = f"All {models}" if len(comparison.models) > 1 else "The model"
-    under = (
-        "its metric"
-        if metrics == 1 and many == "The model"
-        else f"all {metrics} metrics"
-        if metrics > 1
-        else "the metric"
-    )
+    comparison, short = content.comparison, content.comparison.short_names
+    models, metrics = len(comparison.models), len(comparison.metrics)
+    many = f"All {count(models, 'model')}" if models > 1 else "The model"
+    under = f"all {metrics} metrics" if metrics > 1 else "the metric" if models > 1 else "its metric"
     found = []
     if comparison.primary is not None:
-        text = isolated(comparison.verdict.text, comparison.short_names)
+        text = isolated(comparison.verdict.text, short)
         found.append(Detail("verdict", "The verdict, word for word", [text]))
     found.append(Detail("models", f"{many} under {under}", scope(comparison), [leaderboard(comparison)]))
-    if comparison.primary is not None and len(comparison.models) > 1:
+    if comparison.primary is not None and models > 1:
         number = len(comparison.pairs)
         some = [] if number <= MOST_PAIRS else [f"The {MOST_PAIRS} clearest of {number:,} pairs; all are in the JSON."]
         found.append(Detail("pairs", f"Pairs of models ({number:,})", some, [pairs(comparison)]))
     if content.against is not None:
-        text = isolated(content.against.text, comparison.short_names)
-        found.append(Detail("against", "The decisions, in numbers", [text], [baseline_table(content, content.against)]))
+        text = isolated(content.against.text, short)
+        found.append(Detail("against", "The decisions, in numbers", [text], [_decisions(content, content.against)]))
     if content.attribution is not None:
         assert content.pair is not None
         sentences, tables = _why(content.attribution)
         sentences.insert(0, _leads(content.attribution, content.pair, content.names.said))
         found.append(Detail("parts", "Why, in numbers", sentences, tables))
     if comparison.segment_labels and comparison.primary is not None:
-        text = isolated(comparison.segments.text, comparison.short_names)
+        text = isolated(comparison.segments.text, short)
         found.append(Detail("by-segment", "Segments, word for word", [text]))
     if content.rounds is not None:
         found.append(Detail("rounds", "Best rounds", [], [_best_rounds(content, content.rounds)]))
@@ -82,11 +75,12 @@ def details(content: Content) -> tuple[Detail, ...]:
 def notes(content: Content) -> list[str]:
     """Return reservations, who is missing, and what became of queries and documents: below the chart."""
     comparison = content.comparison
+    several = comparison.primary is not None and len(comparison.models) > 1
     found = []
-    if content.against is not None and comparison.primary is not None and len(comparison.models) > 2:
+    if content.against is not None and several and len(comparison.models) > 2:
         found.append(f"Do the two metrics disagree about the best? {as_text(content.standing.headline)}")
     found += comparison.missing
-    if comparison.primary is not None and len(comparison.models) > 1:
+    if several:
         verdict = comparison.verdict
         found += [verdict.about] if verdict.runs or verdict.clusters is not None else []
         found += [flag.message for flag in verdict.flags]
@@ -94,7 +88,8 @@ def notes(content: Content) -> list[str]:
     if comparison.holes is not None:
         found += comparison.holes.text(comparison.models)
     found += [f"{note}." for note in comparison.notes]
-    return [isolated(sentence, comparison.short_names) for sentence in found]
+    short = comparison.short_names if found else {}
+    return [isolated(sentence, short) for sentence in found]
 
 
 def scope(comparison: Findings) -> list[str]:
@@ -124,38 +119,31 @@ def over(comparison: Findings) -> str:
 
 def leaderboard(comparison: Findings) -> Table:
     """Return every model: means under all metrics, and what it loses under the primary ones."""
-    board, names = comparison.leaderboard, comparison.names
+    board, losses = comparison.leaderboard, comparison.lower_is_better
     models = list(map(str, board.index))
-    losses = comparison.lower_is_better
-    columns, rows = [Column("model", numeric=False)], []
-    cells = [[Cell(names.short[model], full=names.full[model]) for model in models]]
-    for metric in comparison.metrics:
-        order = ("ascending" if metric in losses else "descending") if metric == comparison.metrics[0] else ""
-        columns.append(Column(metric, low=metric in losses, order=order))
-        written = [list(map(mean, board[column])) for column in (metric, f"{metric} lower", f"{metric} upper")]
+    columns = [named("model", comparison.names, models)]
+    for place, metric in enumerate(comparison.metrics):
+        low = metric in losses
+        order = "" if place else "ascending" if low else "descending"
         best = (board[f"{metric} rank"] == 1).tolist()
-        between = [f"{low} to {high}" for low, high in zip(*written[1:], strict=True)]
-        notes = zip(written[0], between, best, strict=True)
-        cells.append([Cell(text, note, "", top) for text, note, top in notes])
+        cells = _between(means, [board[column] for column in (metric, f"{metric} lower", f"{metric} upper")])
+        strong = [cell._replace(strong=top) for cell, top in zip(cells, best, strict=True)]
+        columns.append(Column(metric, strong, low=low, order=order))
     if comparison.primary is not None:
         verdict = comparison.verdict
         for label, by in (("worst regret", verdict.regrets), ("at most", verdict.regrets_upper)):
-            columns.append(Column(label, low=True))
-            worst = [max(by[metric][model] for metric in verdict.metrics) for model in models]
-            cells.append(list(map(Cell, map(mean, worst))))
-        columns.append(Column("best under both?", numeric=False))
-        cells.append([Cell("possible" if model in verdict.common_best else "ruled out") for model in models])
+            worst = means(max(by[metric][model] for metric in verdict.metrics) for model in models)
+            columns.append(Column(label, worst, low=True))
+        common = ["possible" if model in verdict.common_best else "ruled out" for model in models]
+        columns.append(Column("best under both?", common, numeric=False))
     for name, shares in comparison.shown_shares.items():
-        columns.append(Column(name))
-        cells.append(list(map(Cell, map(mean, map(shares.__getitem__, models)))))
+        columns.append(Column(name, means(map(shares.__getitem__, models))))
     if comparison.iterations:
         sizes = [comparison.iterations[model].size if model in comparison.iterations else "\u2013" for model in models]
-        columns.append(Column("rounds", numeric=False))
-        cells.append(list(map(Cell, sizes)))
-    rows = [list(row) for row in zip(*cells, strict=True)]
+        columns.append(Column("rounds", sizes, numeric=False))
     level = confidence(comparison.alpha)
     caption = f"Means over {over(comparison)}, with simultaneous {level} confidence intervals{comparison.condensed}"
-    return Table(caption, columns, rows)
+    return Table(caption, columns)
 
 
 def pairs(comparison: Findings) -> Table:
@@ -163,43 +151,68 @@ def pairs(comparison: Findings) -> Table:
     metrics, names = comparison.verdict.metrics, comparison.names
     table = comparison.pairs
     table = table.sort_values(["conflict", "p_holm"], ascending=[False, True], kind="stable").head(MOST_PAIRS)
-    columns = [Column("model", numeric=False), Column("against", numeric=False)]
-    cells = [
-        [Cell(names.short[model], full=names.full[model]) for model in table[column]]
-        for column in ("model_x", "model_y")
+    columns = [named(label, names, table[column]) for label, column in (("model", "model_x"), ("against", "model_y"))]
+    columns += [Column(f"\u0394 {metric}", _differences(comparison, table, metric)) for metric in metrics]
+    opposite = [
+        Cell("yes", "proven" if p <= comparison.alpha else "maybe by chance", strong=p <= comparison.alpha)
+        if conflict
+        else Cell("no")
+        for conflict, p in zip(table["conflict"].tolist(), table["p_holm"].tolist(), strict=True)
     ]
+    flags = map(_flag, table["flag"], table["differing"])
+    columns.append(Column("opposite order", opposite, numeric=False))
+    columns.append(Column("p (Holm)", list(map(Cell, p_values(table["p_holm"]), flags)), low=True))
     for metric in metrics:
-        columns.append(Column(f"\u0394 {metric}"))
-        cells.append(_differences(comparison, table, metric))
-    sure = (table["p_holm"] <= comparison.alpha).tolist()
-    conflict = table["conflict"].tolist()
-    columns += [Column("opposite order", numeric=False), Column("p (Holm)", low=True)]
-    words = ["proven" if it else "maybe by chance" for it in sure]
-    cells.append(
-        [Cell("yes", word, "", it) if yes else Cell("no") for yes, word, it in zip(conflict, words, sure, strict=True)]
-    )
-    flags = [_flag(flag, number) for flag, number in zip(table["flag"], table["differing"], strict=True)]
-    cells.append([Cell(text, flag) for text, flag in zip(map(bare_p, table["p_holm"]), flags, strict=True)])
-    for metric in metrics:
-        columns.append(Column(f"wins, ties, losses {metric}"))
         counts = zip(*(table[f"{what} {metric}"] for what in ("wins", "ties", "losses")), strict=True)
-        cells.append([Cell(f"{wins:,} \u00b7 {ties:,} \u00b7 {losses:,}") for wins, ties, losses in counts])
-    return Table("Model minus the one against it", columns, [list(row) for row in zip(*cells, strict=True)])
+        cells = [f"{wins:,} \u00b7 {ties:,} \u00b7 {losses:,}" for wins, ties, losses in counts]
+        columns.append(Column(f"wins, ties, losses {metric}", cells))
+    return Table("Model minus the one against it", columns)
+
+
+def _between(written: Callable[[Iterable[float]], list[str]], ends: Sequence[Iterable[float]]) -> list[Cell]:
+    """Return a cell for each of several numbers, with its interval."""
+    return [Cell(text, f"{low} to {high}") for text, low, high in zip(*map(written, ends), strict=True)]
 
 
 def _differences(comparison: Findings, table: pd.DataFrame, metric: str) -> list[Cell]:
     """Return a cell for every pair: the difference, its interval, and that on the queries of both where it differs."""
     columns = [f"{what} {metric}" for what in ("difference", "lower", "upper")]
-    written = [list(map(difference, table[column])) for column in columns]
-    joint = [""] * len(table)
-    if comparison.verdict.left_out[metric]:
-        common = map(difference, table[common_column(table, columns[0])])
-        joint = [f"; {text} on the queries of both" for text in common]
-    return [Cell(text, f"{lower} to {upper}{more}") for text, lower, upper, more in zip(*written, joint, strict=True)]
+    cells = _between(differences, [table[column] for column in columns])
+    if not comparison.verdict.left_out[metric]:
+        return cells
+    common = differences(table[common_column(table, columns[0])])
+    return [
+        cell._replace(note=f"{cell.note}; {text} on the queries of both")
+        for cell, text in zip(cells, common, strict=True)
+    ]
 
 
 def _flag(flag: str, differing: float) -> str:
     return "never differ" if flag == "identical" else f"differ on {count(round(differing), 'query')}" if flag else ""
+
+
+def _decisions(content: Content, found: Against) -> Table:
+    """Return every candidate: decision, differences, of 1,000 queries how many change, and what would decide."""
+    shown = leading(found)
+    columns = [
+        named("candidate", content.names, [one.candidate for one in shown]),
+        Column("decision", [one.decision for one in shown], numeric=False),
+    ]
+    for metric in found.metrics:
+        ends = [[getattr(one, what)[metric] for one in shown] for what in ("difference", "lower", "upper")]
+        columns.append(Column(f"\u0394 {metric}", _between(differences, ends)))
+        cells = []
+        for one in shown:
+            shares = [thousands(one.shares[metric][kind]).partition(" ") for kind in ("better", "worse", "same")]
+            values, bounds = (" \u00b7 ".join(share[part] for share in shares) for part in (0, 2))
+            cells.append(Cell(values, bounds.replace("(", "").replace(")", "")))
+        columns.append(Column(f"better, worse, same by {metric}", cells))
+    for what in ("queries", "runs"):
+        needed = [getattr(one, f"{what}_needed") for one in shown]
+        written = ["\u2013" if number is None else f"{number:,}" for number in needed]
+        columns.append(Column(f"{what} that decide", written, low=True))
+    told = f"Against {content.names.said[found.baseline]}; of 1,000 queries how many are better, worse and the same"
+    return Table(isolated(told, content.comparison.short_names), columns)
 
 
 def _leads(attribution: Attribution, pair: ChosenPair, said: Mapping[str, str]) -> str:
@@ -216,67 +229,57 @@ def _why(attribution: Attribution) -> tuple[list[str], list[Table]]:
     """Return by discount and gain, by grade and rank, and by class of queries what adds to the difference."""
     sentences, tables = [], []
     for metric in attribution.metrics:
-        part = attribution.grades_by_ranks.loc[metric]
-        cells = part.to_numpy(float)
-        columns = [
-            Column("grade", numeric=False),
-            *(Column(f"rank {band}") for band in part.columns),
-            Column("all ranks"),
-        ]
-        rows = [
-            [Cell(str(grade)), *map(Cell, map(difference, [*row, row.sum()]))]
-            for grade, row in zip(part.index[::-1], cells[::-1], strict=True)
-        ]
-        total = difference(attribution.difference[metric])
-        rows.append([Cell("all"), *map(Cell, map(difference, cells.sum(axis=0))), Cell(total, strong=True)])
-        tables.append(Table(f"{metric}: {total} in all", columns, rows))
+        part, total = attribution.grades_by_ranks.loc[metric], difference(attribution.difference[metric])
+        values = part.to_numpy(float)
+        columns = [Column("grade", [*map(str, part.index[::-1]), "all"], numeric=False)]
+        for band, cells, whole in zip(part.columns, values.T, values.sum(axis=0), strict=True):
+            columns.append(Column(f"rank {band}", differences([*cells[::-1], whole])))
+        every: list[Cell | str] = [*differences(values.sum(axis=1)[::-1]), Cell(total, strong=True)]
+        tables.append(Table(f"{metric}: {total} in all", [*columns, Column("all ranks", every)]))
     parts = attribution.parts
     if {"gain", "discount"} <= set(parts.index):
-        change, ends = parts["change"], parts.loc["total", ["from", "to"]]
+        ends = parts.loc["total", ["from", "to"]]
+        gain, discount, change = differences(parts["change"][["gain", "discount", "total"]])
         sentences.append(
-            f"From {ends['from']} to {ends['to']} the difference changes by {difference(change['total'])}: "
-            f"{difference(change['discount'])} by the discount, {difference(change['gain'])} by the gain."
+            f"From {ends['from']} to {ends['to']} the difference changes by {change}: "
+            f"{discount} by the discount, {gain} by the gain."
         )
     sentences += [attribution.parts_note] if attribution.parts_note else []
-    names = ["before", "after", "change"]
-    columns = [Column(label, numeric=False) for label in ("what changes", "from", "to")] + list(map(Column, names))
-    numbers = [list(map(difference, parts[name])) for name in names]
-    texts = zip(map(str, parts.index), parts["from"], parts["to"], *numbers, strict=True)
-    tables.append(Table("From one definition to the other", columns, [list(map(Cell, row)) for row in texts]))
+    texts = (("what changes", list(map(str, parts.index))), ("from", list(parts["from"])), ("to", list(parts["to"])))
+    columns = [Column(label, cells, numeric=False) for label, cells in texts]
+    columns += [Column(name, differences(parts[name])) for name in ("before", "after", "change")]
+    tables.append(Table("From one definition to the other", columns))
     classes = attribution.by_query_class
-    columns = [Column(f"documents of grade {attribution.top_grade}", numeric=False), Column("queries")]
-    columns += list(map(Column, attribution.metrics))
-    sizes = [f"{number:,}" for number in classes["queries"]]
-    numbers = [list(map(difference, classes[metric])) for metric in attribution.metrics]
-    texts = zip(map(str, classes.index), sizes, *numbers, strict=True)
-    tables.append(Table("What each class of queries adds", columns, [list(map(Cell, row)) for row in texts]))
+    columns = [
+        Column(f"documents of grade {attribution.top_grade}", list(map(str, classes.index)), numeric=False),
+        Column("queries", [f"{number:,}" for number in classes["queries"]]),
+        *(Column(metric, differences(classes[metric])) for metric in attribution.metrics),
+    ]
+    tables.append(Table("What each class of queries adds", columns))
     return sentences, tables
 
 
 def _best_rounds(content: Content, best: pd.DataFrame) -> Table:
     """Return the best round of every candidate under both metrics, and what stopping elsewhere loses."""
-    comparison, names = content.comparison, content.names
-    metrics = comparison.verdict.metrics
-    columns = [Column("candidate", numeric=False)]
-    called = [str(name) for name in best["candidate"]]
-    cells = [[Cell(names.short.get(name, printable(name)), full=names.full.get(name, "")) for name in called]]
+    comparison = content.comparison
+    metrics, losses = comparison.verdict.metrics, comparison.lower_is_better
+    columns = [named("candidate", content.names, map(str, best["candidate"]))]
 
-    def add(label: str, texts: list[str], numeric: bool = True) -> None:
-        columns.append(Column(label, numeric))
-        cells.append(list(map(Cell, texts)))
-
-    def changes(column: str, metric: str) -> list[str]:
-        sign = 1 if metric in comparison.lower_is_better else -1
-        return list(map(difference, sign * best[column] + 0.0))
+    def lost(label: str, column: str) -> list[Column]:
+        return [
+            Column(
+                f"{metric} {label}",
+                differences((1 if metric in losses else -1) * best[f"{column} {metric}"] + 0.0),
+            )
+            for metric in metrics
+        ]
 
     if len(set(best["fold"].astype(str))) > 1:
-        add("fold", [printable(str(fold)) for fold in best["fold"]], False)
+        columns.append(Column("fold", [printable(str(fold)) for fold in best["fold"]], numeric=False))
     for metric in metrics:
-        add(f"best round by {metric}", [str(int(number)) for number in best[f"round {metric}"]])
-    for metric in metrics:
-        add(f"{metric} at the other's round", changes(f"loss {metric}", metric))
+        columns.append(Column(f"best round by {metric}", [str(int(number)) for number in best[f"round {metric}"]]))
+    columns += lost("at the other's round", "loss")
     if "compared" in best.columns:
-        add("compared at round", [", ".join(map(str, rounds)) for rounds in best["compared"]])
-        for metric in metrics:
-            add(f"{metric} there", changes(f"compared loss {metric}", metric))
-    return Table("Best rounds on the validation set", columns, [list(row) for row in zip(*cells, strict=True)])
+        columns.append(Column("compared at round", [", ".join(map(str, rounds)) for rounds in best["compared"]]))
+        columns += lost("there", "compared loss")
+    return Table("Best rounds on the validation set", columns)

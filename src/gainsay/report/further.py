@@ -12,19 +12,20 @@ from .._common.shown import isolated
 from .._common.words import count
 from ..comparison.standing import chart_of
 from ..drawing.gain_path import gain_path_svg
-from ..drawing.lanes import Axis, axis_foot, strip
+from ..drawing.lanes import axis_foot, strip
 from ..drawing.text import as_html
+from .board import price_line
 from .section import Section
 from .why import why_section
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ..comparison.findings import Findings
     from ..comparison.gains import Gains
     from ..comparison.segments import Segment
-    from ..drawing.lanes import Chart, Row
+    from ..drawing.lanes import Axis, Chart, Row
     from .content import Also, Content
-
-__all__ = ["gains_part", "other_part", "path_of", "segments_part"]
 
 MOST_ROWS = 5
 MOST_SEGMENTS = 12
@@ -34,17 +35,12 @@ MOST_VALUES = 300_000
 
 def gains_part(content: Content) -> Section | None:
     """Return the path of gains that was asked for last, else the usual one; None where there is none."""
-    comparison = content.comparison
-    path = path_of(comparison)
+    path = path_of(content.comparison)
     if path is None:
         return None
     said = isolated(f"{path.headline}. {path.text}", content.comparison.short_names)
-
-    def figure(most: int) -> str:
-        drawn = gain_path_svg(path.drawn())
-        return f'<div class="scroll" tabindex="0" role="region" aria-label="path of gains">{drawn}</div>'
-
-    return Section("gains", "At which gain", (("", said),), figure)
+    start = '<div class="scroll" tabindex="0" role="region" aria-label="path of gains">'
+    return Section("gains", "At which gain", (("", said),), lambda most: f"{start}{gain_path_svg(path.drawn())}</div>")
 
 
 def path_of(comparison: Findings) -> Gains | None:
@@ -69,19 +65,19 @@ def segments_part(content: Content) -> Section | None:
     if not comparison.segment_labels or content.pair is None:
         return None
     found = comparison.segments
-    parts = [part for part in found.parts if part.verdict is not None][:MOST_SEGMENTS]
-    charts = [chart_of(part.verdict, content.names) for part in parts if part.verdict is not None]
-    order = [row.key for row in content.chart.rows]
-    rows = [sorted(chart.rows, key=lambda row: order.index(row.key)) for chart in charts]
-    shown = [
-        tuple(row for place, row in enumerate(own) if place < MOST_ROWS or row.shaded or row.tags)[: MOST_ROWS + 2]
-        for own in rows
-    ]
-    if not charts:
+    parts = [(part, part.verdict) for part in found.parts if part.verdict is not None][:MOST_SEGMENTS]
+    if not parts:
         return None
+    order = [row.key for row in content.chart.rows]
+    charts, shown = [], []
+    for _, verdict in parts:
+        charts.append(replace(chart_of(verdict, content.names), price=math.nan, ruler=math.inf))
+        rows = sorted(charts[-1].rows, key=lambda row: order.index(row.key))
+        some = [row for place, row in enumerate(rows) if place < MOST_ROWS or row.shaded or row.tags]
+        shown.append(some[: MOST_ROWS + 2])
     axis = charts[0].axis([row for own in shown for row in own])
     figure = "".join(
-        _small(content, part, chart, own, axis) for part, chart, own in zip(parts, charts, shown, strict=True)
+        _small(content, part, chart, own, axis) for (part, _), chart, own in zip(parts, charts, shown, strict=True)
     )
     told = " ".join(contrast.text for contrast in found.contrasts)
     told = isolated(told or "No model is proven best in one segment and not best in another.", comparison.short_names)
@@ -96,15 +92,8 @@ def other_part(also: Also) -> Section:
     content = also.content
     chart, why = content.chart, why_section(content)
     rows = chart.shown(MOST_SEGMENTS)
-    axis, height = chart.axis(rows), 62 if len(rows) <= 4 else 34
-    grid = axis.grid(height)
-    if not math.isnan(chart.price):
-        x = f"{axis.at(chart.price):.2f}%"
-        grid += f'<line class="pr" x1="{x}" x2="{x}" y1="0" y2="{height}"/>'
-    body = "".join(_row(content, row, strip(row, axis, height, grid, tall=len(rows) <= 4)) for row in rows)
-    foot = f'<tfoot><tr><td></td><td class="w">{axis_foot(chart, axis)}</td></tr></tfoot>'
     said = f'<p class="mini"><strong>{as_html(chart.headline)}</strong> {as_html(chart.advice)}</p>'
-    figure = f'{said}<table class="chart"><tbody>{body}</tbody>{foot}</table>'
+    figure = said + _table(content, chart, rows, chart.axis(rows), 62 if len(rows) <= 4 else 34, tall=len(rows) <= 4)
     note = f"How far behind the best, with {chart.level} intervals, all at once; hollow: ruled out as best."
 
     def drawn(most: int) -> str:
@@ -113,21 +102,25 @@ def other_part(also: Also) -> Section:
     return Section(also.name, also.title, (("", also.said),), drawn, note)
 
 
-def _small(content: Content, part: Segment, chart: Chart, rows: tuple[Row, ...], axis: Axis) -> str:
-    grid = axis.grid(24)
-    body = "".join(_row(content, row, strip(row, axis, 24, grid)) for row in rows)
-    foot = axis_foot(replace(chart, price=math.nan, ruler=math.inf), axis)
+def _small(content: Content, part: Segment, chart: Chart, rows: Sequence[Row], axis: Axis) -> str:
     size = f"{count(part.queries, 'query')}, {100 * part.share:.0f} %"
     return (
         f'<div><h3>{escape(part.column)}: {escape(part.label)} <span class="m">({size})</span></h3>'
-        f'<p class="mini">{as_html(chart.headline)}</p><table class="chart"><tbody>{body}</tbody>'
-        f'<tfoot><tr><td></td><td class="w">{foot}</td></tr></tfoot></table></div>'
+        f'<p class="mini">{as_html(chart.headline)}</p>{_table(content, chart, rows, axis, 24)}</div>'
     )
 
 
-def _row(content: Content, row: Row, picture: str) -> str:
-    return (
-        f'<tr{" class=may" * row.shaded}><th scope="row" class="n" title="{escape(row.full)}">'
-        f'<bdi>{escape(content.names.short[row.key])}</bdi></th><td class="w">{picture}'
-        f'<span class="sr">{escape(". ".join(mark.said for mark in row.marks))}</span></td></tr>'
-    )
+def _table(
+    content: Content, chart: Chart, rows: Sequence[Row], axis: Axis, height: float, *, tall: bool = False
+) -> str:
+    """Return rows of a chart as a table, its axis below them."""
+    grid, body = axis.grid(height) + price_line(chart, axis, height), []
+    for row in rows:
+        said = escape(". ".join(mark.said for mark in row.marks))
+        body.append(
+            f'<tr{" class=may" * row.shaded}><th scope="row" class="n" title="{escape(row.full)}">'
+            f"<bdi>{escape(content.names.short[row.key])}</bdi></th>"
+            f'<td class="w">{strip(row, axis, height, grid, tall=tall)}<span class="sr">{said}</span></td></tr>'
+        )
+    foot = f'<tfoot><tr><td></td><td class="w">{axis_foot(chart, axis)}</td></tr></tfoot>'
+    return f'<table class="chart"><tbody>{"".join(body)}</tbody>{foot}</table>'

@@ -7,17 +7,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .._common.shown import short_names
+from .._common.words import confidence
 from ..drawing.gain_path import labelled_bases
-from .markdown import _safe as safe
-from .markdown import _table as table_text
-from .section import Cell, Column, Table
+from .markdown import safe, table_text
+from .section import Column, Table
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from ..comparison.gains import Gains
-
-__all__ = ["gains_markdown", "gains_tables"]
 
 MOST_SWAPS = 12
 """Pairs of models that change places; more are counted."""
@@ -38,16 +36,15 @@ def gains_markdown(gains: Gains) -> str:
     lines = [f"## {safe(gains.headline)}", "", safe(gains.text), ""]
     for caption, frame in gains_tables(gains):
         table = frame.reset_index()
-        heads = [Column(str(name), numeric=table[name].dtype.kind == "f") for name in table.columns]
-        rows = [[Cell(str(value)) for value in row] for row in table.itertuples(index=False)]
-        lines += [table_text(Table(caption, heads, rows)), ""]
+        columns = [Column(str(name), list(map(str, own)), own.dtype.kind == "f") for name, own in table.items()]
+        lines += [table_text(Table(caption, columns)), ""]
     return "\n".join(lines)
 
 
 def gains_tables(gains: Gains) -> list[tuple[str, pd.DataFrame]]:
     """Return who leads from where to where, means and regrets at some bases, and who changes places, with captions."""
     names = short_names(gains.models)
-    sure = f"{100 * (1 - gains.alpha):g} %"
+    sure = confidence(gains.alpha)
     leaders = gains.winners.assign(model=gains.winners["model"].map(names)).set_index("model").round(2)
     tables = [
         (f"Best mean of {gains.metric}", leaders),

@@ -16,6 +16,7 @@ try:
 except ImportError as error:  # pragma: no cover - needs an environment without Jinja2
     raise ImportError("reports need Jinja2: pip install 'gainsay[report]'") from error
 
+from .._common.checks import check_whole
 from .._common.outputs import check_output
 from .._common.shown import printable
 from .._common.version import __version__
@@ -33,8 +34,6 @@ if TYPE_CHECKING:
 
     from ..drawing.palette import Theme
 
-__all__ = ["write_html"]
-
 TEMPLATES = Path(__file__).parent / "templates"
 
 
@@ -42,7 +41,7 @@ def write_html(content: Content, path: str | os.PathLike[str], *, queries: int =
     """Write the report: question, answer, advice and chart, why, which queries, when to stop, everything in full.
 
     That the path can be written is tried before the work. Which two models are explained is said in
-    `gainsay.report.chosen.chosen_pair`. Of each list of queries at most `queries` are in the file. The data stand
+    `gainsay.report.content.chosen_pair`. Of each list of queries at most `queries` are in the file. The data stand
     beside it: all of the comparison as JSON, of the same name with the ending ``.json``, and where more queries
     contradict than are shown all of them as CSV, with the ending ``.queries.csv``. The same comparison gives the same
     bytes.
@@ -67,8 +66,10 @@ def write_html(content: Content, path: str | os.PathLike[str], *, queries: int =
         Without Jinja2: install ``gainsay[report]``.
     OSError
         Where a file cannot be written: its folder is missing or may not be written to, or it is a folder itself.
+    ValueError
+        Where `queries` is below 0.
     """
-    target = check_output("path", path)
+    queries, target = check_whole("queries", queries, 0), check_output("path", path)
     data = check_output("path", target.with_name(f"{target.stem}.json"))
     beside, found = None, content.queries
     if found is not None and found.contradictory > queries:

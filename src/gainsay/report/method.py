@@ -12,10 +12,7 @@ from .numbers import share
 
 if TYPE_CHECKING:
     from ..comparison.findings import Findings
-    from ..metrics.base import Metric
     from .content import Content
-
-__all__ = ["GLOSSARY", "glossary", "method"]
 
 
 def method(content: Content) -> list[str]:
@@ -110,9 +107,9 @@ HOLES = (
 
 def glossary(comparison: Findings) -> tuple[tuple[str, str], ...]:
     """Return the terms of a report and what they mean."""
-    own = tuple((str(metric), _meaning(metric)) for metric in comparison.definitions.values() if metric.meaning)
-    return (*own, *GLOSSARY, *(() if comparison.holes is None else HOLES))
-
-
-def _meaning(metric: Metric) -> str:
-    return printable(metric.meaning if metric.higher_is_better else f"{metric.meaning} A lower value is better.")
+    own = [(metric, metric.meaning) for metric in comparison.definitions.values()]
+    lower = " A lower value is better."
+    told = [
+        (str(metric), printable(meaning + lower * (not metric.higher_is_better))) for metric, meaning in own if meaning
+    ]
+    return (*told, *GLOSSARY, *(() if comparison.holes is None else HOLES))

@@ -10,8 +10,6 @@ from .full import notes
 if TYPE_CHECKING:
     from .content import Content
 
-__all__ = ["comparison_html"]
-
 
 def comparison_html(content: Content) -> str:
     """Return the answer, the advice, the first models with their distances to the best, and reservations."""

@@ -1,10 +1,12 @@
-"""Numbers as reports write them."""
+"""Numbers as reports write them: single ones, and whole columns."""
 
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
-__all__ = ["difference", "mean", "share"]
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 MINUS = "\u2212"
 
@@ -20,6 +22,11 @@ def mean(value: float) -> str:
     return f"{value:.4f}".replace("-", MINUS) if math.isfinite(value) else "unbounded"
 
 
+def means(values: Iterable[float]) -> list[str]:
+    """Write means, each as `mean` does."""
+    return list(map(mean, values))
+
+
 def difference(value: float) -> str:
     """Write a difference with its sign.
 
@@ -30,12 +37,14 @@ def difference(value: float) -> str:
         return "0"
     if not math.isfinite(value):
         return "unbounded"
-    text = f"{value:+.4f}" if abs(value) >= 0.00005 else _plain_small(value)
+    size = abs(value)
+    text = f"{value:+.4f}" if size >= 0.00005 else f"{value:+.5f}" if size >= 0.000005 else f"{value:+.0e}"
     return text.replace("-", MINUS)
 
 
-def _plain_small(value: float) -> str:
-    return f"{value:+.5f}" if abs(value) >= 0.000005 else f"{value:+.0e}"
+def differences(values: Iterable[float]) -> list[str]:
+    """Write differences, each as `difference` does."""
+    return list(map(difference, values))
 
 
 def share(value: float) -> str:

@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable
+    from collections.abc import Container
 
     import pandas as pd
-
-__all__ = ["best_rounds", "candidate_of", "curve_of", "most_torn"]
 
 
 def best_rounds(curves: pd.DataFrame, metrics: tuple[str, str], lower_is_better: Container[str] = ()) -> pd.DataFrame:
@@ -20,17 +18,16 @@ def best_rounds(curves: pd.DataFrame, metrics: tuple[str, str], lower_is_better:
     curves : DataFrame
         Columns `candidate`, `round`, `metric`, `value`, `fold` where there are several, and maybe `compared`: whether a
         model that is compared is as of this round.
-    metrics : two metric names
-    lower_is_better : names of metrics, optional
-        Those of which a lower value is better.
+    metrics, lower_is_better : names of metrics
+        The two, and those of which a lower value is better.
 
     Returns
     -------
     DataFrame
-        One row per candidate and fold: `candidate`, `fold`, and for each metric M `round M`, the first round with the
-        best value of M, `best M`, that value, and `loss M`, how much worse M is at the other's best round.
-        Where the curves say what is compared also `compared`, the list of these rounds, and `compared loss M`, how much
-        worse M is at the one that is best for it. Candidates without one of the metrics are left out.
+        One row per candidate and fold, without candidates that lack one of the metrics: `candidate`, `fold`, and for
+        each metric M `round M`, the first round with the best value of M, `best M`, that value, and `loss M`, how much
+        worse M is at the other's best round. Where the curves say what is compared also `compared`, the list of these
+        rounds, and `compared loss M`, how much worse M is at the one that is best for it.
 
     Examples
     --------
@@ -45,8 +42,13 @@ def best_rounds(curves: pd.DataFrame, metrics: tuple[str, str], lower_is_better:
     """
     import pandas as pd
 
-    rows = []
-    for (candidate, fold), part in _with_folds(curves).groupby(["candidate", "fold"], sort=False):
+    missing = {"candidate", "round", "metric", "value"} - {str(column) for column in curves.columns}
+    if missing:
+        raise ValueError(
+            f"curves need the columns candidate, round, metric and value; missing: {', '.join(sorted(missing))}"
+        )
+    folds, rows = curves if "fold" in curves.columns else curves.assign(fold=""), []
+    for (candidate, fold), part in folds.groupby(["candidate", "fold"], sort=False):
         row: dict[str, Any] = {"candidate": candidate, "fold": fold}
         turned = {metric: -1.0 if metric in lower_is_better else 1.0 for metric in metrics}
         lines = {metric: turned[metric] * curve_of(part, metric) for metric in metrics}
@@ -81,22 +83,3 @@ def most_torn(best: pd.DataFrame, metrics: tuple[str, str]) -> str:
     """Return the candidate that loses most by the other metric's best round, under the metric that loses more."""
     losses = best.groupby("candidate", sort=False)[[f"loss {metric}" for metric in metrics]].mean().max(axis=1)
     return str(losses.idxmax())
-
-
-def candidate_of(model: str, candidates: Iterable[str]) -> str:
-    """Return the candidate that a model of an experiment is of; nothing where it is of none.
-
-    >>> candidate_of("small @70", ["small", "large"])
-    'small'
-    """
-    stems = (name for name in candidates if model == name or model.startswith((f"{name} @", f"{name} by ")))
-    return max(stems, key=len, default="")
-
-
-def _with_folds(curves: pd.DataFrame) -> pd.DataFrame:
-    missing = {"candidate", "round", "metric", "value"} - {str(column) for column in curves.columns}
-    if missing:
-        raise ValueError(
-            f"curves need the columns candidate, round, metric and value; missing: {', '.join(sorted(missing))}"
-        )
-    return curves if "fold" in curves.columns else curves.assign(fold="")

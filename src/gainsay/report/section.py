@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
+    from .._common.shown import Names
     from ..drawing.text import Words
-
-__all__ = ["Cell", "Column", "Section", "Table"]
 
 
 class Cell(NamedTuple):
@@ -22,9 +21,10 @@ class Cell(NamedTuple):
 
 
 class Column(NamedTuple):
-    """The head of a column; `low` says of numbers that the lowest are wanted first."""
+    """A column, from its head down; `low` says of numbers that the lowest are wanted first."""
 
     label: str
+    cells: Sequence[Cell | str]
     numeric: bool = True
     low: bool = False
     order: str = ""
@@ -35,7 +35,17 @@ class Table(NamedTuple):
 
     caption: str
     columns: list[Column]
-    rows: list[list[Cell]]
+
+    @property
+    def rows(self) -> list[tuple[Cell, ...]]:
+        """The cells, row by row."""
+        cells = ([Cell(it) if isinstance(it, str) else it for it in column.cells] for column in self.columns)
+        return list(zip(*cells, strict=True))
+
+
+def named(label: str, names: Names, models: Iterable[str]) -> Column:
+    """Return a column of models by their short names."""
+    return Column(label, [Cell(names.short[model], full=names.full[model]) for model in models], numeric=False)
 
 
 @dataclass(frozen=True)

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from .content import Content
     from .section import Section
 
-__all__ = ["SECTIONS", "sections"]
-
 SECTIONS: tuple[Callable[[Content], Section | None], ...] = (
     baseline_section,
     why_section,

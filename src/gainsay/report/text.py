@@ -30,8 +30,11 @@ if TYPE_CHECKING:
 STYLES = {"b": "bold", "l": "dodger_blue2", "e": "dark_orange3"}
 """How emphasis looks: bold, blue for the first metric and orange for the second."""
 
-MARKS = {True: "\u25cf\u25cb\u25c6\u25c7\u25c8", False: "OoXx#"}
-"""Filled and hollow marks of both lanes, and where two coincide: with UTF-8, and without."""
+MARKS = "\u25cf\u25cb\u25c6\u25c7\u25c8"
+"""Filled and hollow marks of both lanes, and where two coincide."""
+
+PLAIN = str.maketrans(f"{MARKS}\u2605\u2502\u2500\u254c\u2212\u2013\u00b7", "OoXx#*|----,")
+"""What stands for marks, lines and signs where there is ASCII only."""
 
 MOST_ROWS = 8
 WIDEST = 120
@@ -48,7 +51,7 @@ def values_table(title: str, rows: Mapping[str, float]) -> Group:
 def frame_table(title: str, frame: pd.DataFrame) -> Group:
     """Return a DataFrame as a table: index first, numbers to four decimals, everything else as it is."""
     frame = frame.reset_index()
-    table = _table(map(str, frame.columns), [])
+    table = _table(map(str, frame.columns))
     for column, name in zip(table.columns, frame.columns, strict=True):
         column.justify = "right" if frame[name].dtype.kind in "fiu" else "left"
     for row in frame.itertuples(index=False):
@@ -58,9 +61,8 @@ def frame_table(title: str, frame: pd.DataFrame) -> Group:
 
 def whole_leaderboard(content: Content) -> Group:
     """Return the means of all models under all metrics, the best of each metric in bold."""
-    found, table = leaderboard(content.comparison), _table(["model"], [])
-    for column in found.columns[1:]:
-        table.add_column(column.label.replace("@", "\n@"), justify="right", overflow="fold")
+    found = leaderboard(content.comparison)
+    table = _table(["model"], [column.label.replace("@", "\n@") for column in found.columns[1:]])
     for row in found.rows:
         table.add_row(*(Text(cell.text, style="bold" if cell.strong else "") for cell in row))
     return _titled(f"Means over {over(content.comparison)}{content.comparison.condensed}", table)
@@ -70,7 +72,7 @@ def decisions_table(content: Content) -> Group:
     """Return every candidate with its decision against the baseline, in `MOST_ROWS` rows at most."""
     found = content.against
     assert found is not None
-    table, names = _table(["candidate", "decision"], []), content.names
+    table, names = _table(["candidate", "decision"]), content.names
     for label in labels_of(found.metrics):
         table.add_column(label.head, justify="right")
     for one in leading(found)[:MOST_ROWS]:
@@ -85,24 +87,14 @@ def headline_lines(content: Content) -> list[Text]:
     """Return the answer and what to do."""
     chart = content.chart
     lines = [_styled(chart.headline, "bold")]
-    if chart.advice:
-        lines.append(_styled(chart.advice))
-    return [*lines, *([_shown(content.searches)] if content.searches else [])]
+    lines += [_styled(chart.advice)] if chart.advice else []
+    return [*lines, _shown(content.searches)] if content.searches else lines
 
 
 def chart_lines(content: Content, width: int, *, unicode: bool = True, every: bool = False) -> list[Text]:
-    """Return how every model stands, in at most so many columns: two lanes a model for up to four, else one.
+    """Return how every model stands, in at most so many columns, and 120: two lanes a model for up to four, else one.
 
-    Parameters
-    ----------
-    content : Content
-        What is shown.
-    width : int
-        Columns of the terminal, of which at most 120 are used.
-    unicode : bool
-        Whether it shows more than ASCII.
-    every : bool
-        All models; else the first eight, the winners and the safe choice.
+    Without `unicode` in ASCII; without `every` the first eight models, the winners and the safe choice.
     """
     chart = content.chart
     if not chart.rows:
@@ -110,34 +102,31 @@ def chart_lines(content: Content, width: int, *, unicode: bool = True, every: bo
         wide = max(map(len, content.comparison.metrics))
         return [Text(f"  {metric:<{wide}}  {means[metric].iloc[0]:.4f}") for metric in content.comparison.metrics]
     rows = chart.rows if every else chart.shown(MOST_ROWS)
-    drawing = _Drawing(content, rows, min(width, WIDEST), unicode)
-    lines = [*drawing.head(), *drawing.body(), drawing.foot()]
-    left = len(chart.rows) - len(rows)
-    circle, diamond, both = MARKS[unicode][1], MARKS[unicode][3], MARKS[unicode][4]
+    width = min(width, WIDEST)
+    drawing = _Drawing(content, rows, width)
+    lines = [drawing.head(), *drawing.body(), drawing.foot()]
+    left, several = len(chart.rows) - len(rows), len(chart.labels) > 1
     legend = [f"{left} more behind these (--all)"] if left else []
     legend += ["* best"] if len(rows) > 4 else []
-    legend.append(f"{circle}{diamond if len(chart.labels) > 1 else ''} ruled out as best")
-    legend += [f"{both} both"] if len(rows) > 4 and len(chart.labels) > 1 else []
-    alone = len(rows) <= 4 or len(chart.labels) == 1
-    dash = "\u2500" if alone else "\u254c"
+    legend.append(f"{MARKS[1:4:2] if several else MARKS[1]} ruled out as best")
+    legend += [f"{MARKS[4]} both"] if len(rows) > 4 and several else []
+    dash = "\u254c" if len(rows) > 4 and several else "\u2500"
     legend.append(f"{dash * 2} {chart.level}, all at once")
     if content.comparison.primary is not None and content.comparison.verdict.kind == "genuine":
         legend.append(p_value(content.comparison.verdict.p_value))
     legend.append(f"{count(content.comparison.query_count, 'query')}{content.comparison.condensed}")
-    lines += [Text(), *(Text(f"  {line}", style="dim") for line in _joined(legend, min(width, WIDEST) - 2))]
-    return lines if unicode else [_ascii(line) for line in lines]
+    lines += [Text(), *(Text(f"  {line}", style="dim") for line in _joined(legend, width - 2))]
+    for line in () if unicode else lines:
+        line.plain = line.plain.translate(PLAIN)
+    return lines
 
 
 def next_lines(content: Content, *further: tuple[str, str]) -> list[Text]:
     """Return what to ask next, and how."""
     comparison, steps = content.comparison, []
     if comparison.primary is not None and math.isfinite(content.chart.ruler):
-        steps.append(
-            (
-                "more queries",
-                f"{count(comparison.verdict.queries, 'query')} show leads from {bare(content.chart.ruler)}",
-            )
-        )
+        seen = count(comparison.verdict.queries, "query")
+        steps.append(("more queries", f"{seen} show leads from {bare(content.chart.ruler)}"))
     steps += further
     wide = max((len(what) for what, _ in steps), default=0) + 1
     starts = ["Next", *([""] * (len(steps) - 1))]
@@ -152,9 +141,9 @@ def notes_lines(content: Content) -> list[Text]:
 class _Drawing:
     """Rows of text on a common axis."""
 
-    def __init__(self, content: Content, rows: Sequence[Row], width: int, unicode: bool) -> None:
+    def __init__(self, content: Content, rows: Sequence[Row], width: int) -> None:
         self.chart: Chart = content.chart
-        self.rows, self.unicode = rows, unicode
+        self.rows = rows
         self.lanes = len(self.chart.labels) if len(rows) <= 4 else 1
         self.axis: Axis = self.chart.axis(rows)
         free = self.chart.heads == (("model", "model"),)
@@ -165,24 +154,23 @@ class _Drawing:
         self.widths = [max(map(cell_len, column)) for column in zip(heads, *self.names, strict=True)]
         self.heads = heads
         self.means = [max(len(label.head), 7) for label in self.chart.labels]
-        used = 2 + sum(self.widths) + len(self.widths) + sum(self.means) + 2 * len(self.means) + 2
-        self.room = max(16, width - used - 2)
+        self.before = 4 + sum(self.widths) + len(self.widths) + sum(self.means) + 2 * len(self.means)
+        self.room = max(16, width - self.before - 2)
 
     def at(self, value: float) -> int:
         """Return the column of a distance."""
         return min(self.room - 1, max(0, round((self.room - 1) * value / self.axis.high)))
 
-    def head(self) -> Iterator[Text]:
-        """Yield the head."""
+    def head(self) -> Text:
+        """Return the head."""
         line = Text("  ")
         line.append(self._named(self.heads))
         for lane, (label, wide) in enumerate(zip(self.chart.labels, self.means, strict=True)):
             line.append(f"  {label.head:>{wide}}"[: wide + 2], style="le"[lane : lane + 1] and STYLES["le"[lane]])
-        marks = MARKS[self.unicode]
-        keys = "  ".join(f"{mark} {it.head}" for mark, it in zip(marks[::2], self.chart.labels, strict=False))
+        keys = "  ".join(f"{mark} {it.head}" for mark, it in zip(MARKS[::2], self.chart.labels, strict=False))
         said = f"   behind the best ({keys})"
         line.append(said if len(said) <= self.room + 3 else f"   {keys}"[: self.room + 3], style="dim")
-        yield line
+        return line
 
     def body(self) -> Iterator[Text]:
         """Yield one line or two a row."""
@@ -219,7 +207,7 @@ class _Drawing:
         if math.isfinite(mark.high) and mark.high > 0:
             for place in range(self.at(mark.low), self.at(mark.high) + 1):
                 cells[place] = "\u2500"
-        cells[self.at(mark.value)] = MARKS[True][2 * lane + (not mark.filled)]
+        cells[self.at(mark.value)] = MARKS[2 * lane + (not mark.filled)]
         return Text("".join(cells).rstrip(), style=STYLES["le"[lane]])
 
     def _both(self, row: Row) -> Text:
@@ -232,9 +220,9 @@ class _Drawing:
                 cells[place], styles[place] = "\u254c", "dim"
         places = [self.at(mark.value) for mark in row.marks]
         for lane, (place, mark) in enumerate(zip(places, row.marks, strict=True)):
-            cells[place], styles[place] = MARKS[True][2 * lane + (not mark.filled)], STYLES["le"[lane]]
+            cells[place], styles[place] = MARKS[2 * lane + (not mark.filled)], STYLES["le"[lane]]
         if len(set(places)) < len(places):
-            cells[places[0]], styles[places[0]] = MARKS[True][4], "bold"
+            cells[places[0]], styles[places[0]] = MARKS[4], "bold"
         line = Text()
         for cell, style in zip(cells, styles, strict=True):
             line.append(cell, style=style)
@@ -249,17 +237,7 @@ class _Drawing:
             start = place - len(text) // 2
             if 5 <= start <= self.room - len(text) and not "".join(cells[start - 1 : start + len(text) + 1]).strip():
                 cells[start : start + len(text)] = text
-        before = 2 + sum(self.widths) + len(self.widths) - 1 + sum(wide + 2 for wide in self.means) + 3
-        return Text(" " * before + "".join(cells).rstrip(), style="dim")
-
-
-_PLAIN = str.maketrans("\u2605\u2502\u2500\u254c\u25cf\u25cb\u25c6\u25c7\u25c8\u2212\u2013\u00b7", "*|--OoXx#--,")
-
-
-def _ascii(line: Text) -> Text:
-    """Return a line with marks of ASCII; names keep their letters."""
-    line.plain = line.plain.translate(_PLAIN)
-    return line
+        return Text(" " * self.before + "".join(cells).rstrip(), style="dim")
 
 
 def _fit(text: str, room: int) -> str:
@@ -292,7 +270,7 @@ def _titled(title: str, table: Table) -> Group:
     return Group(Text(title, style="bold"), Text(), table, Text())
 
 
-def _table(left: Iterable[str], right: Sequence[str]) -> Table:
+def _table(left: Iterable[str], right: Iterable[str] = ()) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True, show_edge=False)
     for name in left:
         table.add_column(name, overflow="fold")

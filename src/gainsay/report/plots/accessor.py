@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from typing import TYPE_CHECKING, Any
 
-from ..chosen import chosen_pair
+from ..content import chosen_pair
 from .attribution import plot_attribution
 from .conflict import plot_conflict
 from .curves import plot_curves
