@@ -13,10 +13,9 @@ from ..ranking.rows import rank_block
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from .._common.typing import Bools, Floats, Integers
+    from .._common.typing import Bools, Floats
     from ..judgments import Judgments
     from ..metrics.base import Metric
-    from ..ranking.layout import Ties
     from ..ranking.rows import RankedRows
 
 
@@ -89,13 +88,10 @@ class Rankings:
                 counted = counted & ~metric.bind(self.judgments, (metric.k,)).empty[:, 0]
         return replace(self, counted=counted)
 
-    def ranked(
-        self, model: str, by: Metric, *, ties: Ties | None = None, among: Integers | None = None
-    ) -> Iterator[RankedRows]:
+    def ranked(self, model: str, by: Metric) -> Iterator[RankedRows]:
         """Yield the ranked rows of a model, ordered as a metric orders documents; those with ties by themselves.
 
-        Of a recipe those of its first run. `ties` is in place of the metric's own; `among` leaves only blocks that hold
-        one of these queries.
+        Of a recipe those of its first run.
         """
         scores: np.ndarray[Any, Any] = np.ascontiguousarray(self.judgments.by_query(self.runs_of(model)[0]))
         if by.scores == "float32":
@@ -104,5 +100,4 @@ class Rankings:
         all_retrieved = bool(scores.min() != -np.inf)
         levels = len(self.judgments.levels)
         for block in self.judgments.layout.blocks:
-            if among is None or np.isin(block.queries, among).any():
-                yield from rank_block(block, scores, ties or by.ties, levels, all_retrieved=all_retrieved)
+            yield from rank_block(block, scores, by.ties, levels, all_retrieved=all_retrieved)

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from .._common.typing import Bools, Floats, Integers
     from ..metrics.base import Metric
-    from ..ranking.layout import Ties
     from .rankings import Rankings
 
 __all__ = ["largest_differences", "one_ranking", "per_query", "place_of"]
@@ -109,14 +108,14 @@ def one_ranking(rankings: Rankings, place: int, model: str, metrics: Iterable[Me
     return pd.DataFrame(columns)
 
 
-def order_of(scores: Floats, labels: Floats, metric: Metric, ties: Ties | None = None) -> tuple[Integers, Bools]:
+def order_of(scores: Floats, labels: Floats, metric: Metric) -> tuple[Integers, Bools]:
     """Return documents from rank 1 on as a metric orders them, and which of these share their score with another.
 
-    Where a metric takes the mean over all orders of equal scores, these stand in the order of the input. `ties` is in
-    place of the metric's own. Documents that were not retrieved come last.
+    Where a metric takes the mean over all orders of equal scores, these stand in the order of the input. Documents
+    that were not retrieved come last.
     """
     read = _as_read(scores, metric)
-    among = {"worst": labels, "best": -labels}.get(ties or metric.ties, np.zeros(len(labels)))
+    among = {"worst": labels, "best": -labels}.get(metric.ties, np.zeros(len(labels)))
     order = np.lexsort((np.arange(len(read)), among, -read))
     ranked = read[order]
     same = (ranked[1:] == ranked[:-1]) & (ranked[1:] > -np.inf)

@@ -38,7 +38,7 @@ def check_vary(vary: Any) -> Vary | None:
     return found
 
 
-def _check_run_count(model: str, count: int, fixed: str) -> None:
+def check_run_count(model: str, count: int, fixed: str) -> None:
     """Raise `ValueError` where a recipe has fewer than `LEAST_RUNS` runs; `fixed` says how a fixed model is given."""
     if count < LEAST_RUNS:
         size = {0: "no run", 1: "1 run"}.get(count, f"{count} runs")
@@ -76,7 +76,7 @@ def _read(label: str, runs: ArrayLike, means: Floats, model: str) -> Floats:
     array = np.asarray(runs, dtype=np.float64)
     if array.ndim != 2 or len(array) != len(means):
         raise ValueError(f"{label} must have shape ({len(means)}, runs): got shape {array.shape}")
-    _check_run_count(model, array.shape[1], "leave it out of runs")
+    check_run_count(model, array.shape[1], "leave it out of runs")
     missing = np.isnan(array)
     wrong = np.isinf(array) | (missing != np.isnan(means)[:, None])
     if wrong.any():
@@ -161,7 +161,7 @@ def _split_columns(
                 f"{_named(0, models)}: every model needs the same queries"
             )
         if part.ndim == 2:
-            _check_run_count(_named(column, models), part.shape[1], fixed)
+            check_run_count(_named(column, models), part.shape[1], fixed)
             runs[column] = np.ascontiguousarray(part)
     return np.stack([part.mean(axis=1) if part.ndim == 2 else part for part in parts], axis=1), runs
 
@@ -187,7 +187,7 @@ def one_by_one(models: Any) -> tuple[Any, dict[str, list[str]]]:
         if not isinstance(name, str) or not _are_runs(given):
             flat[name] = given
             continue
-        _check_run_count(name, len(given), "give it alone, not in a list")
+        check_run_count(name, len(given), "give it alone, not in a list")
         recipes[name] = [f"{name}, run {number}" for number in range(1, len(given) + 1)]
         flat |= dict(zip(recipes[name], given, strict=True))
     taken = [name for names in recipes.values() for name in names if name in models]

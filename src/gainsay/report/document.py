@@ -137,4 +137,5 @@ def document(content: Content, queries: int = 50) -> dict[str, Any]:
         "curves": None if curves is None else curves.to_dict("records"),
         "best_rounds": None if rounds is None else rounds.to_dict("records"),
     }
-    return {name: plain(value) for name, value in found.items()}
+    whole: dict[str, Any] = plain(found)
+    return whole
