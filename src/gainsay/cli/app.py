@@ -20,7 +20,7 @@ except ImportError:  # pragma: no cover - needs an environment without typer
     sys.exit("the command line needs typer and rich: pip install 'gainsay[cli]'")
 
 from .._common.outputs import check_output
-from .._common.shown import printable
+from .._common.shown import plain, printable
 from .._common.version import __version__
 from .._common.words import count
 from .modules import import_modules
@@ -83,8 +83,6 @@ def _ascii(letter: str) -> str:
 
 def json_text(content: Any, indent: int) -> str:
     """Return JSON in which every name is whole, also where the terminal writes nothing but ASCII."""
-    from ..report.document import plain
-
     ascii_only = not (sys.stdout.encoding or "").lower().startswith("utf")
     return json.dumps(plain(content), indent=indent, ensure_ascii=ascii_only, allow_nan=False)
 
