@@ -110,8 +110,10 @@ def by_query(title: str, labels: Any, judgments: Judgments) -> Any:
     if by_id is not None:
         missing = [query for query in ids if query not in by_id]
         if missing:
+            some = ", ".join(map(repr, list(by_id)[:3])) + (", …" if len(by_id) > 3 else "")
             raise ValueError(
-                f"{title} has no label for {len(missing)} of {len(ids)} queries, the first is {missing[0]!r}"
+                f"{title} has no label for {len(missing)} of {len(ids)} queries, the first is {missing[0]!r}; it has "
+                f"labels for {some or 'none'}"
             )
         return [by_id[query] for query in ids]
     if index is not None and len(labels) == judgments.documents:
