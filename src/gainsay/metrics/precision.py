@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 
 from ..ranking import formulas
-from ..ranking.rows import row_sums, sums_at
+from ..ranking.rows import sums_at
 from .base import choice, depth_of
 from .relevance import BinaryMetric, RelevanceFacts, first_relevant
 
@@ -129,15 +129,10 @@ class Hit(BinaryMetric):
 
     def score(self, rows: RankedRows, facts: RelevanceFacts, cutoffs: Sequence[int | None]) -> Floats:
         """Return the (expected) hit at each cutoff."""
-        first = first_relevant(facts.at_ranks(rows), rows)
-        within = [first.found & (first.rank < (np.inf if k is None else k)) for k in cutoffs]
-        hit = np.stack(within, axis=1).astype(np.float64)
+        hit = first_relevant(rows, facts, cutoffs, np.ones(facts.widest))
         for column, k in enumerate(cutoffs):
-            if k is None:
-                continue
-            for some in first.chances:
-                place = np.arange(some.at.shape[1])
-                hit[some.rows, column] = row_sums(np.where(place < k - some.before[:, None], some.at, 0.0))
+            if k is None:  # the chances of all places add up to 1 only nearly
+                hit[:, column] = facts.at_ranks(rows).any(axis=1)
         return hit
 
     def formula(self, facts: RelevanceFacts, cutoffs: Sequence[int | None]) -> Formula | None:
