@@ -88,16 +88,8 @@ class RBP(BinaryMetric):
         for block in judgments.layout.blocks:
             highest[block.queries] = levels[block.codes.max(axis=1)]
         scale = 2.0**64 if highest.max() > 2.0**LARGEST_EXPONENT else 1.0  # so that no sum over tied labels overflows
-        return GradedFacts(
-            empty=(highest <= 0)[:, None],
-            relevant=facts.relevant,
-            judged=facts.judged,
-            code=facts.code,
-            levels=facts.levels,
-            widest=facts.widest,
-            table=table_of(np.maximum(levels, 0.0) / scale),
-            highest=np.where(highest > 0, highest / scale, 1.0),
-        )
+        table, divisors = table_of(np.maximum(levels, 0.0) / scale), np.where(highest > 0, highest / scale, 1.0)
+        return GradedFacts(**vars(facts) | {"empty": (highest <= 0)[:, None]}, table=table, highest=divisors)
 
     def score(self, rows: RankedRows, facts: RelevanceFacts, cutoffs: Sequence[int | None]) -> Floats:
         """Return RBP at each cutoff."""
