@@ -14,8 +14,7 @@ from ..judgments import Judgments, Unjudged, scaled_weights
 from ..metrics.base import choice
 from ..metrics.names import MetricLike, parse_metrics
 from .coverage import BECAME, Coverage
-from .given import Given
-from .plan import bound_groups
+from .plan import Given, bound_groups
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
