@@ -8,19 +8,13 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from tests.metrics.one_query import value
 
 import gainsay as gs
 
 getcontext().prec = 60
 
 LOG3 = math.log2(3)
-
-
-def value(metric, labels, scores=None, negative_labels="refuse"):
-    """The value of a metric on one query, ranked as listed unless scores say otherwise."""
-    scores = range(len(labels), 0, -1) if scores is None else scores
-    judgments = gs.Judgments(labels, group=[len(labels)], negative_labels=negative_labels)
-    return gs.evaluate([metric], judgments, scores).per_query[0, 0]
 
 
 class TestWorkedValues:

@@ -6,13 +6,9 @@ from fractions import Fraction
 from math import comb
 
 import pytest
+from tests.metrics.one_query import value
 
 import gainsay as gs
-
-
-def value(metric, labels, scores=None):
-    scores = range(len(labels), 0, -1) if scores is None else scores
-    return gs.evaluate([metric], gs.Judgments(labels, group=[len(labels)]), scores).per_query[0, 0]
 
 
 @pytest.mark.parametrize(
