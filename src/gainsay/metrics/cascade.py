@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ..judgments import Judgments
     from ..ranking.formulas import Formula
     from ..ranking.rows import RankedRows
+    from ..ranking.runs import TieRuns
 
 MOST_PLACES = 4_000
 """Places of a run of ties over which the expectation of ERR is worked out: they cost their square, seconds a query."""
@@ -179,13 +180,11 @@ class ERR(Metric):
         np.multiply.accumulate(1.0 - stop[:, :-1], axis=1, out=reaches[:, 1:])
         stops = reaches * stop
         if rows.runs is not None:
-            self._average(stops, reaches, stop, rows, depth)
+            self._average(stops, reaches, stop, rows.runs.reaching(depth), depth)
         return sums_at(stops[:, :depth] / np.arange(1, depth + 1), cutoffs)
 
-    def _average(self, stops: Floats, reaches: Floats, stop: Floats, rows: RankedRows, depth: int) -> None:
+    def _average(self, stops: Floats, reaches: Floats, stop: Floats, runs: TieRuns, depth: int) -> None:
         """Replace, in runs of different labels, the probabilities that the reader stops at each rank by their means."""
-        assert rows.runs is not None
-        runs = rows.runs.reaching(depth)
         most = min(int(runs.lengths.max(initial=1)), depth)
         if most > MOST_PLACES:
             raise ValueError(
