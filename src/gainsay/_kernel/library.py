@@ -33,10 +33,7 @@ class Found(NamedTuple):
 def found() -> Found:
     """Return the compiled core with where it was found, or why it is not used; the same all through a process.
 
-    Raises
-    ------
-    ValueError
-        If the environment's `GAINSAY_KERNEL` is neither 0 nor 1 nor the path of a library that can be used.
+    Raise if the environment's `GAINSAY_KERNEL` is neither 0 nor 1 nor the path of a library that can be used.
     """
     asked = os.environ.get(VARIABLE, "")
     if asked == "0":

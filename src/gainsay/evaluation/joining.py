@@ -46,14 +46,8 @@ class Joined(NamedTuple):
 def join(sources: Sequence[Source], skip: bool = False) -> Joined:
     """Return qrels, which come first, and runs on the same documents.
 
-    Documents to which a run gives equal scores stand by id, descending (trec_eval's order of ties).
-
-    Parameters
-    ----------
-    sources
-        Qrels and runs.
-    skip
-        Leave out queries for which the first run retrieved nothing, unless that is so for all.
+    Documents to which a run gives equal scores stand by id, descending (trec_eval's order of ties). `skip` leaves out
+    queries for which the first run retrieved nothing, unless that is so for all.
     """
     try:
         return _joined([fast_listing(one.data, one.value) or listing(*one) for one in sources], skip)

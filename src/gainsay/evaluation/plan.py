@@ -37,22 +37,17 @@ KEPT = 4
 
 @dataclass(frozen=True, eq=False)
 class Given:
-    """Scores that fit judgments.
+    """Scores that fit judgments, float32 or float64.
 
     Whether they are numbers is asked where it matters: the compiled core notices by the way, and looking costs as much
     as a tenth of all its work.
-
-    Attributes
-    ----------
-    by_row : ndarray of float32 or float64, shape (documents,)
-        As they were given.
-    values : ndarray of float32 or float64, shape (documents,)
-        Documents of a query together, contiguous.
     """
 
     judgments: Judgments
     by_row: np.ndarray[Any, Any]
+    """As they were given."""
     values: np.ndarray[Any, Any]
+    """Documents of a query together, contiguous."""
 
     @classmethod
     def of(cls, judgments: Judgments, scores: Any) -> Given:

@@ -38,25 +38,16 @@ SAME = 1e-9
 
 @dataclass(frozen=True)
 class Number:
-    """One number that programs print for a ranking.
-
-    Attributes
-    ----------
-    heading : str
-        What they print it as, such as ``"NDCG@10"``.
-    value : float
-        The number.
-    names : tuple of str
-        The shortest names of metrics here that give it on this ranking.
-    printed_by : tuple of str
-        The programs: those that print it if they are not told otherwise, then the others with what they have to be
-        asked for. Where no library prints it, who defines it.
-    """
+    """One number that programs print for a ranking."""
 
     heading: str
+    """What they print it as, such as ``"NDCG@10"``."""
     value: float
     names: tuple[str, ...]
+    """The shortest names of metrics here that give it on this ranking."""
     printed_by: tuple[str, ...]
+    """The programs: those that print it if they are not told otherwise, then the others with what they have to be asked
+    for. Where no library prints it, who defines it."""
 
 
 def distinct_numbers(judgments: Judgments, scores: Numbers, k: int = 10) -> list[Number]:

@@ -212,16 +212,8 @@ def one_by_one(stop: Floats, run: Integers, most: int) -> Floats:
         on_m(j) = (1 - j/m) on(j) + j/m (1 - q) on(j - 1)
         off_m(j) = (1 - j/m) off(j) + (j - 1)/m (1 - q) off(j - 1) + 1/m q on(j - 1):
 
-    sums of positive numbers, so no digits are lost.
-
-    Parameters
-    ----------
-    stop : ndarray, shape (documents,)
-        Probability to stop at each document, equal ones of a run side by side.
-    run : ndarray of int, shape (documents,)
-        The run of each document, from 0, ascending.
-    most : int
-        Number of places.
+    sums of positive numbers, so no digits are lost. `stop` are the probabilities to stop at each document, equal ones
+    of a run side by side; `run` is the run of each, from 0, ascending.
     """
     lengths = np.bincount(run)
     longest_first = np.argsort(-lengths, kind="stable")

@@ -106,10 +106,7 @@ def magnitude(labels: Floats, base: float) -> Floats:
 def gains_of(gain: Gain, labels: Floats, gain_base: float | None = None) -> Floats:
     """Return the gain of each label; labels are distinct and ascend. `gain_base` is for the power gain.
 
-    Raises
-    ------
-    ValueError
-        Where a table has no entry for a label, or a function does not return one finite gain of at least 0 for each.
+    Raise where a table has no entry for a label, or a function does not return one finite gain of at least 0 for each.
     """
     if gain == "linear":
         return labels
