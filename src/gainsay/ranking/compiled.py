@@ -56,7 +56,7 @@ class _Ask(ctypes.Structure):
 
 
 class Ask:
-    """A formula at some cutoffs and where its values go, which `passed` tells the core as long as this exists.
+    """A formula at some cutoffs, and where its values go.
 
     `empty` has a row for each query: whether its value is `if_empty`, at all cutoffs or at each of them.
     """
@@ -69,14 +69,18 @@ class Ask:
         divisors = np.empty((len(empty), len(ranks)))
         divisors[...] = np.where(empty, 0.0, formula.divisors)
         floats = divisors[:, order], formula.table, formula.by_rank, formula.high, formula.low
-        self._read = [
+        self._numbers = get_args(Kind).index(formula.kind), formula.code, len(ranks)
+        self._if_empty = if_empty
+        self._arrays = [
             ranks[order],
             place.start + order,
             *(None if values is None else np.ascontiguousarray(values, dtype=np.float64) for values in floats),
         ]
-        pointers = [None if values is None else values.ctypes.data for values in self._read]
-        kind = get_args(Kind).index(formula.kind)
-        self.passed = _Ask(kind, formula.code, len(ranks), *pointers[:3], if_empty, *pointers[3:])
+
+    def passed(self) -> _Ask:
+        """Return it as the core reads it, as long as this here exists."""
+        pointers = [None if values is None else values.ctypes.data for values in self._arrays]
+        return _Ask(*self._numbers, *pointers[:3], self._if_empty, *pointers[3:])
 
 
 @cache
@@ -113,7 +117,7 @@ def evaluate(
         get_args(Ties).index(ties),
         sort_address(),
     )
-    passed = (_Ask * len(asks))(*(ask.passed for ask in asks))
+    passed = (_Ask * len(asks))(*(ask.passed() for ask in asks))
     outcome = core()(ctypes.byref(data), ctypes.byref(passed), len(asks), found.ctypes.data, found.shape[1], threads)
     if outcome == NO_MEMORY:
         raise MemoryError("not enough memory to rank the documents of a query")
