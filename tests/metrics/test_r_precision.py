@@ -37,7 +37,3 @@ def test_it_is_precision_and_recall_at_r(grouped):
 
 def test_documents_that_were_not_retrieved_count_for_r():
     assert value("rprec", [0, 1, 1, 1], [2, 1, NEVER, NEVER]) == 1 / 3
-
-
-def test_run_that_rank_r_divides():
-    assert value("rprec", [1, 1, 0, 0], [2, 1, 1, 1]) == pytest.approx((1 + 1 / 3) / 2, rel=1e-15, abs=0)
