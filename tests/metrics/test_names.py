@@ -376,7 +376,7 @@ class TestCutoffs:
     def test_whole_numbers(self, k):
         assert str(gs.RR(k=k)) == "mrr@10"
 
-    @pytest.mark.parametrize("k", [0, -3, 2.5, math.nan, math.inf])
+    @pytest.mark.parametrize("k", [0, -3, 2.5, math.nan, math.inf, 10**18, 1e300])
     def test_not_a_rank(self, k):
         with pytest.raises(ValueError, match="k must be a whole number of at least 1"):
             gs.RR(k=k)
