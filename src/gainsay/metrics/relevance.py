@@ -100,7 +100,7 @@ def first_relevant(rows: RankedRows, facts: RelevanceFacts, cutoffs: Sequence[in
     number = np.arange(len(relevant))
     rank = relevant.argmax(axis=1)
     found = relevant[number, rank]
-    ends = [np.inf if k is None else k for k in cutoffs]
+    ends = [rows.width if k is None else min(k, rows.width) for k in cutoffs]
     worth = np.where(found, 1.0 / costs[rank], 0.0)
     values: Floats = np.where(rank[:, None] < ends, worth[:, None], 0.0)
     if rows.runs is None:
