@@ -81,7 +81,9 @@ class Family:
     def ask(self) -> Ask | None:
         """What the compiled core is asked for; None where the metric is no formula that it knows."""
         formula = self.metric.formula(self.facts, self.cutoffs)
-        return formula and Ask(formula, self.cutoffs, self.place, self.facts.empty, self._value_if_empty)
+        if formula is None:
+            return None
+        return Ask(formula, self.cutoffs, self.place, self.facts.empty, self._value_if_empty)
 
 
 class Blocks:

@@ -129,11 +129,7 @@ class Hit(BinaryMetric):
 
     def score(self, rows: RankedRows, facts: RelevanceFacts, cutoffs: Sequence[int | None]) -> Floats:
         """Return the (expected) hit at each cutoff."""
-        hit = first_relevant(rows, facts, cutoffs, np.ones(facts.widest))
-        for column, k in enumerate(cutoffs):
-            if k is None:  # the chances of all places add up to 1 only nearly
-                hit[:, column] = facts.at_ranks(rows).any(axis=1)
-        return hit
+        return first_relevant(rows, facts, cutoffs)
 
     def formula(self, facts: RelevanceFacts, cutoffs: Sequence[int | None]) -> Formula | None:
         """Return the sum of the chances of the ranks; without a cutoff that is 1, up to rounding, so nothing."""

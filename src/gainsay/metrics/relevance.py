@@ -90,19 +90,23 @@ class BinaryMetric(Metric, abstract=True):
         )
 
 
-def first_relevant(rows: RankedRows, facts: RelevanceFacts, cutoffs: Sequence[int | None], costs: Floats) -> Floats:
+def first_relevant(
+    rows: RankedRows, facts: RelevanceFacts, cutoffs: Sequence[int | None], costs: Floats | None = None
+) -> Floats:
     """Return (the expectation of) 1 / costs[rank] of the first relevant document, from rank 0, and 0 behind the cutoff.
 
-    The first run that holds one has t documents, r of them relevant: none stands on its first j places with probability
-    prod over i < j of (t - r - i) / (t - i).
+    Without costs every rank is worth 1. The first run that holds a relevant document has t documents, r of them
+    relevant: none stands on its first j places with probability prod over i < j of (t - r - i) / (t - i).
     """
     relevant = facts.at_ranks(rows)
     number = np.arange(len(relevant))
     rank = relevant.argmax(axis=1)
     found = relevant[number, rank]
+    worth = found.astype(np.float64) if costs is None else np.where(found, 1.0 / costs[rank], 0.0)
     ends = [rows.width if k is None else min(k, rows.width) for k in cutoffs]
-    worth = np.where(found, 1.0 / costs[rank], 0.0)
-    values: Floats = np.where(rank[:, None] < ends, worth[:, None], 0.0)
+    values = np.empty((len(relevant), len(ends)))
+    for column, end in enumerate(ends):
+        np.multiply(rank < end, worth, out=values[:, column])
     if rows.runs is None:
         return values
     run, uncertain = rows.runs.over(number, rank)
@@ -113,9 +117,11 @@ def first_relevant(rows: RankedRows, facts: RelevanceFacts, cutoffs: Sequence[in
     for some in by_magnitude(others):
         chances = _chances(length[some, None], others[some, None])
         places = before[some, None] + np.arange(chances.shape[1])
-        terms = chances / np.take(costs, places, mode="clip")  # behind the last rank chances are 0
-        for column, end in enumerate(ends):
-            values[row[some], column] = row_sums(np.where(places < end, terms, 0.0))
+        # where a row has fewer places than others its further chances are 0
+        terms = chances if costs is None else chances / np.take(costs, places, mode="clip")
+        for column, k in enumerate(cutoffs):
+            if k is not None or costs is not None:  # else they add up to 1
+                values[row[some], column] = row_sums(np.where(places < ends[column], terms, 0.0))
     return values
 
 
