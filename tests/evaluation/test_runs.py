@@ -11,6 +11,11 @@ import gainsay as gs
 
 QRELS = {"q1": {"a": 2, "b": 0, "c": 1}, "q2": {"x": 1}, "q3": {"y": 1}}
 RUN = {"q1": {"a": 1.0, "b": 3.0}, "q2": {"x": 1.0, "z": 2.0}, "q9": {"a": 1.0}}
+OF_TREC_EVAL = {
+    "ndcg": "ndcg_linear", "ndcg_cut_5": "ndcg_linear@5", "map": "map", "map_cut_10": "map@10", "recip_rank": "mrr",
+    "P_5": "precision@5", "recall_10": "recall@10", "success_1": "hit@1",
+}  # fmt: skip
+"""Metrics by the names that trec_eval prints."""
 
 
 def test_documents_not_retrieved_count_for_recall_and_the_ideal():
@@ -68,14 +73,10 @@ def random_run(seed, queries=40, documents=60):
 @pytest.mark.parametrize("seed", range(5))
 def test_agrees_with_pytrec_eval_on_every_query(seed):
     run, qrels = random_run(seed)
-    names = {
-        "ndcg": "ndcg_linear", "ndcg_cut_5": "ndcg_linear@5", "map": "map", "map_cut_10": "map@10", "recip_rank": "mrr",
-        "P_5": "precision@5", "recall_10": "recall@10", "success_1": "hit@1",
-    }  # fmt: skip
-    theirs = pytrec_eval.RelevanceEvaluator(qrels, set(names)).evaluate(run)
-    metrics = gs.parse_metrics(list(names.values()), convention="trec_eval")
+    theirs = pytrec_eval.RelevanceEvaluator(qrels, set(OF_TREC_EVAL)).evaluate(run)
+    metrics = gs.parse_metrics(list(OF_TREC_EVAL.values()), convention="trec_eval")
     ours = gs.evaluate_run(metrics, run, qrels).frame()
-    expected = pd.DataFrame(theirs).T.loc[ours.index, list(names)]
+    expected = pd.DataFrame(theirs).T.loc[ours.index, list(OF_TREC_EVAL)]
     np.testing.assert_allclose(ours.to_numpy(), expected.to_numpy(dtype=float), rtol=1e-12, atol=0)
 
 
@@ -199,18 +200,15 @@ class TestCondensedLists:
         """trec_eval -J, and trec_eval on a run from which unjudged documents were taken out beforehand."""
         run, qrels = random_run(seed)
         qrels = {query: {name: max(0, label) for name, label in labels.items()} for query, labels in qrels.items()}
-        names = {
-            "ndcg": "ndcg_linear", "ndcg_cut_5": "ndcg_linear@5", "map": "map", "map_cut_10": "map@10",
-            "recip_rank": "mrr", "P_5": "precision@5", "recall_10": "recall@10", "success_1": "hit@1",
-        }  # fmt: skip
-        metrics = gs.parse_metrics(list(names.values()), convention="trec_eval")
+        names = set(OF_TREC_EVAL)
+        metrics = gs.parse_metrics(list(OF_TREC_EVAL.values()), convention="trec_eval")
         ours = gs.evaluate_run(metrics, run, qrels, unjudged="drop").frame()
         without = {query: {d: s for d, s in docs.items() if d in qrels[query]} for query, docs in run.items()}
-        option = pytrec_eval.RelevanceEvaluator(qrels, set(names), judged_docs_only_flag=True).evaluate(run)
-        removed = pytrec_eval.RelevanceEvaluator(qrels, set(names)).evaluate(without)
+        option = pytrec_eval.RelevanceEvaluator(qrels, names, judged_docs_only_flag=True).evaluate(run)
+        removed = pytrec_eval.RelevanceEvaluator(qrels, names).evaluate(without)
         assert any(len(docs) < len(run[query]) for query, docs in without.items())
         for theirs in (option, removed):
-            expected = pd.DataFrame(theirs).T[list(names)].astype(float)
+            expected = pd.DataFrame(theirs).T[list(OF_TREC_EVAL)].astype(float)
             np.testing.assert_allclose(ours.loc[expected.index].to_numpy(), expected.to_numpy(), rtol=1e-12, atol=0)
 
     def test_a_query_whose_results_nobody_judged_stays(self):

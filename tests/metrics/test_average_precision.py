@@ -8,15 +8,10 @@ from math import comb
 
 import numpy as np
 import pytest
+from tests.metrics.one_query import value
 
 import gainsay as gs
 from gainsay.metrics.average_precision import HarmonicNumbers
-
-
-def value(metric, labels, scores=None):
-    scores = range(len(labels), 0, -1) if scores is None else scores
-    return gs.evaluate([metric], gs.Judgments(labels, group=[len(labels)]), scores).per_query[0, 0]
-
 
 LABELS = [0, 1, 1, 0, 1, 1]
 
@@ -145,17 +140,15 @@ def test_long_runs_place_by_place(levels, share, k):
     rng = np.random.default_rng(levels)
     labels, scores = (rng.random(3000) < share).astype(int), rng.integers(0, levels, 3000)
     labels[0] = 1
-    found = gs.evaluate([gs.AP(k=k)], gs.Judgments(labels, group=[3000]), scores).per_query[0, 0]
-    assert found == pytest.approx(by_place(labels, scores, k), rel=1e-13, abs=1e-15)
+    assert value(gs.AP(k=k), labels, scores) == pytest.approx(by_place(labels, scores, k), rel=1e-13, abs=1e-15)
 
 
 def test_relevant_documents_in_a_run_at_the_very_end():
     labels, scores = np.zeros(100_000, dtype=int), np.arange(100_000)[::-1].copy()
     labels[[-1, -3]] = 1
     scores[-4:] = -1
-    found = gs.evaluate("map", gs.Judgments(labels, group=[100_000]), scores).per_query[0, 0]
     expected = sum(Fraction(1, 2) * (1 + Fraction(i - 1, 3)) / (99_996 + i) for i in range(1, 5)) / 2
-    assert found == pytest.approx(float(expected), rel=0, abs=1e-16)
+    assert value("map", labels, scores) == pytest.approx(float(expected), rel=0, abs=1e-16)
 
 
 def test_harmonic_numbers_keep_their_digits():

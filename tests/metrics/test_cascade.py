@@ -8,14 +8,10 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from tests.metrics.one_query import value
 
 import gainsay as gs
 from gainsay.metrics import cascade
-
-
-def value(metric, labels, scores=None):
-    scores = range(len(labels), 0, -1) if scores is None else scores
-    return gs.evaluate([metric], gs.Judgments(labels, group=[len(labels)]), scores).per_query[0, 0]
 
 
 class TestRBP:
@@ -38,9 +34,7 @@ class TestRBP:
         assert found == 0.5 * 1 / 4
 
     def test_graded_counts_negative_labels_as_0(self):
-        judgments = gs.Judgments([-1, 2], group=[2], negative_labels="allow")
-        found = gs.evaluate([gs.RBP(gain="graded", p=0.5)], judgments, [2, 1]).per_query[0, 0]
-        assert found == 0.5 * 0.5
+        assert value(gs.RBP(gain="graded", p=0.5), [-1, 2], negative_labels="allow") == 0.5 * 0.5
 
     def test_ties(self):
         assert value(gs.RBP(p=0.5), [0, 1], [1, 1]) == 0.5 * (1 / 2 + 1 / 2 * 0.5)
@@ -119,9 +113,8 @@ class TestERR:
             value(gs.ERR(max_label=4), labels)
 
     def test_negative_label(self):
-        judgments = gs.Judgments([-1, 2], group=[2], negative_labels="allow")
         with pytest.raises(ValueError, match="there is a label -1"):
-            gs.evaluate([gs.ERR(max_label=4)], judgments, [2, 1])
+            value(gs.ERR(max_label=4), [-1, 2], negative_labels="allow")
 
     @pytest.mark.parametrize("max_label", [-1, 1024, math.nan])
     def test_scale_outside(self, max_label):

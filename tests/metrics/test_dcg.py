@@ -8,6 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from tests.metrics.one_query import value
 
 import gainsay as gs
 
@@ -16,45 +17,29 @@ getcontext().prec = 60
 LOG3 = math.log2(3)
 
 
-def value(metric, labels, scores=None, negative_labels="refuse"):
-    """The value of a metric on one query, ranked as listed unless scores say otherwise."""
-    scores = range(len(labels), 0, -1) if scores is None else scores
-    judgments = gs.Judgments(labels, group=[len(labels)], negative_labels=negative_labels)
-    return gs.evaluate([metric], judgments, scores).per_query[0, 0]
+@pytest.mark.parametrize(
+    ("metric", "expected"),
+    [
+        ("dcg_linear", 3 + 1 / LOG3 + 2 / 2),
+        ("dcg_exp", 7 + 1 / LOG3 + 3 / 2),
+        ("dcg_jk", 3 + 1 + 2 / LOG3),
+        ("dcg_exp@2", 7 + 1 / LOG3),
+        ("ndcg_linear@2", (3 + 1 / LOG3) / (3 + 2 / LOG3)),  # the ideal is that of all documents
+        ("ndcg_linear@9", (3 + 1 / LOG3 + 2 / 2) / (3 + 2 / LOG3 + 1 / 2)),
+        ("cg@2", 3 + 1),
+        ("cg_exp", 7 + 1 + 3),
+    ],
+)
+def test_worked_values(metric, expected):
+    assert value(metric, [3, 1, 2]) == pytest.approx(expected, rel=1e-15, abs=0)
 
 
-class TestWorkedValues:
-    def test_dcg_linear(self):
-        assert value("dcg_linear", [3, 1, 2]) == pytest.approx(3 + 1 / LOG3 + 2 / 2, rel=1e-15, abs=0)
+def test_ties_share_the_mean_gain():
+    assert value("dcg_exp", [3, 0, 1], [1, 1, 0]) == pytest.approx(7 / 2 + 7 / 2 / LOG3 + 1 / 2, rel=1e-15, abs=0)
 
-    def test_dcg_exp(self):
-        assert value("dcg_exp", [3, 1, 2]) == pytest.approx(7 + 1 / LOG3 + 3 / 2, rel=1e-15, abs=0)
 
-    def test_dcg_jk(self):
-        assert value("dcg_jk", [3, 1, 2]) == pytest.approx(3 + 1 + 2 / LOG3, rel=1e-15, abs=0)
-
-    def test_dcg_at_a_cutoff(self):
-        assert value("dcg_exp@2", [3, 1, 2]) == pytest.approx(7 + 1 / LOG3, rel=1e-15, abs=0)
-
-    def test_ndcg_at_a_cutoff_takes_the_ideal_of_all_documents(self):
-        assert value("ndcg_linear@2", [3, 1, 2]) == pytest.approx((3 + 1 / LOG3) / (3 + 2 / LOG3), rel=1e-15, abs=0)
-
-    def test_cutoff_beyond_the_documents(self):
-        assert value("ndcg_linear@9", [3, 1, 2]) == pytest.approx(
-            (3 + 1 / LOG3 + 2 / 2) / (3 + 2 / LOG3 + 1 / 2), rel=1e-15
-        )
-
-    def test_cumulated_gain(self):
-        assert value("cg@2", [3, 1, 2]) == 3 + 1
-
-    def test_cumulated_exponential_gain(self):
-        assert value("cg_exp", [3, 1, 2]) == 7 + 1 + 3
-
-    def test_ties_share_the_mean_gain(self):
-        assert value("dcg_exp", [3, 0, 1], [1, 1, 0]) == pytest.approx(7 / 2 + 7 / 2 / LOG3 + 1 / 2, rel=1e-15, abs=0)
-
-    def test_dcg_of_an_empty_query(self):
-        assert value(gs.DCG(gain="linear", empty="skip"), [0, 0]) != value(gs.DCG(gain="linear"), [0, 0]) == 0
+def test_dcg_of_an_empty_query():
+    assert value(gs.DCG(gain="linear", empty="skip"), [0, 0]) != value(gs.DCG(gain="linear"), [0, 0]) == 0
 
 
 @pytest.mark.parametrize("ties", ["average", "order", "worst", "best"])
@@ -123,17 +108,13 @@ class TestHugeLabels:
             value(name, [1000, 0])
 
 
-class TestFractionalLabels:
-    def test_linear(self):
-        assert value("ndcg_linear", [0.5, 1.5]) == pytest.approx(
-            (0.5 + 1.5 / LOG3) / (1.5 + 0.5 / LOG3), rel=1e-15, abs=0
-        )
-
-    def test_exponential(self):
-        low, high = math.sqrt(2) - 1, 2 * math.sqrt(2) - 1
-        assert value("ndcg_exp", [0.5, 1.5]) == pytest.approx(
-            (low + high / LOG3) / (high + low / LOG3), rel=1e-14, abs=0
-        )
+@pytest.mark.parametrize(
+    ("name", "low", "high", "rel"),
+    [("ndcg_linear", 0.5, 1.5, 1e-15), ("ndcg_exp", math.sqrt(2) - 1, 2 * math.sqrt(2) - 1, 1e-14)],
+)
+def test_fractional_labels(name, low, high, rel):
+    expected = (low + high / LOG3) / (high + low / LOG3)
+    assert value(name, [0.5, 1.5]) == pytest.approx(expected, rel=rel, abs=0)
 
 
 class TestNegativeLabels:
@@ -157,26 +138,22 @@ class TestNegativeLabels:
 
 
 class TestGainTables:
-    def test_table(self):
-        found = value(gs.NDCG(gain=(0, 1, 10)), [1, 2, 0])
-        assert found == pytest.approx((1 + 10 / LOG3) / (10 + 1 / LOG3), rel=1e-15, abs=0)
+    @pytest.mark.parametrize(
+        ("gain", "labels", "expected"),
+        [
+            ((0, 1, 10), [1, 2, 0], (1 + 10 / LOG3) / (10 + 1 / LOG3)),
+            ({0: 0, 1.5: 4}, [0, 1.5], 1 / LOG3),
+            ((5, 0, 3), [1, 2, 0], (3 / LOG3 + 5 / 2) / (5 + 3 / LOG3)),  # gains fall with the label
+        ],
+    )
+    def test_by_hand(self, gain, labels, expected):
+        assert value(gs.NDCG(gain=gain), labels) == pytest.approx(expected, rel=1e-15, abs=0)
 
-    def test_mapping(self):
-        found = value(gs.NDCG(gain={0: 0, 1.5: 4}), [0, 1.5])
-        assert found == pytest.approx(1 / LOG3, rel=1e-15, abs=0)
-
-    def test_ideal_is_the_best_achievable_where_gains_fall_with_the_label(self):
-        found = value(gs.NDCG(gain=(5, 0, 3)), [1, 2, 0])
-        assert found == pytest.approx((3 / LOG3 + 5 / 2) / (5 + 3 / LOG3), rel=1e-15, abs=0)
-
-    def test_best_order_gives_one_where_gains_fall_with_the_label(self):
-        assert value(gs.NDCG(gain=(5, 0, 3)), [0, 2, 1]) == 1.0
-
-    def test_label_0_may_have_a_gain(self):
-        assert value(gs.NDCG(gain=(1, 2)), [0, 0]) == 1.0
-
-    def test_labels_of_equal_gain_may_stand_in_any_order(self):
-        assert value(gs.NDCG(gain=(0, 2, 2)), [1, 2, 1, 2, 0]) == 1.0
+    @pytest.mark.parametrize(
+        ("gain", "labels"), [((5, 0, 3), [0, 2, 1]), ((1, 2), [0, 0]), ((0, 2, 2), [1, 2, 1, 2, 0])]
+    )
+    def test_the_best_order_gives_one(self, gain, labels):
+        assert value(gs.NDCG(gain=gain), labels) == 1.0
 
     def test_table_of_powers_is_exponential_gain(self, grouped):
         data = grouped(4)

@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from tests.metrics.one_query import value
 
 import gainsay as gs
 from gainsay.metrics.discounts import discounts
@@ -17,9 +18,7 @@ from gainsay.metrics.names import KNOWN_ELSEWHERE
 @pytest.mark.parametrize("scores", [[1, 2], [1, 1]])
 def test_a_document_of_label_0_adds_nothing_however_high_the_others(top, scores):
     """Where 2^l overflows, gains are scaled; the gain of label 0 is 0 nonetheless, not 2^-top."""
-    expected = 0.0 if scores == [1, 2] else 0.5
-    judgments = gs.Judgments([top, 0], group=[2])
-    assert gs.evaluate(["ndcg_exp@1"], judgments, scores).mean == {"ndcg_exp@1": expected}
+    assert value("ndcg_exp@1", [top, 0], scores) == (0.0 if scores == [1, 2] else 0.5)
 
 
 @pytest.mark.parametrize("top", [959, 960, 961, 962])
@@ -27,8 +26,8 @@ def test_labels_about_the_largest_exponent_have_the_exact_ratio(top):
     """Gains g of label top and h of top - 1, discount d of rank 2: the worse first gives (h + d g) / (g + d h)."""
     d = Fraction(1 / math.log2(3))
     high, low = Fraction(2**top - 1), Fraction(2 ** (top - 1) - 1)
-    found = gs.evaluate(["ndcg_exp"], gs.Judgments([top, top - 1], group=[2]), [1, 2]).mean["ndcg_exp"]
-    assert found == pytest.approx(float((low + d * high) / (high + d * low)), rel=1e-15, abs=0)
+    expected = float((low + d * high) / (high + d * low))
+    assert value("ndcg_exp", [top, top - 1], [1, 2]) == pytest.approx(expected, rel=1e-15, abs=0)
 
 
 @pytest.mark.parametrize("power", range(1, 16))
@@ -84,9 +83,8 @@ def test_precision_per_hit_in_a_run_of_thousands(cutoff):
     for h in range(max(1, m - (t - r)), min(m, r) + 1):
         others = Fraction(h - 1, m - 1) * (m - reciprocals) if m > 1 else 0
         expected += Fraction(math.comb(r, h) * math.comb(t - r, m - h), total) * (reciprocals + others) / m
-    metric = gs.AP(denominator="hits", k=m)
-    judgments = gs.Judgments([1] * r + [0] * (t - r), group=[t])
-    assert gs.evaluate([metric], judgments, [0.0] * t).per_query[0, 0] == pytest.approx(float(expected), rel=1e-9)
+    found = value(gs.AP(denominator="hits", k=m), [1] * r + [0] * (t - r), [0.0] * t)
+    assert found == pytest.approx(float(expected), rel=1e-9)
 
 
 @pytest.mark.parametrize("name", ["ndcg_exp(ties=worst)@5", "mrr@5", "err(max_label=4)@5", "rbp(p=0.5)@5"])

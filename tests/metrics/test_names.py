@@ -231,10 +231,6 @@ class TestReading:
         options = {**needed, "err": "(max_label=4)"}.get(name, "")
         assert type(*gs.parse_metrics(name + options)) is BUILT_IN[name]
 
-    def test_every_metric_has_a_name(self):
-        kinds = {gs.AP, gs.CG, gs.DCG, gs.ERR, gs.Hit, gs.NDCG, gs.Precision, gs.RBP, gs.RR, gs.Recall}
-        assert kinds <= set(BUILT_IN.values())
-
 
 class TestErrors:
     def test_bare_ndcg_names_the_choices(self):
@@ -380,7 +376,7 @@ class TestCutoffs:
     def test_whole_numbers(self, k):
         assert str(gs.RR(k=k)) == "mrr@10"
 
-    @pytest.mark.parametrize("k", [0, -3, 2.5, math.nan, math.inf])
+    @pytest.mark.parametrize("k", [0, -3, 2.5, math.nan, math.inf, 10**18, 1e300])
     def test_not_a_rank(self, k):
         with pytest.raises(ValueError, match="k must be a whole number of at least 1"):
             gs.RR(k=k)

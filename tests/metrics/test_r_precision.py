@@ -3,15 +3,9 @@
 from __future__ import annotations
 
 import pytest
-
-import gainsay as gs
+from tests.metrics.one_query import value
 
 NEVER = float("-inf")
-
-
-def value(metric, labels, scores=None):
-    scores = range(len(labels), 0, -1) if scores is None else scores
-    return gs.evaluate([metric], gs.Judgments(labels, group=[len(labels)]), scores).per_query[0, 0]
 
 
 @pytest.mark.parametrize(
@@ -43,12 +37,3 @@ def test_it_is_precision_and_recall_at_r(grouped):
 
 def test_documents_that_were_not_retrieved_count_for_r():
     assert value("rprec", [0, 1, 1, 1], [2, 1, NEVER, NEVER]) == 1 / 3
-
-
-def test_run_that_rank_r_divides():
-    assert value("rprec", [1, 1, 0, 0], [2, 1, 1, 1]) == pytest.approx((1 + 1 / 3) / 2, rel=1e-15, abs=0)
-
-
-def test_its_name_elsewhere():
-    with pytest.raises(ValueError, match="did you mean 'rprec'"):
-        gs.parse_metrics("r_precision")

@@ -6,13 +6,9 @@ from fractions import Fraction
 from math import comb
 
 import pytest
+from tests.metrics.one_query import value
 
 import gainsay as gs
-
-
-def value(metric, labels, scores=None):
-    scores = range(len(labels), 0, -1) if scores is None else scores
-    return gs.evaluate([metric], gs.Judgments(labels, group=[len(labels)]), scores).per_query[0, 0]
 
 
 @pytest.mark.parametrize(
@@ -34,10 +30,6 @@ def test_lowest_relevant_label():
     assert value(gs.RR(min_label=2), [1, 1, 2]) == 1 / 3
 
 
-def test_two_tied_documents():
-    assert value("mrr", [0, 1], [1, 1]) == (1 + 1 / 2) / 2
-
-
 @pytest.mark.parametrize(
     ("s", "t", "r", "k"),
     [(0, 300, 7, None), (5, 300, 1, 40), (2, 1000, 500, None), (0, 300_000, 1, 1), (9, 200, 199, 9)],
@@ -48,7 +40,3 @@ def test_long_run_of_ties(s, t, r, k):
     last = t - r + 1 if k is None else min(t - r + 1, k - s)
     expected = sum(Fraction(comb(t - i, r - 1), comb(t, r)) / (s + i) for i in range(1, last + 1))
     assert value(gs.RR(k=k), labels, scores) == pytest.approx(float(expected), rel=1e-12, abs=0)
-
-
-def test_only_the_first_run_with_a_relevant_document_counts():
-    assert value("mrr", [0, 0, 0, 1, 1], [3, 3, 2, 2, 1]) == pytest.approx((1 / 3 + 1 / 4) / 2, rel=1e-15, abs=0)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     import ctypes
 
-__all__ = ["ABI", "Found", "found", "library"]
+__all__ = ["ABI", "Found", "found"]
 
 ABI = 1
 """What `gainsay_kernel_abi` of kernel.cpp must answer: both rise together when a function there changes."""
@@ -29,20 +29,12 @@ class Found(NamedTuple):
     reason: str
 
 
-def library() -> ctypes.CDLL | None:
-    """Return the compiled core, or None where it was not built, does not load or is turned off.
-
-    Raises
-    ------
-    ValueError
-        If the environment's `GAINSAY_KERNEL` is neither 0 nor 1 nor the path of a library that can be used.
-    """
-    return found().library
-
-
 @cache
 def found() -> Found:
-    """Return the compiled core with where it was found, or why it is not used; the same all through a process."""
+    """Return the compiled core with where it was found, or why it is not used; the same all through a process.
+
+    Raise if the environment's `GAINSAY_KERNEL` is neither 0 nor 1 nor the path of a library that can be used.
+    """
     asked = os.environ.get(VARIABLE, "")
     if asked == "0":
         return Found(None, f"turned off by {VARIABLE}=0")

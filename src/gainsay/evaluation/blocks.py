@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from .._common.cached import cached_property
+from ..ranking.compiled import Ask
 from ..ranking.rows import RankedRows, first_ranks, rank_block
 from .pace import Pace
 
@@ -17,10 +18,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from .._common.typing import Floats, Integers
+    from ..metrics.base import Metric
     from ..ranking.layout import Block, Layout, Ties
-    from .families import Family
 
 T = TypeVar("T")
+
+SHALLOW = 50
+"""Metrics that look at no more ranks than these are read off many queries at once, when all blocks have been ranked."""
 
 DOCUMENTS_PER_THREAD = 150_000
 """One more thread pays for itself from about this many documents on."""
@@ -30,12 +34,70 @@ QUERIES_TOGETHER = 16_384
 
 
 @dataclass(frozen=True, eq=False)
+class Family:
+    """Metrics that differ in their cutoff only, and where among their group's values theirs stand."""
+
+    metric: Metric
+    facts: Any
+    cutoffs: Sequence[int | None]
+    place: slice
+
+    @property
+    def _value_if_empty(self) -> float:
+        return float("nan") if self.metric.empty == "skip" else self.metric.empty
+
+    @cached_property
+    def _empty(self) -> tuple[Integers, Integers]:
+        """Where among the values of the family queries are without relevant documents."""
+        queries, column = np.nonzero(np.broadcast_to(self.facts.empty, (len(self.facts.empty), len(self.cutoffs))))
+        return queries, column
+
+    @property
+    def depth(self) -> int | None:
+        """How many ranks the cutoffs look at; None for all."""
+        return None if None in self.cutoffs else max(k for k in self.cutoffs if k is not None)
+
+    @property
+    def is_shallow(self) -> bool:
+        """Whether the family looks at the first few ranks only."""
+        return self.depth is not None and self.depth <= SHALLOW
+
+    def values(self, rows: RankedRows) -> Floats:
+        """Return the values of the rows' queries, shape (rows, cutoffs)."""
+        values = self.metric.score(rows, self.facts, self.cutoffs)
+        if np.shape(values) != (len(rows.queries), len(self.cutoffs)):  # or NumPy might stretch them
+            raise ValueError(
+                f"{type(self.metric).__name__}.score returned shape {np.shape(values)} for {len(rows.queries)} rows "
+                f"and {len(self.cutoffs)} cutoffs: it must return one value for each row at each cutoff"
+            )
+        return values
+
+    def settle(self, found: Floats) -> None:
+        """Write the values of queries without relevant documents, those without documents among them."""
+        queries, column = self._empty
+        found[queries, self.place.start + column] = self._value_if_empty
+
+    @cached_property
+    def ask(self) -> Ask | None:
+        """What the compiled core is asked for; None where the metric is no formula that it knows."""
+        formula = self.metric.formula(self.facts, self.cutoffs)
+        if formula is None:
+            return None
+        return Ask(formula, self.cutoffs, self.place, self.facts.empty, self._value_if_empty)
+
+
 class Blocks:
     """Families of metrics for which documents are ranked alike."""
 
-    families: Sequence[Family]
-    ties: Ties
-    pace: Pace = field(default_factory=Pace)
+    def __init__(self, families: Sequence[Family], ties: Ties) -> None:
+        self.families = families
+        self._ties = ties
+        self._pace = Pace()
+        self._shallow = [family for family in families if family.is_shallow]
+        self._deep = [family for family in families if not family.is_shallow]
+        self._shallow_depth = max((family.depth or 0 for family in self._shallow), default=0)
+        depths = [family.depth for family in families if family.depth is not None]
+        self._depth = max(depths, default=0) if len(depths) == len(families) else None
 
     def evaluate(
         self, layout: Layout, scores: np.ndarray[Any, Any], all_retrieved: bool, found: Floats, threads: int
@@ -43,27 +105,9 @@ class Blocks:
         """Write the values of all queries to `found`, shape (queries, values of the families and of others)."""
         threads = min(threads, len(layout.blocks), len(scores) // DOCUMENTS_PER_THREAD)
         work = partial(self._evaluate, layout.levels, scores, all_retrieved, found)
-        self.pace.timed(threads, partial(_shared_out, work, layout.blocks))
+        self._pace.timed(threads, partial(_shared_out, work, layout.blocks))
         for family in self.families:
             family.settle(found)
-
-    @cached_property
-    def _depth(self) -> int | None:
-        """How many ranks the families look at; None for all."""
-        depths = [family.depth for family in self.families]
-        return None if None in depths else max(depth for depth in depths if depth is not None)
-
-    @cached_property
-    def _shallow(self) -> list[Family]:
-        return [family for family in self.families if family.is_shallow]
-
-    @cached_property
-    def _deep(self) -> list[Family]:
-        return [family for family in self.families if not family.is_shallow]
-
-    @cached_property
-    def _shallow_depth(self) -> int:
-        return max((family.depth or 0 for family in self._shallow), default=0)
 
     def _evaluate(
         self,
@@ -79,7 +123,7 @@ class Blocks:
         """
         waiting: list[RankedRows] = []
         for block in blocks:
-            for rows in rank_block(block, scores, self.ties, levels, self._depth, all_retrieved=all_retrieved):
+            for rows in rank_block(block, scores, self._ties, levels, self._depth, all_retrieved=all_retrieved):
                 self._write(self._deep, rows, found)
                 first, tied = rows.parted(self._shallow_depth) if self._shallow else (None, None)
                 if first is not None:

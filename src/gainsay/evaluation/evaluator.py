@@ -14,8 +14,7 @@ from ..judgments import Judgments, Unjudged, scaled_weights
 from ..metrics.base import choice
 from ..metrics.names import MetricLike, parse_metrics
 from .coverage import BECAME, Coverage
-from .given import Given
-from .plan import bound_groups
+from .plan import Given, bound_groups
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -33,13 +32,7 @@ def check_threads(n_jobs: int | None) -> None:
 
 
 def check_judgments(call: str, judgments: Any, **others: Any) -> None:
-    """Raise unless `judgments` are judgments; where one of the other arguments is them, say how to write the call.
-
-    Raises
-    ------
-    TypeError
-        In either case.
-    """
+    """Raise unless `judgments` are judgments; where one of the other arguments is them, say how to write the call."""
     if isinstance(judgments, Judgments):
         return
     for name, value in others.items():
@@ -263,10 +256,7 @@ def weighted(metric: Metric, judgments: Judgments, values: Floats, *, scale: boo
 def shared_weights(metrics: Sequence[Metric], judgments: Judgments) -> Floats | None:
     """Return the query weights with which all these metrics can be compared, None where all queries count the same.
 
-    Raises
-    ------
-    ValueError
-        Where some metrics ignore the weights and others do not.
+    Raise where some of them ignore the weights and others do not.
     """
     first = metrics[0]
     for metric in metrics:

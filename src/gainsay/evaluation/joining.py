@@ -43,21 +43,11 @@ class Joined(NamedTuple):
     """The titles of the documents, empty where there is none; None where there are none at all."""
 
 
-class _TwiceError(ValueError):
-    """A document stands twice in a query."""
-
-
 def join(sources: Sequence[Source], skip: bool = False) -> Joined:
     """Return qrels, which come first, and runs on the same documents.
 
-    Documents to which a run gives equal scores stand by id, descending (trec_eval's order of ties).
-
-    Parameters
-    ----------
-    sources
-        Qrels and runs.
-    skip
-        Leave out queries for which the first run retrieved nothing, unless that is so for all.
+    Documents to which a run gives equal scores stand by id, descending (trec_eval's order of ties). `skip` leaves out
+    queries for which the first run retrieved nothing, unless that is so for all.
     """
     try:
         return _joined([fast_listing(one.data, one.value) or listing(*one) for one in sources], skip)
@@ -70,7 +60,7 @@ def _joined(listings: list[Listing], skip: bool) -> Joined:
     """Return listings as `join` does; raise where a document stands twice in a query."""
     documents = encode([one.documents for one in listings])
     if any(twice(one.query * documents.limit + codes) for one, codes in zip(listings, documents.codes, strict=True)):
-        raise _TwiceError
+        raise ValueError("a document stands twice in a query")
     judged, *retrieved = listings
     asked = _asked(judged, retrieved[0] if skip else None)
     place = {query: at for at, (query, there) in enumerate(zip(judged.ids, asked, strict=True)) if there}
@@ -80,7 +70,8 @@ def _joined(listings: list[Listing], skip: bool) -> Joined:
         kept = np.flatnonzero(query >= 0)
         rows.append(kept)
         keys.append(query[kept] * documents.limit + codes[kept])
-    slots, distinct = _slots(keys)
+    distinct, places = np.unique(np.concatenate(keys), return_inverse=True)
+    slots = np.split(places, np.cumsum([len(part) for part in keys])[:-1])
     labels = _spread(judged.values[rows[0]], slots[0], len(distinct), np.nan)
     scores = [
         _spread(one.values[kept], slot, len(distinct), -np.inf)
@@ -117,18 +108,6 @@ def _asked(judged: Listing, run: Listing | None) -> Bools:
         if asked.any():
             return asked
     return np.ones(len(judged.ids), dtype=bool)
-
-
-def _slots(keys: list[Integers]) -> tuple[list[Integers], Integers]:
-    """Return the place of each key among the distinct keys of all parts, and these, ascending."""
-    every = np.concatenate(keys)
-    order = np.argsort(every)
-    ordered = every[order]
-    first = np.ones(len(every), dtype=bool)
-    first[1:] = ordered[1:] != ordered[:-1]
-    slot = np.empty(len(every), dtype=np.int64)
-    slot[order] = np.cumsum(first) - 1
-    return np.split(slot, np.cumsum([len(part) for part in keys])[:-1]), ordered[first]
 
 
 def _spread(values: Floats, slots: Integers, size: int, other: float) -> Floats:

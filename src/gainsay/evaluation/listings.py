@@ -56,19 +56,7 @@ def fast_listing(data: Listed, value: Value) -> Listing | None:
 
 
 def listing(name: str, data: Listed, value: Value, empty: bool = False) -> Listing:
-    """Return a run or qrels as a listing, or raise where something is wrong with it.
-
-    Parameters
-    ----------
-    name
-        What errors call it.
-    data
-        See `evaluate_run`.
-    value
-        What is listed.
-    empty
-        Whether there may be no rows.
-    """
+    """Return a run or qrels, which errors call `name`, as a listing; without rows it must be allowed to be `empty`."""
     frame = _table(name, data, value, empty)
     if value == "score":
         _refuse_unretrieved(name, frame)

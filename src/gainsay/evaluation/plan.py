@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._common.arrays import numbers
 from .._common.cached import cached_property
 from ..metrics.function import FunctionMetric
 from ..metrics.names import BUILT_IN
 from ..ranking import compiled
-from .blocks import Blocks
-from .families import Family
-from .given import Given
+from .blocks import Blocks, Family
 from .pace import Pace
 
 if TYPE_CHECKING:
@@ -35,6 +35,50 @@ KEPT = 4
 """Lists of metrics whose groups are kept for judgments."""
 
 
+@dataclass(frozen=True, eq=False)
+class Given:
+    """Scores that fit judgments, float32 or float64.
+
+    Whether they are numbers is asked where it matters: the compiled core notices by the way, and looking costs as much
+    as a tenth of all its work.
+    """
+
+    judgments: Judgments
+    by_row: np.ndarray[Any, Any]
+    """As they were given."""
+    values: np.ndarray[Any, Any]
+    """Documents of a query together, contiguous."""
+
+    @classmethod
+    def of(cls, judgments: Judgments, scores: Any) -> Given:
+        """Return scores as they were given for judgments; raise where there are more or fewer than documents."""
+        by_row = numbers("scores", judgments.in_row_order("scores", scores))
+        if len(by_row) != judgments.documents:
+            raise ValueError(
+                f"scores has {len(by_row)} entries but the judgments have {judgments.documents} documents "
+                f"in {judgments.queries} queries; give one score per document, in the same order"
+            )
+        return cls(judgments, by_row, np.require(judgments.by_query(by_row), requirements=["C", "A"]))
+
+    @cached_property
+    def lowest(self) -> float:
+        """The lowest score; raises where one is NaN, saying how many are, in which row and of which query."""
+        lowest = float(self.values.min())
+        if math.isnan(lowest):
+            bad = np.isnan(self.by_row)
+            row = int(np.argmax(bad))
+            raise ValueError(
+                f"scores holds {int(bad.sum())} NaN among {len(bad)}, the first at row {row} "
+                f"(query {self.judgments.query_of_row(row)!s}); a diverged model, or documents without a score? "
+                "Give -inf to a document that was judged but not retrieved"
+            )
+        return lowest
+
+    def check(self) -> None:
+        """Raise where a score is NaN."""
+        _ = self.lowest
+
+
 def subject_of(metric: Metric, judgments: Judgments, unjudged: Unjudged) -> tuple[Judgments, Bools | None]:
     """Return what a metric reads of judgments, and which of all documents, by query, that holds; None for all."""
     subject = metric.subject(judgments)
@@ -45,33 +89,31 @@ def subject_of(metric: Metric, judgments: Judgments, unjudged: Unjudged) -> tupl
 class Group:
     """Metrics for which documents are ranked alike, and the columns of the result that their values go to.
 
-    `reads` is one of them, and says with `unjudged` what they read of judgments; no judgments are held, for these hold
+    `like` is one of them, and says with `unjudged` what they read of judgments; no judgments are held, for these hold
     groups themselves.
     """
 
-    reads: Metric
+    like: Metric
     unjudged: Unjudged
-    ties: Ties
-    scores: Scores
     families: list[Family] = field(default_factory=list)
     columns: list[int] = field(default_factory=list)
     pace: Pace = field(default_factory=Pace)
 
     def evaluate(self, judgments: Judgments, scores: Given, threads: int) -> Floats:
         """Return the value of each query under each metric of the group, shape (queries, values)."""
-        judgments, kept = subject_of(self.reads, judgments, self.unjudged)
+        judgments, kept = subject_of(self.like, judgments, self.unjudged)
         layout, values = judgments.layout, scores.values
         if kept is not None:
             scores.check()
             values = values[kept]
-        if self.scores == "float32":
+        if self.like.scores == "float32":
             with np.errstate(over="ignore"):
                 values = values.astype(np.float32)
         found = np.empty((judgments.queries, len(self.columns)))
         in_blocks = self._all
         if compiled.can_rank(layout):
             in_blocks = self._others
-            work = partial(compiled.evaluate, layout, values, self.ties, self._asks, found)
+            work = partial(compiled.evaluate, layout, values, self.like.ties, self._asks, found)
             if self._asks and not self.pace.timed(min(threads, len(values) // COMPILED_PER_THREAD), work):
                 scores.check()
         if in_blocks.families:
@@ -90,11 +132,11 @@ class Group:
     @cached_property
     def _others(self) -> Blocks:
         """What the compiled core cannot do."""
-        return Blocks([family for family in self.families if family.ask is None], self.ties)
+        return Blocks([family for family in self.families if family.ask is None], self.like.ties)
 
     @cached_property
     def _all(self) -> Blocks:
-        return Blocks(self.families, self.ties)
+        return Blocks(self.families, self.like.ties)
 
 
 def bound_groups(
@@ -146,8 +188,7 @@ def groups_of(
         cutoffs = [metrics[column].k for column in columns]
         named = metrics[columns[0]]  # an error then says its cutoff
         subject, _ = subject_of(named, judgments, unjudged)
-        new = Group(named, unjudged, metric.ties, metric.scores)
-        group = groups.setdefault((id(subject), metric.ties, metric.scores), new)
+        group = groups.setdefault((id(subject), metric.ties, metric.scores), Group(named, unjudged))
         place = slice(len(group.columns), len(group.columns) + len(columns))
         group.families.append(Family(metric, metric.bind(subject, cutoffs), cutoffs, place))
         group.columns.extend(columns)

@@ -38,25 +38,16 @@ SAME = 1e-9
 
 @dataclass(frozen=True)
 class Number:
-    """One number that programs print for a ranking.
-
-    Attributes
-    ----------
-    heading : str
-        What they print it as, such as ``"NDCG@10"``.
-    value : float
-        The number.
-    names : tuple of str
-        The shortest names of metrics here that give it on this ranking.
-    printed_by : tuple of str
-        The programs: those that print it if they are not told otherwise, then the others with what they have to be
-        asked for. Where no library prints it, who defines it.
-    """
+    """One number that programs print for a ranking."""
 
     heading: str
+    """What they print it as, such as ``"NDCG@10"``."""
     value: float
     names: tuple[str, ...]
+    """The shortest names of metrics here that give it on this ranking."""
     printed_by: tuple[str, ...]
+    """The programs: those that print it if they are not told otherwise, then the others with what they have to be asked
+    for. Where no library prints it, who defines it."""
 
 
 def distinct_numbers(judgments: Judgments, scores: Numbers, k: int = 10) -> list[Number]:
@@ -75,22 +66,20 @@ def distinct_numbers(judgments: Judgments, scores: Numbers, k: int = 10) -> list
     k = check_whole("k", k)
     found = []
     for heading, templates in FAMILIES.items():
-        groups: list[tuple[float, dict[str, str], list[tuple[bool, str]]]] = []
+        groups: dict[float, tuple[dict[str, str], list[tuple[bool, str]]]] = {}
         for library, name, program, usual in _prints(templates, k):
             (metric,) = parse_metrics(name, convention=library)
             if _refused(metric, library, judgments):
                 continue
             value = _value_of(metric, judgments, scores)
-            group = next((group for group in groups if abs(group[0] - value) <= SAME), None)
-            if group is None:
-                group = (value, {}, [])
-                groups.append(group)
-            if library is not None or not group[1]:
-                group[2].append((not usual, program))
-                if name not in group[1]:
-                    group[1][name] = _shortest(metric, name, value, judgments, scores)
-        rows = [Number(heading.format(k=k), value, tuple(names.values()), _programs(by)) for value, names, by in groups]
-        found += sorted(rows, key=lambda row: -row.value)
+            same = next((known for known in groups if abs(known - value) <= SAME), value)
+            names, programs = groups.setdefault(same, ({}, []))
+            if library is not None or not names:
+                programs.append((not usual, program))
+                if name not in names:
+                    names[name] = _shortest(metric, name, value, judgments, scores)
+        for value, (names, programs) in sorted(groups.items(), key=lambda item: -item[0]):
+            found.append(Number(heading.format(k=k), value, tuple(names.values()), _programs(programs)))
     return found
 
 

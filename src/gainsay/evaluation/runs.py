@@ -121,14 +121,7 @@ def align_runs(
 
     These are all that are judged or that a run retrieved; a run that did not retrieve one gives it -inf. The judgments
     know which documents nobody judged. Documents to which a run gives equal scores stand by id, descending (trec_eval's
-    order of ties).
-
-    Parameters
-    ----------
-    runs : mapping of name to run
-        Runs as `evaluate_run` takes them.
-    qrels, negative_labels, unjudged
-        See `evaluate_run`.
+    order of ties). Parameters are those of `evaluate_run`.
     """
     sources = [Source("qrels", qrels, "label")]
     for name, run in runs.items():

@@ -67,7 +67,6 @@ class TiedPrecisions:
     """
 
     runs: TieRuns
-    row: Integers
     share: Floats
     slope: Floats
     start: Floats
@@ -83,15 +82,15 @@ class TiedPrecisions:
         runs, r, earlier = runs.chosen(mixed), r[mixed], earlier[mixed]
         slope = (r - 1) / (runs.lengths - 1)
         start = earlier + 1 - slope * (runs.before + 1)
-        return cls(runs, runs.row, r / runs.lengths, slope, start, harmonic)
+        return cls(runs, r / runs.lengths, slope, start, harmonic)
 
     def sums(self, rows: int, ranks: Integers | None = None) -> Floats:
         """Return the sum over the first ranks of each of the rows; over all ranks by default."""
         before, places = self.runs.before, self.runs.lengths
         if ranks is not None:
-            places = np.clip(ranks[self.row] - before, 0, places)
+            places = np.clip(ranks[self.runs.row] - before, 0, places)
         sums = self.share * (self.slope * places + self.start * self.harmonic.between(before, before + places))
-        by_row: Floats = np.bincount(self.row, weights=sums, minlength=rows).astype(np.float64)
+        by_row: Floats = np.bincount(self.runs.row, weights=sums, minlength=rows).astype(np.float64)
         return by_row
 
 

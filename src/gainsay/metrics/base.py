@@ -29,6 +29,9 @@ Weights = Literal["query", "float32", "float32_mean", "ignore"]
 Empty = float | Literal["skip"]
 
 
+NO_RANK = 10**18
+"""Cutoffs lie below: a name has room for so many digits, and an integer of 64 bits too."""
+
 COMMON = ("k", "ties", "empty", "scores", "weights")
 """The options of all metrics, in the order in which they are written after those of one kind."""
 
@@ -106,6 +109,11 @@ class Metric:
     def __post_init__(self) -> None:
         if self.k is not None:
             self._set("k", check_whole("k", self.k))
+            if self.k >= NO_RANK:
+                raise ValueError(
+                    f"k must be a whole number of at least 1 and below 10**18, got {self.k!r:.40}; leave it out where "
+                    "all ranks count"
+                )
         choice("ties", self.ties, get_args(Ties))
         choice("scores", self.scores, get_args(Scores))
         choice("weights", self.weights, get_args(Weights))

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ..judgments import Judgments
     from ..ranking.formulas import Formula
     from ..ranking.rows import RankedRows
+    from ..ranking.runs import TieRuns
 
 MOST_PLACES = 4_000
 """Places of a run of ties over which the expectation of ERR is worked out: they cost their square, seconds a query."""
@@ -88,16 +89,8 @@ class RBP(BinaryMetric):
         for block in judgments.layout.blocks:
             highest[block.queries] = levels[block.codes.max(axis=1)]
         scale = 2.0**64 if highest.max() > 2.0**LARGEST_EXPONENT else 1.0  # so that no sum over tied labels overflows
-        return GradedFacts(
-            empty=(highest <= 0)[:, None],
-            relevant=facts.relevant,
-            judged=facts.judged,
-            code=facts.code,
-            levels=facts.levels,
-            widest=facts.widest,
-            table=table_of(np.maximum(levels, 0.0) / scale),
-            highest=np.where(highest > 0, highest / scale, 1.0),
-        )
+        table, divisors = table_of(np.maximum(levels, 0.0) / scale), np.where(highest > 0, highest / scale, 1.0)
+        return GradedFacts(**vars(facts) | {"empty": (highest <= 0)[:, None]}, table=table, highest=divisors)
 
     def score(self, rows: RankedRows, facts: RelevanceFacts, cutoffs: Sequence[int | None]) -> Floats:
         """Return RBP at each cutoff."""
@@ -187,13 +180,11 @@ class ERR(Metric):
         np.multiply.accumulate(1.0 - stop[:, :-1], axis=1, out=reaches[:, 1:])
         stops = reaches * stop
         if rows.runs is not None:
-            self._average(stops, reaches, stop, rows, depth)
+            self._average(stops, reaches, stop, rows.runs.reaching(depth), depth)
         return sums_at(stops[:, :depth] / np.arange(1, depth + 1), cutoffs)
 
-    def _average(self, stops: Floats, reaches: Floats, stop: Floats, rows: RankedRows, depth: int) -> None:
+    def _average(self, stops: Floats, reaches: Floats, stop: Floats, runs: TieRuns, depth: int) -> None:
         """Replace, in runs of different labels, the probabilities that the reader stops at each rank by their means."""
-        assert rows.runs is not None
-        runs = rows.runs.reaching(depth)
         most = min(int(runs.lengths.max(initial=1)), depth)
         if most > MOST_PLACES:
             raise ValueError(
@@ -221,16 +212,8 @@ def one_by_one(stop: Floats, run: Integers, most: int) -> Floats:
         on_m(j) = (1 - j/m) on(j) + j/m (1 - q) on(j - 1)
         off_m(j) = (1 - j/m) off(j) + (j - 1)/m (1 - q) off(j - 1) + 1/m q on(j - 1):
 
-    sums of positive numbers, so no digits are lost.
-
-    Parameters
-    ----------
-    stop : ndarray, shape (documents,)
-        Probability to stop at each document, equal ones of a run side by side.
-    run : ndarray of int, shape (documents,)
-        The run of each document, from 0, ascending.
-    most : int
-        Number of places.
+    sums of positive numbers, so no digits are lost. `stop` are the probabilities to stop at each document, equal ones
+    of a run side by side; `run` is the run of each, from 0, ascending.
     """
     lengths = np.bincount(run)
     longest_first = np.argsort(-lengths, kind="stable")

@@ -316,10 +316,7 @@ class DCG(Metric):
     def _finite(self, gains: Floats) -> Floats:
         """Return gains whose sums stay finite: huge ones of a ratio divided by a power of two, which changes no digit.
 
-        Raises
-        ------
-        ValueError
-            Where that would lose a small gain beside a huge one, or the metric is no ratio and would overflow itself.
+        Raise where that would lose a small gain beside a huge one, or the metric is no ratio and would overflow itself.
         """
         largest = float(np.abs(gains).max(initial=0.0))
         if largest <= 2.0**LARGEST_EXPONENT:

@@ -73,11 +73,8 @@ def discounts(discount: Discount, base: float, depth: int) -> Floats:
     none         1                             cumulated gain
     ===========  ============================  ===================================================
 
-    Raises
-    ------
-    ValueError
-        Where a table ends above `depth`, or a function does not return one finite number of at least 0 for each rank,
-        none of them above the one before.
+    Raise where a table ends above `depth`, or a function does not return one finite number of at least 0 for each rank,
+    none of them above the one before.
     """
     if isinstance(discount, tuple):
         if len(discount) < depth:

@@ -97,10 +97,7 @@ class FunctionMetric(Metric, abstract=True):
     def values(self, labels: Floats, scores: Floats, sizes: Integers, query_ids: np.ndarray[Any, Any]) -> Floats:
         """Return the value of each query, documents of a query together; NaN where there are none.
 
-        Raises
-        ------
-        ValueError
-            Where the function raises or does not return a finite number; the message names the query.
+        Raise where the function raises or does not return a finite number; the message names the query.
         """
         found = np.full(len(sizes), np.nan)
         ends = np.cumsum(sizes)

@@ -68,7 +68,9 @@ def gain_text(gain: Gain) -> str:
 def exponential(labels: Floats) -> Floats:
     """Return 2^l - 1, to full relative precision for fractions too."""
     whole = np.exp2(labels) - 1.0
-    return np.where(np.abs(labels) < 1, np.expm1(labels * np.log(2.0)), whole) if _fractions(labels) else whole
+    if (labels == np.floor(labels)).all():
+        return whole
+    return np.where(np.abs(labels) < 1, np.expm1(labels * np.log(2.0)), whole)
 
 
 def power(labels: Floats, base: float) -> Floats:
@@ -104,10 +106,7 @@ def magnitude(labels: Floats, base: float) -> Floats:
 def gains_of(gain: Gain, labels: Floats, gain_base: float | None = None) -> Floats:
     """Return the gain of each label; labels are distinct and ascend. `gain_base` is for the power gain.
 
-    Raises
-    ------
-    ValueError
-        Where a table has no entry for a label, or a function does not return one finite gain of at least 0 for each.
+    Raise where a table has no entry for a label, or a function does not return one finite gain of at least 0 for each.
     """
     if gain == "linear":
         return labels
@@ -128,10 +127,6 @@ def gains_of(gain: Gain, labels: Floats, gain_base: float | None = None) -> Floa
             f"gain has no entry for label {number_text(missing[0])}; it has entries for {known}: add the missing labels"
         )
     return np.array([entries[label] for label in labels.tolist()])
-
-
-def _fractions(labels: Floats) -> bool:
-    return bool((labels != np.floor(labels)).any())
 
 
 def _from_text(text: str) -> Gain:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 
 from ..ranking import formulas
-from ..ranking.rows import row_sums, sums_at
+from ..ranking.rows import sums_at
 from .base import choice, depth_of
 from .relevance import BinaryMetric, RelevanceFacts, first_relevant
 
@@ -129,16 +129,7 @@ class Hit(BinaryMetric):
 
     def score(self, rows: RankedRows, facts: RelevanceFacts, cutoffs: Sequence[int | None]) -> Floats:
         """Return the (expected) hit at each cutoff."""
-        first = first_relevant(facts.at_ranks(rows), rows)
-        within = [first.found & (first.rank < (np.inf if k is None else k)) for k in cutoffs]
-        hit = np.stack(within, axis=1).astype(np.float64)
-        for column, k in enumerate(cutoffs):
-            if k is None:
-                continue
-            for some in first.chances:
-                place = np.arange(some.at.shape[1])
-                hit[some.rows, column] = row_sums(np.where(place < k - some.before[:, None], some.at, 0.0))
-        return hit
+        return first_relevant(rows, facts, cutoffs)
 
     def formula(self, facts: RelevanceFacts, cutoffs: Sequence[int | None]) -> Formula | None:
         """Return the sum of the chances of the ranks; without a cutoff that is 1, up to rounding, so nothing."""

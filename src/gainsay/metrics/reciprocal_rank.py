@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from ..ranking import formulas
-from ..ranking.rows import row_sums
 from .relevance import BinaryMetric, RelevanceFacts, first_relevant
 
 if TYPE_CHECKING:
@@ -48,16 +47,7 @@ class RR(BinaryMetric):
 
     def score(self, rows: RankedRows, facts: RelevanceFacts, cutoffs: Sequence[int | None]) -> Floats:
         """Return RR at each cutoff."""
-        first = first_relevant(facts.at_ranks(rows), rows)
-        reciprocal = np.where(first.found, 1.0 / (first.rank + 1), 0.0)
-        within = [first.rank < (np.inf if k is None else k) for k in cutoffs]
-        values: Floats = np.where(np.stack(within, axis=1), reciprocal[:, None], 0.0)
-        for some in first.chances:
-            rank = some.before[:, None] + np.arange(1, some.at.shape[1] + 1)
-            terms = some.at / rank
-            for column, k in enumerate(cutoffs):
-                values[some.rows, column] = row_sums(terms if k is None else np.where(rank <= k, terms, 0.0))
-        return values
+        return first_relevant(rows, facts, cutoffs, np.arange(1.0, facts.widest + 1))
 
     def formula(self, facts: RelevanceFacts, cutoffs: Sequence[int | None]) -> Formula:
         """Return the chances of the ranks, each divided by the rank."""

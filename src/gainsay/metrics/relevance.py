@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .._common.checks import check_real
-from ..ranking.rows import table_of
+from ..ranking.rows import row_sums, table_of
 from .base import Facts, Metric
 
 if TYPE_CHECKING:
@@ -90,48 +90,39 @@ class BinaryMetric(Metric, abstract=True):
         )
 
 
-@dataclass(frozen=True, eq=False)
-class FirstRelevant:
-    """Rank of the first relevant document of each row (from 0), and where runs of ties make it uncertain."""
+def first_relevant(
+    rows: RankedRows, facts: RelevanceFacts, cutoffs: Sequence[int | None], costs: Floats | None = None
+) -> Floats:
+    """Return (the expectation of) 1 / costs[rank] of the first relevant document, from rank 0, and 0 behind the cutoff.
 
-    rank: Integers
-    found: Bools
-    chances: list[Chances]
-
-
-@dataclass(frozen=True, eq=False)
-class Chances:
-    """The first relevant document of row `rows[i]` stands on place j (from 0) of a run with probability `at[i, j]`.
-
-    `before[i]` documents stand before the run.
+    Without costs every rank is worth 1. The first run that holds a relevant document has t documents, r of them
+    relevant: none stands on its first j places with probability prod over i < j of (t - r - i) / (t - i).
     """
-
-    rows: Integers
-    before: Integers
-    at: Floats
-
-
-def first_relevant(relevant: Bools, rows: RankedRows) -> FirstRelevant:
-    """Return where the first relevant document stands.
-
-    The first run that holds one has t documents, r of them relevant: none stands on its first j places with probability
-    prod over i < j of (t - r - i) / (t - i).
-    """
+    relevant = facts.at_ranks(rows)
     number = np.arange(len(relevant))
     rank = relevant.argmax(axis=1)
     found = relevant[number, rank]
+    worth = found.astype(np.float64) if costs is None else np.where(found, 1.0 / costs[rank], 0.0)
+    ends = [rows.width if k is None else min(k, rows.width) for k in cutoffs]
+    values = np.empty((len(relevant), len(ends)))
+    for column, end in enumerate(ends):
+        np.multiply(rank < end, worth, out=values[:, column])
     if rows.runs is None:
-        return FirstRelevant(rank, found, [])
+        return values
     run, uncertain = rows.runs.over(number, rank)
     uncertain &= found
-    run = run[uncertain]
+    run, row = run[uncertain], number[uncertain]
     before, length = rows.runs.before[run], rows.runs.lengths[run]
     others = rank[uncertain] - before  # documents of a run stand by ascending label, so the relevant ones at its end
-    chances = [
-        Chances(number[uncertain][some], before[some], _chances(length[some, None], others[some, None]))
-        for some in by_magnitude(others)
-    ]
-    return FirstRelevant(rank, found, chances)
+    for some in by_magnitude(others):
+        chances = _chances(length[some, None], others[some, None])
+        places = before[some, None] + np.arange(chances.shape[1])
+        # where a row has fewer places than others its further chances are 0
+        terms = chances if costs is None else chances / np.take(costs, places, mode="clip")
+        for column, k in enumerate(cutoffs):
+            if k is not None or costs is not None:  # else they add up to 1
+                values[row[some], column] = row_sums(np.where(places < ends[column], terms, 0.0))
+    return values
 
 
 def by_magnitude(counts: Integers) -> list[Integers]:

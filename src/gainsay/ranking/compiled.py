@@ -6,13 +6,12 @@ What it computes is what the rest of this room and the metrics compute in NumPy,
 from __future__ import annotations
 
 import ctypes
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
-from .._kernel.library import library
+from .._kernel.library import found as found_library
 from .._kernel.sorting import sort_address
 from .formulas import Kind
 from .layout import Ties
@@ -21,7 +20,7 @@ from .packing import LARGEST_PAYLOAD
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from .._common.typing import Bools, Floats, Integers
+    from .._common.typing import Bools, Floats
     from .formulas import Formula
     from .layout import Layout
 
@@ -56,54 +55,38 @@ class _Ask(ctypes.Structure):
     )
 
 
-@dataclass(frozen=True, eq=False, slots=True)
 class Ask:
     """A formula at some cutoffs, and where its values go.
 
-    Attributes
-    ----------
-    formula : Formula
-        What is asked for.
-    ranks, columns : ndarray of int64, shape (cutoffs,)
-        The cutoffs, ascending, and the column of the value at each of them.
-    divisors : ndarray of float64, shape (queries, cutoffs)
-        What the values are divided by; 0 where the query is empty.
-    if_empty : float
-        The value of such queries.
+    `empty` has a row for each query: whether its value is `if_empty`, at all cutoffs or at each of them.
     """
 
-    formula: Formula
-    ranks: Integers
-    columns: Integers
-    divisors: Floats
-    if_empty: float
-
-    @classmethod
-    def of(cls, formula: Formula, cutoffs: Sequence[int | None], place: slice, empty: Bools, if_empty: float) -> Ask:
-        """Return what metrics ask for that differ in their cutoff; `empty` has a row for each query."""
+    def __init__(
+        self, formula: Formula, cutoffs: Sequence[int | None], place: slice, empty: Bools, if_empty: float
+    ) -> None:
         ranks = np.array([ALL if k is None else k for k in cutoffs], dtype=np.int64)
         order = np.argsort(ranks, kind="stable")
         divisors = np.empty((len(empty), len(ranks)))
         divisors[...] = np.where(empty, 0.0, formula.divisors)
-        return cls(formula, ranks[order], place.start + order, np.ascontiguousarray(divisors[:, order]), if_empty)
+        floats = divisors[:, order], formula.table, formula.by_rank, formula.high, formula.low
+        self._numbers = get_args(Kind).index(formula.kind), formula.code, len(ranks)
+        self._if_empty = if_empty
+        self._arrays = [
+            ranks[order],
+            place.start + order,
+            *(None if values is None else np.ascontiguousarray(values, dtype=np.float64) for values in floats),
+        ]
 
     def passed(self) -> _Ask:
         """Return it as the core reads it, as long as this here exists."""
-        formula = self.formula
-        return _Ask(
-            get_args(Kind).index(formula.kind),
-            formula.code,
-            len(self.ranks),
-            *(values.ctypes.data for values in (self.ranks, self.columns, self.divisors)),
-            self.if_empty,
-            *(values.ctypes.data for values in (formula.table, formula.by_rank, formula.high, formula.low)),
-        )
+        pointers = [None if values is None else values.ctypes.data for values in self._arrays]
+        return _Ask(*self._numbers, *pointers[:3], self._if_empty, *pointers[3:])
 
 
 @cache
 def core() -> Any:
     """Return the core's function that evaluates; None where there is no core, or NumPy's sort is not to be found."""
-    compiled = library()
+    compiled, _ = found_library()
     if compiled is None or sort_address() is None:
         return None
     function = compiled.gainsay_evaluate

@@ -32,25 +32,17 @@ NARROW = 256
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Ranking:
-    """Codes in ranked order, all ones for blanks, and what ties leave open.
-
-    Attributes
-    ----------
-    codes : ndarray of unsigned int, shape (rows, depth)
-        Codes at the first ranks.
-    tied : ndarray of int64, shape (tied rows,)
-        Rows with documents, some of them among the first ranks, that have equal scores but not all the same code; and
-        perhaps others.
-    tied_codes : ndarray of unsigned int, shape (tied rows, width)
-        The codes of these rows at all ranks, in ranked order as far as `runs` reach.
-    runs : TieRuns
-        The runs of such documents in `tied_codes`.
-    """
+    """Codes in ranked order, all ones for blanks, and what ties leave open."""
 
     codes: Codes
+    """Those at the first ranks, shape (rows, depth)."""
     tied: Integers
+    """The rows with documents, some of them among the first ranks, that have equal scores but not all the same code;
+    and perhaps others."""
     tied_codes: Codes
+    """The codes of these rows at all ranks, in ranked order as far as `runs` reach."""
     runs: TieRuns
+    """The runs of such documents in `tied_codes`."""
 
 
 def rank_rows(
@@ -63,18 +55,9 @@ def rank_rows(
 ) -> Ranking:
     """Rank each row by descending score, then ascending payload.
 
-    Parameters
-    ----------
-    scores : ndarray of float64 or float32, shape (rows, width)
-        No NaN; a document of score -inf becomes a blank. Arbitrary in blanks.
-    payload : Payload
-        What to bring into ranked order.
-    depth : int, optional
-        How many ranks are wanted; all by default.
-    all_retrieved : bool
-        Promise that no score is -inf.
-    find_ties : bool
-        Whether ties leave anything open; else no row counts as tied.
+    Scores, float64 or float32 of shape (rows, width), are not NaN, and anything in blanks; a document of score -inf
+    becomes a blank, and `all_retrieved` promises that there is none. `depth` ranks are wanted, all by default. Without
+    `find_ties` ties leave nothing open, and no row counts as tied.
     """
     rows, width = scores.shape
     depth = width if depth is None else min(depth, width)

@@ -56,7 +56,7 @@ class Payload:
         """Return the payload of codes, shape (rows, width), each below 2**code_bits - 1, or -1 for a blank."""
         width = codes.shape[1]
         place_bits = width.bit_length()
-        if place_bits < BYTE and code_bits + BYTE < 2 * BYTE:
+        if place_bits < BYTE and code_bits < BYTE:
             place_bits = BYTE  # so that the code has a byte of its own
         bits = code_bits + place_bits
         if bits > LARGEST_PAYLOAD:

@@ -22,26 +22,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class RankedRows:
-    """Queries as rows, ranks as columns.
-
-    Attributes
-    ----------
-    queries : ndarray of int64, shape (rows,)
-        Which query of the data set each row is.
-    codes : ndarray of unsigned int, shape (rows, width)
-        Code of the label of the document at each rank (rank 1 is column 0); `blank_code(levels)` where no document
-        was retrieved.
-    sizes : ndarray of int64, shape (rows,)
-        Documents of each query, whether retrieved or not.
-    runs : TieRuns or None
-        The runs of documents with equal scores over whose orders a metric is to average; None where every document has
-        its rank.
-    """
+    """Queries as rows, ranks as columns."""
 
     queries: Integers
+    """Which query of the data set each row is."""
     codes: Codes
+    """The code of the label of the document at each rank (rank 1 is column 0), shape (rows, width);
+    `blank_code(levels)` where no document was retrieved."""
     sizes: Integers
+    """Documents of each query, whether retrieved or not."""
     runs: TieRuns | None = None
+    """The runs of documents with equal scores over whose orders a metric is to average; None where every document has
+    its rank."""
 
     @property
     def width(self) -> int:
@@ -121,20 +113,9 @@ def rank_block(
 ) -> list[RankedRows]:
     """Rank the queries of a block; where ties leave some of their orders open, these come by themselves, with runs.
 
-    Parameters
-    ----------
-    block : Block
-        Which documents stand where.
-    scores : ndarray of float32 or float64, shape (documents,)
-        Documents of a query together; no NaN, -inf for a document that was not retrieved.
-    ties : {"average", "order", "worst", "best"}
-        What to do with documents of equal score; "average" gives their runs.
-    levels : int
-        Number of distinct labels.
-    depth : int, optional
-        How many ranks are wanted, all by default. Queries with runs always have all: a run may reach far down.
-    all_retrieved : bool
-        Promise that no score is -inf.
+    Scores, float32 or float64, are those of all documents, of a query together: not NaN, -inf for a document that was
+    not retrieved; `all_retrieved` promises that there is none. `levels` is the number of distinct labels. `depth` ranks
+    are wanted, all by default; queries with runs always have all, for a run may reach far down.
     """
     payload = block.payload(levels, ties)
     average = ties == "average"

@@ -16,13 +16,7 @@ class TieRuns:
     """Runs of two or more documents with equal scores and different labels, in ascending order.
 
     Only these make a ranking uncertain: a document whose equals all have its label is worth the same in any order.
-
-    Parameters
-    ----------
-    starts, lengths : ndarray of int64, shape (runs,)
-        Position of the first document of each run in the flattened rows, and its number of documents.
-    width : int
-        Ranks of a row.
+    `starts` are the positions of their first documents in the flattened rows, of `width` ranks each.
     """
 
     def __init__(self, starts: Integers, lengths: Integers, width: int) -> None:
