@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from .._common.typing import Bools, Floats
     from .plan import Plan
 
-__all__ = ["Choices", "Loss", "paired_loss"]
-
 
 class Choices:
     """What valid chooses, and how that does on test.
@@ -119,7 +117,7 @@ class Choices:
                         {
                             "candidate": name,
                             "fold": fold.fold,
-                            "run": 0 if measured.runs == 1 else 1 + place // len(measured.folds),
+                            "run": measured.run_of(place),
                             "round": np.tile(np.arange(1, rounds + 1), metrics),
                             "metric": np.repeat(np.array(self.plan.names, dtype=object), rounds),
                             "value": fold.curves.T.ravel(),
@@ -138,7 +136,7 @@ class Choices:
         import pandas as pd
 
         trainings = [
-            (name, 0 if measured.runs == 1 else 1 + place // len(measured.folds), training.fold)
+            (name, measured.run_of(place), training.fold)
             for name, measured in self.measured.items()
             for place, training in enumerate(measured.trainings)
         ]
@@ -153,10 +151,9 @@ class Choices:
     @cached_property
     def _choices(self) -> dict[str, Choice]:
         """By metric, for each fold the candidate that is best on its valid; of equal ones the first by name."""
-        return dict(zip(self.plan.names, map(self._choice, range(len(self.plan.names))), strict=True))
+        return {metric: self._choice(place, metric) for place, metric in enumerate(self.plan.names)}
 
-    def _choice(self, metric: int) -> Choice:
-        chooser = self.plan.names[metric]
+    def _choice(self, metric: int, chooser: str) -> Choice:
         names = sorted(self.measured, key=natural_key)
         rounds = {name: self._rounds(name, chooser) for name in names}
         best = max if self.plan.metrics[metric].higher_is_better else min

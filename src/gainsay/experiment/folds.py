@@ -15,8 +15,6 @@ from ..data import RankingData
 from ..data._features import is_sparse, parts_of
 from ..data.ranking_data import same_features
 
-__all__ = ["Fold", "Parts", "divided", "fingerprint", "k_folds", "rotation"]
-
 Parts = Mapping[str, RankingData]
 """The data of an experiment, in parts that folds name."""
 

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from ..harness import Comparison
     from .choices import Choices
 
-__all__ = ["last_line", "notes_of", "rounds_text", "summary"]
-
 MOST_NAMES, MOST_ROUNDS = 4, 6
 """So many names, and rounds, stand in a sentence."""
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ..data import RankingData
     from .candidates import Candidate
     from .libraries import Predict
-    from .watch import Watch
+    from .rounds import Watch
 
 _ALL = slice(None)
 _NOT_USED = re.compile(r"Parameters: \{([^}]*)\} are not used")
