@@ -14,7 +14,7 @@ import gainsay as gs
 from gainsay.data import RankingData
 from gainsay.experiment import Candidate, Experiment, grid
 from gainsay.experiment.libraries import library_of
-from gainsay.experiment.watch import Watch
+from gainsay.experiment.rounds import Watch
 
 XGBOOST_2 = xgb.__version__ < "3"
 LIGHTGBM_4_3 = lgb.__version__.startswith("4.3.")

@@ -50,13 +50,9 @@ def bound(path):
 MAKE = {"a FIFO": os.mkfifo, "a folder": os.mkdir, "a socket": bound, "a device": device, "a file": lambda p: p.touch()}
 
 
-@pytest.fixture
-def copy(done, tmp_path, monkeypatch):
-    def trained(*arguments):
-        raise AssertionError("nothing may be trained")
-
-    monkeypatch.setattr(work, "train_candidate", trained)
-    return shutil.copytree(done.directory, tmp_path / "copy")
+@pytest.fixture(autouse=True)
+def nothing_is_trained(done, monkeypatch):
+    monkeypatch.setattr(work, "train_candidate", None)
 
 
 def put(directory, place, kind):
@@ -70,8 +66,11 @@ def put(directory, place, kind):
 
 
 class TestInTheDirectory:
-    @pytest.mark.parametrize("kind", ["a FIFO", "a folder", "a socket", "a device"])
-    @pytest.mark.parametrize("place", FILES)
+    @pytest.mark.parametrize(
+        ("place", "kind"),
+        [(place, kind) for place in FILES for kind in ("a FIFO", "a folder")]
+        + [("experiment.json", "a socket"), ("experiment.json", "a device")],
+    )
     def test_in_the_place_of_a_file(self, copy, make, place, kind):
         path = put(copy, place, kind)
         said = (
@@ -114,8 +113,7 @@ class TestInTheDirectory:
             make(copy).run(progress=False)
 
     @pytest.mark.parametrize("name", ["report.html", "report.json", "report.queries.csv"])
-    def test_in_the_place_of_the_report(self, tmp_path, name, monkeypatch):
-        monkeypatch.setattr(work, "train_candidate", None)
+    def test_in_the_place_of_the_report(self, tmp_path, name):
         (tmp_path / "run" / name).mkdir(parents=True)
         (tmp_path / "e.toml").write_text(toml(directory="'run'"))
         done = CliRunner().invoke(app, ["run", str(tmp_path / "e.toml")])

@@ -15,8 +15,8 @@ import xgboost as xgb
 import gainsay as gs
 from gainsay.experiment import Candidate
 from gainsay.experiment.plan import Unit
+from gainsay.experiment.rounds import Watch
 from gainsay.experiment.store import Store
-from gainsay.experiment.watch import Watch
 
 
 def reloaded(done, name):

@@ -15,8 +15,6 @@ import pytest
 
 from gainsay.data import RankingData
 from gainsay.experiment import Candidate, Experiment, grid
-from gainsay.experiment.shared import PartsOnDisk
-from gainsay.experiment.work import Task
 
 BROKEN = Candidate("broken", "lightgbm", {"objective": "nosuch"})
 
@@ -78,17 +76,6 @@ class TestExecutors:
             make(tmp_path / "run").run(Lost(), progress=False)
         assert "4 trainings are left" in caught.value.__notes__[0]
 
-    def test_data_come_back_from_disk_as_they_were(self, parts, tmp_path):
-        names = ("train", "test")
-        shared = PartsOnDisk(tmp_path / "data", names)
-        shared.write({"train": parts.train, "test": parts.test})
-        assert list(shared) == list(names)
-        for name in names:
-            before, after = getattr(parts, name), shared[name]
-            assert (after.features == before.features).all()
-            assert (after.query_ids == before.query_ids).all()
-            assert after.weight is None
-
 
 class TestGainsInThreads:
     def test_trainings_on_different_gains_do_not_spoil_each_other(self, tmp_path):
@@ -113,7 +100,7 @@ class TestGainsInThreads:
 
 class TestFailures:
     def test_are_reported_and_sink_nobody(self, done, make, candidates, tmp_path):
-        result = make(tmp_path / "run", candidates=[BROKEN, *candidates]).run(progress=False)
+        result = make(tmp_path / "run", candidates=[BROKEN, *candidates]).run(progress=False, jobs=3)
         assert result.candidates == done.result.candidates
         assert list(result.failures) == ["broken"]
         assert "Traceback" in result.failures["broken"]
@@ -190,8 +177,7 @@ class TestInterrupt:
 KILLED = """
 import os, signal, sys
 from gainsay.data import simulate
-from gainsay.experiment import Experiment, grid
-from gainsay.experiment import files, watch
+from gainsay.experiment import Experiment, grid, rounds
 
 where, count = sys.argv[2], int(sys.argv[3])
 calls = 0
@@ -207,10 +193,8 @@ def counted(original):
 
 if where == "before a file is whole":
     os.fsync = counted(os.fsync)
-elif where == "before a file has its name":
-    os.replace = counted(os.replace)
 elif where == "in a boosting round":
-    watch.Watch.record = counted(watch.Watch.record)
+    rounds.Watch.record = counted(rounds.Watch.record)
 
 train, valid, test = simulate(100, seed=5, mean_length=20).split_queries(0.5, 0.25, 0.25, seed=5)
 gains = ["linear", "exponential"]
@@ -225,34 +209,18 @@ Experiment(candidates, train, valid, test, ["ndcg_linear@10", "ndcg_exp@10", "mr
 
 @pytest.mark.posix
 @pytest.mark.slow
-class TestKill:
-    """Each run is killed with SIGKILL twice, at different points, and then goes on to the end."""
-
-    @pytest.mark.parametrize(
-        ("first", "second"),
-        [
-            (("before a file is whole", 5), ("in a boosting round", 20)),
-            (("before a file has its name", 5), ("before a file has its name", 8)),
-        ],
-    )
-    def test_twice_and_then_the_same_result(self, done, make, tmp_path, facts, first, second):
-        directory = tmp_path / "run"
-        for where, count in (first, second):
-            arguments = [sys.executable, "-c", KILLED, str(directory), where, str(count)]
-            ended = subprocess.run(arguments, capture_output=True, text=True, timeout=120, check=False)
-            assert ended.returncode == -signal.SIGKILL, ended.stderr
-        unfinished = 4 - len(list(directory.glob("candidates/*/manifest.json")))
-        assert unfinished > 0
-        result = make(directory).run(progress=False)
-        assert facts(result) == facts(done.result)
-        for whole in done.directory.rglob("*.parquet"):
-            assert (directory / whole.relative_to(done.directory)).read_bytes() == whole.read_bytes()
-        for whole in done.directory.rglob("model.*"):
-            assert (directory / whole.relative_to(done.directory)).read_bytes() == whole.read_bytes()
-        assert not list(directory.rglob("*.partial"))
-
-
-def test_tasks_name_the_data_instead_of_holding_them(done, parts, tmp_path):
-    unit = next(done.result.plan.units())
-    task = Task(tmp_path, done.result.plan, unit, PartsOnDisk(tmp_path, ("train",)))
-    assert len(pickle.dumps(task)) < 10_000 < parts.train.features.nbytes
+def test_killed_twice_and_then_the_same_result(done, make, tmp_path, facts):
+    directory = tmp_path / "run"
+    for where, count in (("before a file is whole", 5), ("in a boosting round", 20)):
+        arguments = [sys.executable, "-c", KILLED, str(directory), where, str(count)]
+        ended = subprocess.run(arguments, capture_output=True, text=True, timeout=120, check=False)
+        assert ended.returncode == -signal.SIGKILL, ended.stderr
+    unfinished = 4 - len(list(directory.glob("candidates/*/manifest.json")))
+    assert unfinished > 0
+    result = make(directory).run(progress=False)
+    assert facts(result) == facts(done.result)
+    for whole in done.directory.rglob("*.parquet"):
+        assert (directory / whole.relative_to(done.directory)).read_bytes() == whole.read_bytes()
+    for whole in done.directory.rglob("model.*"):
+        assert (directory / whole.relative_to(done.directory)).read_bytes() == whole.read_bytes()
+    assert not list(directory.rglob("*.partial"))
