@@ -447,6 +447,10 @@ class TestClusters:
             (lambda labels: list(labels.values())[1:], r"clusters has 24 labels for 25 queries of test: give one each"),
             (lambda labels: [*list(labels.values())[1:], None], r"clusters has no label for query '.*', got None"),
             (lambda labels: pd.Series(labels).iloc[1:], r"clusters has 24 labels for 25 queries"),
+            (
+                lambda labels: pd.array([*list(labels)[1:], pd.NA]),
+                r"clusters has no label for query '.*', got <NA>",
+            ),
         ],
     )
     def test_mistakes(self, make, parts, changed, said):

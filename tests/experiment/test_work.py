@@ -110,9 +110,11 @@ class TestFailures:
         assert on_disk.read_text().strip() in result.failures["broken"]
         assert Experiment.load(tmp_path / "run").failures == result.failures
 
-    def test_all(self, make):
+    @pytest.mark.parametrize("library", ["lightgbm", "xgboost"])
+    def test_all(self, make, library):
+        broken = Candidate("broken", library, {"objective": "nosuch"})
         with pytest.raises(RuntimeError, match=r"^no candidate is finished: broken: .*nosuch.*$") as caught:
-            make(candidates=[BROKEN]).run(progress=False)
+            make(candidates=[broken]).run(progress=False)
         assert list(caught.value.failures) == ["broken"]
         assert "Traceback" in caught.value.failures["broken"]
 

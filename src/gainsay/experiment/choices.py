@@ -333,11 +333,11 @@ def paired_loss(difference: Floats, weights: Floats, alpha: float) -> Loss:
     difference, weights = difference[counted], scaled_weights(weights[counted])[0]
     weights = weights / weights.sum()
     mean = float((weights * difference).sum())
-    queries = len(difference)
     if not difference.any():
         return Loss(0.0, 0.0, 0.0)
-    if queries < 2:
+    queries, freedom = len(difference), 1 / (weights**2).sum() - 1
+    if not freedom > 0:
         return Loss(mean, -np.inf, np.inf)
     error = np.sqrt((weights**2 * (difference - mean) ** 2).sum() * queries / (queries - 1))
-    half = float(stdtrit(1 / (weights**2).sum() - 1, 1 - alpha / 2) * error)
+    half = float(stdtrit(freedom, 1 - alpha / 2) * error)
     return Loss(mean, mean - half, mean + half)

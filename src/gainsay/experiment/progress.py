@@ -17,6 +17,7 @@ from ..training.history import Line
 from ..training.live import seconds_now, tell_line
 from ..training.views import View, view_of
 from .plan import Plan, Unit
+from .wording import last_line
 
 if TYPE_CHECKING:
     from .._common.typing import Floats
@@ -139,8 +140,7 @@ class _Told(Progress):
             self._running.pop(outcome.unit.slug, None)
         number = f"[{self._done}/{self._total}]"
         if outcome.failure is not None:
-            why = outcome.failure.strip().splitlines()[-1]
-            self.say(printable(f"{number} {outcome.unit}: failed, {why}"))
+            self.say(printable(f"{number} {outcome.unit}: failed, {last_line(outcome.failure)}"))
         else:
             view = view_of(
                 outcome.lines,

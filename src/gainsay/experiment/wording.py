@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from statistics import median
 from typing import TYPE_CHECKING, Any
@@ -32,8 +33,12 @@ def summary(choices: Choices, comparison: Comparison) -> list[str]:
 
 
 def last_line(text: str) -> str:
-    """Return what a traceback or another reason comes down to."""
-    return text.strip().splitlines()[-1]
+    """Return what a traceback or another reason comes down to: the line of the last error, without what stands below.
+
+    XGBoost puts a list of values that it knows and the stack of its own library below its message.
+    """
+    errors = re.findall(r"Traceback \(most recent call last\):\n(?:[ \t].*\n)*(\S.*)", text)
+    return str(errors[-1]) if errors else text.strip().splitlines()[-1]
 
 
 def _compared(choices: Choices) -> str:
