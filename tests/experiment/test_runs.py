@@ -195,13 +195,13 @@ class TestWhichToShip:
         scores = predicted(result.load_model("A", 3, run=2), parts.test.features)
         np.testing.assert_array_equal(scores, whole.predict(parts.test.features, num_iteration=3))
 
-    def test_the_one_on_all_queries(self, resampled, make, parts):
+    def test_the_one_on_all_queries(self, repeated, resampled, parts):
         """It is run 1 of the same experiment with other seeds only."""
         result, _ = resampled
         with pytest.raises(ValueError, match="or run='full', trained on all training queries but not compared"):
             result.load_model("A")
         model = result.load_model("A", run="full")
-        plain = make(candidates=[A, B], runs=3).run(progress=False)
+        plain, _ = repeated
         scores = predicted(model, parts.test.features)
         mean = gs.evaluate("mrr", parts.test.judgments(), scores).mean["mrr"]
         assert mean == pytest.approx(plain.run_values.loc[("A", 1), "test mrr"], rel=1e-12)

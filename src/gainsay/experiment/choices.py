@@ -23,17 +23,7 @@ if TYPE_CHECKING:
 
 
 class Choices:
-    """What valid chooses, and how that does on test.
-
-    Parameters
-    ----------
-    plan : Plan
-        What the experiment consists of.
-    measured : mapping of candidate to Measured
-        What was measured of the candidates of which every training is finished.
-    full : mapping of candidate to Measured, optional
-        The trainings on all training queries, where those that are compared are on resampled ones.
-    """
+    """What valid chooses, and how that does on test; see `ExperimentResult` for what it is made of."""
 
     def __init__(
         self, plan: Plan, measured: Mapping[str, Measured], full: Mapping[str, Measured] | None = None
