@@ -42,16 +42,22 @@ params = {subsample = 0.8}
 """
 
 
+@pytest.fixture(scope="module")
+def toml(tmp_path_factory):
+    file = tmp_path_factory.mktemp("toml") / "experiment.toml"
+    file.write_text(LONG)
+    return file
+
+
+@pytest.fixture(scope="module")
+def expected(toml, tmp_path_factory, facts):
+    return facts(Experiment.from_toml(toml, tmp_path_factory.mktemp("expected")).run(progress=False))
+
+
 @pytest.mark.posix
 @pytest.mark.slow
 class TestProcesses:
     """The command line, in processes of its own."""
-
-    @pytest.fixture(scope="class")
-    def toml(self, tmp_path_factory):
-        file = tmp_path_factory.mktemp("toml") / "experiment.toml"
-        file.write_text(LONG)
-        return file
 
     @pytest.fixture
     def start(self, toml):
@@ -85,10 +91,6 @@ class TestProcesses:
     @staticmethod
     def finished(directory):
         return lambda: list(directory.glob("candidates/*/manifest.json"))
-
-    @pytest.fixture(scope="class")
-    def expected(self, toml, tmp_path_factory, facts):
-        return facts(Experiment.from_toml(toml, tmp_path_factory.mktemp("expected")).run(progress=False))
 
     @pytest.mark.parametrize("jobs", [1, 2])
     def test_ctrl_c(self, start, toml, tmp_path, facts, expected, jobs):
