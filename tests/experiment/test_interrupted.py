@@ -50,8 +50,14 @@ def toml(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def expected(toml, tmp_path_factory, facts):
-    return facts(Experiment.from_toml(toml, tmp_path_factory.mktemp("expected")).run(progress=False))
+def whole(toml, tmp_path_factory):
+    """What comes of it without a break."""
+    return Experiment.from_toml(toml, tmp_path_factory.mktemp("whole")).run(progress=False)
+
+
+@pytest.fixture(scope="module")
+def expected(whole, facts):
+    return facts(whole)
 
 
 @pytest.mark.posix
@@ -113,7 +119,7 @@ class TestProcesses:
         assert len(Experiment.load(directory).candidates) == there
         assert facts(Experiment.from_toml(toml, directory).run(progress=False)) == expected
 
-    def test_killed(self, start, toml, tmp_path, facts, expected):
+    def test_killed(self, start, toml, tmp_path, facts, whole, expected):
         directory = tmp_path / "run"
         process = start(directory, 2)
         self.until(self.finished(directory), process)
@@ -121,16 +127,19 @@ class TestProcesses:
         process.communicate(timeout=LIMIT)
         assert facts(Experiment.from_toml(toml, directory).run(progress=False)) == expected
         assert not (directory / ".shared").exists()
+        assert not list(directory.rglob("*.partial"))
+        for pattern in ("*.parquet", "all-rounds.*", "model.*"):
+            for path in whole.directory.rglob(pattern):
+                assert (directory / path.relative_to(whole.directory)).read_bytes() == path.read_bytes()
 
-    def test_two_at_once(self, start, tmp_path, facts, expected):
+    def test_two_at_once(self, start, toml, tmp_path, facts, expected):
         directory = tmp_path / "run"
         first = start(directory)
         self.until((directory / "experiment.json").exists, first)
-        second = start(directory)
-        _, errors = second.communicate(timeout=LIMIT)
-        if first.poll() is None or second.returncode:
-            assert second.returncode == 1, errors
-            assert f"{directory} is in use by process {first.pid}: wait until it has ended" in errors
+        first.send_signal(signal.SIGSTOP)  # or it might be done
+        with pytest.raises(RuntimeError, match=f"{directory} is in use by process {first.pid}: wait until"):
+            Experiment.from_toml(toml, directory).run(progress=False)
+        first.send_signal(signal.SIGCONT)
         _, errors = first.communicate(timeout=LIMIT)
         assert first.returncode == 0, errors
         assert facts(Experiment.load(directory)) == expected

@@ -66,11 +66,8 @@ def put(directory, place, kind):
 
 
 class TestInTheDirectory:
-    @pytest.mark.parametrize(
-        ("place", "kind"),
-        [(place, kind) for place in FILES for kind in ("a FIFO", "a folder")]
-        + [("experiment.json", "a socket"), ("experiment.json", "a device")],
-    )
+    @pytest.mark.parametrize("kind", ["a FIFO", "a folder", "a socket", "a device"])
+    @pytest.mark.parametrize("place", FILES)
     def test_in_the_place_of_a_file(self, copy, make, place, kind):
         path = put(copy, place, kind)
         said = (

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import multiprocessing
 import pickle
-import signal
-import subprocess
-import sys
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 
@@ -174,55 +171,3 @@ class TestInterrupt:
         ]
         assert len(Experiment.load(tmp_path / "run").candidates) >= 2
         assert facts(make(tmp_path / "run").run(progress=False)) == facts(done.result)
-
-
-KILLED = """
-import os, signal, sys
-from gainsay.data import simulate
-from gainsay.experiment import Experiment, grid, rounds
-
-where, count = sys.argv[2], int(sys.argv[3])
-calls = 0
-
-def counted(original):
-    def call(*arguments):
-        global calls
-        calls += 1
-        if calls == count:
-            os.kill(os.getpid(), signal.SIGKILL)
-        return original(*arguments)
-    return call
-
-if where == "before a file is whole":
-    os.fsync = counted(os.fsync)
-elif where == "in a boosting round":
-    rounds.Watch.record = counted(rounds.Watch.record)
-
-train, valid, test = simulate(100, seed=5, mean_length=20).split_queries(0.5, 0.25, 0.25, seed=5)
-gains = ["linear", "exponential"]
-candidates = [
-    *grid("lgb", "lightgbm", {"num_leaves": 7}, training_gain=gains),
-    *grid("xgb", "xgboost", {"max_depth": 3, "subsample": 0.8}, training_gain=gains),
-]
-Experiment(candidates, train, valid, test, ["ndcg_linear@10", "ndcg_exp@10", "mrr"], sys.argv[1],
-           num_boost_round=12, seed=3, draws=1000).run(progress=False)
-"""
-
-
-@pytest.mark.posix
-@pytest.mark.slow
-def test_killed_twice_and_then_the_same_result(done, make, tmp_path, facts):
-    directory = tmp_path / "run"
-    for where, count in (("before a file is whole", 5), ("in a boosting round", 20)):
-        arguments = [sys.executable, "-c", KILLED, str(directory), where, str(count)]
-        ended = subprocess.run(arguments, capture_output=True, text=True, timeout=120, check=False)
-        assert ended.returncode == -signal.SIGKILL, ended.stderr
-    unfinished = 4 - len(list(directory.glob("candidates/*/manifest.json")))
-    assert unfinished > 0
-    result = make(directory).run(progress=False)
-    assert facts(result) == facts(done.result)
-    for whole in done.directory.rglob("*.parquet"):
-        assert (directory / whole.relative_to(done.directory)).read_bytes() == whole.read_bytes()
-    for whole in done.directory.rglob("model.*"):
-        assert (directory / whole.relative_to(done.directory)).read_bytes() == whole.read_bytes()
-    assert not list(directory.rglob("*.partial"))
