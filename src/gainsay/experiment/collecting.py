@@ -17,9 +17,9 @@ from .finished import Finished, score_column
 from .measured import Measured, OnFold, Read, finalists_of, first_of
 from .own_metrics import origins
 from .plan import Plan, Unit
+from .progress import last_line
 from .result import ExperimentResult
 from .store import Store
-from .wording import last_line
 
 
 class NothingFinishedError(RuntimeError):

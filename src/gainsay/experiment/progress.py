@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import threading
 from collections.abc import Callable, Sequence
@@ -17,7 +18,6 @@ from ..training.history import Line
 from ..training.live import seconds_now, tell_line
 from ..training.views import View, view_of
 from .plan import Plan, Unit
-from .wording import last_line
 
 if TYPE_CHECKING:
     from .._common.typing import Floats
@@ -76,6 +76,15 @@ def lines_of(plan: Plan, curves: Floats) -> dict[str, Line]:
         for number, value in enumerate(curves[:, plan.names.index(metric)].tolist(), start=1):
             line.add(number, value)
     return lines
+
+
+def last_line(text: str) -> str:
+    """Return what a traceback or another reason comes down to: the line of the last error, without what stands below.
+
+    XGBoost puts a list of values that it knows and the stack of its own library below its message.
+    """
+    errors = re.findall(r"Traceback \(most recent call last\):\n(?:[ \t].*\n)*(\S.*)", text)
+    return str(errors[-1]) if errors else text.strip().splitlines()[-1]
 
 
 def _empty(plan: Plan) -> dict[str, Line]:

@@ -17,10 +17,11 @@ from .choices import Choices
 from .files import DamagedError
 from .libraries import library_of
 from .measured import rankings_of, screened
+from .progress import last_line
 from .rounds import EACH, check_stop_by
 from .runs import FULL
 from .store import Store
-from .wording import last_line, notes_of, summary
+from .wording import notes_of, summary
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from statistics import median
 from typing import TYPE_CHECKING, Any
@@ -30,15 +29,6 @@ def summary(choices: Choices, comparison: Comparison) -> list[str]:
         *_choice_losses(choices, shown),
         *_stopping_losses(choices, shown),
     ]
-
-
-def last_line(text: str) -> str:
-    """Return what a traceback or another reason comes down to: the line of the last error, without what stands below.
-
-    XGBoost puts a list of values that it knows and the stack of its own library below its message.
-    """
-    errors = re.findall(r"Traceback \(most recent call last\):\n(?:[ \t].*\n)*(\S.*)", text)
-    return str(errors[-1]) if errors else text.strip().splitlines()[-1]
 
 
 def _compared(choices: Choices) -> str:
