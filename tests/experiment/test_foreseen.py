@@ -89,6 +89,7 @@ LIGHTGBM = [
     {"bagging_fraction": 0.6},
     {"subsample": 0.6, "subsample_freq": 1},
     {"feature_fraction": 0.5},
+    {"feature_fraction": "0.5"},
     {"colsample_bytree": 0.5},
     {"feature_fraction_bynode": 0.5},
     {"extra_trees": True},
@@ -110,6 +111,7 @@ LIGHTGBM = [
 XGBOOST = [
     {},
     {"subsample": 0.6},
+    {"subsample": "0.6"},
     {"colsample_bytree": 0.5},
     {"colsample_bylevel": 0.5},
     {"colsample_bynode": 0.5},

@@ -76,3 +76,11 @@ def check_library(candidate: Candidate) -> None:
         library.check(candidate)
     except ValueError as error:
         raise ValueError(f"candidate {candidate.name!r}: {error}") from None
+
+
+def as_number(value: Any, default: float) -> float:
+    """Return a parameter as a number, which both libraries read from text too; `default` where it is none."""
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return default

@@ -12,6 +12,7 @@ import numpy as np
 from .. import lightgbm as _adapter  # noqa: F401
 from .._common.arrays import nearest
 from ..metrics.gains import power
+from .libraries import as_number
 
 # After the adapter, which says what to install where there is no LightGBM.
 import lightgbm as lgb  # isort: skip
@@ -128,8 +129,7 @@ def _given(candidate: Candidate, name: str, default: Any) -> Any:
 
 
 def _number(candidate: Candidate, name: str, default: float) -> float:
-    value = _given(candidate, name, default)
-    return float(value) if isinstance(value, bool | int | float) else default
+    return as_number(_given(candidate, name, default), default)
 
 
 def unused(candidate: Candidate, features: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
