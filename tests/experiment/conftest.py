@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import shutil
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 
 from gainsay.data import RankingData, simulate
-from gainsay.experiment import Candidate, Experiment, ExperimentResult, grid
+from gainsay.experiment import Candidate, Experiment, ExperimentResult, grid, work
 
 METRICS = ("ndcg_linear@10", "ndcg_exp@10", "mrr")
 
@@ -66,6 +68,26 @@ def done(make: Any, tmp_path_factory: pytest.TempPathFactory) -> Done:
     """The experiment, run once without a break; not to be changed."""
     directory = tmp_path_factory.mktemp("whole") / "run"
     return Done(make(directory).run(progress=False), directory)
+
+
+@pytest.fixture
+def copy(done: Done, tmp_path: Path) -> Path:
+    """A copy of the directory of the experiment, which may be spoilt."""
+    return shutil.copytree(done.directory, tmp_path / "copy")
+
+
+@pytest.fixture
+def trained(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Which units are trained from now on."""
+    noted: list[str] = []
+    original = work.train_candidate
+
+    def note(candidate: Candidate, unit: Any, *rest: Any) -> Any:
+        noted.append(str(unit))
+        return original(candidate, unit, *rest)
+
+    monkeypatch.setattr(work, "train_candidate", note)
+    return noted
 
 
 @pytest.fixture(scope="session")

@@ -25,6 +25,10 @@ import sys
 from concurrent.futures import Executor, Future
 from pathlib import Path
 
+import filelock
+import pyarrow.dataset
+import pyarrow.parquet
+
 from gainsay.data import simulate
 from gainsay.experiment import Candidate, Experiment, files, work
 from gainsay.experiment import lightgbm_training as _lightgbm
@@ -33,7 +37,7 @@ from gainsay.experiment.store import Store
 
 EVENTS = {"open", "os.rename", "os.mkdir", "os.remove", "os.rmdir"}
 FRAMES = ("leaderboard", "curves", "best_rounds", "chosen", "choice_loss", "stopping_loss", "pairs")
-ALREADY_IMPORTED = (_lightgbm, _xgboost)
+ALREADY_IMPORTED = (filelock, pyarrow.dataset, pyarrow.parquet, _lightgbm, _xgboost)
 RAISED = 3
 """Exit status of a run that ended with an error that a full disk explains."""
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 from concurrent.futures import Executor
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -17,14 +16,21 @@ distributed = pytest.importorskip("distributed")
 import dask  # noqa: E402
 
 
-@contextmanager
-def cluster_executor(workers=2):
+@pytest.fixture(scope="module")
+def cluster():
+    """Two workers and their client; a task may lose one of them, not two."""
     with (
-        distributed.LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=":0") as cluster,
-        distributed.Client(cluster) as client,
-        client.get_executor() as executor,
+        dask.config.set({"distributed.scheduler.allowed-failures": 1}),
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as made,
+        distributed.Client(made) as client,
     ):
-        yield client, executor
+        yield client
+
+
+@pytest.fixture
+def executor(cluster):
+    with cluster.get_executor() as made:
+        yield made
 
 
 def dying(deaths, perform, task):
@@ -60,34 +66,30 @@ class Through(Executor):
         return self.executor.submit(*self.by_way_of, function, *arguments, **options)
 
 
-def test_candidates_train_over_the_workers(done, make, tmp_path, facts):
-    with cluster_executor() as (client, executor):
-        pids = set(client.run(os.getpid).values())
-        assert len(pids) == 2
-        result = make(tmp_path / "run").run(Through(executor, told), progress=False)
+def test_candidates_train_over_the_workers(done, make, tmp_path, facts, cluster, executor):
+    pids = set(cluster.run(os.getpid).values())
+    assert len(pids) == 2
+    result = make(tmp_path / "run").run(Through(executor, told), progress=False)
     assert facts(result) == facts(done.result)
     assert {int(path.read_text()) for path in (tmp_path / "run").glob("*.pid")} == pids
     assert not (tmp_path / "run" / ".shared").exists()
 
 
 @pytest.mark.posix
-def test_a_worker_that_is_killed_changes_nothing(done, make, tmp_path, facts):
+def test_a_worker_that_is_killed_changes_nothing(done, make, tmp_path, facts, executor):
     death = tmp_path / "death"
-    with cluster_executor() as (_, executor):
-        result = make(tmp_path / "run").run(Through(executor, dying, [str(death)]), progress=False)
+    result = make(tmp_path / "run").run(Through(executor, dying, [str(death)]), progress=False)
     assert death.exists()
     assert facts(result) == facts(done.result)
 
 
 @pytest.mark.posix
-def test_a_candidate_that_kills_each_worker_ends_the_run_which_can_go_on(done, make, tmp_path, facts):
+def test_a_candidate_that_kills_each_worker_ends_the_run_which_can_go_on(
+    done, make, candidates, tmp_path, facts, executor
+):
     deaths = [str(tmp_path / f"death {number}") for number in range(100)]
-    with (
-        dask.config.set({"distributed.scheduler.allowed-failures": 1}),
-        cluster_executor() as (_, executor),
-        pytest.raises(RuntimeError, match="lost a worker process") as caught,
-    ):
-        make(tmp_path / "run").run(Through(executor, dying, deaths), progress=False)
-    assert "trainings are left" in caught.value.__notes__[0]
+    with pytest.raises(RuntimeError, match="lost a worker process") as caught:
+        make(tmp_path / "run", candidates=candidates[:1]).run(Through(executor, dying, deaths), progress=False)
+    assert caught.value.__notes__[0].startswith("1 training is left")
     assert not Path(deaths[-1]).exists()
     assert facts(make(tmp_path / "run").run(progress=False)) == facts(done.result)

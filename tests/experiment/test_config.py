@@ -286,15 +286,6 @@ class TestEndToEnd:
             Experiment.from_toml(write(text))
 
 
-def test_importing_gainsay_imports_nothing_of_this():
-    code = (
-        "import sys, gainsay\n"
-        "print([name for name in sys.modules if name.startswith(('gainsay.experiment', 'pydantic', 'pyarrow'))])"
-    )
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert found.stdout.strip() == "[]"
-
-
 def test_reading_a_result_needs_no_training_library(done):
     code = (
         "import sys; sys.modules['lightgbm'] = sys.modules['xgboost'] = sys.modules['pydantic'] = None\n"

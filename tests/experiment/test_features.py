@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import multiprocessing
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
+from tests.experiment.faulty import Elsewhere
 
 import gainsay as gs
 from gainsay.data import RankingData, from_frame, simulate
@@ -45,6 +46,8 @@ def shops(queries, seed, categories):
     )
 
 
+EXECUTORS = [partial(ThreadPoolExecutor, 2), Elsewhere]
+"""Which share the data in memory, and by way of the disk."""
 FRAMES = [shops(60, 1, "abcd"), shops(30, 2, "dcb"), shops(30, 3, "dcba")]
 
 
@@ -106,14 +109,9 @@ def experiment_candidate(result, name):
     return next(candidate for candidate in result.plan.candidates if candidate.name == name)
 
 
-@pytest.mark.parametrize("executor", ["threads", "processes"])
+@pytest.mark.parametrize("executor", EXECUTORS)
 def test_categories_in_any_executor(categorical, trained, executor):
-    pool = (
-        ThreadPoolExecutor(2)
-        if executor == "threads"
-        else ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn"))
-    )
-    with pool:
+    with executor() as pool:
         found = run(categorical, pool)
     for metric in METRICS:
         assert np.array_equal(found.comparison.values[metric], trained.comparison.values[metric])
@@ -224,14 +222,9 @@ class TestSparse:
             results["dense"].comparison.values[metric], results["missing"].comparison.values[metric]
         )
 
-    @pytest.mark.parametrize("executor", ["threads", "processes"])
+    @pytest.mark.parametrize("executor", EXECUTORS)
     def test_in_any_executor(self, kinds, results, executor):
-        pool = (
-            ThreadPoolExecutor(2)
-            if executor == "threads"
-            else ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn"))
-        )
-        with pool:
+        with executor() as pool:
             found = run(kinds["sparse"].split_queries(0.5, 0.25, 0.25, seed=1), pool)
         for metric in METRICS:
             assert np.array_equal(found.comparison.values[metric], results["sparse"].comparison.values[metric])
@@ -305,5 +298,6 @@ def test_parts_on_disk_are_the_same_data(tmp_path, kind, categorical):
         data = replace(data, features=sparse.csr_array(data.features))
     shared = PartsOnDisk(tmp_path / "data", ("train", "test"))
     shared.write({"train": data, "test": data})
+    assert list(shared) == ["train", "test"]
     assert fingerprint(shared["test"]) == fingerprint(data)
     assert (shared["test"].categories, shared["test"].feature_names) == (data.categories, data.feature_names)

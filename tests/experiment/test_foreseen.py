@@ -14,7 +14,7 @@ import gainsay as gs
 from gainsay.data import RankingData
 from gainsay.experiment import Candidate, Experiment, grid
 from gainsay.experiment.libraries import library_of
-from gainsay.experiment.watch import Watch
+from gainsay.experiment.rounds import Watch
 
 XGBOOST_2 = xgb.__version__ < "3"
 LIGHTGBM_4_3 = lgb.__version__.startswith("4.3.")
@@ -89,6 +89,7 @@ LIGHTGBM = [
     {"bagging_fraction": 0.6},
     {"subsample": 0.6, "subsample_freq": 1},
     {"feature_fraction": 0.5},
+    {"feature_fraction": "0.5"},
     {"colsample_bytree": 0.5},
     {"feature_fraction_bynode": 0.5},
     {"extra_trees": True},
@@ -110,6 +111,7 @@ LIGHTGBM = [
 XGBOOST = [
     {},
     {"subsample": 0.6},
+    {"subsample": "0.6"},
     {"colsample_bytree": 0.5},
     {"colsample_bylevel": 0.5},
     {"colsample_bynode": 0.5},

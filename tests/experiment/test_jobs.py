@@ -15,7 +15,7 @@ import xgboost as xgb
 from gainsay.data import RankingData, simulate
 from gainsay.experiment import Candidate, Experiment, grid, work
 from gainsay.experiment.libraries import library_of
-from gainsay.experiment.workbench import CalledOffError, Workbench
+from gainsay.experiment.training import Workbench
 
 
 def contents(directory):
@@ -108,18 +108,6 @@ class TestInterrupt:
         assert caught.value.__notes__[0].startswith("3 trainings are left; the others are in")
         assert not list(directory.glob("failures/*"))
         assert facts(make(directory).run(progress=False)) == facts(done.result)
-
-    def test_begins_nothing_more(self, parts):
-        bench = Workbench(parts._asdict())
-        bench.call_off()
-        with pytest.raises(CalledOffError):
-            bench.check()
-
-    def test_a_failure_leaves_the_others_alone(self, done, make, candidates, tmp_path, facts):
-        broken = Candidate("broken", "lightgbm", {"objective": "nosuch"})
-        result = make(tmp_path / "run", candidates=[broken, *candidates]).run(progress=False, jobs=3)
-        assert list(result.failures) == ["broken"]
-        assert result.candidates == done.result.candidates
 
 
 @pytest.fixture(scope="module")

@@ -50,13 +50,9 @@ def bound(path):
 MAKE = {"a FIFO": os.mkfifo, "a folder": os.mkdir, "a socket": bound, "a device": device, "a file": lambda p: p.touch()}
 
 
-@pytest.fixture
-def copy(done, tmp_path, monkeypatch):
-    def trained(*arguments):
-        raise AssertionError("nothing may be trained")
-
-    monkeypatch.setattr(work, "train_candidate", trained)
-    return shutil.copytree(done.directory, tmp_path / "copy")
+@pytest.fixture(autouse=True)
+def nothing_is_trained(done, monkeypatch):
+    monkeypatch.setattr(work, "train_candidate", None)
 
 
 def put(directory, place, kind):
@@ -114,8 +110,7 @@ class TestInTheDirectory:
             make(copy).run(progress=False)
 
     @pytest.mark.parametrize("name", ["report.html", "report.json", "report.queries.csv"])
-    def test_in_the_place_of_the_report(self, tmp_path, name, monkeypatch):
-        monkeypatch.setattr(work, "train_candidate", None)
+    def test_in_the_place_of_the_report(self, tmp_path, name):
         (tmp_path / "run" / name).mkdir(parents=True)
         (tmp_path / "e.toml").write_text(toml(directory="'run'"))
         done = CliRunner().invoke(app, ["run", str(tmp_path / "e.toml")])

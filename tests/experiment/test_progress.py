@@ -5,12 +5,14 @@ from __future__ import annotations
 import io
 import re
 import sys
+import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from gainsay.drawing import terminal
 from gainsay.experiment import Candidate
+from gainsay.experiment.progress import progress_of
 
 
 class Terminal(io.StringIO):
@@ -85,14 +87,37 @@ class TestProgress:
             assert ended(result, name) in line
 
     def test_processes_tell_no_rounds(self, monkeypatch):
-        from gainsay.experiment.progress import progress_of
-
         tty = on_a_terminal(monkeypatch)
         progress = progress_of(True)
         progress.start(None, 3, 1)
         progress.stop()
         assert "1 of 3 are finished already\n" in tty.getvalue()
         assert "1 of 3 trained, 0 s\n" in tty.getvalue()
+
+    def test_a_round_is_drawn_whole_or_not_at_all(self, make, monkeypatch):
+        """Threads draw each other's curves: while one adds a round to a curve, another waits."""
+        on_a_terminal(monkeypatch)
+        plan, progress = make().plan, progress_of(True)
+        progress.start(plan, 1, 0)
+        tell = progress.follow(plan.first_units()[0])
+        tell([0.5, 0.5, 0.5])
+        drawn, threads = [], []
+
+        class Slow(list):
+            def append(self, value):
+                threads.append(threading.Thread(target=lambda: drawn.append(progress._block(80))))
+                threads[-1].start()
+                threads[-1].join(0.2)
+                super().append(value)
+
+        (running,) = progress._running.values()
+        line = running.lines["ndcg_exp@10"]
+        line.values = Slow(line.values)
+        tell([0.6, 0.6, 0.6])
+        threads[0].join()
+        progress.stop()
+        ((_, *lines),) = drawn
+        assert all("0.6000  best 0.6000 at 2" in text for text in lines)
 
     def test_silence(self, make, capsys):
         make(candidates=[Candidate("a", "lightgbm")]).run(progress=False)

@@ -125,6 +125,10 @@ class TestPairedLoss:
     def test_one_query_says_nothing(self):
         assert paired_loss(np.array([0.5]), np.ones(1), 0.05) == Loss(0.5, -np.inf, np.inf)
 
+    def test_nor_does_one_that_outweighs_all_others(self):
+        found = paired_loss(np.array([0.5, 0.1]), np.array([1.0, 1e-30]), 0.05)
+        assert found == Loss(0.5, -np.inf, np.inf)
+
 
 class TestComparison:
     def test_every_metric_at_the_balanced_round(self, done, parts, metrics, balanced):

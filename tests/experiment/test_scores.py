@@ -158,10 +158,10 @@ class TestKeeping:
             both = result.comparison.verdict.means[metric]
             assert found.difference[metric] == pytest.approx(both["a"] - both["b"], abs=1e-12)
 
-    def test_without_a_directory_they_are_kept_in_memory(self, torn, make):
-        result = make(metrics=METRICS, num_boost_round=40).run(progress=False)
-        pair = torn.candidates[0], torn.candidates[2]
-        assert repr(result.comparison.attribution(*pair)) == repr(torn.comparison.attribution(*pair))
+    def test_without_a_directory_they_are_kept_in_memory(self, done, make):
+        result = make().run(progress=False)
+        pair = result.candidates[0], result.candidates[2]
+        assert repr(result.comparison.attribution(*pair)) == repr(done.result.comparison.attribution(*pair))
 
     @pytest.mark.parametrize("way", [lambda result: result, lambda result: Experiment.load(result.directory)])
     def test_results_can_be_pickled(self, torn, way):
@@ -169,13 +169,11 @@ class TestKeeping:
         pair = torn.candidates[:2]
         assert repr(again.comparison.attribution(*pair)) == repr(torn.comparison.attribution(*pair))
 
-    def test_a_resumed_run_explains_as_one_without_a_break(self, torn, make, tmp_path):
-        copy = tmp_path / "copy"
-        shutil.copytree(torn.directory, copy)
+    def test_a_resumed_run_explains_as_one_without_a_break(self, done, copy, make):
         shutil.rmtree(copy / "candidates" / slug("xgb gain=linear"))
-        result = make(copy, metrics=METRICS, num_boost_round=40).run(progress=False)
-        for pair in pairs_of(torn):
-            assert repr(result.comparison.attribution(*pair)) == repr(torn.comparison.attribution(*pair))
+        result = make(copy).run(progress=False)
+        for pair in pairs_of(result):
+            assert repr(result.comparison.attribution(*pair)) == repr(done.result.comparison.attribution(*pair))
 
     def test_report_says_why_and_which_queries(self, torn, tmp_path):
         text = torn.comparison.to_markdown()
@@ -187,17 +185,13 @@ class TestKeeping:
 
 
 class TestDamaged:
-    def test_scores_that_vanish_after_loading(self, done, tmp_path):
-        copy = tmp_path / "copy"
-        shutil.copytree(done.directory, copy)
+    def test_scores_that_vanish_after_loading(self, copy):
         comparison = Experiment.load(copy).comparison
         (copy / "candidates" / slug("xgb gain=linear") / "scores.parquet").unlink()
         with pytest.raises(RuntimeError, match=r"the scores cannot be read .*run the experiment again"):
             comparison.attribution("xgb gain=linear", "lgb gain=linear")
 
-    def test_other_columns(self, done, tmp_path):
-        copy = tmp_path / "copy"
-        shutil.copytree(done.directory, copy)
+    def test_other_columns(self, copy):
         folder = copy / "candidates" / slug("xgb gain=linear")
         pd.DataFrame({"query": [0], "label": [1.0], "round 99": [0.5]}).to_parquet(folder / "scores.parquet")
         content = (folder / "scores.parquet").read_bytes()

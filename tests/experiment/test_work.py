@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import multiprocessing
 import pickle
-import signal
-import subprocess
-import sys
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 
@@ -15,8 +12,6 @@ import pytest
 
 from gainsay.data import RankingData
 from gainsay.experiment import Candidate, Experiment, grid
-from gainsay.experiment.shared import PartsOnDisk
-from gainsay.experiment.work import Task
 
 BROKEN = Candidate("broken", "lightgbm", {"objective": "nosuch"})
 
@@ -78,17 +73,6 @@ class TestExecutors:
             make(tmp_path / "run").run(Lost(), progress=False)
         assert "4 trainings are left" in caught.value.__notes__[0]
 
-    def test_data_come_back_from_disk_as_they_were(self, parts, tmp_path):
-        names = ("train", "test")
-        shared = PartsOnDisk(tmp_path / "data", names)
-        shared.write({"train": parts.train, "test": parts.test})
-        assert list(shared) == list(names)
-        for name in names:
-            before, after = getattr(parts, name), shared[name]
-            assert (after.features == before.features).all()
-            assert (after.query_ids == before.query_ids).all()
-            assert after.weight is None
-
 
 class TestGainsInThreads:
     def test_trainings_on_different_gains_do_not_spoil_each_other(self, tmp_path):
@@ -113,7 +97,7 @@ class TestGainsInThreads:
 
 class TestFailures:
     def test_are_reported_and_sink_nobody(self, done, make, candidates, tmp_path):
-        result = make(tmp_path / "run", candidates=[BROKEN, *candidates]).run(progress=False)
+        result = make(tmp_path / "run", candidates=[BROKEN, *candidates]).run(progress=False, jobs=3)
         assert result.candidates == done.result.candidates
         assert list(result.failures) == ["broken"]
         assert "Traceback" in result.failures["broken"]
@@ -123,9 +107,11 @@ class TestFailures:
         assert on_disk.read_text().strip() in result.failures["broken"]
         assert Experiment.load(tmp_path / "run").failures == result.failures
 
-    def test_all(self, make):
+    @pytest.mark.parametrize("library", ["lightgbm", "xgboost"])
+    def test_all(self, make, library):
+        broken = Candidate("broken", library, {"objective": "nosuch"})
         with pytest.raises(RuntimeError, match=r"^no candidate is finished: broken: .*nosuch.*$") as caught:
-            make(candidates=[BROKEN]).run(progress=False)
+            make(candidates=[broken]).run(progress=False)
         assert list(caught.value.failures) == ["broken"]
         assert "Traceback" in caught.value.failures["broken"]
 
@@ -185,74 +171,3 @@ class TestInterrupt:
         ]
         assert len(Experiment.load(tmp_path / "run").candidates) >= 2
         assert facts(make(tmp_path / "run").run(progress=False)) == facts(done.result)
-
-
-KILLED = """
-import os, signal, sys
-from gainsay.data import simulate
-from gainsay.experiment import Experiment, grid
-from gainsay.experiment import files, watch
-
-where, count = sys.argv[2], int(sys.argv[3])
-calls = 0
-
-def counted(original):
-    def call(*arguments):
-        global calls
-        calls += 1
-        if calls == count:
-            os.kill(os.getpid(), signal.SIGKILL)
-        return original(*arguments)
-    return call
-
-if where == "before a file is whole":
-    os.fsync = counted(os.fsync)
-elif where == "before a file has its name":
-    os.replace = counted(os.replace)
-elif where == "in a boosting round":
-    watch.Watch.record = counted(watch.Watch.record)
-
-train, valid, test = simulate(100, seed=5, mean_length=20).split_queries(0.5, 0.25, 0.25, seed=5)
-gains = ["linear", "exponential"]
-candidates = [
-    *grid("lgb", "lightgbm", {"num_leaves": 7}, training_gain=gains),
-    *grid("xgb", "xgboost", {"max_depth": 3, "subsample": 0.8}, training_gain=gains),
-]
-Experiment(candidates, train, valid, test, ["ndcg_linear@10", "ndcg_exp@10", "mrr"], sys.argv[1],
-           num_boost_round=12, seed=3, draws=1000).run(progress=False)
-"""
-
-
-@pytest.mark.posix
-@pytest.mark.slow
-class TestKill:
-    """Each run is killed with SIGKILL twice, at different points, and then goes on to the end."""
-
-    @pytest.mark.parametrize(
-        ("first", "second"),
-        [
-            (("before a file is whole", 5), ("in a boosting round", 20)),
-            (("before a file has its name", 5), ("before a file has its name", 8)),
-        ],
-    )
-    def test_twice_and_then_the_same_result(self, done, make, tmp_path, facts, first, second):
-        directory = tmp_path / "run"
-        for where, count in (first, second):
-            arguments = [sys.executable, "-c", KILLED, str(directory), where, str(count)]
-            ended = subprocess.run(arguments, capture_output=True, text=True, timeout=120, check=False)
-            assert ended.returncode == -signal.SIGKILL, ended.stderr
-        unfinished = 4 - len(list(directory.glob("candidates/*/manifest.json")))
-        assert unfinished > 0
-        result = make(directory).run(progress=False)
-        assert facts(result) == facts(done.result)
-        for whole in done.directory.rglob("*.parquet"):
-            assert (directory / whole.relative_to(done.directory)).read_bytes() == whole.read_bytes()
-        for whole in done.directory.rglob("model.*"):
-            assert (directory / whole.relative_to(done.directory)).read_bytes() == whole.read_bytes()
-        assert not list(directory.rglob("*.partial"))
-
-
-def test_tasks_name_the_data_instead_of_holding_them(done, parts, tmp_path):
-    unit = next(done.result.plan.units())
-    task = Task(tmp_path, done.result.plan, unit, PartsOnDisk(tmp_path, ("train",)))
-    assert len(pickle.dumps(task)) < 10_000 < parts.train.features.nbytes

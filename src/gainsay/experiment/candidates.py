@@ -7,7 +7,7 @@ import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
-from typing import Any, Literal, TypeVar, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -16,11 +16,8 @@ from .._common.checks import check_real, check_whole
 from .._common.names import check_name
 from ..metrics.gains import CANONICAL_BASES
 
-__all__ = ["Candidate", "Gain", "Library", "check_most", "check_names", "grid"]
-
 Library = Literal["lightgbm", "xgboost"]
 Gain = Literal["linear", "exponential"] | float
-T = TypeVar("T")
 
 DEFAULT_OBJECTIVE = {"lightgbm": "lambdarank", "xgboost": "rank:ndcg"}
 """These are also the only objectives that have a training gain."""
@@ -126,7 +123,9 @@ class Candidate:
     threads: int | None = None
 
     def __post_init__(self) -> None:
-        _check_name(self.name)
+        if not isinstance(self.name, str):
+            raise TypeError(f"name must be a string, got {self.name!r}")
+        check_name("name", self.name)
         _check_choice("library", self.library, get_args(Library))
         object.__setattr__(self, "params", _checked_params(self.library, self.params))
         if self.training_gain is not None:
@@ -252,12 +251,6 @@ def check_names(candidates: Iterable[Candidate]) -> tuple[Candidate, ...]:
     if not found:
         raise ValueError("candidates is empty: give at least one, for example Candidate('lambdarank', 'lightgbm')")
     return tuple(found.values())
-
-
-def _check_name(name: Any) -> None:
-    if not isinstance(name, str):
-        raise TypeError(f"name must be a string, got {name!r}")
-    check_name("name", name)
 
 
 def _check_choice(argument: str, value: Any, known: tuple[str, ...], others: str = "") -> None:

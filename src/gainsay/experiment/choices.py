@@ -21,21 +21,9 @@ if TYPE_CHECKING:
     from .._common.typing import Bools, Floats
     from .plan import Plan
 
-__all__ = ["Choices", "Loss", "paired_loss"]
-
 
 class Choices:
-    """What valid chooses, and how that does on test.
-
-    Parameters
-    ----------
-    plan : Plan
-        What the experiment consists of.
-    measured : mapping of candidate to Measured
-        What was measured of the candidates of which every training is finished.
-    full : mapping of candidate to Measured, optional
-        The trainings on all training queries, where those that are compared are on resampled ones.
-    """
+    """What valid chooses, and how that does on test; see `ExperimentResult` for what it is made of."""
 
     def __init__(
         self, plan: Plan, measured: Mapping[str, Measured], full: Mapping[str, Measured] | None = None
@@ -119,7 +107,7 @@ class Choices:
                         {
                             "candidate": name,
                             "fold": fold.fold,
-                            "run": 0 if measured.runs == 1 else 1 + place // len(measured.folds),
+                            "run": measured.run_of(place),
                             "round": np.tile(np.arange(1, rounds + 1), metrics),
                             "metric": np.repeat(np.array(self.plan.names, dtype=object), rounds),
                             "value": fold.curves.T.ravel(),
@@ -138,7 +126,7 @@ class Choices:
         import pandas as pd
 
         trainings = [
-            (name, 0 if measured.runs == 1 else 1 + place // len(measured.folds), training.fold)
+            (name, measured.run_of(place), training.fold)
             for name, measured in self.measured.items()
             for place, training in enumerate(measured.trainings)
         ]
@@ -153,10 +141,9 @@ class Choices:
     @cached_property
     def _choices(self) -> dict[str, Choice]:
         """By metric, for each fold the candidate that is best on its valid; of equal ones the first by name."""
-        return dict(zip(self.plan.names, map(self._choice, range(len(self.plan.names))), strict=True))
+        return {metric: self._choice(place, metric) for place, metric in enumerate(self.plan.names)}
 
-    def _choice(self, metric: int) -> Choice:
-        chooser = self.plan.names[metric]
+    def _choice(self, metric: int, chooser: str) -> Choice:
         names = sorted(self.measured, key=natural_key)
         rounds = {name: self._rounds(name, chooser) for name in names}
         best = max if self.plan.metrics[metric].higher_is_better else min
@@ -336,11 +323,11 @@ def paired_loss(difference: Floats, weights: Floats, alpha: float) -> Loss:
     difference, weights = difference[counted], scaled_weights(weights[counted])[0]
     weights = weights / weights.sum()
     mean = float((weights * difference).sum())
-    queries = len(difference)
     if not difference.any():
         return Loss(0.0, 0.0, 0.0)
-    if queries < 2:
+    queries, freedom = len(difference), 1 / (weights**2).sum() - 1
+    if not freedom > 0:
         return Loss(mean, -np.inf, np.inf)
     error = np.sqrt((weights**2 * (difference - mean) ** 2).sum() * queries / (queries - 1))
-    half = float(stdtrit(1 / (weights**2).sum() - 1, 1 - alpha / 2) * error)
+    half = float(stdtrit(freedom, 1 - alpha / 2) * error)
     return Loss(mean, mean - half, mean + half)

@@ -14,15 +14,12 @@ from ..evaluation.evaluator import Evaluator
 from ..judgments import Judgments
 from .files import DamagedError, from_parquet
 from .finished import Finished, score_column
-from .measured import Measured, OnFold, Read
+from .measured import Measured, OnFold, Read, finalists_of, first_of
 from .own_metrics import origins
 from .plan import Plan, Unit
+from .progress import last_line
 from .result import ExperimentResult
-from .screening import finalists_of
 from .store import Store
-from .wording import last_line
-
-__all__ = ["NothingFinishedError", "check_unchanged", "collect", "result_of"]
 
 
 class NothingFinishedError(RuntimeError):
@@ -41,13 +38,8 @@ def collect(
 ) -> dict[str, OnFold]:
     """Return by slug what is finished of these units. What is damaged counts as not finished, with a warning.
 
-    Parameters
-    ----------
-    store, plan, units
-        Where to look for what.
-    current : mapping of library to version, optional
-        Versions installed now, for a run to go on with: warn where a unit stems from another one, and put the models
-        that the plan compares where they belong.
+    A run that goes on gives the `current` versions of libraries: then there is a warning where a unit stems from
+    another one, and the models that the plan compares are put where they belong.
     """
     found = {}
     for unit in units:
@@ -65,14 +57,9 @@ def collect(
 
 
 def check_unchanged(store: Store, plan: Plan, found: Mapping[str, OnFold]) -> None:
-    """Raise where a metric of the user's has other values than it had, so that two would go by one name.
+    """Raise `ValueError` where a metric of the user's has other values than it had, so that two would go by one name.
 
     One candidate tells: what is kept of it at one round is evaluated again.
-
-    Raises
-    ------
-    ValueError
-        With the query.
     """
     own = [metric for metric in plan.metrics if origins([metric])]
     unit = next((unit for unit in plan.units() if unit.slug in found), None)
@@ -106,24 +93,14 @@ def _warn_of_version(unit: Unit, finished: Finished, now: str) -> None:
 
 
 def result_of(store: Store, plan: Plan, found: Mapping[str, OnFold], directory: Path | None) -> ExperimentResult:
-    """Return what the candidates show together of which every training is finished.
-
-    Raises
-    ------
-    NothingFinishedError
-        Where there is none; the message says of each what went wrong.
-    """
+    """Return what the candidates show together of which every training is finished; raise where there is none."""
     measured: dict[str, Measured] = {}
     full: dict[str, Measured] = {}
     failures: dict[str, str] = {}
-    first = {
-        unit.candidate.name: found[unit.slug]
-        for unit in plan.first_units()
-        if plan.runs.finalists and unit.slug in found
-    }
+    first = first_of(plan, found)
     finalists = finalists_of(plan, first)
     for candidate in plan.candidates:
-        if first and candidate.name in first and candidate.name not in finalists:
+        if candidate.name in first and candidate.name not in finalists:
             continue
         units, whole = plan.compared_units(candidate), plan.full_units(candidate)
         missing = [unit for unit in (*units, *whole) if unit.slug not in found]

@@ -72,7 +72,6 @@ from .tables import CandidateTable, DataTable, ExperimentTable, SimulateTable, r
 
 __all__ = ["read_toml"]
 
-
 MAX_BYTES = 2**20
 """Limit on the file, in bytes: it is written by hand."""
 

@@ -22,24 +22,6 @@ from ..data._text import MAX_BYTES, one_line
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = [
-    "DamagedError",
-    "canonical",
-    "checked",
-    "from_parquet",
-    "locked",
-    "need_parquet",
-    "read_frame",
-    "refuse_other",
-    "remove_partial",
-    "replace_file",
-    "sealed",
-    "sha256",
-    "slug",
-    "to_parquet",
-    "unsealed",
-]
-
 _SLUG_LENGTH = 60
 _TEMPORARY = ".partial"
 _KINDS = {
@@ -181,10 +163,8 @@ def refuse_other(path: Path, *, folder: bool = False, follow: bool = False) -> N
     if stat.S_ISLNK(mode):
         raise ValueError(f"{path} is a link; an experiment is read and written within its directory only")
     if not (stat.S_ISDIR(mode) if folder else stat.S_ISREG(mode)):
-        found, wanted = (
-            _KINDS.get(stat.S_IFMT(mode), "something else"),
-            _KINDS[stat.S_IFDIR if folder else stat.S_IFREG],
-        )
+        found = _KINDS.get(stat.S_IFMT(mode), "something else")
+        wanted = "a folder" if folder else "a file"
         raise ValueError(
             f"{path} is {found}, where an experiment keeps {wanted}: "
             "remove it, or give the experiment another directory"
@@ -207,19 +187,7 @@ def checked(path: Path, listed: Mapping[str, Any]) -> bytes:
 def locked(path: Path, owner: Path) -> Iterator[None]:
     """Hold a lock file; the system releases it when the process ends, however it ends.
 
-    Parameters
-    ----------
-    path
-        The lock file.
-    owner
-        A file that says who holds the lock: the lock file itself cannot be read on every system while it is held.
-
-    Raises
-    ------
-    RuntimeError
-        Where another process, or another run in this one, holds it.
-    ImportError
-        Where filelock is not installed.
+    Another file says who holds it, the `owner`: the lock file itself cannot be read on every system while it is held.
     """
     try:
         from filelock import FileLock, Timeout

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from ..metrics.base import Metric
     from .training import Trained
 
-__all__ = ["COLUMNS", "Finished", "check_finished", "check_scores", "curves_frame", "scores_frame", "test_frame"]
-
 COLUMNS = ("round", "query", "query_id", "weight")
 """Columns of the tables beside those of the metrics."""
 

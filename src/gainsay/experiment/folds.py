@@ -15,8 +15,6 @@ from ..data import RankingData
 from ..data._features import is_sparse, parts_of
 from ..data.ranking_data import same_features
 
-__all__ = ["Fold", "Parts", "divided", "fingerprint", "k_folds", "rotation"]
-
 Parts = Mapping[str, RankingData]
 """The data of an experiment, in parts that folds name."""
 
@@ -125,7 +123,7 @@ def k_folds(data: RankingData, k: int = 5, *, seed: int = 0) -> list[RankingData
     >>> [len(fold.query_ids) for fold in k_folds(simulate(17, seed=1, mean_length=5), 5, seed=3)]
     [4, 4, 3, 3, 3]
     """
-    check_whole("k_folds", k, 3)
+    k = check_whole("k_folds", k, 3)
     queries = len(data.query_ids)
     if queries < k:
         raise ValueError(f"{queries} queries cannot be divided into {k} folds")

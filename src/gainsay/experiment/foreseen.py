@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from .._common.arrays import nearest
 from .._common.words import count, listed
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from .candidates import Candidate
     from .folds import Fold, Parts
     from .runs import Runs
-
-__all__ = ["warn_of_waste", "with_fixed"]
 
 MOST_NAMES, MOST_GROUPS = 4, 2
 """So many names, and groups of them, stand in a warning."""
@@ -49,25 +47,12 @@ def _documents(folds: Sequence[Fold], parts: Parts) -> int:
 
 
 def warn_of_waste(candidates: Sequence[Candidate], folds: Sequence[Fold], parts: Parts, runs: Runs) -> None:
-    """Warn of queries with nothing to rank, of candidates that will be one model, and of parameters without effect.
-
-    Parameters
-    ----------
-    candidates : sequence of Candidate
-        With nothing left open.
-    folds : sequence of Fold
-        How the data are divided.
-    parts : mapping of str to RankingData
-        The data.
-    runs : Runs
-        How often each is trained.
-    """
-    documents = _documents(folds, parts)
+    """Warn of queries with nothing to rank, of candidates that will be one model, and of parameters without effect."""
     features = next(iter(parts.values())).features.shape[1]
     for text in (
         _single_documents(parts),
         _duplicates(candidates),
-        _seeds(candidates, documents),
+        _seeds(candidates, _documents(folds, parts)),
         _fixed(candidates, runs),
         _unused(candidates, features),
     ):
@@ -86,7 +71,7 @@ def _single_documents(parts: Parts) -> str:
 
 
 def _duplicates(candidates: Sequence[Candidate]) -> str:
-    groups = _alike(candidates, lambda about: {**about, "name": None})
+    groups = _alike(candidates, "name")
     if not groups:
         return ""
     return (
@@ -98,7 +83,7 @@ def _duplicates(candidates: Sequence[Candidate]) -> str:
 def _seeds(candidates: Sequence[Candidate], documents: int) -> str:
     groups = [
         group
-        for group in _alike(candidates, lambda about: {**about, "name": None, "seed": None})
+        for group in _alike(candidates, "name", "seed")
         if len({candidate.seed for candidate in group}) > 1
         and not library_of(group[0].library).uses_seed(group[0], documents)
     ]
@@ -121,39 +106,40 @@ def _fixed(candidates: Sequence[Candidate], runs: Runs) -> str:
     if not fixed:
         return ""
     return (
-        f"another seed changes nothing in {_quoted(runs.fixed)}, since nothing in the parameters is random: trained "
+        f"another seed changes nothing in {_quoted(fixed)}, since nothing in the parameters is random: trained "
         f"once, and compared as a fixed model; sample documents or features ({_remedies(fixed)}), or vary the training "
         "queries too, vary='queries'"
     )
 
 
 def _unused(candidates: Sequence[Candidate], features: int) -> str:
-    found: dict[str, list[str]] = {}
+    found: dict[str, list[Candidate]] = {}
     hints: dict[str, str] = {}
     for candidate in candidates:
         unused, known = library_of(candidate.library).unused(candidate, features)
         for parameter in unused:
-            found.setdefault(parameter, []).append(candidate.name)
+            found.setdefault(parameter, []).append(candidate)
             hints[parameter] = nearest(parameter, known)
     if not found:
         return ""
-    said = "; ".join(f"{parameter} (of {_quoted(names)}){hints[parameter]}" for parameter, names in found.items())
+    said = "; ".join(f"{parameter} (of {_quoted(its)}){hints[parameter]}" for parameter, its in found.items())
     return f"XGBoost passes over parameters that it does not know, or does not use with these others: {said}"
 
 
-def _alike(candidates: Iterable[Candidate], blurred: Callable[[Mapping[str, Any]], Any]) -> list[list[Candidate]]:
-    """Return the groups of several candidates that are equal once `blurred`."""
+def _alike(candidates: Sequence[Candidate], *but: str) -> list[list[Candidate]]:
+    """Return the groups of several candidates that are equal but for these arguments."""
     groups: dict[bytes, list[Candidate]] = {}
     for candidate in candidates:
-        groups.setdefault(canonical(blurred(candidate.to_dict())), []).append(candidate)
+        about = candidate.to_dict() | dict.fromkeys(but)
+        groups.setdefault(canonical(about), []).append(candidate)
     return [group for group in groups.values() if len(group) > 1]
 
 
 def _groups(groups: Sequence[Sequence[Candidate]]) -> str:
-    shown = ", and ".join(_quoted([candidate.name for candidate in group]) for group in groups[:MOST_GROUPS])
+    shown = ", and ".join(map(_quoted, groups[:MOST_GROUPS]))
     more = len(groups) - MOST_GROUPS
     return shown + (f", and {count(more, 'more group')}" if more > 0 else "")
 
 
-def _quoted(names: Sequence[str]) -> str:
-    return listed(list(map(repr, names)), MOST_NAMES)
+def _quoted(candidates: Sequence[Candidate]) -> str:
+    return listed([repr(candidate.name) for candidate in candidates], MOST_NAMES)

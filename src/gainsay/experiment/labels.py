@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._common.alignment import index_of
+from .._common.arrays import is_missing
 from .._common.words import count
 from ..comparison.labelling import check_labels
 from ..data._text import one_line
@@ -17,19 +18,11 @@ if TYPE_CHECKING:
 
     from ..data import RankingData
 
-__all__ = ["cluster_file", "read_clusters", "read_segments", "segment_file"]
-
 _SHOWN = 3
 
 
 def cluster_file(path: str | os.PathLike[str]) -> dict[str, str]:
-    """Return the cluster of each query that a CSV file of two columns holds: query ids, and labels.
-
-    Raises
-    ------
-    ValueError
-        Where there are other columns, or a query twice.
-    """
+    """Return the cluster of each query that a CSV file of two columns holds: query ids, and labels."""
     columns = segment_file(path)
     if len(columns) != 1:
         raise ValueError(f"{path}: one column beside that of query ids is wanted, found {', '.join(columns)}")
@@ -37,13 +30,7 @@ def cluster_file(path: str | os.PathLike[str]) -> dict[str, str]:
 
 
 def segment_file(path: str | os.PathLike[str]) -> dict[str, dict[str, str]]:
-    """Return by the name of its column the label of each query that a CSV file holds; its first column are query ids.
-
-    Raises
-    ------
-    ValueError
-        Where there is but one column, or a query twice.
-    """
+    """Return by the name of its column the label of each query in a CSV file, whose first column are query ids."""
     import pandas as pd
 
     try:
@@ -62,19 +49,9 @@ def segment_file(path: str | os.PathLike[str]) -> dict[str, dict[str, str]]:
 
 
 def read_clusters(clusters: Any, tests: Sequence[RankingData]) -> tuple[str, ...]:
-    """Return the cluster of each query of test, folds one after the other.
+    """Return the cluster of each query of test, folds one after the other; raise where one has none, or several.
 
-    Parameters
-    ----------
-    clusters : mapping or pandas Series by query id, or sequence
-        One label per query, as an experiment is given them: a sequence in the order in which the queries first appear.
-    tests : sequence of RankingData
-        What is tested on, fold by fold.
-
-    Raises
-    ------
-    ValueError
-        Where a query has no label, or there are more or fewer labels than queries.
+    They come by query id, or as a sequence in the order in which the queries first appear.
 
     Examples
     --------
@@ -87,7 +64,7 @@ def read_clusters(clusters: Any, tests: Sequence[RankingData]) -> tuple[str, ...
 
 
 def read_segments(segments: Any, tests: Sequence[RankingData]) -> dict[str, tuple[str, ...]]:
-    """Return by column the label of each query of test; parameters and errors as for `read_clusters`.
+    """Return by column the label of each query of test, likewise.
 
     Several columns are a DataFrame, or a mapping of names to what `read_clusters` takes; a single one may have no name.
     """
@@ -131,6 +108,6 @@ def _by_query(argument: str, labels: Any, ids: Sequence[str]) -> tuple[str, ...]
                 f"{argument} has {count(len(given), 'label')} for {count(len(ids), 'query')} of test: give one each"
             )
     for name, label in zip(ids, given, strict=True):
-        if label is None or label != label or label == "":
+        if is_missing(label) or label != label or label == "":
             raise ValueError(f"{argument} has no label for query {name!r}, got {label!r}")
     return tuple(map(str, given))

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 if TYPE_CHECKING:
     from ..data import RankingData
     from .candidates import Candidate
-    from .watch import Watch
-
-__all__ = ["Library", "Predict", "check_library", "library_of"]
+    from .rounds import Watch
 
 Predict = Callable[[slice, Sequence[int]], list[Any]]
 """From rows and numbers of rounds to the scores of these documents after each."""
@@ -68,9 +66,7 @@ def library_of(name: str) -> Library:
     ImportError
         Where the library is not installed; the message names the extra to install.
     """
-    module: Any = import_module(f".{name}_training", __package__)
-    library: Library = module
-    return library
+    return cast("Library", import_module(f".{name}_training", __package__))
 
 
 def check_library(candidate: Candidate) -> None:
@@ -80,3 +76,11 @@ def check_library(candidate: Candidate) -> None:
         library.check(candidate)
     except ValueError as error:
         raise ValueError(f"candidate {candidate.name!r}: {error}") from None
+
+
+def as_number(value: Any, default: float) -> float:
+    """Return a parameter as a number, which both libraries read from text too; `default` where it is none."""
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return default

@@ -12,6 +12,7 @@ import numpy as np
 from .. import lightgbm as _adapter  # noqa: F401
 from .._common.arrays import nearest
 from ..metrics.gains import power
+from .libraries import as_number
 
 # After the adapter, which says what to install where there is no LightGBM.
 import lightgbm as lgb  # isort: skip
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from ..data import RankingData
     from .candidates import Candidate, Gain
     from .libraries import Predict
-    from .watch import Watch
+    from .rounds import Watch
 
 _XENDCG = ("rank_xendcg", "xendcg", "xe_ndcg", "xe_ndcg_mart", "xendcg_mart")
 _JSON = '",:[]{}'
@@ -89,7 +90,7 @@ def version() -> str:
 
 def check(candidate: Candidate) -> None:
     """Raise `ValueError` for a parameter that LightGBM does not know: it would pass over it in silence."""
-    known = _known_parameters()
+    known = {name for main, aliases in _alias_table().items() for name in (main, *aliases)}
     for name in candidate.params:
         if known and name not in known:
             raise ValueError(f"params.{name} is not a parameter of LightGBM{nearest(name, known)}")
@@ -123,13 +124,12 @@ def uses_seed(candidate: Candidate, documents: int) -> bool:
 
 def _given(candidate: Candidate, name: str, default: Any) -> Any:
     """Return the value of a parameter, by whatever alias it is given."""
-    names = {name, *(alias for alias in candidate.params if alias in _aliases(name))}
-    return next((candidate.params[alias] for alias in candidate.params if alias in names), default)
+    names = {name, *_alias_table().get(name, ())}
+    return next((value for alias, value in candidate.params.items() if alias in names), default)
 
 
 def _number(candidate: Candidate, name: str, default: float) -> float:
-    value = _given(candidate, name, default)
-    return float(value) if isinstance(value, bool | int | float) else default
+    return as_number(_given(candidate, name, default), default)
 
 
 def unused(candidate: Candidate, features: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -265,18 +265,8 @@ def _dataset(data: RankingData, params: dict[str, Any], reference: lgb.Dataset |
     )
 
 
-def _known_parameters() -> set[str]:
-    """Return all parameters and aliases that LightGBM knows; nothing where it does not tell."""
-    aliases = _alias_table()
-    return set().union(*({name, *others} for name, others in aliases.items()))
-
-
-def _aliases(name: str) -> set[str]:
-    """Return other names of a parameter."""
-    return set(_alias_table().get(name, ()))
-
-
 def _alias_table() -> dict[str, Any]:
+    """Return all parameters that LightGBM knows, each with its other names; nothing where it does not tell."""
     aliases = getattr(lgb.basic, "_ConfigAliases", None)
     if aliases is None or not hasattr(aliases, "get"):
         return {}

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._common.names import natural_key
 from ..comparison.rankings import Rankings
 from ..judgments import Judgments
 from .files import from_parquet
@@ -18,9 +19,8 @@ if TYPE_CHECKING:
 
     from .._common.typing import Bools, Floats
     from .finished import Finished
+    from .plan import Plan
     from .rounds import Artefact
-
-__all__ = ["Measured", "OnFold", "Read", "rankings_of"]
 
 Read = Callable[[str, int], bytes]
 """From candidate and number of its training, counted from 0, to the file that `scores_frame` became."""
@@ -70,6 +70,10 @@ class Measured:
         """The folds of the first run."""
         return self.trainings[: len(self.trainings) // self.runs]
 
+    def run_of(self, training: int) -> int:
+        """Return the number of the run of a training, counted from 1; 0 where there is but one."""
+        return 0 if self.runs == 1 else 1 + training // len(self.folds)
+
     @property
     def weights(self) -> Floats:
         """The weight of each query, folds one after the other."""
@@ -100,19 +104,49 @@ class Measured:
         return float(np.average(values, weights=[fold.valid_weight[metric] for fold in self.folds]))
 
 
-def rankings_of(measured: Mapping[str, Measured], compared: Sequence[Artefact], counted: Bools, read: Read) -> Rankings:
-    """Return the rankings of the models that are compared.
+def first_of(plan: Plan, found: Mapping[str, OnFold]) -> dict[str, OnFold]:
+    """Return by candidate the trainings, of those found by slug, that choose finalists; none where all are repeated."""
+    units = plan.first_units() if plan.runs.finalists else []
+    return {unit.candidate.name: found[unit.slug] for unit in units if unit.slug in found}
 
-    Parameters
-    ----------
-    measured : mapping of candidate to Measured
-        All of one experiment.
-    compared : sequence of Artefact
-        The models.
-    counted : ndarray of bool, shape (queries,)
-        Which queries are compared.
-    read : function
-        See `Read`; scores are read when they are asked for, since those of all candidates may not fit into memory.
+
+def screened(plan: Plan, first: Mapping[str, OnFold]) -> pd.DataFrame:
+    """Return by candidate `valid M` for each primary metric M, when each was trained once, and `finalist`.
+
+    A candidate is a finalist where it is among the best `keep` on valid by one of the primary metrics, at the round at
+    which it would be compared, or where it is the baseline. Test is not looked at, nor is this training ever compared.
+    """
+    import pandas as pd
+
+    names = sorted(first, key=natural_key)
+    table = pd.DataFrame(index=pd.Index(names, name="candidate"))
+    through = {plan.runs.baseline}
+    for judge in plan.judges:
+        place = plan.names.index(judge)
+        values = {name: _value(plan, first[name], place) for name in names}
+        rising = plan.metrics[place].higher_is_better
+        through.update(sorted(names, key=values.__getitem__, reverse=rising)[: plan.runs.keep])
+        table[f"valid {judge}"] = pd.Series(values, dtype=float)
+    table["finalist"] = [name in through for name in names]
+    return table
+
+
+def finalists_of(plan: Plan, first: Mapping[str, OnFold]) -> list[str]:
+    """Return the names of the finalists."""
+    return [str(name) for name, through in screened(plan, first)["finalist"].items() if through]
+
+
+def _value(plan: Plan, training: OnFold, place: int) -> float:
+    """Return a metric on valid at the round at which a candidate is compared; of two rounds the metric's own."""
+    rounds = plan.compared_rounds(training.curves)
+    number = rounds[0] if len(rounds) == 1 else plan.round_by(training.curves, plan.names[place])
+    return float(training.curves[number - 1, place])
+
+
+def rankings_of(measured: Mapping[str, Measured], compared: Sequence[Artefact], counted: Bools, read: Read) -> Rankings:
+    """Return the rankings of the models that are compared, of the queries that are `counted`.
+
+    Scores are read when they are asked for, since those of all candidates may not fit into memory.
     """
     some = next(iter(measured.values()))
     runs = {name: one.runs for name, one in measured.items()}

@@ -12,8 +12,6 @@ from ..metrics.registry import origin_of
 if TYPE_CHECKING:
     from ..metrics.base import Metric
 
-__all__ = ["UndefinedMetricError", "check_lasting", "named_again", "origins"]
-
 _OURS = __name__.partition(".")[0]
 
 
@@ -41,19 +39,9 @@ def _origins(metric: Metric) -> list[list[str]]:
 
 
 def check_lasting(metrics: Sequence[Metric], why: str) -> None:
-    """Raise where a metric cannot be sent to another process or be found by its name in a later one.
+    """Raise `ValueError` where a metric cannot be sent to another process or be found by its name in a later one.
 
-    Parameters
-    ----------
-    metrics : sequence of Metric
-        Of an experiment.
-    why : str
-        What for, as the end of a sentence.
-
-    Raises
-    ------
-    ValueError
-        With the remedy.
+    The message ends its sentence with `why` that is needed.
     """
     for metric in metrics:
         for module, name in _origins(metric):
@@ -67,14 +55,7 @@ def check_lasting(metrics: Sequence[Metric], why: str) -> None:
 
 
 def named_again(names: Sequence[str], places: Mapping[str, Any]) -> tuple[Metric, ...]:
-    """Return the metrics of an earlier experiment.
-
-    Parameters
-    ----------
-    names : sequence of str
-        Their names.
-    places : mapping
-        What `origins` said of them then.
+    """Return the metrics of an earlier experiment by their names, `places` being what `origins` said of them then.
 
     Raises
     ------

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from ..metrics.base import Metric
     from .folds import Parts
 
-__all__ = ["MOST_DRAWS", "Plan", "Unit", "check_each", "differences", "shortened"]
-
 FORMAT = 3
 """Version of what is written to the directory. In format 1 every metric had the candidates at a round of its own, in
 format 2 every candidate was trained once."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from html import escape
 from typing import TYPE_CHECKING
 
@@ -15,19 +17,30 @@ from ..drawing.updating import Picture, in_notebook
 from ..training.history import Line
 from ..training.live import seconds_now, tell_line
 from ..training.views import View, view_of
+from .plan import Plan, Unit
 
 if TYPE_CHECKING:
     from .._common.typing import Floats
-    from .outcome import Outcome
-    from .plan import Plan, Unit
-
-__all__ = ["Progress", "lines_of", "progress_of"]
 
 MOST_BLOCKS = 3
 """So many trainings at a time have their curves shown; where there are more, each has a line."""
 
 MOST_FINISHED = 30
 """So many lines of ended trainings stand in a notebook."""
+
+Follow = Callable[[Unit], Callable[[Sequence[float]], None] | None]
+"""Asked at the start of a training that goes on in this process: whom to tell the values of each round."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What is told of a unit that has ended; everything else is in the directory."""
+
+    unit: Unit
+    seconds: float
+    rounds: int = 0
+    failure: str | None = None
+    lines: dict[str, Line] = field(default_factory=dict)
 
 
 class Progress:
@@ -63,6 +76,15 @@ def lines_of(plan: Plan, curves: Floats) -> dict[str, Line]:
         for number, value in enumerate(curves[:, plan.names.index(metric)].tolist(), start=1):
             line.add(number, value)
     return lines
+
+
+def last_line(text: str) -> str:
+    """Return what a traceback or another reason comes down to: the line of the last error, without what stands below.
+
+    XGBoost puts a list of values that it knows and the stack of its own library below its message.
+    """
+    errors = re.findall(r"Traceback \(most recent call last\):\n(?:[ \t].*\n)*(\S.*)", text)
+    return str(errors[-1]) if errors else text.strip().splitlines()[-1]
 
 
 def _empty(plan: Plan) -> dict[str, Line]:
@@ -105,6 +127,7 @@ class _Told(Progress):
         self._plan, self._total, self._done, self._begun = plan, total, done, done
         self._running: dict[str, _Running] = {}
         self._lock = threading.Lock()
+        """Held while a round is added, and while what goes on is drawn: no thread sees half of another's round."""
         if done:
             self.say(f"{done} of {total} are finished already")
 
@@ -114,7 +137,8 @@ class _Told(Progress):
             running = self._running[unit.slug] = _Running(self._plan, unit, f"[{self._begun}/{self._total}]")
 
         def tell(values: Sequence[float]) -> None:
-            running.add(values)
+            with self._lock:
+                running.add(values)
             self.touch()
 
         return tell
@@ -125,8 +149,7 @@ class _Told(Progress):
             self._running.pop(outcome.unit.slug, None)
         number = f"[{self._done}/{self._total}]"
         if outcome.failure is not None:
-            why = outcome.failure.strip().splitlines()[-1]
-            self.say(printable(f"{number} {outcome.unit}: failed, {why}"))
+            self.say(printable(f"{number} {outcome.unit}: failed, {last_line(outcome.failure)}"))
         else:
             view = view_of(
                 outcome.lines,
@@ -138,9 +161,8 @@ class _Told(Progress):
             self.ended(view)
 
     def shown(self) -> list[View]:
-        """Return what goes on and has had a round."""
-        with self._lock:
-            return [running.view() for running in self._running.values() if running.rounds]
+        """Return what goes on and has had a round; it may be drawn for as long as the lock is held."""
+        return [running.view() for running in self._running.values() if running.rounds]
 
     def say(self, text: str) -> None:
         """Tell a line of text."""
@@ -188,12 +210,13 @@ class _Terminal(_Told):
     def _block(self, width: int) -> list[str]:
         stream = self._board.stream
         look = {"ascii_only": not knows_blocks(stream), "colour": may_colour(stream)}
-        views = self.shown()
-        if not views:
-            return [f"{self._done} of {self._total} trained, {seconds_now() - self._started:.0f} s"]
-        if len(views) > MOST_BLOCKS:
-            return [view.final_line(width, running=True, **look) for view in views]
-        return [line for view in views for line in view.block(width, **look)]
+        with self._lock:
+            views = self.shown()
+            if not views:
+                return [f"{self._done} of {self._total} trained, {seconds_now() - self._started:.0f} s"]
+            if len(views) > MOST_BLOCKS:
+                return [view.final_line(width, running=True, **look) for view in views]
+            return [line for view in views for line in view.block(width, **look)]
 
 
 class _Notebook(_Told):
@@ -223,8 +246,8 @@ class _Notebook(_Told):
         self._picture.draw()
 
     def _html(self) -> str:
-        views = self.shown()
-        drawn = [view.picture(style=False) for view in views[:MOST_BLOCKS]]
+        with self._lock:
+            drawn = [view.picture(style=False) for view in self.shown()[:MOST_BLOCKS]]
         left_out = len(self._ended) - MOST_FINISHED
         more = [f'<p class="gs-quiet">{left_out} more before these</p>'] if left_out > 0 else []
         count = f'<p class="gs-quiet">{self._done} of {self._total} trained</p>'

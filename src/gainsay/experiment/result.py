@@ -16,24 +16,20 @@ from ..harness import Comparison
 from .choices import Choices
 from .files import DamagedError
 from .libraries import library_of
-from .measured import rankings_of
+from .measured import rankings_of, screened
+from .progress import last_line
 from .rounds import EACH, check_stop_by
 from .runs import FULL
-from .screening import screened
 from .store import Store
-from .wording import last_line, notes_of, summary
+from .wording import notes_of, summary
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from ..comparison.verdict import Verdict
     from ..metrics.names import MetricLike
-    from .candidates import Candidate
     from .measured import Measured, OnFold, Read
     from .plan import Plan, Unit
     from .rounds import Artefact
-
-__all__ = ["ExperimentResult"]
 
 
 class ExperimentResult(Choices):
@@ -233,19 +229,19 @@ class ExperimentResult(Choices):
         """Return which training a model is of, and after how many rounds it is cut."""
         named = [model for model in self.artefacts if model.name == name]
         models = named or [model for model in self.artefacts if model.candidate == name]
-        places = [
-            at for at, it in enumerate(self.plan.folds) if it.name == fold or (not fold and len(self.plan.folds) == 1)
-        ]
+        folds = self.plan.folds
+        places = [at for at, it in enumerate(folds) if it.name == fold or (not fold and len(folds) == 1)]
         if name in self._first and not models:
             raise KeyError(
                 f"{name!r} was trained once to choose finalists and is none; these are: {', '.join(self.candidates)}"
             )
+        finished = {it.name: it for it in self.plan.candidates if it.name in self.measured}
         if not models or not places:
-            known = ", ".join(f"{unit}" for it in self._finished() for unit in self.plan.compared_units(it))
+            known = ", ".join(f"{unit}" for it in finished.values() for unit in self.plan.compared_units(it))
             raise KeyError(f"no model of candidate {name!r}, fold {fold!r}; there are: {known}")
-        ((candidate,), (place,)) = [it for it in self._finished() if it.name == models[0].candidate], places
+        candidate, place = finished[models[0].candidate], places[0]
         measured, units = self.measured[candidate.name], self.plan.compared_units(candidate)
-        at = place + len(self.plan.folds) * (self._run(models[0], run) - 1)
+        at = place + len(folds) * (self._run(models[0], run) - 1)
         if at < 0:
             measured, units, at = self.full[candidate.name], self.plan.full_units(candidate), place
         unit, training = units[at], measured.trainings[at]
@@ -264,9 +260,6 @@ class ExperimentResult(Choices):
         if chooser == EACH:
             raise ValueError("stop_by='each' names no round: give 'balanced', a metric, or a number of rounds")
         return unit, self.plan.round_by(training.curves, chooser)
-
-    def _finished(self) -> list[Candidate]:
-        return [candidate for candidate in self.plan.candidates if candidate.name in self.measured]
 
     def _run(self, model: Artefact, run: int | str | None) -> int:
         """Return the number of a run, counted from 1; 0 is the training on all training queries."""

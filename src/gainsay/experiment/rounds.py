@@ -1,23 +1,23 @@
-"""The rounds that valid chooses: the best one of each metric, and the balanced one of two."""
+"""Rounds: what each is worth on valid, when training has seen enough of them, and which one is chosen."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .._common.arrays import nearest
 from ..metrics.names import parse_metrics
+from ..training.bound import in_round
 
 if TYPE_CHECKING:
     from .._common.typing import Floats
+    from ..evaluation.evaluator import Evaluator
     from ..metrics.base import Metric
     from ..metrics.names import MetricLike
-
-__all__ = ["BALANCED", "EACH", "Artefact", "balanced_round", "best_rounds", "check_stop_by", "kept_rounds", "rising"]
 
 BALANCED, EACH = "balanced", "each"
 
@@ -42,6 +42,53 @@ class Artefact:
     candidate: str
     stop_by: str
     rounds: tuple[int, ...]
+
+
+class Watch:
+    """Evaluates the scores of every round, keeps the values, and says when no metric improves any more.
+
+    Training may stop only where *every* metric has gone `patience` rounds without a new best value. So each metric sees
+    at least the rounds that it would have seen, had one stopped by it alone, and its best round is the same. With a
+    patience of 0 training never stops. In every round `check` is called, which raises where training is to be given up,
+    and `tell` with the values.
+    """
+
+    def __init__(
+        self,
+        evaluator: Evaluator,
+        patience: int,
+        check: Callable[[], None] | None = None,
+        tell: Callable[[Sequence[float]], None] | None = None,
+    ) -> None:
+        self._evaluator = evaluator
+        self._patience = patience
+        self._check = check
+        self._tell = tell
+        self.rounds: list[list[float]] = []
+        self._best = np.full(len(evaluator.metrics), -np.inf)
+        self._last_improvement = 0
+
+    def look(self, scores: Any) -> None:
+        """Take the scores of one round; a `ValueError` says in which round they cannot be evaluated."""
+        if self._check is not None:
+            self._check()
+        with in_round(len(self.rounds) + 1, " on valid"):
+            self.record(list(self._evaluator(scores).mean.values()))
+
+    def record(self, values: Sequence[float]) -> None:
+        """Take the values of one round."""
+        self.rounds.append(list(values))
+        risen = rising(np.array(values), self._evaluator.metrics)
+        if (risen > self._best).any():
+            self._last_improvement = len(self.rounds)
+        self._best = np.fmax(self._best, risen)
+        if self._tell is not None:
+            self._tell(values)
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether training should stop now."""
+        return self._patience > 0 and len(self.rounds) - self._last_improvement >= self._patience
 
 
 def check_stop_by(stop_by: MetricLike, metrics: Sequence[Metric]) -> str:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import tempfile
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import contextmanager
-from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,14 +26,13 @@ from .folds import divided, fingerprint
 from .foreseen import warn_of_waste, with_fixed
 from .labels import read_clusters, read_segments
 from .libraries import check_library, library_of
-from .outcome import Outcome
+from .measured import finalists_of, first_of
 from .own_metrics import check_lasting
 from .plan import MOST_DRAWS, Plan, Unit
-from .progress import progress_of
+from .progress import Outcome, progress_of
 from .result import ExperimentResult
 from .rounds import BALANCED, EACH, check_stop_by
 from .runs import Runs
-from .screening import finalists_of
 from .store import Store
 from .training import check_weights, counted_weight
 from .work import in_other_processes, perform_all
@@ -44,8 +42,6 @@ if TYPE_CHECKING:
     from ..data import RankingData
     from ..metrics.base import Metric
     from .measured import OnFold
-
-__all__ = ["Experiment"]
 
 
 class Experiment:
@@ -203,7 +199,7 @@ class Experiment:
             folds=made,
             data={name: fingerprint(part) for name, part in self._parts.items()},
             metrics=chosen,
-            primary=_primary(chosen, primary),
+            primary=None if primary is None else check_family(_named(primary), _named(chosen)),
             alpha=level,
             rope=check_rope(rope),
             draws=draws,
@@ -316,26 +312,11 @@ class Experiment:
         with self._workplace() as store, store.locked():
             self._admit(store)
             store.tidy()
-            work = partial(
-                self._train, store, perform=partial(perform_all, executor=executor, jobs=jobs), wanted=progress
-            )
-            found = self._finish(store, self.plan.first_units(), work)
+            found = self._finish(store, self.plan.first_units(), executor, jobs, progress)
             if self.plan.runs.finalists:
-                first = {
-                    unit.candidate.name: found[unit.slug] for unit in self.plan.first_units() if unit.slug in found
-                }
-                found |= self._finish(store, self.plan.final_units(finalists_of(self.plan, first)), work)
+                names = finalists_of(self.plan, first_of(self.plan, found))
+                found |= self._finish(store, self.plan.final_units(names), executor, jobs, progress)
             return result_of(store, self.plan, found, self.directory)
-
-    def _finish(self, store: Store, units: Sequence[Unit], work: Callable[..., None]) -> dict[str, OnFold]:
-        """Train what is not finished of some units, and return what came of them."""
-        libraries: set[str] = {candidate.library for candidate in self.plan.candidates}
-        current = {name: library_of(name).version() for name in libraries}
-        found = collect(store, self.plan, units, current)
-        check_unchanged(store, self.plan, found)
-        pending = [unit for unit in units if unit.slug not in found]
-        work(pending, done=len(found))
-        return found | collect(store, self.plan, pending)
 
     @contextmanager
     def _workplace(self) -> Iterator[Store]:
@@ -361,20 +342,24 @@ class Experiment:
         if earlier != self.plan:
             store.write_plan(self.plan)
 
-    def _train(
-        self, store: Store, pending: Sequence[Unit], *, perform: Callable[..., None], wanted: bool, done: int
-    ) -> None:
-        progress = progress_of(wanted)
-        left = len(pending)
+    def _finish(
+        self, store: Store, units: Sequence[Unit], executor: Executor | None, jobs: int | None, wanted: bool
+    ) -> dict[str, OnFold]:
+        """Train what is not finished of some units, and return what came of them."""
+        current: dict[str, str] = {it.library: library_of(it.library).version() for it in self.plan.candidates}
+        found = collect(store, self.plan, units, current)
+        check_unchanged(store, self.plan, found)
+        pending = [unit for unit in units if unit.slug not in found]
+        progress, left = progress_of(wanted), len(pending)
 
         def report(outcome: Outcome) -> None:
             nonlocal left
             left -= 1
             progress.advance(outcome)
 
-        progress.start(self.plan, done + len(pending), done)
+        progress.start(self.plan, len(units), len(found))
         try:
-            perform(store, self.plan, pending, self._parts, report, follow=progress.follow)
+            perform_all(store, self.plan, pending, self._parts, report, executor, jobs, progress.follow)
         except BaseException as error:
             if self.directory is not None:
                 some = "1 training is" if left == 1 else f"{left} trainings are"
@@ -382,6 +367,7 @@ class Experiment:
             raise
         finally:
             progress.stop()
+        return found | collect(store, self.plan, pending)
 
     def _check_data(self) -> None:
         """Raise now where data do not suit the metrics or the libraries, rather than after hours of training."""
@@ -422,7 +408,5 @@ def _check_metrics(metrics: Sequence[Metric], kept: bool) -> None:
         check_lasting(metrics, "so no later run could find it to go on in the directory")
 
 
-def _primary(metrics: Sequence[Metric], primary: Sequence[MetricLike] | None) -> tuple[str, str] | None:
-    if primary is None:
-        return None
-    return check_family(list(map(str, parse_metrics(primary))), list(map(str, metrics)))
+def _named(metrics: Iterable[MetricLike]) -> list[str]:
+    return [str(metric) for metric in parse_metrics(metrics)]

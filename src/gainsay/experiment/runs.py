@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from ..data import RankingData
     from .candidates import Candidate
 
-__all__ = ["FULL", "LEAST_RUNS", "MOST_RUNS", "ONCE", "Runs", "Vary", "resample", "seed_of"]
-
 Vary = Literal["seed", "queries"]
 
 FULL = "full"

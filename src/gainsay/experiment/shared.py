@@ -13,21 +13,13 @@ import numpy as np
 from ..data import RankingData
 from ..data._features import from_parts, parts_of
 
-__all__ = ["PartsOnDisk"]
-
 
 class PartsOnDisk(Mapping[str, RankingData]):
     """Parts of the data as NumPy files; cheap to pickle, and read through the page cache that processes share.
 
     A worker may outlive the run that gave it work: the run was interrupted, or killed. It must then neither begin
-    another training nor write into a directory that a later run may have taken over.
-
-    Parameters
-    ----------
-    folder : Path
-        Where they lie; each run takes a folder of another name.
-    names : tuple of str
-        Of the parts.
+    another training nor write into a directory that a later run may have taken over. So each run takes a folder of
+    another name.
     """
 
     _ARRAYS = ("labels", "qid", "query_ids", "weight")

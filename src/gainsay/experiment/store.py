@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from .._common.typing import Floats
     from ..data import RankingData
 
-__all__ = ["Store", "versions"]
-
 CURVES, TEST, SCORES = "curves.parquet", "test.parquet", "scores.parquet"
 MANIFEST, EXPERIMENT, SHARED = "manifest.json", "experiment.json", ".shared"
 _FORMATS = {"lightgbm": "txt", "xgboost": "ubj"}

@@ -14,9 +14,6 @@ try:
 except ImportError as error:  # pragma: no cover - needs an environment without pydantic
     raise ImportError("experiments in TOML need pydantic: pip install 'gainsay[experiment]'") from error
 
-__all__ = ["CandidateTable", "DataTable", "ExperimentTable", "SimulateTable", "read_table"]
-
-
 MOST_QUERIES, MOST_FEATURES = 10**10, 10**7
 """What is above is no size; what is below may still be too much for this machine, which `config` looks at."""
 

@@ -2,35 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import threading
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..evaluation.evaluator import Evaluation, Evaluator, shared_weights
+from ..evaluation.evaluator import Evaluator, shared_weights
+from .files import canonical
 from .libraries import Predict, library_of
-from .rounds import kept_rounds, rising
-from .watch import Watch
+from .rounds import Watch, kept_rounds, rising
 
 if TYPE_CHECKING:
     from .._common.typing import Floats
     from ..data import RankingData
+    from ..judgments import Judgments
     from ..metrics.base import Metric
     from .candidates import Candidate
+    from .folds import Parts
     from .plan import Unit
-    from .workbench import Workbench
-
-__all__ = [
-    "Trained",
-    "check_weights",
-    "counted_weight",
-    "train_candidate",
-]
-
+    from .progress import Follow
 
 DOCUMENTS_AT_A_TIME = 65_536
 """Predicted on at once."""
+
+
+class CalledOffError(Exception):
+    """The run that asked for a training has ended meanwhile."""
 
 
 @dataclass(frozen=True)
@@ -68,26 +69,100 @@ class Trained:
     scores: dict[int, Any]
 
 
+class Workbench:
+    """What trainings have in common that run one after the other or side by side in threads of this process.
+
+    Each data set is binned once for all `units` that would bin it alike, and let go after the last of them; what is not
+    among these has one of its own. `follow` is asked at the start of every training whom to tell the values of rounds.
+    """
+
+    def __init__(self, parts: Parts, units: Sequence[Unit] = (), follow: Follow | None = None) -> None:
+        self.parts = parts
+        self.follow: Follow = follow or (lambda unit: None)
+        self._called_off = threading.Event()
+        self._lock = threading.Lock()
+        self._judgments: dict[str, Judgments] = {}
+        self._keys = {unit.slug: self._key(unit) for unit in units}
+        self._left = Counter(self._keys.values())
+        self._binned: dict[bytes, _Binned] = {}
+
+    def ordered(self, units: Iterable[Unit]) -> list[Unit]:
+        """Return units such that those which share data follow each other."""
+        places = {key: place for place, key in enumerate(dict.fromkeys(self._keys.values()))}
+        return sorted(units, key=lambda unit: places[self._keys[unit.slug]])
+
+    def call_off(self) -> None:
+        """Have every training end at its next round, with an error."""
+        self._called_off.set()
+
+    def check(self) -> None:
+        """Raise `CalledOffError` where trainings are called off."""
+        if self._called_off.is_set():
+            raise CalledOffError
+
+    def judgments(self, part: str) -> Judgments:
+        """Return the judgments of a part, the same to all who ask, for metrics are bound to them once."""
+        with self._lock:
+            if part not in self._judgments:
+                self._judgments[part] = self.parts[part].judgments()
+            return self._judgments[part]
+
+    @contextmanager
+    def binned(self, unit: Unit) -> Iterator[Any]:
+        """Hand out training and validation data as the unit's library takes them."""
+        key = self._keys.get(unit.slug, b"")
+        with self._lock:
+            shared = self._binned.setdefault(key, _Binned()) if key else _Binned()
+        try:
+            with shared.lock:
+                self.check()
+                if shared.data is None:
+                    shared.data = library_of(unit.candidate.library).binned(unit.trained, *unit.data(self.parts))
+            yield shared.data
+        finally:
+            with self._lock:
+                self._left[key] -= 1
+                if self._left[key] <= 0:
+                    self._binned.pop(key, None)
+
+    def _key(self, unit: Unit) -> bytes:
+        """Return what is equal for units whose data are binned alike."""
+        documents = sum(len(self.parts[name].labels) for name in unit.fold.train)
+        about = library_of(unit.candidate.library).binning(unit.trained, documents)
+        alone = about is None or unit.resampled
+        return canonical([unit.candidate.library, unit.fold.name, unit.slug if alone else about])
+
+
+class _Binned:
+    """A data set that whoever comes first makes, while others wait."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.data: Any = None
+
+
 def train_candidate(candidate: Candidate, unit: Unit, metrics: Sequence[Metric], bench: Workbench) -> Trained:
     """Train a candidate once and evaluate what can be chosen.
 
     The scores on test come from the model as it is stored, not from the one in memory.
     """
     library, threads = library_of(candidate.library), candidate.threads or 1
-    evaluators = [Evaluator(metrics, bench.judgments(part), threads) for part in (unit.fold.valid, unit.fold.test)]
-    watch = Watch(evaluators[0], candidate.early_stopping_rounds or 0, bench.check, bench.follow(unit))
+    on_valid, on_test = (
+        Evaluator(metrics, bench.judgments(part), threads) for part in (unit.fold.valid, unit.fold.test)
+    )
+    watch = Watch(on_valid, candidate.early_stopping_rounds or 0, bench.check, bench.follow(unit))
     with bench.binned(unit) as data:
         model = library.train(candidate, data, watch)
     curves = np.array(watch.rounds, dtype=np.float64)
-    test, evaluator = bench.parts[unit.fold.test], evaluators[1]
+    test = bench.parts[unit.fold.test]
     scores = _scores(library.predictor(model, test, threads), test, kept_rounds(rising(curves, metrics)))
     return Trained(
         model,
         curves,
-        {number: evaluator(predicted).per_query for number, predicted in scores.items()},
+        {number: on_test(predicted).per_query for number, predicted in scores.items()},
         test.query_ids,
-        shared_weights(evaluator.metrics, evaluator.judgments),
-        counted_weight(evaluators[0]),
+        shared_weights(on_test.metrics, on_test.judgments),
+        counted_weight(on_valid),
         test.labels,
         test.qid,
         scores,
@@ -126,17 +201,14 @@ def counted_weight(evaluator: Evaluator) -> list[float]:
     ValueError
         For a metric under which no query has a value.
     """
-    evaluation = evaluator(np.zeros(evaluator.judgments.documents))
-    weights = [_weight_under(evaluation, column) for column in range(len(evaluator.metrics))]
-    for metric, weight in zip(evaluator.metrics, weights, strict=True):
+    values = evaluator(np.zeros(evaluator.judgments.documents)).per_query
+    of_queries, found = evaluator.judgments.weights, []
+    for metric, counted in zip(evaluator.metrics, ~np.isnan(values.T), strict=True):
+        if of_queries is None or metric.weights == "ignore":
+            weight = float(np.count_nonzero(counted))
+        else:
+            weight = float(of_queries[counted].sum())
         if not weight > 0:
             raise ValueError(f"no query has a value under {metric}: all are skipped for want of relevant documents")
-    return weights
-
-
-def _weight_under(evaluation: Evaluation, column: int) -> float:
-    counted = ~np.isnan(evaluation.per_query[:, column])
-    weights = evaluation.judgments.weights
-    if weights is None or evaluation.metrics[column].weights == "ignore":
-        return float(np.count_nonzero(counted))
-    return float(weights[counted].sum())
+        found.append(weight)
+    return found

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from ..harness import Comparison
     from .choices import Choices
 
-__all__ = ["last_line", "notes_of", "rounds_text", "summary"]
-
 MOST_NAMES, MOST_ROUNDS = 4, 6
 """So many names, and rounds, stand in a sentence."""
 
@@ -31,11 +29,6 @@ def summary(choices: Choices, comparison: Comparison) -> list[str]:
         *_choice_losses(choices, shown),
         *_stopping_losses(choices, shown),
     ]
-
-
-def last_line(text: str) -> str:
-    """Return what a traceback or another reason comes down to."""
-    return text.strip().splitlines()[-1]
 
 
 def _compared(choices: Choices) -> str:

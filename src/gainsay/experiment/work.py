@@ -5,31 +5,21 @@ from __future__ import annotations
 import time
 import traceback
 from collections.abc import Callable, Sequence
-from concurrent.futures import (
-    BrokenExecutor,
-    Executor,
-    Future,
-    ThreadPoolExecutor,
-    as_completed,
-    wait,
-)
+from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor, as_completed, wait
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .._common.cpus import cpus
-from .outcome import Follow, Outcome
 from .plan import Plan, Unit
-from .progress import lines_of
+from .progress import Outcome, lines_of
 from .shared import PartsOnDisk
 from .store import Store
-from .training import train_candidate
-from .workbench import CalledOffError, Workbench
+from .training import CalledOffError, Workbench, train_candidate
 
 if TYPE_CHECKING:
     from .folds import Parts
-
-__all__ = ["CalledOffError", "Outcome", "Task", "in_other_processes", "perform", "perform_all"]
+    from .progress import Follow
 
 
 @dataclass(frozen=True)
@@ -93,30 +83,19 @@ def perform_all(
     units: Sequence[Unit],
     parts: Parts,
     report: Callable[[Outcome], None],
-    executor: Executor | None = None,
-    jobs: int | None = None,
-    follow: Follow | None = None,
+    executor: Executor | None,
+    jobs: int | None,
+    follow: Follow,
 ) -> None:
-    """Do all units, telling `report` of each as it ends.
+    """Do all units, telling `report` of each as it ends, and `follow` of what goes on in this process.
 
     Threads share the data in memory. To any other executor they go by way of the disk, once, and tasks name the files.
-    However it ends, no training that it began writes anything afterwards.
-
-    Parameters
-    ----------
-    store, plan, units, parts, report
-        Where to keep what, of what, on which data, and whom to tell.
-    executor : Executor, optional
-        Where to train; without, in threads of this process.
-    jobs : int, optional
-        Without executor, how many trainings at a time; by default as many as the CPUs have threads for.
-    follow : function, optional
-        Asked at the start of every training in this process whom to tell the values of each round.
+    Without executor there are `jobs` trainings at a time, by default as many as the CPUs have threads for. However it
+    ends, no training that it began writes anything afterwards.
     """
     if not units:
         return
-    if in_other_processes(executor):
-        assert executor is not None
+    if executor is not None and in_other_processes(executor):
         shared = store.share_data(parts)
         try:
             _work_off(executor, [Task(store.directory, plan, unit, shared) for unit in units], report, shared.close)

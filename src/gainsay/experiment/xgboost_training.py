@@ -15,6 +15,7 @@ from .. import xgboost as _adapter  # noqa: F401
 from ..data._features import is_sparse
 from ..metrics.gains import power
 from ..xgboost.cutting import first_rounds
+from .libraries import as_number
 
 # After the adapter, which says what to install where there is no XGBoost.
 import xgboost as xgb  # isort: skip
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from ..data import RankingData
     from .candidates import Candidate
     from .libraries import Predict
-    from .watch import Watch
+    from .rounds import Watch
 
 _ALL = slice(None)
 _NOT_USED = re.compile(r"Parameters: \{([^}]*)\} are not used")
@@ -51,8 +52,7 @@ def check(candidate: Candidate) -> None:
 def uses_seed(candidate: Candidate, documents: int) -> bool:
     """Return whether another seed can give another model: pairs are sampled by a seed that XGBoost fixes itself."""
     sampled = ("subsample", "colsample_bytree", "colsample_bylevel", "colsample_bynode")
-    values = [candidate.params.get(name, 1) for name in sampled]
-    return any(isinstance(value, int | float) and value < 1 for value in values)
+    return any(as_number(candidate.params.get(name), 1) < 1 for name in sampled)
 
 
 def unused(candidate: Candidate, features: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
