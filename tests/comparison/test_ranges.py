@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 
 import numpy as np
@@ -63,7 +64,7 @@ class TestRanges:
             scores = np.where(rng.random(60) < 0.1, -np.inf, rng.integers(0, 3, 60))
             for metric in metrics:
                 low, high = metric.value_range(judgments)
-                found = gs.evaluate(type(metric)(**{**vars(metric), "ties": ties}), judgments, scores).per_query
+                found = gs.evaluate(dataclasses.replace(metric, ties=ties), judgments, scores).per_query
                 assert low <= found.min() <= found.max() <= high + 1e-12
 
 

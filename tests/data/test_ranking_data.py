@@ -225,7 +225,7 @@ class TestJudgmentsKnowQueriesById:
         data = RankingData(np.zeros((6, 1)), [1, 0, 2, 1, 0, 1], qid=[3, 3, 1, 1, 2, 2])
         comparison = gs.compare({"a": np.arange(6.0)}, data.judgments(), segments={"3": "x", "1": "y", "2": "z"})
         assert comparison.segment_labels["segment"].tolist() == ["x", "y", "z"]
-        assert comparison.frame()["query"].unique().tolist() == ["3", "1", "2"]
+        assert comparison.frame().index.unique("query").tolist() == ["3", "1", "2"]
 
     def test_rows_of_queries_need_not_be_contiguous(self):
         data = RankingData(np.zeros((6, 1)), [1, 0, 2, 1, 0, 1], qid=list("bacbca"))
