@@ -14,6 +14,8 @@ import sys
 import time
 from pathlib import Path
 
+from gainsay.ranking import compiled
+
 HERE = Path(__file__).parent
 
 REPORTS = {
@@ -33,26 +35,36 @@ REPORTS = {
 }
 """Title by script."""
 
+ONE_PATH = ("peers", "sizes", "ranking", "memory", "report")
+"""Scripts that evaluate by one path: where that is the compiled core, they run once more without it."""
+
 INTRODUCTION = """# Benchmarks
 
 Ratios of runs that took turns; below 1 ours is faster. Repeat them with `make bench`.
 """
 
 
-def section(name: str, limit: float) -> str:
-    """Return what a script prints, or what it says when it fails, as a section."""
-    command = [f"{name}.py"]
-    environment = {**os.environ, "PYTHONWARNINGS": "ignore"}
+def printed(name: str, limit: float, **environment: str) -> str:
+    """Return how a script is called and what it prints, or what it says when it fails."""
+    command = [sys.executable, f"{name}.py"]
+    settings = {**os.environ, "PYTHONWARNINGS": "ignore", **environment}
     try:
-        done = subprocess.run(
-            [sys.executable, *command], cwd=HERE, capture_output=True, text=True, env=environment, timeout=limit
-        )
+        done = subprocess.run(command, cwd=HERE, capture_output=True, text=True, env=settings, timeout=limit)
         text = done.stdout if done.returncode == 0 else f"{done.stdout}\nFailed:\n\n```\n{done.stderr[-2000:]}\n```"
     except subprocess.TimeoutExpired as error:
-        printed = error.stdout or b""
-        text = f"{printed.decode() if isinstance(printed, bytes) else printed}\nStopped after {limit:.0f} s."
+        found = error.stdout or b""
+        text = f"{found.decode() if isinstance(found, bytes) else found}\nStopped after {limit:.0f} s."
     lines = [line for line in text.splitlines() if not line.startswith("[LightGBM]")]
-    return f"## {REPORTS[name]}\n\n`python benchmarks/{name}.py`\n\n" + "\n".join(lines).strip() + "\n"
+    call = " ".join([*(f"{key}={value}" for key, value in environment.items()), f"python benchmarks/{name}.py"])
+    return f"`{call}`\n\n" + "\n".join(lines).strip() + "\n"
+
+
+def section(name: str, limit: float) -> str:
+    """Return what a script prints, by either path, as a section."""
+    parts = [printed(name, limit)]
+    if name in ONE_PATH and compiled.core() is not None:
+        parts.append(printed(name, limit, GAINSAY_KERNEL="0"))
+    return f"## {REPORTS[name]}\n\n" + "\n".join(parts)
 
 
 def main() -> None:
