@@ -335,10 +335,6 @@ def read_table(path: Path, text: str | None = None) -> pd.DataFrame:
     """
     if path.suffix == ".parquet":
         frame = read_frame(path)
-        if not frame.columns.is_unique:
-            raise ValueError(
-                f"{path} has two columns {frame.columns[frame.columns.duplicated()][0]!r}: rename one of them"
-            )
         return frame.astype({text: str}) if text in frame else frame
     content = io.BytesIO()
     for chunk in read_chunks(path):

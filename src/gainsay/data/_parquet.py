@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+from collections import Counter
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +36,10 @@ def read_frame(path: StrPath, max_bytes: int = MAX_BYTES) -> pd.DataFrame:
     with open(path, "rb") as stream:
         first = _attempt(path, lambda: parquet.ParquetFile(stream))
         _attempt(path, lambda: check_size(first.metadata, max_bytes))
+        times = Counter(_attempt(path, lambda: list(first.schema_arrow.names)))
+        twice = next((name for name, count in times.items() if count > 1), None)
+        if twice is not None:  # which old versions of pyarrow do not read
+            raise ValueError(f"{os.fspath(path)} has two columns {twice!r}: rename one of them")
         texts = _attempt(path, lambda: [one.path for one in first.schema if one.physical_type == "BYTE_ARRAY"])
         file = _attempt(path, lambda: parquet.ParquetFile(stream, read_dictionary=texts))
         frame: pd.DataFrame = _attempt(path, lambda: file.read().to_pandas())
