@@ -62,6 +62,9 @@ def test_bad_input(tmp_path):
         (("--lead", 0.1, "--query-sd", 1, "a.npy"), "name no models and no judgments"),
         (("--lead", 0.1, "--query-sd", 1, "--run", "A=a,b,c"), "name no models and no judgments"),
         (("--lead", 0.1, "--run-sd", 1, "a.npy"), "--run-sd belongs to --query-sd"),
+        (("--lead", 0.1, "--correlation", 0.5, "a.npy"), "--correlation belongs to --query-sd"),
+        (("--lead", 0.1, "--models", 3, "a.npy"), "--models belongs to --query-sd"),
+        (("--lead", 0.1, "--query-sd", 1, "--metric", "mrr"), "--metric belongs to models"),
         (("--lead", 0.1, "--query-sd", 1, "--claim", "win"), "claim must be one of"),
     ):
         found = run(*arguments)

@@ -143,8 +143,12 @@ def plan(
     query_run_sd: Annotated[
         float, typer.Option(help="How much a recipe's value on one query varies from run to run, beyond that.")
     ] = 0.0,
-    correlation: Annotated[float, typer.Option(help="With --query-sd: between the two metrics.")] = 0.9,
-    number: Annotated[int, typer.Option("--models", help="With --query-sd: how many models are compared.")] = 2,
+    correlation: Annotated[
+        float | None, typer.Option(help="With --query-sd: between the two metrics.", show_default="0.9")
+    ] = None,
+    number: Annotated[
+        int | None, typer.Option("--models", help="With --query-sd: how many models are compared.", show_default="2")
+    ] = None,
     runs: Annotated[
         list[int] | None,
         typer.Option(help="How many runs of each recipe to plan for; may be given several times.", show_default=False),
@@ -174,8 +178,9 @@ def plan(
         from .inputs import read_comparison
 
         if query_sd is None:
-            for option, value in (("--run-sd", run_sd), ("--query-run-sd", query_run_sd)):
-                if value:
+            given = {"--run-sd": run_sd or None, "--query-run-sd": query_run_sd or None}
+            for option, value in (given | {"--correlation": correlation, "--models": number}).items():
+                if value is not None:
                     raise ValueError(f"{option} belongs to --query-sd: variances are given, or those of models")
             options: Any = {"alpha": alpha, "rope": rope, "seed": seed, "unjudged": unjudged}
             options |= {"run": run or (), "clusters": clusters}
@@ -184,6 +189,8 @@ def plan(
         else:
             if models or run or clusters is not None or any(source is not None for source in sources[:5]):
                 raise ValueError("--query-sd says what varies, so name no models and no judgments")
+            if metric:
+                raise ValueError("--metric belongs to models: --query-sd is the variance of whatever metric you mean")
             found = planned(
                 lead,
                 power,
@@ -191,8 +198,8 @@ def plan(
                 query=query_sd,
                 run=run_sd,
                 query_run=query_run_sd,
-                correlation=correlation,
-                models=number,
+                correlation=0.9 if correlation is None else correlation,
+                models=2 if number is None else number,
                 runs=runs or None,
                 alpha=alpha,
                 rope=rope,
