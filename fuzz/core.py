@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -60,19 +61,35 @@ def decoded(content: bytes) -> tuple[str, int, gs.Judgments, np.ndarray[Any, Any
     return TIES[how & 3], 1 + (how >> 3 & 1), judgments, scores
 
 
+def in_numpy(metrics: Sequence[str | gs.Metric], judgments: gs.Judgments, scores: Any) -> np.ndarray[Any, Any]:
+    """Return the values that NumPy's path gives."""
+    with mock.patch.object(compiled, "core", return_value=None):
+        return gs.evaluate(metrics, judgments, scores, n_jobs=1).per_query
+
+
+def in_core(
+    metrics: Sequence[str | gs.Metric], judgments: gs.Judgments, scores: Any, threads: int
+) -> np.ndarray[Any, Any]:
+    """Return the values that the core gives, for certain: NumPy's path is out of order."""
+    none = mock.Mock(side_effect=ViolationError("not in the core"))
+    with mock.patch.object(plan, "COMPILED_PER_THREAD", 1), mock.patch.object(Blocks, "evaluate", none):
+        return gs.evaluate(metrics, judgments, scores, n_jobs=threads).per_query
+
+
+def assert_same_bits(metrics: Sequence[Any], found: np.ndarray[Any, Any], expected: np.ndarray[Any, Any]) -> None:
+    """Raise where values differ: 0.0 and -0.0 are one number, and all others have one form."""
+    differ = (found + 0.0).view(np.uint64) != (expected + 0.0).view(np.uint64)
+    differ &= ~(np.isnan(found) & np.isnan(expected))
+    if differ.any():
+        query, column = np.argwhere(differ)[0]
+        both = f"{found[query, column]!r}, NumPy {expected[query, column]!r}"
+        raise ViolationError(f"{metrics[column]} of query {query}: {both}")
+
+
 def check(content: bytes, folder: Path) -> None:
     """Evaluate by both paths."""
     if compiled.core() is None:
         return
     ties, threads, judgments, scores = decoded(content)
     metrics = [replace(metric, ties=ties, scores=scores.dtype.name) for metric in gs.parse_metrics(METRICS)]
-    not_numpy = mock.patch.object(Blocks, "evaluate", mock.Mock(side_effect=ViolationError("not in the core")))
-    with mock.patch.object(plan, "COMPILED_PER_THREAD", 1), not_numpy:
-        found = gs.evaluate(metrics, judgments, scores, n_jobs=threads).per_query
-    with mock.patch.object(compiled, "core", return_value=None):
-        expected = gs.evaluate(metrics, judgments, scores, n_jobs=1).per_query
-    same = ((found + 0.0).view(np.uint64) == (expected + 0.0).view(np.uint64)) | np.isnan(found) & np.isnan(expected)
-    if not same.all():
-        query, column = np.argwhere(~same)[0]
-        both = f"{found[query, column]!r}, in NumPy {expected[query, column]!r}"
-        raise ViolationError(f"{metrics[column]} of query {query}: {both}")
+    assert_same_bits(metrics, in_core(metrics, judgments, scores, threads), in_numpy(metrics, judgments, scores))

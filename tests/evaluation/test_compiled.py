@@ -8,13 +8,12 @@ from unittest import mock
 
 import numpy as np
 import pytest
+from fuzz.core import assert_same_bits, in_core, in_numpy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gainsay as gs
 from gainsay._kernel import sorting
-from gainsay.evaluation import plan
-from gainsay.evaluation.blocks import Blocks
 from gainsay.ranking import compiled
 
 pytestmark = pytest.mark.skipif(compiled.core() is None, reason="there is no compiled core")
@@ -27,30 +26,6 @@ IN_CORE = ["ndcg_linear", "ndcg_exp", "ndcg_power(gain_base=1.5)", "ndcg_jk", "n
 WITH_CUTOFF = ["hit", "hit(min_label=2)"]
 IN_NUMPY = ["rprec", "err(max_label=3)", "gap", "map(denominator=hits)", "hit"]
 TIES = ("average", "order", "worst", "best")
-
-
-def in_numpy(metrics, judgments, scores):
-    """The values that NumPy's path gives."""
-    with mock.patch.object(compiled, "core", return_value=None):
-        return gs.evaluate(metrics, judgments, scores, n_jobs=1).per_query
-
-
-def in_core(metrics, judgments, scores, threads):
-    """The values that the core gives, for certain: NumPy's path is out of order."""
-    none = mock.Mock(side_effect=AssertionError("not in the core"))
-    with mock.patch.object(plan, "COMPILED_PER_THREAD", 1), mock.patch.object(Blocks, "evaluate", none):
-        return gs.evaluate(metrics, judgments, scores, n_jobs=threads).per_query
-
-
-def assert_same_bits(metrics, found, expected):
-    """0.0 and -0.0 are one number; all others have one form."""
-    differ = (found + 0.0).view(np.uint64) != (expected + 0.0).view(np.uint64)
-    differ &= ~(np.isnan(found) & np.isnan(expected))
-    if differ.any():
-        query, column = np.argwhere(differ)[0]
-        raise AssertionError(
-            f"{metrics[column]} of query {query}: {found[query, column]!r}, NumPy {expected[query, column]!r}"
-        )
 
 
 def scores_of(kind, documents, rng):

@@ -47,6 +47,8 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from ..harness import Comparison
+
 app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
@@ -434,14 +436,9 @@ def report(
 ) -> None:
     """Write the HTML report of an experiment that was run."""
     with _errors(modules):
-        from ..experiment import Experiment
-
         target = output or _report_in(directory)
         _check_outputs(target)
-        result = Experiment.load(directory)
-        for line in result.missing:
-            typer.echo(line, err=True)
-        _say_written(result.comparison.to_html(target), opened)
+        _say_written(_compared_in(directory).to_html(target), opened)
 
 
 @app.command(epilog=examples("demo", "demo --train a.txt --valid b.txt --test c.txt --open"))
@@ -519,6 +516,16 @@ def _own_data(train: list[Path], valid: Path | None, test: Path | None, features
         about += "; no --test, so compared on the data that chose the rounds, which flatters every candidate a little"
     compared = held_out if test is None else read_data(test, features or parts[0].features.shape[1])
     return (RankingData.concatenate(parts), held_out, compared), about
+
+
+def _compared_in(directory: Path) -> Comparison:
+    """Return the comparison of an experiment that was run; what of it is missing is said."""
+    from ..experiment import Experiment
+
+    result = Experiment.load(directory)
+    for line in result.missing:
+        typer.echo(line, err=True)
+    return result.comparison
 
 
 def _report_in(directory: Path) -> Path:

@@ -178,8 +178,8 @@ def plan(
         from .inputs import read_comparison
 
         if query_sd is None:
-            given = {"--run-sd": run_sd or None, "--query-run-sd": query_run_sd or None}
-            for option, value in (given | {"--correlation": correlation, "--models": number}).items():
+            apart = {"--run-sd": run_sd or None, "--query-run-sd": query_run_sd or None}
+            for option, value in (apart | {"--correlation": correlation, "--models": number}).items():
                 if value is not None:
                     raise ValueError(f"{option} belongs to --query-sd: variances are given, or those of models")
             options: Any = {"alpha": alpha, "rope": rope, "seed": seed, "unjudged": unjudged}
@@ -191,6 +191,7 @@ def plan(
                 raise ValueError("--query-sd says what varies, so name no models and no judgments")
             if metric:
                 raise ValueError("--metric belongs to models: --query-sd is the variance of whatever metric you mean")
+            given = {"correlation": correlation, "models": number}
             found = planned(
                 lead,
                 power,
@@ -198,8 +199,7 @@ def plan(
                 query=query_sd,
                 run=run_sd,
                 query_run=query_run_sd,
-                correlation=0.9 if correlation is None else correlation,
-                models=2 if number is None else number,
+                **{name: value for name, value in given.items() if value is not None},  # type: ignore[arg-type]
                 runs=runs or None,
                 alpha=alpha,
                 rope=rope,

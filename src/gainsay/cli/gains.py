@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .._common.shown import printable
-from .app import _console, _errors, _print_json, _say, app
+from .app import _compared_in, _console, _errors, _print_json, _say, app
 from .options import AsJson, Imports, Level, Seed, Sources, Unjudged, examples, takes_sources
 
 if TYPE_CHECKING:
@@ -84,12 +84,7 @@ def gains(
                 raise ValueError(f"with --experiment its own models and data are compared, got {given[0]!r} too")
             if alpha != 0.05 or seed != 0:
                 raise ValueError("--alpha and --seed are those of the experiment: leave them out with --experiment")
-            from ..experiment import Experiment
-
-            result = Experiment.load(experiment)
-            for line in result.missing:
-                typer.echo(line, err=True)
-            comparison = result.comparison
+            comparison = _compared_in(experiment)
         chosen = _numbers(bases)
         found, fit = comparison.gains(chosen, metric=metric), None
         if preferences is not None:

@@ -10,6 +10,7 @@ from .._common.checks import check_whole
 from ..judgments import scaled_weights
 from .contributions import grades_of, plain_label
 from .estimates import ROUNDING
+from .rankings import as_read
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -143,10 +144,7 @@ def ranked_places(rankings: Rankings, model: str, queries: Integers, by: Metric,
     run ranks them.
     """
     judgments = rankings.judgments
-    scores: Floats = judgments.by_query(rankings.runs_of(model)[0])
-    if by.scores == "float32":
-        with np.errstate(over="ignore"):
-            scores = scores.astype(np.float32)
+    scores = as_read(judgments.by_query(rankings.runs_of(model)[0]), by)
     starts, found = judgments.layout.starts, []
     for start, stop in zip(starts[queries].tolist(), starts[queries + 1].tolist(), strict=True):
         own = scores[start:stop]

@@ -6,6 +6,7 @@ Queries are the random sample, or clusters of them; models are fixed, or recipes
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -74,13 +75,25 @@ class Estimate:
     effective: float
     runs: RunError | None = None
 
+    BY_ROW: ClassVar = (
+        "mean",
+        "difference",
+        "error",
+        "mean_error",
+        "wins",
+        "support",
+        "differing",
+        "twin",
+        "tolerance",
+    )
+    """What is held metric by metric."""
+
     def alone(self, row: int) -> Estimate:
         """Return what is said of one metric."""
         one, models = slice(row, row + 1), self.mean.shape[1]
-        by_row = ("mean", "difference", "error", "mean_error", "wins", "support", "differing", "twin", "tolerance")
         root = self.root[:, row * models : (row + 1) * models]
         runs = None if self.runs is None else self.runs.alone(row)
-        return replace(self, root=root, runs=runs, **{name: getattr(self, name)[one] for name in by_row})
+        return replace(self, root=root, runs=runs, **{name: getattr(self, name)[one] for name in self.BY_ROW})
 
 
 def estimate(panel: Panel) -> Estimate:

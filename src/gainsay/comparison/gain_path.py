@@ -17,21 +17,17 @@ import numpy as np
 
 from .._common.typing import Floats, Integers
 from ..evaluation.evaluator import Evaluator
-from .estimates import estimate
+from .estimates import Estimate, estimate
 from .grades import GradeCounts, at_base, settled
+from .recipes import RunError
 from .resampling import draw_noise
 from .sample import Family
 
 if TYPE_CHECKING:
     from ..metrics.dcg import DCG
-    from .estimates import Estimate
     from .inputs import Panel
     from .rankings import Rankings
     from .sample import Sample
-
-BY_ROW = ("mean", "difference", "error", "mean_error", "wins", "support", "differing", "twin", "tolerance")
-OF_RUNS = ("variance", "query_error", "query_mean_error", "error", "mean_error")
-"""What an estimate holds metric by metric."""
 
 CLOSE = 1e-6
 """Differences between models are off by no more than this share of their size where they are interpolated."""
@@ -133,11 +129,13 @@ def _values_at(rankings: Rankings, panel: Panel, lending: DCG, bases: Sequence[f
 
 def _combined(joint: Estimate, single: Sequence[Estimate], nodes: Nodes) -> Estimate:
     """Return what is said of every base by itself, with the errors of the nodes combined for those of all."""
-    rows: dict[str, Any] = {name: np.concatenate([getattr(one, name) for one in single]) for name in BY_ROW}
+    rows: dict[str, Any] = {name: np.concatenate([getattr(one, name) for one in single]) for name in Estimate.BY_ROW}
     models, runs = joint.mean.shape[1], joint.runs
     spread = joint.root.reshape(len(joint.root), -1, models)
     root = np.einsum("rnm,bn->rbm", spread, nodes.weights).reshape(len(joint.root), -1)
     if runs is not None:
-        parts: dict[str, Any] = {name: np.concatenate([getattr(one.runs, name) for one in single]) for name in OF_RUNS}
+        parts: dict[str, Any] = {
+            name: np.concatenate([getattr(one.runs, name) for one in single]) for name in RunError.BY_ROW
+        }
         runs = replace(runs, root=np.einsum("krn,bn->krb", runs.root, nodes.weights), **parts)
     return replace(joint, root=root, runs=runs, **rows)

@@ -34,6 +34,12 @@ def check_pair(first: str, second: str, models: Iterable[str]) -> None:
         raise ValueError(f"{first!r} cannot be set against itself: name two different models")
 
 
+def as_read(scores: Floats, metric: Metric) -> np.ndarray[Any, Any]:
+    """Return scores in the precision in which a metric compares them."""
+    with np.errstate(over="ignore"):
+        return scores.astype(np.float32) if metric.scores == "float32" else scores
+
+
 @dataclass(frozen=True, eq=False)
 class Rankings:
     """The scores of models on the same judgments.
@@ -93,10 +99,7 @@ class Rankings:
 
         Of a recipe those of its first run.
         """
-        scores: np.ndarray[Any, Any] = np.ascontiguousarray(self.judgments.by_query(self.runs_of(model)[0]))
-        if by.scores == "float32":
-            with np.errstate(over="ignore"):
-                scores = scores.astype(np.float32)
+        scores = as_read(np.ascontiguousarray(self.judgments.by_query(self.runs_of(model)[0])), by)
         all_retrieved = bool(scores.min() != -np.inf)
         levels = len(self.judgments.levels)
         for block in self.judgments.layout.blocks:

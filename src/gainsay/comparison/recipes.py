@@ -7,7 +7,7 @@ draw of the noise redraws it, as a χ² with R − 1 degrees of freedom would.
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -48,11 +48,13 @@ class RunError:
     error: Floats
     mean_error: Floats
 
+    BY_ROW: ClassVar = ("variance", "query_error", "query_mean_error", "error", "mean_error")
+    """What is held metric by metric."""
+
     def alone(self, row: int) -> RunError:
         """Return what is said of one metric."""
         one = slice(row, row + 1)
-        by_row = ("variance", "query_error", "query_mean_error", "error", "mean_error")
-        return replace(self, root=self.root[:, :, one], **{name: getattr(self, name)[one] for name in by_row})
+        return replace(self, root=self.root[:, :, one], **{name: getattr(self, name)[one] for name in self.BY_ROW})
 
 
 def run_means(panel: Panel, model: int) -> Floats:

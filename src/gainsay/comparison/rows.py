@@ -12,6 +12,7 @@ from ..judgments import scaled_weights
 from ..metrics.dcg import DCG
 from .contradictions import difference_of, ranked_labels
 from .contributions import plain_label
+from .rankings import as_read
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -114,18 +115,12 @@ def order_of(scores: Floats, labels: Floats, metric: Metric) -> tuple[Integers, 
     Where a metric takes the mean over all orders of equal scores, these stand in the order of the input. Documents
     that were not retrieved come last.
     """
-    read = _as_read(scores, metric)
+    read = as_read(scores, metric)
     among = {"worst": labels, "best": -labels}.get(metric.ties, np.zeros(len(labels)))
     order = np.lexsort((np.arange(len(read)), among, -read))
     ranked = read[order]
     same = (ranked[1:] == ranked[:-1]) & (ranked[1:] > -np.inf)
     return order, np.append(same, False) | np.insert(same, 0, False)
-
-
-def _as_read(scores: Floats, metric: Metric) -> np.ndarray[Any, Any]:
-    """Return scores in the precision in which a metric compares them."""
-    with np.errstate(over="ignore"):
-        return scores.astype(np.float32) if metric.scores == "float32" else scores
 
 
 def _added(metric: DCG, alone: Any, scores: Floats, labels: Floats) -> tuple[Floats, Floats]:
@@ -145,7 +140,7 @@ def _added(metric: DCG, alone: Any, scores: Floats, labels: Floats) -> tuple[Flo
     held = facts.gains.discount[: metric.k][: len(order)]
     discount = np.pad(held, (0, len(order) - len(held)))
     if metric.ties == "average":
-        _, run = np.unique(-_as_read(scores, metric)[order], return_inverse=True)
+        _, run = np.unique(-as_read(scores, metric)[order], return_inverse=True)
         discount = (np.bincount(run, discount) / np.bincount(run))[run]
     of_document = np.empty(len(order))
     of_document[order] = discount

@@ -199,6 +199,11 @@ def level(kind: str, start: float, end: float, y: float) -> str:
     return f'<line class="{kind}" x1="{start:.2f}%" x2="{end:.2f}%" y1="{y:g}" y2="{y:g}"/>'
 
 
+def price_line(chart: Chart, axis: Axis, height: float) -> str:
+    """Return where the price of disagreement is; nothing where there is none."""
+    return "" if math.isnan(chart.price) else upright("pr", axis.at(chart.price), 0, height)
+
+
 def bar(kind: str, start: float, end: float, y: float, height: float, *, look: str = "", title: str = "") -> str:
     """Return a bar between two places."""
     left, right = sorted((start, end))

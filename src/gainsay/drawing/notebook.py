@@ -12,7 +12,7 @@ import re
 from html import escape
 from typing import TYPE_CHECKING
 
-from .lanes import TEXTS, axis_foot, bare, dot, strip, upright
+from .lanes import TEXTS, axis_foot, bare, dot, price_line, strip
 from .palette import DARK, LIGHT
 from .text import as_html
 
@@ -126,9 +126,7 @@ def chart_cell(chart: Chart, notes: Iterable[str] = (), more: str = "", whole: s
 
 def _table(chart: Chart, rows: tuple[Row, ...]) -> str:
     axis, height = chart.axis(rows), 34 if len(rows) <= 4 else 20
-    grid = axis.grid(height)
-    if chart.price == chart.price:
-        grid += upright("pr", axis.at(chart.price), 0, height)
+    grid = axis.grid(height) + price_line(chart, axis, height)
     free = chart.heads == (("model", "model"),)
     tag = 'th scope="row" class="n"' if free else 'td class="p"'
     names = "".join(

@@ -18,6 +18,7 @@ from ..drawing.lanes import (
     drawing,
     interval,
     panel_strips,
+    price_line,
     rug,
     strip,
     text_at,
@@ -79,14 +80,6 @@ def _models(content: Content) -> str:
         f'data-safest="{columns + 1}"><thead>{_head(chart, comparison, switch)}</thead>'
         f"<tbody>{''.join(body)}</tbody><tfoot>{foot}</tfoot></table></figure>"
     )
-
-
-def price_line(chart: Chart, axis: Axis, height: float) -> str:
-    """Return where the price of disagreement is; nothing where there is none."""
-    if math.isnan(chart.price):
-        return ""
-    x = f"{axis.at(chart.price):.2f}%"
-    return f'<line class="pr" x1="{x}" x2="{x}" y1="0" y2="{height:g}"/>'
 
 
 def _key(lane: int, label: str) -> str:

@@ -12,9 +12,8 @@ from .._common.shown import isolated
 from .._common.words import count
 from ..comparison.standing import chart_of
 from ..drawing.gain_path import gain_path_svg
-from ..drawing.lanes import axis_foot, strip
+from ..drawing.lanes import axis_foot, price_line, strip
 from ..drawing.text import as_html
-from .board import price_line
 from .section import Section
 from .why import why_section
 
