@@ -96,7 +96,7 @@ class Estimate:
         return replace(self, root=root, runs=runs, **{name: getattr(self, name)[one] for name in self.BY_ROW})
 
 
-def estimate(panel: Panel) -> Estimate:
+def estimate(panel: Panel, *, joint: bool = True) -> Estimate:
     r"""Estimate means, and the covariance matrix of the means, from per-query values.
 
     With weights w the mean is μ = Σ wᵢxᵢ / Σ wᵢ, a ratio of sums, and its covariance (linearised)
@@ -105,7 +105,9 @@ def estimate(panel: Panel) -> Estimate:
     and G stands in place of n (Liang & Zeger 1986). Runs of recipes add a variance of their own: see `run_error`.
 
     S itself is never formed: its square root comes from the singular values of the centred values, so that two models
-    that differ by little keep a correct standard error instead of one lost in cancellation.
+    that differ by little keep a correct standard error instead of one lost in cancellation. Where only errors are
+    wanted and not how metrics go together, `joint` is False: `root` then holds the root of each metric by itself, side
+    by side, which takes far less work for many of them.
     """
     values, weights = panel.values, panel.weights
     metrics, models, queries = values.shape
@@ -118,7 +120,7 @@ def estimate(panel: Panel) -> Estimate:
     # Equal columns may get unequal last digits from a vectorised sum: take the mean of one of them for all.
     mean = mean[rows, twin]
     units = panel.units
-    shares, root = _unit_weights(panel, units), _covariance_root(panel, mean, units)
+    shares, root = _unit_weights(panel, units), _covariance_root(panel, mean, units, 1 if joint else metrics)
     root = root[:, (rows * models + twin).ravel()]
     even = shares is None or np.ptp(shares) <= ROUNDING * shares.max()
     effective = float(units) if shares is None or even else float(1 / (shares**2).sum())
@@ -193,12 +195,14 @@ def _effective_support(panel: Panel, units: int, shares: Floats, tolerance: Floa
     return support, count
 
 
-def _covariance_root(panel: Panel, mean: Floats, units: int) -> Floats:
+def _covariance_root(panel: Panel, mean: Floats, units: int, parts: int) -> Floats:
+    """Return roots of the covariances within each of so many parts of the metrics, side by side."""
     metrics, models, queries = panel.values.shape
-    width = metrics * models
+    width = metrics * models // parts
+    root = np.zeros((width, parts, width))
     if units < 2:
-        return np.zeros((width, width))
-    centred = (panel.values - mean[:, :, None]).reshape(width, queries).T
+        return root.reshape(width, -1)
+    centred = (panel.values - mean[:, :, None]).reshape(-1, queries).T
     if units < queries:
         assert panel.clusters is not None
         centred *= 1 / queries if panel.weights is None else panel.weights[:, None]
@@ -207,11 +211,12 @@ def _covariance_root(panel: Panel, mean: Floats, units: int) -> Floats:
         centred *= 1 / np.sqrt(queries * (queries - 1.0))
     else:
         centred *= (panel.weights * np.sqrt(queries / (queries - 1.0)))[:, None]
-    # triangle' triangle = S; with S = V diag(s²) V', the symmetric root V diag(s) V' owes nothing to signs or order.
-    triangle = np.linalg.qr(centred, mode="r")
-    _, scale, directions = np.linalg.svd(triangle, full_matrices=False)
-    root: Floats = (directions.T * scale) @ directions
-    return root
+    for part in range(parts):
+        # triangle' triangle = S; with S = V diag(s²) V', the symmetric root V diag(s) V' owes nothing to signs or order
+        triangle = np.linalg.qr(centred[:, part * width : (part + 1) * width], mode="r")
+        _, scale, directions = np.linalg.svd(triangle, full_matrices=False)
+        root[:, part] = (directions.T * scale) @ directions
+    return root.reshape(width, -1)
 
 
 def _difference_errors(root: Floats, metrics: int, models: int) -> Floats:

@@ -35,6 +35,9 @@ CLOSE = 1e-6
 SAMPLED = 20_000
 """From so many values the nodes are chosen."""
 
+MOST_VALUES = 4_000_000
+"""So many values of models on queries are estimated at once (32 MB), or those at one base if these are more."""
+
 MOST_GRADES, MOST_COUNTS = 32, 40_000_000
 """So many grades are counted, and as many counts by grade, model and query kept (320 MB); for more, each base is
 evaluated by itself."""
@@ -84,33 +87,40 @@ def path_family(rankings: Rankings, sample: Sample, family: DCG, bases: Sequence
     sizes = np.diff(starts)[:, None]
 
     def by_model(values: Floats) -> Floats:
-        return values if panel.runs is None else np.add.reduceat(values, starts[:-1], axis=0) / sizes
+        return values if panel.runs is None else np.add.reduceat(values, starts[:-1], axis=1) / sizes
 
     def panel_at(places: Sequence[int]) -> Panel:
-        found = [turned * at(place) for place in places]
+        found = turned * at(places, slice(None))
         runs = panel.runs and tuple(
-            np.stack([values[start:stop].T for values in found]) for start, stop in itertools.pairwise(starts)
+            np.ascontiguousarray(found[:, start:stop].transpose(0, 2, 1)) for start, stop in itertools.pairwise(starts)
         )
         wanted = tuple(str(bases[place]) for place in places)
-        means = np.stack([by_model(values) for values in found])
-        made = replace(panel, metrics=wanted, values=means, runs=runs, lower_is_better=losses & set(wanted))
+        made = replace(panel, metrics=wanted, values=by_model(found), runs=runs, lower_is_better=losses & set(wanted))
         return made if counted.all() else made.select(wanted)
 
-    counted = ~np.isnan(at(0)[0])
+    counted = ~np.isnan(at([0], slice(None))[0, 0])
     some = np.flatnonzero(counted)[:: max(1, int(counted.sum()) * len(panel.models) // SAMPLED)]
-    nodes = find_nodes(np.stack([by_model(at(place))[:, some] for place in range(len(bases))]))
+    nodes = find_nodes(by_model(at(range(len(bases)), some)))
     return estimate_path(panel_at, nodes, sample.draws, sample.seed)
 
 
 def estimate_path(panel_at: Callable[[Sequence[int]], Panel], nodes: Nodes, draws: int, seed: int) -> Family:
     """Estimate all bases, each exactly, and draw the errors of all together; `panel_at` has the values by place."""
     few = panel_at(nodes.places.tolist())
-    estimated = _combined(estimate(few), [estimate(panel_at([place])) for place in range(len(nodes.weights))], nodes)
+    places = range(len(nodes.weights))
+    together = max(1, MOST_VALUES // few.values[0].size)
+    parts = [places[start : start + together] for start in places[::together]]
+    estimated = _combined(estimate(few), [estimate(panel_at(part), joint=False) for part in parts], nodes)
     return Family(few, estimated, draw_noise(estimated, draws, seed))
 
 
-def _values_at(rankings: Rankings, panel: Panel, lending: DCG, bases: Sequence[float]) -> Callable[[int], Floats]:
-    """Return the function from the place of a base to the values of all runs, shape (runs of all models, queries)."""
+def _values_at(
+    rankings: Rankings, panel: Panel, lending: DCG, bases: Sequence[float]
+) -> Callable[[Sequence[int], Integers | slice], Floats]:
+    """Return the function that has the values of all runs of all models at some bases, for some of the panel's queries.
+
+    It takes the places of both, and returns the shape (bases, runs, queries).
+    """
     kept = np.flatnonzero(rankings.weights > 0)
     grades, trainings = int((rankings.judgments.levels > 0).sum()), sum(max(1, count) for count in panel.run_counts)
     each = (scores for model in panel.models for scores in rankings.runs_of(model))  # one at a time in memory
@@ -119,12 +129,12 @@ def _values_at(rankings: Rankings, panel: Panel, lending: DCG, bases: Sequence[f
         table = np.empty((len(counts.levels), trainings, len(kept)))
         for place, one in enumerate(each):
             table[:, place] = counts.of(one)[:, kept]
-        return lambda place: counts.values(table, bases[place], kept)
+        return lambda places, some: counts.values(table[..., some], [bases[place] for place in places], kept[some])
     evaluator = Evaluator([at_base(lending, base) for base in bases], rankings.judgments)
     every = np.empty((len(bases), trainings, len(kept)))
     for place, one in enumerate(each):
         every[:, place] = evaluator(one).per_query.T[:, kept]
-    return lambda place: every[place]
+    return lambda places, some: every[list(places)][..., some]
 
 
 def _combined(joint: Estimate, single: Sequence[Estimate], nodes: Nodes) -> Estimate:

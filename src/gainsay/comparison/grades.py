@@ -7,23 +7,25 @@ worked out once, and every base of the power gain then costs one product of smal
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..evaluation.evaluator import Evaluator
+from .._common.cpus import cpus
+from ..evaluation.blocks import Family
+from ..evaluation.plan import Given, Group
 from ..metrics.dcg import DCG, NDCG
 from ..metrics.discounts import discounts
-from ..metrics.gains import CANONICAL_BASES, LARGEST_EXPONENT, gains_of, magnitude, power, raised
+from ..metrics.gains import LARGEST_EXPONENT, at_bases, magnitude, power, raised
 from ..metrics.names import MetricLike, parse_metrics
+from ..ranking.rows import table_of
 
 if TYPE_CHECKING:
     from .._common.typing import Bools, Floats
     from ..judgments import Judgments
     from ..metrics.base import Metric
-    from ..ranking.layout import Ties
 
 
 def lender(metric: MetricLike) -> DCG:
@@ -112,48 +114,51 @@ class GradeCounts:
                 "(b^l - 1)/(b - 1) has no use for them; pass negative_labels='zero' with the labels"
             )
         self.levels: Floats = judgments.levels[judgments.levels > 0]
-        single = {float(label): 0.0 for label in judgments.levels}
         options = {option: getattr(family, option) for option in ("discount", "base", "k", "scores")}
+        relevant = {label: float(label > 0) for label in judgments.levels.tolist()}
+        counting = DCG(gain=relevant, ties=family.ties, **options)
+        facts = counting.bind(judgments, (family.k,))
+        tables = [table_of((judgments.levels == level).astype(np.float64)) for level in self.levels.tolist()]
+        self._of_grade = [replace(facts, gains=replace(facts.gains, table=table)) for table in tables]
+        self._group = self._counter(counting)
+        self.ideal: Floats = self._counts(self._counter(replace(counting, ties="order")), judgments.labels)
 
-        def evaluator(ties: Ties) -> Evaluator | None:
-            of_one = [DCG(gain={**single, label: 1.0}, ties=ties, **options) for label in self.levels.tolist()]
-            return Evaluator(of_one, judgments) if of_one else None
-
-        self._evaluator, in_order = evaluator(family.ties), evaluator("order")
-        self.ideal: Floats = self._counts(in_order, judgments.labels)
+    def _counter(self, counting: DCG) -> Group:
+        """Return one group of sums in which the documents of one grade are worth 1, and no others anything."""
+        families = [
+            Family(counting, facts, (counting.k,), slice(place, place + 1))
+            for place, facts in enumerate(self._of_grade)
+        ]
+        return Group(counting, "irrelevant", families, list(range(len(families))))
 
     def of(self, scores: Floats) -> Floats:
         """Return the counts of one ranking of every query, shape (grades, queries)."""
-        return self._counts(self._evaluator, scores)
+        return self._counts(self._group, scores)
 
-    def _counts(self, evaluator: Evaluator | None, scores: Floats) -> Floats:
-        if evaluator is None:
-            return np.zeros((0, self.judgments.queries))
-        return np.ascontiguousarray(evaluator(scores).per_query.T)
+    def _counts(self, group: Group, scores: Floats) -> Floats:
+        return np.ascontiguousarray(group.evaluate(self.judgments, Given.of(self.judgments, scores), cpus()).T)
 
-    def values(self, counts: Floats, base: float, queries: Any = slice(None)) -> Floats:
-        """Return the metric of every query under the power gain of a base, shape (…, queries); NaN where it skips one.
+    def values(self, counts: Floats, bases: Sequence[float], queries: Any = slice(None)) -> Floats:
+        """Return the metric of every query under the power gain of each base, shape (bases, …, queries).
 
-        `counts`, (grades, …, queries), are of one or several rankings; `queries` says which its last axis holds.
+        `counts`, (grades, …, queries), are of one or several rankings; `queries` says which its last axis holds. What
+        the metric skips is NaN.
         """
         ideal, empty = self.ideal[:, queries], self.empty[queries]
-        gains = self._gains_at(base)
-        if gains.ndim > 1:  # each query has its own
-            gains = gains[:, queries]
-            worth, best = np.einsum("g...q,gq->...q", counts, gains), (ideal * gains).sum(axis=0)
-        else:
-            worth, best = np.tensordot(gains, counts, axes=(0, 0)), gains @ ideal
-        if self.family.is_ratio:
-            worth = worth / np.where(empty, 1.0, best)
-        found: Floats = worth
+        found = np.empty((len(bases), *counts.shape[1:]))
+        for place, (base, gains) in enumerate(zip(bases, at_bases(self.levels, bases), strict=True)):
+            if gains is None:  # each query has its own
+                gains = self._scaled(base)[:, queries]
+                worth, best = np.einsum("g...q,gq->...q", counts, gains), (ideal * gains).sum(axis=0)
+            else:
+                worth, best = np.tensordot(gains, counts, axes=(0, 0)), gains @ ideal
+            found[place] = worth / np.where(empty, 1.0, best) if self.family.is_ratio else worth
         if empty.any():
-            worth[..., empty] = np.nan if self.family.empty == "skip" else self.family.empty
+            found[..., empty] = np.nan if self.family.empty == "skip" else self.family.empty
         return found
 
-    def _gains_at(self, base: float) -> Floats:
-        """Return the gain of each grade; where some overflow each query's divided by about the largest of its own."""
-        if base == 1 or not len(self.levels) or magnitude(self.levels[-1:], base)[0] <= LARGEST_EXPONENT:
-            return gains_of(CANONICAL_BASES.get(base, "power"), self.levels, base)
+    def _scaled(self, base: float) -> Floats:
+        """Return the gain of each grade where some overflow: each query's divided by about the largest of its own."""
         if not self.family.is_ratio:
             at_base(self.family, base).bind(self.judgments, (self.family.k,))  # which refuses them
         top = (self.levels[:, None] * (self.ideal > 0)).max(axis=0)

@@ -132,7 +132,7 @@ class _Scored:
         self._first, self._second = self._grades.of(first), self._grades.of(second)
 
     def differences(self, base: float) -> Floats:
-        first, second = (self._grades.values(counts, base) for counts in (self._first, self._second))
+        first, second = (self._grades.values(counts, [base])[0] for counts in (self._first, self._second))
         if not self._launch:
             return first - second
         metric = at_base(self._grades.family, base)

@@ -129,6 +129,22 @@ def gains_of(gain: Gain, labels: Floats, gain_base: float | None = None) -> Floa
     return np.array([entries[label] for label in labels.tolist()])
 
 
+def at_bases(labels: Floats, bases: Sequence[float]) -> list[Floats | None]:
+    """Return the power gain of each label at each base, that of distinct labels above 0; None where some overflow.
+
+    >>> import numpy as np
+    >>> at_bases(np.array([1.0, 2.0, 3.0]), [1.0, 3.0])
+    [array([1., 2., 3.]), array([ 1.,  4., 13.])]
+    """
+
+    def at(base: float) -> Floats | None:
+        if base > 1 and len(labels) and magnitude(labels[-1:], base)[0] > LARGEST_EXPONENT:
+            return None
+        return gains_of(CANONICAL_BASES.get(base, "power"), labels, base)
+
+    return [at(base) for base in bases]
+
+
 def _from_text(text: str) -> Gain:
     try:
         parts = text.split("/")
