@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -323,7 +323,8 @@ class Comparison(Findings):
         0  broad  1.00  1.58
         1    top  1.58  4.00
         """
-        return GainPath(**vars(super().gains(bases, metric=metric, fit=fit)))
+        found = super().gains(bases, metric=metric, fit=fit)
+        return GainPath(**{field.name: getattr(found, field.name) for field in fields(found)})
 
     @property
     def plot(self) -> Plots:

@@ -48,12 +48,17 @@ def check_ids(what: str, rows: Iterable[tuple[Any, ...]]) -> None:
                     raise ValueError(f"{what} has the id {text!r}, which cannot be written as UTF-8") from None
 
 
-def natural_key(name: str) -> tuple[list[tuple[int, str]], str]:
-    """Sort key under which numbers inside names count as numbers.
+def natural_order(names: Iterable[str]) -> list[str]:
+    """Return names in natural order, in which numbers inside them count as numbers.
 
-    >>> sorted(["model 10", "model 2", "base"], key=natural_key)
+    >>> natural_order(["model 10", "model 2", "base"])
     ['base', 'model 2', 'model 10']
     """
+    return sorted(names, key=natural_key)
+
+
+def natural_key(name: str) -> tuple[list[tuple[int, str]], str]:
+    """Return the sort key of `natural_order`."""
     parts = re.split(r"([0-9]+)", name)
     return [_number_key(part) if place % 2 else (0, part) for place, part in enumerate(parts)], name
 

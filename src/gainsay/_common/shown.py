@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from inspect import signature
 from typing import TYPE_CHECKING, Any
 
-from .names import natural_key
+from .names import natural_order
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -142,7 +142,7 @@ class Names:
         """
         given = list(dict.fromkeys(names))
         full = {name: printable(name) or "(no name)" for name in given}
-        free, grid = short_names(given), _grid(sorted(given, key=natural_key))
+        free, grid = short_names(given), _grid(natural_order(given))
         if grid is None:
             return cls((("model", "model"),), "", {name: (free[name],) for name in given}, free, dict(free), full)
         keys, columns, alike = grid
@@ -227,7 +227,7 @@ def short_names(names: Iterable[str], most: int = LONGEST_SHORT) -> dict[str, st
     'xxx…xxx #2'
     """
     given = list(dict.fromkeys(names))
-    whole = shown = {name: printable(name) or "(no name)" for name in sorted(given, key=natural_key)}
+    whole = shown = {name: printable(name) or "(no name)" for name in natural_order(given)}
     if any(len(text) > most for text in shown.values()):
         common = _common_words(list(shown.values()))
         shown = {name: f"…{text[common:]}" if common else text for name, text in shown.items()}

@@ -83,7 +83,7 @@ def _standing(sample: Sample, family: Family, b: int, c: int, critical: float, r
     queries = runs = None
     if needs and decision == "undecided":
         queries, runs = _needed(sample, family, b, c, critical, rope)
-    units = [sample.range_of(metric) for metric in panel.metrics]
+    units = [sample.ranges[metric] for metric in panel.metrics]
     ends = [
         sorted(float(panel.in_unit(metric, np.array(end))) for end in both)
         for metric, both in zip(panel.metrics, zip(lower, upper, strict=True), strict=True)

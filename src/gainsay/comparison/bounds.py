@@ -11,19 +11,12 @@ import numpy as np
 from .._common.typing import Bools, Floats, Integers
 from .estimates import Estimate
 from .inequalities import FEWEST
-from .resampling import Noise, critical_value
+from .resampling import Noise, critical_value, half_width
 
-__all__ = ["POWER", "RegretBand", "detectable_lead", "half_width", "regret_band", "regret_upper"]
+__all__ = ["POWER", "RegretBand", "detectable_lead", "regret_band", "regret_upper"]
 
 POWER = 0.80
 """The probability with which `detectable_lead` is detected."""
-
-
-def half_width(error: Floats, critical: float) -> Floats:
-    """Return how far intervals reach on either side, infinitely where nothing is known of an error."""
-    finite = np.isfinite(error)
-    half: Floats = np.where(finite, np.where(finite, error, 0.0) * critical, np.inf)
-    return half
 
 
 def regret_upper(estimated: Estimate, noise: Noise, alpha: float) -> Floats:
@@ -36,8 +29,7 @@ def regret_upper(estimated: Estimate, noise: Noise, alpha: float) -> Floats:
     """
     if estimated.units < FEWEST:
         return np.full(estimated.mean.shape, np.inf)
-    width = float(critical_value(noise.peaks.max(axis=(0, 1)), 1 - alpha))
-    upper: Floats = np.maximum(0.0, (estimated.difference + half_width(estimated.error, width)).max(axis=2))
+    upper: Floats = np.maximum(0.0, (estimated.difference + noise.reach(alpha)).max(axis=2))
     return upper
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from .._common.checks import check_whole
 from ..judgments import scaled_weights
-from .contributions import grades_of, plain_label
+from .contributions import grades_of, plain_labels
 from .estimates import ROUNDING
 from .rankings import as_read
 
@@ -132,7 +132,7 @@ def ranked_labels(
     rankings: Rankings, model: str, queries: Integers, by: Metric, cutoff: int | None
 ) -> list[tuple[float, ...]]:
     """Return the labels of each query from rank 1 to the cutoff."""
-    plain = np.array([plain_label(level) for level in rankings.judgments.levels.tolist()], dtype=object)
+    plain = np.array(plain_labels(rankings.judgments.levels), dtype=object)
     codes = rankings.judgments.layout.codes
     return [tuple(plain[codes[at]]) for at in ranked_places(rankings, model, queries, by, cutoff)]
 

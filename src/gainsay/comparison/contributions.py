@@ -49,7 +49,7 @@ def grades_of(levels: Floats) -> Grades:
     first = np.flatnonzero(np.diff(bins, prepend=-1))
     of_code = np.zeros(blank_code(count) + 1, dtype=np.int64)
     of_code[:count] = bins
-    names: tuple[Any, ...] = tuple(map(plain_label, levels.tolist()))
+    names: tuple[Any, ...] = tuple(plain_labels(levels))
     if count > MOST_GRADES:
         ends = list(zip(levels[first].tolist(), levels[np.append(first[1:], count) - 1].tolist(), strict=True))
         names = tuple(f"{low:g} to {high:g}" for low, high in ends)
@@ -58,9 +58,9 @@ def grades_of(levels: Floats) -> Grades:
     return Grades(names, levels[first], of_code)
 
 
-def plain_label(label: float) -> float:
-    """Return a label as people write it: whole numbers without a point."""
-    return int(label) if label.is_integer() and abs(label) < 1e15 else label
+def plain_labels(labels: Floats) -> list[float]:
+    """Return labels as people write them: whole numbers without a point."""
+    return [int(label) if label.is_integer() and abs(label) < 1e15 else label for label in labels.tolist()]
 
 
 class Bands(NamedTuple):
@@ -82,7 +82,7 @@ def rank_bands(starts: Sequence[int] | None, cutoffs: Sequence[int | None], long
     >>> rank_bands([1, 4], [5, None], longest=120).names
     ('1-3', '4+')
     """
-    firsts = [check_whole("bands", start) for start in (BANDS if starts is None else starts)]
+    firsts = list(BANDS) if starts is None else [check_whole("bands", start) for start in starts]
     if not firsts or firsts[0] != 1 or any(a >= b for a, b in pairwise(firsts)):
         raise ValueError(
             f"bands must be the first rank of each band, ascending from 1, such as {list(BANDS)}: got {starts!r}"

@@ -10,7 +10,7 @@ import numpy as np
 
 from .._common.arrays import nearest
 from .._common.cached import cached_property
-from .._common.names import natural_key
+from .._common.names import natural_order
 from .._common.shown import Names, plain
 from .._common.words import count
 from ..metrics.base import Metric
@@ -179,7 +179,7 @@ class Findings:
         panel = self.sample.panel
         for metric, table in zip(panel.metrics, map(panel.in_unit, panel.metrics, panel.values), strict=True):
             panel.check_common([metric])
-            low, high = self.sample.range_of(metric)
+            low, high = self.sample.ranges[metric]
             lowest, highest = np.nanmin(table), np.nanmax(table)
             if not low - ROUNDING <= lowest <= highest <= high + ROUNDING:
                 raise ValueError(
@@ -250,7 +250,7 @@ class Findings:
         So it is the first of the leaderboard, and `m2` comes before `m10`.
         """
         board = self.leaderboard
-        return {metric: min(board.index[board[f"{metric} rank"] == 1], key=natural_key) for metric in self.metrics}
+        return {metric: natural_order(board.index[board[f"{metric} rank"] == 1])[0] for metric in self.metrics}
 
     @cached_property
     def pairs(self) -> pd.DataFrame:

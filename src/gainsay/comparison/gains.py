@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
+from .._common.cached import cached_property
 from .._common.checks import check_real
 from .._common.shown import Spoken, plain, short_names
 from .._common.typing import Floats
@@ -146,7 +147,12 @@ class Gains(Spoken):
             columns[name] = getattr(self, name).ravel()
         return pd.DataFrame(columns)
 
-    @property
+    @cached_property
+    def short_names(self) -> dict[str, str]:
+        """What each model is called in figures: at most 28 characters, no two alike."""
+        return short_names(self.models)
+
+    @cached_property
     def text(self) -> str:
         """Two sentences, with numbers; one more where preferences were given."""
         return " ".join([self._led_by(), self._proven(), *([] if self.fit is None else [self._fitted()])])
@@ -230,7 +236,7 @@ class Gains(Spoken):
 
     def drawn(self) -> PathData:
         """Return what a picture of the path needs, as plain lists; see `gainsay.drawing.gain_path`."""
-        names = short_names(self.models)
+        names = self.short_names
         return {
             "bases": list(self.bases),
             "regrets": {names[model]: self.regret[:, at].tolist() for at, model in enumerate(self.models)},
@@ -242,16 +248,16 @@ class Gains(Spoken):
             "confidence": confidence(self.alpha),
         }
 
-    @property
+    @cached_property
     def headline(self) -> str:
         """What the path says, in a few words."""
         changes = len(self.winners) - 1
         low, high = number_text(self.bases[0]), number_text(self.bases[-1])
         if self.verdict.kind == "agree":
-            best = short_names(self.models)[self.verdict.always_best[0]]
+            best = self.short_names[self.verdict.always_best[0]]
             return f"{best} is best at every gain from b = {low} to {high}"
         if changes == 0:
-            leader = short_names(self.models)[self.winners["model"].iloc[0]]
+            leader = self.short_names[self.winners["model"].iloc[0]]
             return f"{leader} leads at every gain from b = {low} to {high}; that it is best is not proven"
         times = {1: "once", 2: "twice"}.get(changes, f"{changes} times")
         proof = "no model is best at every gain" if self.verdict.kind == "genuine" else "one may be best throughout"

@@ -59,7 +59,7 @@ def family_of(compared: Mapping[str, Metric], primary: Iterable[str], metric: Me
     asked = [compared[name] for name in primary if name in compared]
     for metrics in (asked, compared.values()):
         found = [one for one in metrics if isinstance(one, DCG) and one.is_sum_over_documents]
-        if metrics is asked and len(found) == 2 and at_base(found[0], 1.0) != at_base(found[1], 1.0):
+        if metrics is asked and len(found) == 2 and _lent(found[0]) != _lent(found[1]):
             raise ValueError(
                 f"{found[0]} and {found[1]} differ in more than their gain, so there is no path from one to the other; "
                 f"name the one whose cutoff and discount are to be kept, gains(metric='{found[0]}')"
@@ -80,14 +80,20 @@ def settled(family: DCG, longest: int) -> DCG:
     discount: Any = family.discount
     if callable(discount):
         discount = tuple(discounts(discount, family.base, longest).tolist())
-    return at_base(replace(family, discount=discount, gain="linear", gain_base=None, name=None), 1.0)
+    kind, options = _lent(family)
+    return kind(gain="linear", **options | {"discount": discount})
 
 
 def at_base(family: DCG, base: float) -> DCG:
     """Return the metric with the power gain of a base in place of its own gain."""
-    kind = NDCG if family.is_ratio else DCG
+    kind, options = _lent(family)
+    return kind(gain="power", gain_base=base, **options)
+
+
+def _lent(family: DCG) -> tuple[type[DCG], dict[str, Any]]:
+    """Return what a metric lends: whether it is divided by the ideal, and all options but the gain."""
     options = ("discount", "base", "k", "ties", "empty", "scores", "weights")
-    return kind(gain="power", gain_base=base, **{option: getattr(family, option) for option in options})
+    return NDCG if family.is_ratio else DCG, {option: getattr(family, option) for option in options}
 
 
 def path_name(family: DCG) -> str:
@@ -107,7 +113,6 @@ class GradeCounts:
 
     def __init__(self, family: DCG, judgments: Judgments) -> None:
         self.family, self.judgments = family, judgments
-        self.empty: Bools = at_base(family, 1.5 if family.is_ratio else 1.0).bind(judgments, (family.k,)).empty[:, 0]
         if judgments.levels[0] < 0:
             raise ValueError(
                 f"a path of gains cannot take negative labels (the lowest is {judgments.levels[0]:g}): "
@@ -119,17 +124,12 @@ class GradeCounts:
         counting = DCG(gain=relevant, ties=family.ties, **options)
         facts = counting.bind(judgments, (family.k,))
         tables = [table_of((judgments.levels == level).astype(np.float64)) for level in self.levels.tolist()]
-        self._of_grade = [replace(facts, gains=replace(facts.gains, table=table)) for table in tables]
-        self._group = self._counter(counting)
-        self.ideal: Floats = self._counts(self._counter(replace(counting, ties="order")), judgments.labels)
-
-    def _counter(self, counting: DCG) -> Group:
-        """Return one group of sums in which the documents of one grade are worth 1, and no others anything."""
-        families = [
-            Family(counting, facts, (counting.k,), slice(place, place + 1))
-            for place, facts in enumerate(self._of_grade)
-        ]
-        return Group(counting, "irrelevant", families, list(range(len(families))))
+        of_grade = [replace(facts, gains=replace(facts.gains, table=table)) for table in tables]
+        families = [Family(counting, own, (family.k,), slice(place, place + 1)) for place, own in enumerate(of_grade)]
+        self._group = Group(counting, "irrelevant", families, list(range(len(families))))
+        in_order = replace(self._group, like=replace(counting, ties="order"))
+        self.ideal: Floats = self._counts(in_order, judgments.labels)
+        self.empty: Bools = np.logical_not(self.ideal.any(axis=0)) if family.is_ratio else facts.empty[:, 0]
 
     def of(self, scores: Floats) -> Floats:
         """Return the counts of one ranking of every query, shape (grades, queries)."""

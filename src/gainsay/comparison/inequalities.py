@@ -35,6 +35,8 @@ class BestTest:
         The largest studentised lead of a rival, ``-inf`` where no pair may speak.
     critical : ndarray, shape (M,)
         The two-step critical value, 0 or more.
+    kept : ndarray of bool, shape (M,)
+        Which models may be best, the confidence set: those whose statistic does not exceed the critical value.
     p_values : ndarray, shape (M,)
         At most α exactly where `statistic` exceeds `critical`; never 0.
     reach : ndarray, shape (M,)
@@ -46,14 +48,10 @@ class BestTest:
 
     statistic: Floats
     critical: Floats
+    kept: Bools
     p_values: Floats
     reach: Floats
     inequalities: Inequalities
-
-    @property
-    def kept(self) -> Bools:
-        """Which models may be best: the confidence set."""
-        return self.statistic <= self.critical
 
     @property
     def p_value(self) -> float:
@@ -90,7 +88,7 @@ class Inequalities:
 
     def __init__(self, estimated: Estimate, noise: Noise, alpha: float, rows: Sequence[int] | None) -> None:
         self._rows = list(range(len(estimated.mean)) if rows is None else rows)
-        self._noise, self._draws = noise, noise.draws
+        self._noise, self._draws = noise, noise.values.shape[2]
         self._difference, self._error = estimated.difference[self._rows], estimated.error[self._rows]
         self._tolerance = estimated.tolerance[self._rows]
         self._speaks = estimated.support[self._rows] >= FEWEST
@@ -116,7 +114,8 @@ class Inequalities:
         p_values = np.minimum(1.0, (1 + exceeded) / (self._draws + 1) + self._beta)
         reach = difference - critical[:, None] * np.where(t > -np.inf, error, 0.0)
         reach = np.where(t > -np.inf, reach, -np.inf).max(axis=(0, 2))
-        return BestTest(statistic, critical, np.where(statistic > 0, p_values, 1.0), reach, self)
+        kept = statistic <= critical
+        return BestTest(statistic, critical, kept, np.where(statistic > 0, p_values, 1.0), reach, self)
 
 
 STEPS, ENOUGH = 25, 1e-6

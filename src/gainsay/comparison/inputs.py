@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._common.checks import check_whole
-from .._common.names import check_text, natural_key
+from .._common.names import check_text, natural_order
 from .._common.typing import Floats, Ids, Integers
 from .clusters import read_clusters
 from .runs import Runs, Vary, check_vary, read_runs
@@ -221,7 +221,7 @@ def read_panel(
     weight = None if weights is None else _read_weights(weights, shape[0])
     codes = None if clusters is None else read_clusters(clusters, shape[0])
     trained = read_runs(runs, arrays, names)
-    order = sorted(range(len(names)), key=lambda column: natural_key(names[column]))
+    order = [names.index(name) for name in natural_order(names)]
     table, losses = np.empty((len(arrays), len(names), shape[0])), frozenset(lower_is_better)
     for row, (metric, array) in enumerate(arrays.items()):
         table[row] = 0.0 - array.T[order] if metric in losses else array.T[order]

@@ -9,7 +9,7 @@ import numpy as np
 
 from .._common.alignment import index_of
 from .._common.arrays import is_missing
-from .._common.names import check_name, natural_key
+from .._common.names import check_name, natural_order
 from .._common.words import number_text
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def distinct_labels(labels: np.ndarray[Any, Any]) -> list[str]:
     >>> distinct_labels(np.array(["10", "9", "10"], dtype=object))
     ['9', '10']
     """
-    return sorted(set(labels.tolist()), key=natural_key)
+    return natural_order(set(labels.tolist()))
 
 
 def _columns(segments: Any) -> dict[str, Any]:

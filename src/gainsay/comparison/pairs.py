@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from .._common.typing import Floats
-from .bounds import half_width
 from .estimates import Estimate
 from .flags import FEW
 from .inequalities import FEWEST, two_step_test
-from .resampling import critical_value
 from .sample import Family, Sample
 
 if TYPE_CHECKING:
@@ -31,7 +29,7 @@ def pairs_of(sample: Sample, names: tuple[str, str]) -> pd.DataFrame:
 
     def effects(family: Sequence[str], alpha: float) -> dict[str, Any]:
         found = sample.family(family) if len(family) > 1 else sample.alone(family[0])
-        return _effects(found, alpha, first, second, sample.range_of)
+        return _effects(found, alpha, first, second, sample.ranges)
 
     columns = effects(names, level)
     conflict, common = _conflicts(sample.family(names).estimated, first, second), {}
@@ -87,18 +85,15 @@ def common_ranks(
 
 
 def _effects(
-    family: Family, alpha: float, first: Any, second: Any, range_of: Callable[[str], tuple[float, float]]
+    family: Family, alpha: float, first: Any, second: Any, ranges: Mapping[str, tuple[float, float]]
 ) -> dict[str, Any]:
     panel, estimated, noise = family
-    # The largest studentised lead over all ordered pairs is the largest absolute one over all pairs.
-    width = float(critical_value(noise.peaks.max(axis=(0, 1)), 1 - alpha))
-    two_sided = pair_p_values(estimated).two_sided
+    reach, two_sided = noise.reach(alpha), pair_p_values(estimated).two_sided
     columns: dict[str, Any] = {}
     for row, metric in enumerate(panel.metrics):
         difference = panel.in_unit(metric, estimated.difference[row, second, first])
-        half = half_width(estimated.error[row, second, first], width)
-        low, high = range_of(metric)
-        lower, upper = _within(difference, half, low - high, high - low)
+        low, high = ranges[metric]
+        lower, upper = _within(difference, reach[row, second, first], low - high, high - low)
         wins, losses = estimated.wins[row, second, first], estimated.wins[row, first, second]
         columns |= {
             f"difference {metric}": difference,
@@ -215,7 +210,7 @@ def leaderboard_of(sample: Sample, metrics: Sequence[str] | None = None) -> pd.D
     import pandas as pd
 
     chosen = sample.panel.metrics if metrics is None else metrics
-    parts = [_leaderboard(sample.alone(metric), sample.alpha, sample.range_of(metric)) for metric in chosen]
+    parts = [_leaderboard(sample.alone(metric), sample.alpha, sample.ranges[metric]) for metric in chosen]
     return pd.concat(parts, ignore_index=True)
 
 
@@ -223,11 +218,10 @@ def _leaderboard(family: Family, alpha: float, value_range: tuple[float, float])
     import pandas as pd
 
     panel, estimated, noise = family
-    mean, error = panel.in_unit(panel.metrics[0], estimated.mean[0]), estimated.mean_error[0]
-    half = half_width(error, float(critical_value(noise.deviations(0), 1 - alpha)))
-    lower, upper = _within(mean, half, *value_range)
+    mean = panel.in_unit(panel.metrics[0], estimated.mean[0])
+    lower, upper = _within(mean, noise.mean_reach(0, alpha), *value_range)
     difference, widest = estimated.difference[0], value_range[1] - value_range[0]
-    reach = half_width(estimated.error[0], float(critical_value(noise.peaks[0].max(axis=0), 1 - alpha)))
+    reach = noise.reach(alpha)[0]
     rank = 1 + (difference > 0).sum(axis=1)
     table = pd.DataFrame(
         {

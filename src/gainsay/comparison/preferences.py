@@ -133,10 +133,11 @@ class _Scored:
 
     def differences(self, base: float) -> Floats:
         first, second = (self._grades.values(counts, [base])[0] for counts in (self._first, self._second))
+        found: Floats = first - second
         if not self._launch:
-            return first - second
+            return found
         metric = at_base(self._grades.family, base)
-        sums, weights = weighted(metric, self._judgments, first - second)
+        sums, weights = weighted(metric, self._judgments, found)
         return np.array([sums.sum() / weights.sum() if weights.any() else 0.0])
 
 

@@ -15,7 +15,7 @@ from .._common.typing import Floats, Integers
 from .estimates import Estimate
 from .recipes import draw_runs
 
-__all__ = ["Noise", "critical_value", "draw_noise"]
+__all__ = ["Noise", "critical_value", "draw_noise", "half_width"]
 
 
 @dataclass(frozen=True)
@@ -106,6 +106,17 @@ class Noise:
                 np.maximum(largest[place], lead, out=largest[place])
         return largest
 
+    def reach(self, alpha: float) -> Floats:
+        """Return how far intervals of all differences under all metrics reach on either side, shape (metrics, M, M).
+
+        The largest studentised lead over all ordered pairs is the largest absolute one over all pairs.
+        """
+        return half_width(self.estimated.error, float(critical_value(self.peaks.max(axis=(0, 1)), 1 - alpha)))
+
+    def mean_reach(self, row: int, alpha: float) -> Floats:
+        """Return how far intervals of all means under one metric reach on either side, shape (M,)."""
+        return half_width(self.estimated.mean_error[row], float(critical_value(self.deviations(row), 1 - alpha)))
+
     def deviations(self, row: int) -> Floats:
         """Return the largest absolute studentised error of the mean of any model in every draw, shape (draws,)."""
         largest, runs = np.zeros(self.draws), self.estimated.runs
@@ -151,6 +162,13 @@ def _find_peaks(noise: Noise) -> None:
                 np.maximum(noise.peaks[m, k], lead, out=noise.peaks[m, k])
                 np.negative(lead, out=lead)
                 np.maximum(noise.peaks[m, j], lead, out=noise.peaks[m, j])
+
+
+def half_width(error: Floats, critical: float) -> Floats:
+    """Return how far intervals reach on either side, infinitely where nothing is known of an error."""
+    finite = np.isfinite(error)
+    half: Floats = np.where(finite, np.where(finite, error, 0.0) * critical, np.inf)
+    return half
 
 
 def critical_value(draws: Floats, level: float) -> Floats:

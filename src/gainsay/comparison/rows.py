@@ -11,7 +11,7 @@ from .._common.checks import check_whole
 from ..judgments import scaled_weights
 from ..metrics.dcg import DCG
 from .contradictions import difference_of, ranked_labels
-from .contributions import plain_label
+from .contributions import plain_labels
 from .rankings import as_read
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def one_ranking(rankings: Rankings, place: int, model: str, metrics: Iterable[Me
     columns: dict[str, Any] = {
         "rank": ranks,
         "document": rankings.documents_of(here)[order],
-        "label": [plain_label(label) for label in labels[order].tolist()],
+        "label": plain_labels(labels[order]),
         "score": scores[order],
         "tied": tied,
     }

@@ -25,7 +25,8 @@ class Family(NamedTuple):
 class Sample:
     """Per-query values, and what everything that is said of them stands on.
 
-    All tests and intervals are at level `alpha`; `ranges` has between which values a metric lies, where that is known.
+    All tests and intervals are at level `alpha`; `ranges` has between which values each metric lies, infinite where
+    nothing is known.
     """
 
     def __init__(
@@ -38,12 +39,8 @@ class Sample:
     ) -> None:
         self.panel = panel
         self.alpha, self.draws, self.seed = alpha, draws, seed
-        self.ranges = dict(ranges or {})
+        self.ranges = {metric: (ranges or {}).get(metric, (-np.inf, np.inf)) for metric in panel.metrics}
         self._families: dict[tuple[str, ...], Family] = {}
-
-    def range_of(self, metric: str) -> tuple[float, float]:
-        """Return between which values a metric lies; infinite where nothing is known."""
-        return self.ranges.get(metric, (-np.inf, np.inf))
 
     def family(self, metrics: Sequence[str]) -> Family:
         """Return the estimate of several metrics together and draws of its error, made when first asked for."""
@@ -56,8 +53,10 @@ class Sample:
 
     def alone(self, metric: str) -> Family:
         """Return the estimate of one metric on its own queries, a part of a larger family's where that has the same."""
-        for names, family in self._families.items():
-            if metric in names and self.panel.counts(names).alike:
-                noise = family.noise.alone(names.index(metric))
-                return Family(family.panel.select([metric]), noise.estimated, noise)
+        if (metric,) not in self._families:
+            for names, family in self._families.items():
+                if metric in names and self.panel.counts(names).alike:
+                    noise = family.noise.alone(names.index(metric))
+                    self._families[metric,] = Family(family.panel.select([metric]), noise.estimated, noise)
+                    break
         return self.family([metric])

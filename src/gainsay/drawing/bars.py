@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING, NamedTuple
 
-from .lanes import MINUS, TEXTS, bar, drawing, hue, text_at, upright
+from .lanes import MINUS, TEXTS, Bar, Text, drawing, hue, rectangles, texts, upright
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,13 +48,14 @@ def bars(panel: Bars, limits: tuple[float, float]) -> str:
         return start + width * (value - low) / (high - low)
 
     zero, end = at(0.0), 24 + step * len(panel.rows) + 8
-    parts = [
-        text_at(zero, 12, f"\u25c2 {panel.sides[0]}", dx=-8, anchor="end"),
-        text_at(zero, 12, f"{panel.sides[1]} \u25b8", dx=8),
+    drawn = []
+    written = [
+        Text(zero, 12, f"\u25c2 {panel.sides[0]}", -8, "end"),
+        Text(zero, 12, f"{panel.sides[1]} \u25b8", 8),
     ]
     for place, (row, cells, net) in enumerate(zip(panel.rows, panel.cells, panel.nets, strict=True)):
         y = 24 + step * place
-        parts.append(text_at(0, y + 14, row))
+        written.append(Text(0, y + 14, row))
         reach = [0.0, 0.0]
         for band, value in enumerate(cells):
             if value:
@@ -62,31 +63,30 @@ def bars(panel: Bars, limits: tuple[float, float]) -> str:
                 near, far = at(reach[side]), at(reach[side] + value)
                 reach[side] += value
                 said = f"{row}, {panel.parts[band]}: {value:+.4f}".replace("-", MINUS)
-                parts.append(bar(sides[side], near, far, y, step - 8, look=f" {_strength(band)}", title=said))
+                drawn.append(Bar(sides[side], near, far, y, step - 8, f" {_strength(band)}", said))
         ahead = sum(cells) >= 0
         dx, anchor = (6, "start") if ahead else (-6, "end")
-        parts.append(text_at(at(reach[ahead]), y + 14, net, dx=dx, anchor=anchor, style="s"))
-    parts.append(f'<line class="g" x1="0" x2="100%" y1="{end - 2}" y2="{end - 2}"/>')
-    parts.append(bar(sides[panel.total >= 0], zero, at(panel.total), end + 6, 18))
-    parts.append(text_at(0, end + 20, "total", style="s b"))
+        written.append(Text(at(reach[ahead]), y + 14, net, dx, anchor, "s"))
+    drawn.append(Bar(sides[panel.total >= 0], zero, at(panel.total), end + 6, 18))
+    written.append(Text(0, end + 20, "total", style="s b"))
     dx, anchor = (-6, "end") if panel.total >= 0 else (6, "start")
-    parts.append(text_at(zero, end + 20, panel.total_said, dx=dx, anchor=anchor, style="s b"))
-    parts.append(upright("z", zero, 18, end + 28))
+    written.append(Text(zero, end + 20, panel.total_said, dx, anchor, "s b"))
+    lines = f'<line class="g" x1="0" x2="100%" y1="{end - 2}" y2="{end - 2}"/>{upright("z", zero, 18, end + 28)}'
     said = "; ".join(f"{row} {net}" for row, net in zip(panel.rows, panel.nets, strict=True))
     label = escape(f"{panel.title}, {panel.sides[1]} minus {panel.sides[0]}: {said}; total {panel.total_said}")
     style = f' class="{TEXTS[panel.lane]}"' if panel.lane < 2 else ""
-    picture = drawing("".join(parts), end + 30, label=label)
+    picture = drawing(rectangles(drawn) + lines + texts(written), end + 30, label=label)
     return f"<div><h3{style}>{escape(panel.title)}</h3>{picture}</div>"
 
 
 def bar_key(parts: Sequence[str], lanes: Sequence[int]) -> str:
     """Return what the shades of bars are."""
-    items, lanes = [], list(dict.fromkeys(lanes))
+    items, hues = [], [hue(lane) for lane in dict.fromkeys(lanes)]
     for band, name in enumerate(parts):
         boxes = "".join(
-            f'<rect class="bar {hue(lane)}" x="{11 * place}" width="11" height="11" {_strength(band)}/>'
-            for place, lane in enumerate(lanes)
+            f'<rect class="bar {colour}" x="{11 * place}" width="11" height="11" {_strength(band)}/>'
+            for place, colour in enumerate(hues)
         )
-        picture = f'<svg width="{11 * len(lanes)}" height="11" aria-hidden="true">{boxes}</svg>'
+        picture = f'<svg width="{11 * len(hues)}" height="11" aria-hidden="true">{boxes}</svg>'
         items.append(f'<span class="key m">{picture}{escape(name)}</span>')
     return f'<p class="keys">{"".join(items)}</p>'

@@ -181,12 +181,31 @@ def dot(lane: int, x: float, y: float, *, filled: bool, title: str = "", size: f
     return f'<svg x="{x:.2f}%" y="{y:g}" overflow="visible">{path}</svg>'
 
 
+class Text(NamedTuple):
+    """Text of a picture, and where it stands: moved by `dx` pixels from there."""
+
+    x: float
+    y: float
+    text: str
+    dx: float = 0
+    anchor: str = "start"
+    style: str = ""
+
+
+def texts(shown: Iterable[Text]) -> str:
+    """Return texts of a picture."""
+    found = ""
+    for x, y, text, dx, anchor, style in shown:
+        where = f' dx="{dx:g}"' if dx else ""
+        how = f' text-anchor="{anchor}"' if anchor != "start" else ""
+        kind = f' class="{style}"' if style else ""
+        found += f'<text x="{x:.2f}%" y="{y:g}"{where}{how}{kind}>{escape(text)}</text>'
+    return found
+
+
 def text_at(x: float, y: float, text: str, *, dx: float = 0, anchor: str = "start", style: str = "") -> str:
-    """Return text of a picture."""
-    where = f' dx="{dx:g}"' if dx else ""
-    how = f' text-anchor="{anchor}"' if anchor != "start" else ""
-    kind = f' class="{style}"' if style else ""
-    return f'<text x="{x:.2f}%" y="{y:g}"{where}{how}{kind}>{escape(text)}</text>'
+    """Return one text of a picture."""
+    return texts([Text(x, y, text, dx, anchor, style)])
 
 
 def upright(kind: str, x: float, top: float, bottom: float) -> str:
@@ -204,12 +223,27 @@ def price_line(chart: Chart, axis: Axis, height: float) -> str:
     return "" if math.isnan(chart.price) else upright("pr", axis.at(chart.price), 0, height)
 
 
-def bar(kind: str, start: float, end: float, y: float, height: float, *, look: str = "", title: str = "") -> str:
-    """Return a bar between two places."""
-    left, right = sorted((start, end))
-    where = f'x="{left:.2f}%" width="{right - left:.2f}%" y="{y:g}" height="{height:g}"'
-    inner = f"><title>{escape(title)}</title></rect>" if title else "/>"
-    return f'<rect class="bar {kind}" {where}{look}{inner}'
+class Bar(NamedTuple):
+    """A bar between two places, how it looks, and what it says."""
+
+    kind: str
+    start: float
+    end: float
+    y: float
+    height: float
+    look: str = ""
+    title: str = ""
+
+
+def rectangles(bars: Iterable[Bar]) -> str:
+    """Return bars."""
+    found = ""
+    for kind, start, end, y, height, look, title in bars:
+        left, right = sorted((start, end))
+        where = f'x="{left:.2f}%" width="{right - left:.2f}%" y="{y:g}" height="{height:g}"'
+        inner = f"><title>{escape(title)}</title></rect>" if title else "/>"
+        found += f'<rect class="bar {kind}" {where}{look}{inner}'
+    return found
 
 
 def interval(lane: int, low: float, high: float, y: float) -> str:
@@ -301,14 +335,15 @@ def pair_bars(rows: Sequence[tuple[Sequence[float], Sequence[float]]]) -> list[s
     widest = max((abs(lead) for _, leads in rows for lead in leads), default=0.0) or 1.0
     pictures = []
     for differences, leads in rows:
-        parts = ['<line class="z" x1="50%" x2="50%" y1="0" y2="34"/>']
+        drawn, written = [], []
         for lane, (difference, lead) in enumerate(zip(differences, leads, strict=True)):
             end, y = 50 + 28 * lead / widest, 3 + 16 * lane
-            parts.append(bar(COLOURS[lane], 50, end, y, 12))
+            drawn.append(Bar(COLOURS[lane], 50, end, y, 12))
             dx, anchor = (5, "start") if lead >= 0 else (-5, "end")
-            parts.append(text_at(end, y + 10, bare(abs(difference), 3), dx=dx, anchor=anchor))
+            written.append(Text(end, y + 10, bare(abs(difference), 3), dx, anchor))
         said = ", ".join(map(bare, differences))
-        pictures.append(f'{drawing("".join(parts), 34)}<span class="sr">{said}</span>')
+        inner = f'<line class="z" x1="50%" x2="50%" y1="0" y2="34"/>{rectangles(drawn)}{texts(written)}'
+        pictures.append(f'{drawing(inner, 34)}<span class="sr">{said}</span>')
     return pictures
 
 

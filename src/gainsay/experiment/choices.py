@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._common.cached import cached_property
-from .._common.names import natural_key
+from .._common.names import natural_order
 from ..judgments import scaled_weights
 from .measured import Measured
 from .rounds import BALANCED, EACH, Artefact
@@ -144,7 +144,7 @@ class Choices:
         return {metric: self._choice(place, metric) for place, metric in enumerate(self.plan.names)}
 
     def _choice(self, metric: int, chooser: str) -> Choice:
-        names = sorted(self.measured, key=natural_key)
+        names = natural_order(self.measured)
         rounds = {name: self._rounds(name, chooser) for name in names}
         best = max if self.plan.metrics[metric].higher_is_better else min
         candidates, values, weights = [], [], []

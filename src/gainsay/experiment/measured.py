@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._common.names import natural_key
+from .._common.names import natural_order
 from ..comparison.rankings import Rankings
 from ..judgments import Judgments
 from .files import from_parquet
@@ -118,7 +118,7 @@ def screened(plan: Plan, first: Mapping[str, OnFold]) -> pd.DataFrame:
     """
     import pandas as pd
 
-    names = sorted(first, key=natural_key)
+    names = natural_order(first)
     table = pd.DataFrame(index=pd.Index(names, name="candidate"))
     through = {plan.runs.baseline}
     for judge in plan.judges:

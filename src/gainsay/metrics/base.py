@@ -108,7 +108,7 @@ class Metric:
 
     def __post_init__(self) -> None:
         if self.k is not None:
-            self._set("k", check_whole("k", self.k))
+            self._set(k=check_whole("k", self.k))
             if self.k >= NO_RANK:
                 raise ValueError(
                     f"k must be a whole number of at least 1 and below 10**18, got {self.k!r:.40}; leave it out where "
@@ -120,7 +120,7 @@ class Metric:
         if self.empty != "skip":
             if isinstance(self.empty, str) or self.empty not in (0, 1):
                 raise ValueError(f"empty must be 0, 1 or 'skip', got {self.empty!r}")
-            self._set("empty", float(self.empty))
+            self._set(empty=float(self.empty))
 
     def __init_subclass__(cls, *, abstract: bool = False, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -142,9 +142,10 @@ class Metric:
         """Return the metric itself, which is immutable."""
         return self
 
-    def _set(self, name: str, value: Any) -> None:
-        """Store the canonical form of an option, while the value is being made."""
-        object.__setattr__(self, name, value)
+    def _set(self, **options: Any) -> None:
+        """Store the canonical form of options, while the value is being made."""
+        for name, value in options.items():
+            object.__setattr__(self, name, value)
 
     def __str__(self) -> str:
         return self._written

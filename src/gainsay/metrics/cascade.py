@@ -74,7 +74,7 @@ class RBP(BinaryMetric):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._set("p", check_real("p", self.p, 0.0, 1.0))
+        self._set(p=check_real("p", self.p, 0.0, 1.0))
         if self.p in (0, 1):
             raise ValueError(f"p must lie strictly between 0 and 1, got {number_text(self.p)}")
         choice("gain", self.gain, ("binary", "graded"))
@@ -150,7 +150,7 @@ class ERR(Metric):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._set("max_label", check_real("max_label", self.max_label, 0.0, 1023.0))
+        self._set(max_label=check_real("max_label", self.max_label, 0.0, 1023.0))
 
     def value_range(self, judgments: Judgments) -> tuple[float, float]:
         """Return 0 and 1."""

@@ -19,6 +19,7 @@ from .discounts import WITH_BASE, Discount, canonical_discount, discount_text, d
 from .gains import (
     CANONICAL_BASES,
     LARGEST_EXPONENT,
+    Gain,
     canonical_gain,
     exponential,
     gain_text,
@@ -146,38 +147,36 @@ class DCG(Metric):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._set("gain", canonical_gain(self.gain))
-        self._settle_gain_base()
-        self._set("discount", canonical_discount(self.discount))
-        self._set("base", check_real("base", self.base, 1.0))
-        if self.base == np.inf:
+        gain, gain_base = self._settled_gain()
+        discount = canonical_discount(self.discount)
+        base = check_real("base", self.base, 1.0)
+        if base == np.inf:
             raise ValueError("base must be finite: the logarithm to an infinite base is 0 everywhere")
-        if self.base == 1:
+        if base == 1:
             raise ValueError("base must be above 1: the logarithm to base 1 does not exist")
-        if self.discount == "log2" and self.base != 2:
-            self._set("discount", "log")
-        if self.discount == "log" and self.base == 2:
-            self._set("discount", "log2")
-        if self.base != 2 and self.discount not in WITH_BASE:
-            raise ValueError(f"base={self.base:g} has no meaning for discount={self.discount!r}")
+        if discount in ("log2", "log"):
+            discount = "log2" if base == 2 else "log"
+        if base != 2 and discount not in WITH_BASE:
+            raise ValueError(f"base={base:g} has no meaning for discount={discount!r}")
+        self._set(gain=gain, gain_base=gain_base, discount=discount, base=base)
         self._register_functions()
 
-    def _settle_gain_base(self) -> None:
-        """Check the base of a power gain; at 1 and 2 the gain has a name of its own, and no base."""
-        if self.gain != "power":
+    def _settled_gain(self) -> tuple[Gain, float | None]:
+        """Return the canonical gain, and the base of a power gain: at 1 and 2 it has a name of its own, and no base."""
+        gain = canonical_gain(self.gain)
+        if gain != "power":
             if self.gain_base is not None:
                 raise ValueError(
-                    f"gain_base={self.gain_base!r} has no meaning for gain={gain_text(self.gain)}: it is the base of "
+                    f"gain_base={self.gain_base!r} has no meaning for gain={gain_text(gain)}: it is the base of "
                     "gain='power'"
                 )
-            return
+            return gain, None
         if self.gain_base is None:
             raise ValueError("gain='power' needs its base, for example gain_base=1.5 (1 is linear, 2 exponential)")
         base = check_real("gain_base", self.gain_base, 1.0)
         if base == np.inf:
             raise ValueError("gain_base must be finite: with an infinite base only the highest grade would count")
-        self._set("gain", CANONICAL_BASES.get(base, "power"))
-        self._set("gain_base", None if base in CANONICAL_BASES else base)
+        return (CANONICAL_BASES[base], None) if base in CANONICAL_BASES else ("power", base)
 
     def _register_functions(self) -> None:
         """Have the metric, or else the functions that it is made with, be found by name."""

@@ -52,7 +52,7 @@ class FunctionMetric(Metric, abstract=True):
             raise TypeError(f"function must take the labels and scores of a query, got {self.function!r}")
         if not isinstance(self.higher_is_better, bool | np.bool_):
             raise TypeError(f"higher_is_better must be True or False, got {self.higher_is_better!r}")
-        self._set("higher_is_better", bool(self.higher_is_better))
+        self._set(higher_is_better=bool(self.higher_is_better))
         for field in fields(self):
             if field.name in SETTLED and getattr(self, field.name) != field.default:
                 raise ValueError(

@@ -70,7 +70,7 @@ class GAP(Metric):
     def __post_init__(self) -> None:
         super().__post_init__()
         choice("denominator", self.denominator, ("min_R_k", "R"))
-        self._set("thresholds", _probabilities(self.thresholds))
+        self._set(thresholds=_probabilities(self.thresholds))
 
     def option_text(self, option: str) -> str:
         """Return how the value of an option is written in the metric's name."""

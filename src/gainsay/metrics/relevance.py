@@ -65,7 +65,7 @@ class BinaryMetric(Metric, abstract=True):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._set("min_label", check_real("min_label", self.min_label))
+        self._set(min_label=check_real("min_label", self.min_label))
 
     def value_range(self, judgments: Judgments) -> tuple[float, float]:
         """Return 0 and 1: all metrics of this kind are shares or probabilities."""

@@ -60,7 +60,8 @@ def _models(content: Content) -> str:
     if switch:
         panels, turned = _means(comparison, chart, rows)
         pictures = [one + other for one, other in zip(pictures, panel_strips(panels, height), strict=True)]
-    body = [_row(chart, row, picture) for row, picture in zip(rows, pictures, strict=True)]
+    numbers = np.reshape(means(mark.mean for row in rows for mark in row.marks), (len(rows), -1)).tolist()
+    body = [_row(chart, *one) for one in zip(rows, pictures, numbers, strict=True)]
     foot = ""
     if len(rows) < total:
         hidden = [row for row in chart.rows if row not in rows]
@@ -134,7 +135,7 @@ def _free(chart: Chart) -> bool:
     return chart.heads == (("model", "model"),)
 
 
-def _row(chart: Chart, row: Row, picture: str) -> str:
+def _row(chart: Chart, row: Row, picture: str, written: list[str]) -> str:
     full = escape(row.full)
     dagger = f'<sup title="{escape(row.remark)}">\u2020</sup>' if row.remark else ""
     cells = []
@@ -145,7 +146,6 @@ def _row(chart: Chart, row: Row, picture: str) -> str:
         cells.append(f'<{tag} {scope}{kind} title="{full}"><bdi>{escape(text)}</bdi>{mark}</{tag}>')
     tags = "".join(f'<span class="tag {style}">{escape(text)}</span>' for style, text in row.tags)
     said = ". ".join(mark.said for mark in row.marks) + (f". {row.remark}" if row.remark else "")
-    written = means(mark.mean for mark in row.marks)
     values = "".join(
         f'<td class="v {colour}">{f"<strong>{text}</strong>" if best else text}</td>'
         for colour, text, best in zip(TEXTS, written, row.best, strict=False)

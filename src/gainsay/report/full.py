@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
 
 from .._common.shown import isolated, printable
 from .._common.words import confidence, count, p_values
@@ -12,7 +15,7 @@ from ..comparison.replacing import leading
 from ..comparison.wording import direction
 from ..drawing.text import as_text
 from .method import glossary, method
-from .numbers import difference, differences, means
+from .numbers import differences, means
 from .section import Cell, Column, Table, named
 
 if TYPE_CHECKING:
@@ -170,8 +173,9 @@ def pairs(comparison: Findings) -> Table:
 
 
 def _between(written: Callable[[Iterable[float]], list[str]], ends: Sequence[Iterable[float]]) -> list[Cell]:
-    """Return a cell for each of several numbers, with its interval."""
-    return [Cell(text, f"{low} to {high}") for text, low, high in zip(*map(written, ends), strict=True)]
+    """Return a cell for each of several numbers, with its interval; `ends` are three columns."""
+    rows = np.reshape(written(chain(*ends)), (3, -1)).T.tolist()
+    return [Cell(text, f"{low} to {high}") for text, low, high in rows]
 
 
 def _differences(comparison: Findings, table: pd.DataFrame, metric: str) -> list[Cell]:
@@ -229,19 +233,21 @@ def _why(attribution: Attribution) -> tuple[list[str], list[Table]]:
     """Return by discount and gain, by grade and rank, and by class of queries what adds to the difference."""
     sentences, tables = [], []
     for metric in attribution.metrics:
-        part, total = attribution.grades_by_ranks.loc[metric], difference(attribution.difference[metric])
+        part = attribution.grades_by_ranks.loc[metric]
         values = part.to_numpy(float)
+        ends = [*values.sum(axis=1)[::-1], attribution.difference[metric]]
+        whole = np.column_stack([np.vstack([values[::-1], values.sum(axis=0)]), ends])
+        *cells, every = np.reshape(differences(whole.ravel()), whole.shape).T.tolist()
         columns = [Column("grade", [*map(str, part.index[::-1]), "all"], numeric=False)]
-        for band, cells, whole in zip(part.columns, values.T, values.sum(axis=0), strict=True):
-            columns.append(Column(f"rank {band}", differences([*cells[::-1], whole])))
-        every: list[Cell | str] = [*differences(values.sum(axis=1)[::-1]), Cell(total, strong=True)]
-        tables.append(Table(f"{metric}: {total} in all", [*columns, Column("all ranks", every)]))
+        columns += [Column(f"rank {band}", own) for band, own in zip(part.columns, cells, strict=True)]
+        columns.append(Column("all ranks", [*every[:-1], Cell(every[-1], strong=True)]))
+        tables.append(Table(f"{metric}: {every[-1]} in all", columns))
     parts = attribution.parts
     if {"gain", "discount"} <= set(parts.index):
-        ends = parts.loc["total", ["from", "to"]]
+        names = parts.loc["total", ["from", "to"]]
         gain, discount, change = differences(parts["change"][["gain", "discount", "total"]])
         sentences.append(
-            f"From {ends['from']} to {ends['to']} the difference changes by {change}: "
+            f"From {names['from']} to {names['to']} the difference changes by {change}: "
             f"{discount} by the discount, {gain} by the gain."
         )
     sentences += [attribution.parts_note] if attribution.parts_note else []

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .._common.shown import short_names
 from .._common.words import confidence
 from ..drawing.gain_path import labelled_bases
 from .markdown import safe, table_text
@@ -43,7 +42,7 @@ def gains_markdown(gains: Gains) -> str:
 
 def gains_tables(gains: Gains) -> list[tuple[str, pd.DataFrame]]:
     """Return who leads from where to where, means and regrets at some bases, and who changes places, with captions."""
-    names = short_names(gains.models)
+    names = gains.short_names
     sure = confidence(gains.alpha)
     leaders = gains.winners.assign(model=gains.winners["model"].map(names)).set_index("model").round(2)
     tables = [
