@@ -325,7 +325,17 @@ class Judgments:
 
         The `ValueError` where that cannot be done calls them `name`.
         """
-        return in_order_of(self._index, name, values)
+        return values if type(values) is np.ndarray else in_order_of(self._index, name, values)
+
+    def one_per_document(self, name: str, values: Any) -> np.ndarray[Any, Any]:
+        """Return one number for each document by row, float32 or float64, or raise; matched as by `in_row_order`."""
+        by_row = numbers(name, self.in_row_order(name, values))
+        if len(by_row) != self.documents:
+            raise ValueError(
+                f"{name} has {len(by_row)} entries but the judgments have {self.documents} documents "
+                f"in {self.queries} queries; give one score per document, in the same order"
+            )
+        return by_row
 
     def read_weights(self, weight: Any, query_ids: Any, *, numbered: bool = False) -> Floats:
         """Return weights: one per query, in the order of `query_ids`, or one per document, in that of the rows."""

@@ -11,7 +11,7 @@ import numpy as np
 from ..evaluation.evaluator import shared_weights
 from ..metrics.dcg import DCG, NDCG
 from ..metrics.names import MetricLike, parse_metrics
-from .contributions import Split, band_name, grades_of, rank_bands, split_model
+from .contributions import Split, band_names, grades_of, rank_bands, split_model
 from .rankings import check_pair
 
 if TYPE_CHECKING:
@@ -307,7 +307,7 @@ def _steps(pivot: DCG, *, negative: bool) -> list[DCG]:
 def _by_class(counts: np.ndarray[Any, Any], by_query: dict[str, Floats]) -> pd.DataFrame:
     import pandas as pd
 
-    names = list(map(band_name, CLASSES, [*(first - 1 for first in CLASSES[1:]), None]))
+    names = band_names(CLASSES, None)
     place = np.searchsorted(CLASSES, counts, side="right") - 1
     columns = {"queries": np.bincount(place, minlength=len(CLASSES))}
     columns |= {metric: np.bincount(place, added, len(CLASSES)) for metric, added in by_query.items()}

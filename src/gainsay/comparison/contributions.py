@@ -90,15 +90,20 @@ def rank_bands(starts: Sequence[int] | None, cutoffs: Sequence[int | None], long
     deepest = None if None in cutoffs else max(k for k in cutoffs if k is not None)
     reached = longest if deepest is None else min(longest, deepest)
     firsts = [first for first in firsts if first <= reached]
+    return Bands(tuple(band_names(firsts, deepest)), np.array(firsts))
+
+
+def band_names(firsts: Sequence[int], deepest: int | None) -> list[str]:
+    """Return how bands of whole numbers are written that begin at `firsts`; the last one ends at the deepest, or never.
+
+    >>> band_names([0, 1, 2], 9), band_names([1, 4], None)
+    (['0', '1', '2-9'], ['1-3', '4+'])
+    """
     lasts = [*(first - 1 for first in firsts[1:]), deepest]
-    return Bands(tuple(map(band_name, firsts, lasts)), np.array(firsts))
-
-
-def band_name(first: int, last: int | None) -> str:
-    """Return how whole numbers from `first` to `last` are written."""
-    if last is None:
-        return f"{first}+"
-    return f"{first}" if first == last else f"{first}-{last}"
+    return [
+        f"{first}+" if last is None else f"{first}" if first == last else f"{first}-{last}"
+        for first, last in zip(firsts, lasts, strict=True)
+    ]
 
 
 class Split:
@@ -158,7 +163,8 @@ class Split:
 
 def split_model(rankings: Rankings, model: str, splits: Sequence[Split]) -> list[tuple[Floats, Floats]]:
     """Return the value of each query and the cells of the mean, (queries,) and (grades, bands), for each split."""
-    found = [(np.zeros(rankings.judgments.queries), split.blank()) for split in splits]
+    queries = rankings.judgments.queries
+    found = [(np.zeros(queries), split.blank()) for split in splits]
     together: dict[tuple[str, str], list[int]] = {}
     for place, split in enumerate(splits):
         together.setdefault((split.metric.ties, split.metric.scores), []).append(place)

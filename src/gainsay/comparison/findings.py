@@ -10,7 +10,6 @@ import numpy as np
 
 from .._common.arrays import nearest
 from .._common.cached import cached_property
-from .._common.names import natural_order
 from .._common.shown import Names, plain
 from .._common.words import count
 from ..metrics.base import Metric
@@ -249,8 +248,8 @@ class Findings:
 
         So it is the first of the leaderboard, and `m2` comes before `m10`.
         """
-        board = self.leaderboard
-        return {metric: natural_order(board.index[board[f"{metric} rank"] == 1])[0] for metric in self.metrics}
+        firsts = self.standings.drop_duplicates("metric")
+        return dict(zip(firsts["metric"], firsts["model"], strict=True))
 
     @cached_property
     def pairs(self) -> pd.DataFrame:

@@ -112,7 +112,7 @@ class GradeCounts:
     """
 
     def __init__(self, family: DCG, judgments: Judgments) -> None:
-        self.family, self.judgments = family, judgments
+        self.family, self.judgments, self._threads = family, judgments, cpus()
         if judgments.levels[0] < 0:
             raise ValueError(
                 f"a path of gains cannot take negative labels (the lowest is {judgments.levels[0]:g}): "
@@ -136,7 +136,7 @@ class GradeCounts:
         return self._counts(self._group, scores)
 
     def _counts(self, group: Group, scores: Floats) -> Floats:
-        return np.ascontiguousarray(group.evaluate(self.judgments, Given.of(self.judgments, scores), cpus()).T)
+        return np.ascontiguousarray(group.evaluate(self.judgments, Given.of(self.judgments, scores), self._threads).T)
 
     def values(self, counts: Floats, bases: Sequence[float], queries: Any = slice(None)) -> Floats:
         """Return the metric of every query under the power gain of each base, shape (bases, …, queries).

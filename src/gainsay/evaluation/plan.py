@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._common.arrays import numbers
 from .._common.cached import cached_property
 from ..metrics.function import FunctionMetric
 from ..metrics.names import BUILT_IN
@@ -52,12 +51,7 @@ class Given:
     @classmethod
     def of(cls, judgments: Judgments, scores: Any) -> Given:
         """Return scores as they were given for judgments; raise where there are more or fewer than documents."""
-        by_row = numbers("scores", judgments.in_row_order("scores", scores))
-        if len(by_row) != judgments.documents:
-            raise ValueError(
-                f"scores has {len(by_row)} entries but the judgments have {judgments.documents} documents "
-                f"in {judgments.queries} queries; give one score per document, in the same order"
-            )
+        by_row = judgments.one_per_document("scores", scores)
         return cls(judgments, by_row, np.require(judgments.by_query(by_row), requirements=["C", "A"]))
 
     @cached_property
@@ -109,7 +103,7 @@ class Group:
         if self.like.scores == "float32":
             with np.errstate(over="ignore"):
                 values = values.astype(np.float32)
-        found = np.empty((judgments.queries, len(self.columns)))
+        found = np.empty((layout.queries, len(self.columns)))
         in_blocks = self._all
         if compiled.can_rank(layout):
             in_blocks = self._others

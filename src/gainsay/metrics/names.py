@@ -114,14 +114,15 @@ def _parse(text: str, library: Convention | None) -> Metric:
     if match is None:
         raise ValueError(f"cannot read the metric {text!r}: write name(option=value,…)@k, for example 'ndcg_exp@10'")
     name = match["name"]
-    if name not in METRICS:
+    found = METRICS.get(name)
+    if found is None:
         known = KNOWN_ELSEWHERE.get(name.lower()) or (name.lower() if name.lower() in METRICS else None)
         hint = f"; did you mean {known!r}?" if known else nearest(name, METRICS)
         raise ValueError(
             f"unknown metric {name!r} in {text!r}{hint} (known: {', '.join(sorted(METRICS))}; one of your own once the "
             "module that defines it is imported)"
         )
-    metric, preset = METRICS[name]
+    metric, preset = found
     said = _options(text, match["options"], metric)
     for option, value in said.items():
         if option in preset and value != preset[option]:

@@ -39,7 +39,7 @@ def rank_contributions(labels: Numbers, scores: Numbers, k: int = 10) -> dict[st
     """
     k = check_whole("k", k)
     judgments = Judgments(labels, group=[len(numbers("labels", labels))])
-    ordered = numbers("scores", judgments.in_row_order("scores", scores)).astype(np.float64)
+    ordered = judgments.one_per_document("scores", scores).astype(np.float64)
     rankings = Rankings(judgments, {"ranking": ordered}, np.ones(1, dtype=bool))
     depth = min(k, judgments.documents)
     metrics = [metric for metric in parse_metrics([f"{name}@{k}" for name in NAMES]) if isinstance(metric, DCG)]
