@@ -105,10 +105,25 @@ class TestPoints:
 
 
 class TestErrors:
-    def test_draws_have_the_errors_of_the_points(self):
-        """At bases that are no nodes the draws are interpolated: off by less than a millionth of the standard error."""
+    @pytest.mark.parametrize("some", [slice(None), np.arange(3, 120, 7)])
+    def test_counted_grades_are_worth_what_each_base_is(self, some, monkeypatch):
+        judgments, scores = data(120, seed=5)
+        comparison = gs.compare(scores, judgments, BOTH)
+        given = comparison.rankings, comparison.sample.panel, gs.NDCG(gain="linear", k=5), (1.0, 1.7, 2.0, 3.1)
+        counted = gain_path._values_at(*given)([1, 3], some)
+        monkeypatch.setattr(gain_path, "MOST_GRADES", 0)
+        np.testing.assert_allclose(gain_path._values_at(*given)([1, 3], some), counted, rtol=1e-12)
+
+    @pytest.mark.parametrize("limit", [None, "MOST_GRADES", "MOST_VALUES"])
+    def test_draws_have_the_errors_of_the_points(self, limit, monkeypatch):
+        """At bases that are no nodes the draws are interpolated: off by less than a millionth of the standard error.
+
+        Whether grades are counted or each base is evaluated by itself, all bases estimated at once or one by one.
+        """
         judgments, scores = data(400, seed=3)
         comparison = gs.compare(scores, judgments, BOTH)
+        if limit is not None:
+            monkeypatch.setattr(gain_path, limit, 0)
         bases = module.DEFAULT_BASES
         family = path_family(comparison.rankings, comparison.sample, gs.NDCG(gain="linear", k=5), bases)
         estimated = family.estimated

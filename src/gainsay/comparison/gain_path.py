@@ -134,7 +134,7 @@ def _values_at(
     every = np.empty((len(bases), trainings, len(kept)))
     for place, one in enumerate(each):
         every[:, place] = evaluator(one).per_query.T[:, kept]
-    return lambda places, some: np.stack([every[place, :, some] for place in places])
+    return lambda places, some: np.stack([every[place][:, some] for place in places])
 
 
 def _combined(joint: Estimate, single: Sequence[Estimate], nodes: Nodes) -> Estimate:
