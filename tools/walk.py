@@ -1,6 +1,6 @@
 """How far a number walks: the calls from one file of the package to another.
 
-    python tools/walk.py [--only compare report training]
+    python tools/walk.py [--only compare report pathless training]
 
 Each is done twice in this process, and the second time is counted, when everything is imported. *Calls* are all calls
 of a function whose nearest caller within the package stands in another file; *arrows* are the pairs of functions among
@@ -69,11 +69,16 @@ def compare() -> Counter[tuple[str, str, str, str]]:
     return walked(lambda: gs.compare(scores, judgments))
 
 
-def report() -> Counter[tuple[str, str, str, str]]:
-    """Walk from a comparison to its page."""
+def report(**options: Any) -> Counter[tuple[str, str, str, str]]:
+    """Walk from scores to a page."""
     judgments, scores = data()
     with tempfile.TemporaryDirectory() as folder:
-        return walked(lambda: gs.compare(scores, judgments).to_html(Path(folder) / "report.html"))
+        return walked(lambda: gs.compare(scores, judgments, **options).to_html(Path(folder) / "report.html"))
+
+
+def pathless() -> Counter[tuple[str, str, str, str]]:
+    """Walk from scores to a page without a path of gains, for the two metrics differ in their discount too."""
+    return report(primary=("ndcg_jk@10", "ndcg_exp@10"))
 
 
 def training() -> Counter[tuple[str, str, str, str]]:
@@ -90,7 +95,7 @@ def training() -> Counter[tuple[str, str, str, str]]:
     )
 
 
-WALKS = {"compare": compare, "report": report, "training": training}
+WALKS = {"compare": compare, "report": report, "pathless": pathless, "training": training}
 
 
 def main() -> None:
