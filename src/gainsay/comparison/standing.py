@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from .._common.words import confidence, count
-from ..drawing.lanes import Chart, Row, bare, mark_of
+from ..drawing.lanes import Chart, Row, bare, marks_of
 from .headline import advice, headline, labels_of, question
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def _rows(verdict: Outcome, names: Names) -> tuple[Row, ...]:
         regrets, means = verdict.regrets[metric], verdict.means[metric]
         may = {*verdict.best_sets[metric], *verdict.common_best}
         lower, upper = verdict.regrets_lower[metric], verdict.regrets_upper[metric]
-        marks.append([mark_of(metric, regrets[it], lower[it], upper[it], it in may, means[it]) for it in order])
+        marks.append(marks_of(metric, [(regrets[it], lower[it], upper[it], it in may, means[it]) for it in order]))
     rows = []
     for model, own in zip(order, zip(*marks, strict=True), strict=True):
         best = tuple(verdict.winners[metric] == model for metric in verdict.metrics)

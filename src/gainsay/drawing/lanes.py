@@ -45,11 +45,17 @@ class Mark(NamedTuple):
     runs: tuple[float, ...] = ()
 
 
-def mark_of(metric: str, value: float, low: float, high: float, may: bool, mean: float) -> Mark:
-    """Return a distance from the best of a metric, with what it says in words; `may` be best, or is ruled out."""
-    between = f", in truth between {bare(low)} and {bare(high)}" if math.isfinite(high) else ""
-    said = f"{metric}: {bare(value)} behind the best{between}; {'may be best' if may else 'ruled out as best'}"
-    return Mark(value, low, high, may, said, mean)
+def marks_of(metric: str, rows: Iterable[tuple[float, float, float, bool, float]]) -> list[Mark]:
+    """Return distances from the best of a metric, with what they say in words.
+
+    A row is the distance, its interval, whether the model may be best or is ruled out, and its mean.
+    """
+    marks = []
+    for value, low, high, may, mean in rows:
+        between = f", in truth between {bare(low)} and {bare(high)}" if math.isfinite(high) else ""
+        said = f"{metric}: {bare(value)} behind the best{between}; {'may be best' if may else 'ruled out as best'}"
+        marks.append(Mark(value, low, high, may, said, mean))
+    return marks
 
 
 class Row(NamedTuple):

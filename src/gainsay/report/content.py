@@ -20,7 +20,7 @@ from ..comparison.headline import labels_of, rounded
 from ..comparison.pairs import common_column
 from ..comparison.replacing import leading, replacing, searches
 from ..comparison.standing import chart_of, with_runs
-from ..drawing.lanes import Chart, Row, mark_of
+from ..drawing.lanes import Chart, Row, marks_of
 from .entries import Queries
 from .rounds import best_rounds
 
@@ -216,11 +216,12 @@ def _chart_of_one_metric(comparison: Findings) -> Chart:
     """Return how far every model is behind the best by the only metric, and what that comes down to."""
     (metric,), names = comparison.metrics, comparison.names
     labels, level = labels_of((metric,)), confidence(comparison.alpha)
-    winner, rows = comparison.winners[metric], []
-    for row in comparison.standings.to_dict("records"):
-        model, may, best = row["model"], row["may_be_best"], row["model"] == winner
-        low = 0.0 if may else row["regret_lower"]
-        mark = mark_of(metric, row["regret"], low, row["regret_upper"], may, row["mean"])
+    winner, rows, table = comparison.winners[metric], [], comparison.standings
+    lower = table["regret_lower"].mask(table["may_be_best"], 0.0)
+    columns = table["regret"], lower, table["regret_upper"], table["may_be_best"], table["mean"]
+    marks = marks_of(metric, zip(*(column.tolist() for column in columns), strict=True))
+    for model, mark in zip(table["model"], marks, strict=True):
+        may, best = mark.filled, model == winner
         tags: Words = (("l", "best"),) if best else ()
         rows.append(Row(model, names.cells[model], names.full[model], tags, (mark,), may, (best,)))
     size = f"{count(len(rows), 'model')}, {count(comparison.query_count, 'query')}"
