@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from html import escape
 from itertools import accumulate, pairwise
@@ -11,7 +11,7 @@ from typing import TypeAlias, TypedDict
 
 __all__ = [
     "PathData",
-    "apart",
+    "by_lead",
     "coloured",
     "gain_path_svg",
     "gain_text",
@@ -19,6 +19,8 @@ __all__ = [
     "notable",
     "ranged",
     "scale_of",
+    "stroke_of",
+    "with_room",
 ]
 
 WIDTH, LEFT, RIGHT, TOP, DEPTH, BAR = 900, 94.0, 770.0, 22.0, 228.0, 17.0
@@ -30,6 +32,9 @@ LETTER = 8.0
 """Room for one letter of a name."""
 MOST_BARS = 12
 """Ranges in which models may be best; more are counted."""
+
+CROWD = 6
+"""As many models that may be best have room for thick lines."""
 
 INK = "var(--ink,var(--jp-content-font-color1,currentColor))"
 MUTED = "var(--muted,var(--jp-content-font-color2,#5d6672))"
@@ -90,6 +95,12 @@ def ranged(path: PathData) -> list[str]:
     return list(dict.fromkeys(name for name, _, _ in sorted(path["ranges"], key=lambda one: one[1:])))
 
 
+def by_lead(path: PathData, ends: Mapping[str, float]) -> dict[str, float]:
+    """Return where lines end, those of leaders first, then the best ones."""
+    leaders = {name for name, _, _ in path["leads"]}
+    return dict(sorted(ends.items(), key=lambda item: (item[0] not in leaders, item[1])))
+
+
 def scale_of(path: PathData) -> tuple[float, float]:
     """Return up to which distance the figure goes, and the step of its grid: as far as models that lead or may do."""
     largest = max((max(path["regrets"][name]) for name in notable(path)), default=0.0)
@@ -123,6 +134,28 @@ def apart(places: Sequence[float], gap: float, end: float) -> list[float]:
     """
     moved = accumulate(places, lambda before, own: max(own, before + gap))
     return [min(place, end - gap * (len(places) - 1 - at)) for at, place in enumerate(moved)]
+
+
+def with_room(ends: Mapping[str, float], gap: float, end: float) -> dict[str, float]:
+    """Return where names of lines stand, `gap` apart and beside their ends; of names without room the first stay.
+
+    A name further from the end of its line than one and a half gaps would be taken for that of another line.
+
+    >>> with_room({"a": 5, "b": 5, "c": 5, "d": 9}, 1, 10)
+    {'a': 5, 'b': 6, 'd': 9}
+    """
+    found: dict[str, float] = {}
+    for name in ends:
+        ordered = sorted([*found, name], key=ends.__getitem__)
+        places = dict(zip(ordered, apart([ends[it] for it in ordered], gap, end), strict=True))
+        if all(abs(place - ends[it]) <= 1.5 * gap for it, place in places.items()):
+            found = places
+    return found
+
+
+def stroke_of(path: PathData) -> float:
+    """Return how thick a line is where its model may be best: thinner where there are many."""
+    return 4.5 if len(ranged(path)) <= CROWD else 2.8
 
 
 def gain_text(base: float, grade: float) -> str:
@@ -213,14 +246,13 @@ class _Figure:
                 within = [point for point, base in zip(points, self.bases, strict=True) if start <= base <= stop]
                 thick = [(x, self._y(value)) for x, value in within]
                 thick = [(thick[0][0] - 1, thick[0][1]), *thick] if len(thick) == 1 else thick
-                yield _polyline(thick, stroke, "5", ' stroke-linecap="round"')
+                yield _polyline(thick, stroke, f"{stroke_of(self.path):g}", ' stroke-linecap="round"')
 
     def _ends(self) -> Iterator[str]:
-        """Name the lines where they end, one below the other; those without room stand with the bars only."""
+        """Name the lines where they end; those without room stand with the bars only."""
         last = {name: self.path["regrets"][name][-1] for name in self.notable}
-        named = sorted((name for name in self.notable if last[name] <= self.most), key=last.__getitem__)
-        places = apart([self._y(last[name]) for name in named[: int(DEPTH // LINE)]], LINE, BEST + DEPTH)
-        for name, place in zip(named, places, strict=False):
+        shown = {name: self._y(value) for name, value in by_lead(self.path, last).items() if value <= self.most}
+        for name, place in with_room(shown, LINE, BEST + DEPTH).items():
             yield _text(RIGHT + 8, place + 4, name, "start", WORDS[self.colour.get(name, "")], 'font-weight="600"')
 
     def _bars(self) -> Iterator[str]:

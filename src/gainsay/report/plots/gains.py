@@ -7,7 +7,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 from matplotlib.ticker import FixedLocator, NullLocator
 
-from ...drawing.gain_path import apart, coloured, gain_text, labelled_bases, notable, ranged, scale_of
+from ...drawing.gain_path import (
+    by_lead,
+    coloured,
+    gain_text,
+    labelled_bases,
+    notable,
+    ranged,
+    scale_of,
+    stroke_of,
+    with_room,
+)
 from .labels import beside
 from .style import finish, looks, start
 
@@ -59,14 +69,14 @@ def plot_gains(gains: Gains, ax: Axes | None = None, theme: str = "light") -> Pi
     """
     if len(gains.bases) < 2:
         raise ValueError("a path of a single base has nothing to draw: give gains(bases) two or more")
-    ax, colours = start(ax, theme, (7.6, 4.6))
     path = gains.drawn()
+    names = ranged(path)[:MOST_BARS]
+    ax, colours = start(ax, theme, (7.6, 4.2 + 0.15 * len(names)))
     colour = {name: str(getattr(colours, slot)) for name, slot in coloured(path).items()}
     most, _ = scale_of(path)
-    names = ranged(path)[:MOST_BARS]
-    row = 0.052 * most
+    row = 0.055 * most
     lowest = most + row * (1.2 + len(names))
-    _lines(ax, colours, path, colour, 0.05 * (lowest + 1.9 * row))
+    _lines(ax, colours, path, colour, 1.15 * row)
     _leads(ax, colours, path, colour, row)
     for place, name in enumerate(names):
         y = most + row * (1.2 + place)
@@ -81,7 +91,7 @@ def plot_gains(gains: Gains, ax: Axes | None = None, theme: str = "light") -> Pi
 
 
 def _lines(ax: Axes, theme: Theme, path: PathData, colour: Mapping[str, str], gap: float) -> None:
-    """Draw the lines, each with its name where it ends, `gap` apart; there is a bar for who has no room."""
+    """Draw the lines, each with its name where it ends, `gap` apart; names without room stand beside bars only."""
     bases, strong, (most, _) = np.array(path["bases"]), notable(path), scale_of(path)
     ends: dict[str, float] = {}
     for name in sorted(path["regrets"], key=lambda name: (name in strong, name in colour)):
@@ -95,14 +105,13 @@ def _lines(ax: Axes, theme: Theme, path: PathData, colour: Mapping[str, str], ga
         for owner, low, high in path["ranges"]:
             within = (bases >= low) & (bases <= high)
             if owner == name:
-                ax.plot(bases[within], shown[within], color=own, lw=4.5, solid_capstyle="round")
+                ax.plot(bases[within], shown[within], color=own, lw=stroke_of(path), solid_capstyle="round")
         last = int(np.flatnonzero(np.isfinite(shown))[-1])
         if last == len(bases) - 1:
             ends[name] = float(shown[last])
         else:
             beside(ax, name, (bases[last], shown[last]), colour=own, size=9, ha="left", weight="bold")
-    named = sorted(ends, key=ends.__getitem__)[: int(most / gap)]
-    for name, y in zip(named, apart([ends[name] for name in named], gap, most), strict=True):
+    for name, y in with_room(by_lead(path, ends), gap, most).items():
         beside(ax, name, (1.01, y), xycoords=("axes fraction", "data"), colour=colour.get(name, theme.ink), size=9,
                ha="left", weight="bold")  # fmt: skip
 
@@ -124,7 +133,7 @@ def _axes(ax: Axes, theme: Theme, path: PathData, lowest: float) -> None:
     first, last = path["bases"][0], path["bases"][-1]
     ax.set_xscale("log")
     ax.set_xlim(first, last)
-    ax.set_ylim(lowest, -1.9 * 0.052 * most)
+    ax.set_ylim(lowest, -1.9 * 0.055 * most)
     bases = labelled_bases(path["bases"])
     worth = [" ".join(gain_text(base, grade) for grade in path["grades"][:5]) for base in bases]
     named = {1.0: "1: linear", 2.0: "2: exponential"}
@@ -136,7 +145,7 @@ def _axes(ax: Axes, theme: Theme, path: PathData, lowest: float) -> None:
     ax.axhline(0, color=theme.ink, lw=1)
     for base, look in zip((1.0, 2.0), looks(theme), strict=True):
         if first <= base <= last:
-            ax.axvline(base, color=look.colour, lw=1.2)
+            ax.vlines(base, 0, lowest, color=look.colour, lw=1.2)
 
 
 def _fit(ax: Axes, theme: Theme, path: PathData) -> None:
