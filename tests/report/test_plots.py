@@ -697,6 +697,13 @@ class TestExplain:
         ):
             assert np.allclose(parts[name], gain(labels) * discount / (gain(ideal) @ discount), atol=1e-14)
 
+    @pytest.mark.parametrize(
+        ("scores", "message"), [([3, 2], "scores has 2 entries"), ([3, 2, np.nan], "scores holds 1 NaN among 3")]
+    )
+    def test_scores_that_do_not_fit_are_refused(self, scores, message):
+        with pytest.raises(ValueError, match=message):
+            plot_explain([1, 3, 0], scores)
+
     @pytest.mark.parametrize("scores", [np.arange(10, 0, -1), np.repeat([3, 2, 1], [2, 5, 3]), np.zeros(10)])
     @pytest.mark.parametrize("k", [1, 4, 10, 50])
     def test_bars_sum_to_the_metrics(self, scores, k):

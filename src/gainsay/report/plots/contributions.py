@@ -10,6 +10,7 @@ from ..._common.arrays import numbers
 from ..._common.checks import check_whole
 from ...comparison.contributions import Split, grades_of, rank_bands, split_model
 from ...comparison.rankings import Rankings
+from ...evaluation.plan import Given
 from ...judgments import Judgments
 from ...metrics.dcg import DCG
 from ...metrics.names import parse_metrics
@@ -39,8 +40,9 @@ def rank_contributions(labels: Numbers, scores: Numbers, k: int = 10) -> dict[st
     """
     k = check_whole("k", k)
     judgments = Judgments(labels, group=[len(numbers("labels", labels))])
-    ordered = judgments.one_per_document("scores", scores).astype(np.float64)
-    rankings = Rankings(judgments, {"ranking": ordered}, np.ones(1, dtype=bool))
+    given = Given.of(judgments, scores)
+    given.check()
+    rankings = Rankings(judgments, {"ranking": given.by_row.astype(np.float64)}, np.ones(1, dtype=bool))
     depth = min(k, judgments.documents)
     metrics = [metric for metric in parse_metrics([f"{name}@{k}" for name in NAMES]) if isinstance(metric, DCG)]
     bands = rank_bands(range(1, depth + 1), [depth], longest=depth)
