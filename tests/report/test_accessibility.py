@@ -18,7 +18,8 @@ OPEN = """document.querySelectorAll('details').forEach(part => { part.open = tru
 THIN_OUT = """document.querySelectorAll('tbody').forEach(body => {
     const met = new Map();
     for (const row of [...body.rows]) {
-        const kinds = new Set([row, ...row.querySelectorAll('*')].map(part => part.tagName + part.getAttribute('class')));
+        const parts = [row, ...row.querySelectorAll('*')];
+        const kinds = new Set(parts.map(part => part.tagName + part.getAttribute('class')));
         if ([...kinds].every(kind => met.get(kind) > 2)) row.remove();
         else kinds.forEach(kind => met.set(kind, (met.get(kind) || 0) + 1));
     }
