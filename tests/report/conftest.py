@@ -113,3 +113,11 @@ def browser():
         started = playwright.chromium.launch(executable_path=chromium, args=OPTIONS)
         yield started
         started.close()
+
+
+@pytest.fixture(scope="module")
+def page(browser):
+    """One page for all that a module opens, one after the other: a new page takes longer than most reports."""
+    made = browser.new_page()
+    yield made
+    made.close()

@@ -72,15 +72,14 @@ def arranged(markers, texts, frame, lines):
             boxes = [place[1] for place in found.values()]
             leaders = [place[2] for place in found.values() if place[2] is not None]
             own = markers[number]
-            free = [
-                place
-                for place in candidates(own, texts[number])
-                if has_room(*place[1:], own, markers, frame, boxes, leaders)
-            ]
-            if free:
-                found[number] = min(
-                    free, key=lambda place: sum(line.intersects_bbox(place[1], filled=False) for line in lines)
-                )
+            fewest = len(lines) + 1
+            for place in candidates(own, texts[number]):
+                if has_room(*place[1:], own, markers, frame, boxes, leaders):
+                    crossed = sum(line.intersects_bbox(place[1], filled=False) for line in lines)
+                    if crossed < fewest:
+                        found[number], fewest = place, crossed
+                    if crossed == 0:
+                        break
         best = found if len(found) > len(best) else best
         order.sort(key=lambda number: number in found)
     return best

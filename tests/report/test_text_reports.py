@@ -194,8 +194,8 @@ class TestNotebooks:
             assert behind == pytest.approx([value.max() - value[at] for value in values], abs=5e-5)
             assert [float(mean) for mean in means] == pytest.approx([value[at] for value in values], abs=5e-5)
 
-    def test_every_cell_stands_beside_the_others_in_a_notebook_that_styles_tables(self, browser, make):
-        page = browser.new_page(viewport={"width": 1000, "height": 600})
+    def test_every_cell_stands_beside_the_others_in_a_notebook_that_styles_tables(self, page, make):
+        page.set_viewport_size({"width": 1000, "height": 600})
         markup = make(8)._repr_html_()
         page.set_content(f"<style>{NOTEBOOK}</style><div class=out>{markup}</div>")
         found = page.evaluate(
@@ -212,7 +212,6 @@ class TestNotebooks:
                 assert ground == "rgba(0, 0, 0, 0)"
                 assert last <= left + 1 or (first >= left - 8 and last <= right + 8)
                 assert after is None or right <= after[0] + 1
-        page.close()
 
     def test_objects_that_were_made_by_a_call_show_that_call(self):
         lightgbm = pytest.importorskip("gainsay.lightgbm")
@@ -269,11 +268,10 @@ class TestNotebooks:
 
     @pytest.mark.parametrize("models", [1, 2, 3, 8, 30])
     @pytest.mark.parametrize("metrics", [None, ("map",)])
-    def test_it_is_no_higher_than_a_glance(self, browser, make, models, metrics):
-        page = browser.new_page(viewport={"width": 1000, "height": 600})
+    def test_it_is_no_higher_than_a_glance(self, page, make, models, metrics):
+        page.set_viewport_size({"width": 1000, "height": 600})
         page.set_content(f"<body>{make(models, metrics=metrics)._repr_html_()}")
         assert page.locator(".gainsay").bounding_box()["height"] <= 280
-        page.close()
 
 
 class TestTerminal:
