@@ -62,13 +62,6 @@ def definitions() -> ModuleType:
     return DEFINITIONS
 
 
-@pytest.fixture(scope="session", params=DEFINITIONS.METRICS)
-def defined(request: pytest.FixtureRequest) -> tuple[gs.Metric, Any]:
-    """A metric and its definition in plain Python, one after the other."""
-    (metric,) = gs.parse_metrics(request.param)
-    return metric, DEFINITIONS.METRICS[request.param]
-
-
 @pytest.fixture(scope="session")
 def every_metric() -> list[gs.Metric]:
     """All metrics that have a definition in plain Python, without a cutoff, at 1, at 10 and at 200, for all ties."""
