@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import pickle
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -39,9 +38,8 @@ class Elsewhere(Executor):
 
 
 class TestExecutors:
-    def test_processes(self, done, make, tmp_path, facts):
-        context = multiprocessing.get_context("spawn")
-        with ProcessPoolExecutor(2, mp_context=context) as executor:
+    def test_processes(self, done, make, tmp_path, facts, processes):
+        with ProcessPoolExecutor(2, processes) as executor:
             result = make(tmp_path / "run").run(executor, progress=False)
         assert facts(result) == facts(done.result)
         assert not (tmp_path / "run" / ".shared").exists()
