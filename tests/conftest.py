@@ -132,7 +132,14 @@ def processes() -> BaseContext:
     from multiprocessing import forkserver
 
     context = multiprocessing.get_context("forkserver")
-    libraries = ["distributed.nanny", "distributed.worker", "lightgbm", "pyarrow.parquet", "scipy.stats", "xgboost.dask"]
+    libraries = [
+        "distributed.nanny",
+        "distributed.worker",
+        "lightgbm",
+        "pyarrow.parquet",
+        "scipy.stats",
+        "xgboost.dask",
+    ]
     context.set_forkserver_preload([*libraries, "gainsay.dask", "gainsay.experiment.work", "gainsay.xgboost"])
     forkserver.ensure_running()  # or distributed would have it load other modules
     return context
