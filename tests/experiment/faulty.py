@@ -7,7 +7,8 @@ or the middle of one. FAULT is what happens there: `kill`, `full` (the disk, thi
 `read-only` (likewise, until the end). WHERE the trainings run is `here` (one after the other), `side by side` (in two
 threads, whose steps take turns in another order each time) or `elsewhere`, which copies the data to disk. Only every
 EVERY-th step is tried, from another one on for each fault. Each attempt is a fork of this process, which itself never
-trains, so that no time goes into imports. Prints one JSON document: for each fault the names of the steps, and what each attempt found.
+trains, so that no time goes into imports. Prints one JSON document: for each fault the names of the steps, and what
+each attempt found.
 """
 
 from __future__ import annotations
