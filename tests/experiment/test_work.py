@@ -76,7 +76,7 @@ class TestGainsInThreads:
     def test_trainings_on_different_gains_do_not_spoil_each_other(self, tmp_path):
         """LightGBM's table of gains belongs to the process, and is read once per query while a booster is set up."""
         rng = np.random.default_rng(0)
-        queries, length = 40_000, 5
+        queries, length = 60_000, 5
         train = RankingData(
             rng.normal(size=(queries * length, 1)),
             rng.integers(0, 5, queries * length),
