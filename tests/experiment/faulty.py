@@ -28,7 +28,6 @@ from concurrent.futures import Executor, Future
 from pathlib import Path
 
 import filelock
-import pyarrow.dataset
 import pyarrow.parquet
 
 from gainsay.data import simulate
@@ -39,7 +38,7 @@ from gainsay.experiment.store import Store
 
 EVENTS = {"open", "os.rename", "os.mkdir", "os.remove", "os.rmdir"}
 FRAMES = ("leaderboard", "curves", "best_rounds", "chosen", "choice_loss", "stopping_loss", "pairs")
-ALREADY_IMPORTED = (filelock, pyarrow.dataset, pyarrow.parquet, _lightgbm, _xgboost)
+ALREADY_IMPORTED = (filelock, pyarrow.parquet, _lightgbm, _xgboost)
 RAISED = 3
 """Exit status of a run that ended with an error that a full disk explains."""
 
@@ -79,13 +78,8 @@ class Steps:
 
     def watch(self):
         """Count from now on."""
-        sync, opened = os.fsync, open
-
-        def counted_sync(descriptor):
-            self.step("fsync")
-            sync(descriptor)
-
-        os.fsync = counted_sync
+        opened = open
+        os.fsync = lambda descriptor: self.step("fsync")
         files.open = lambda *arguments, **options: Torn(opened(*arguments, **options), self)
         sys.addaudithook(self.hook)
 
@@ -176,6 +170,7 @@ def attempt(made, steps, where, told):
         return train(candidate, *rest)
 
     Store.save, work.train_candidate = noted_save, noted_train
+    os.fsync = lambda descriptor: None  # the system outlives what is killed here
     if steps is not None:
         steps.watch()
     try:
