@@ -14,7 +14,6 @@ each attempt found.
 from __future__ import annotations
 
 import errno
-import gc
 import hashlib
 import io
 import itertools
@@ -216,7 +215,6 @@ def main():
     every = int(sys.argv[4]) if len(sys.argv) > 4 else 1
     faults = faults.split(",")
     firsts = {fault: 1 + (place + 2) % len(faults) * every // len(faults) for place, fault in enumerate(faults)}
-    gc.disable()  # children live shortly, and would go through all that was imported
     found = {
         fault: tried(folder / fault.replace(" ", "-"), fault, where, first, every) for fault, first in firsts.items()
     }
