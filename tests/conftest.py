@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import importlib.util
+import multiprocessing
 import os
 import sys
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -17,6 +19,7 @@ import gainsay as gs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from multiprocessing.context import BaseContext
     from types import ModuleType
 
 # What decides whether a change may land is decided by the same examples each time; other runs look for new ones.
@@ -60,13 +63,6 @@ def shared_data() -> Path:
 def definitions() -> ModuleType:
     """The metrics in plain Python."""
     return DEFINITIONS
-
-
-@pytest.fixture(scope="session", params=DEFINITIONS.METRICS)
-def defined(request: pytest.FixtureRequest) -> tuple[gs.Metric, Any]:
-    """A metric and its definition in plain Python, one after the other."""
-    (metric,) = gs.parse_metrics(request.param)
-    return metric, DEFINITIONS.METRICS[request.param]
 
 
 @pytest.fixture(scope="session")
@@ -126,6 +122,45 @@ def grouped() -> Callable[..., Grouped]:
         return Grouped(labels, scores, sizes)
 
     return make
+
+
+@pytest.fixture(scope="session")
+def processes() -> BaseContext:
+    """Starts processes that have imported everything already, which takes each process of `spawn` seconds."""
+    if sys.platform == "win32":
+        return multiprocessing.get_context("spawn")
+    from multiprocessing import forkserver
+
+    context = multiprocessing.get_context("forkserver")
+    libraries = [
+        "distributed.nanny",
+        "distributed.worker",
+        "lightgbm",
+        "pyarrow.parquet",
+        "scipy.stats",
+        "xgboost.dask",
+    ]
+    context.set_forkserver_preload([*libraries, "gainsay.dask", "gainsay.experiment.work", "gainsay.xgboost"])
+    forkserver.ensure_running()  # or distributed would have it load other modules
+    return context
+
+
+@pytest.fixture(scope="session")
+def cluster_of(processes: BaseContext) -> Any:
+    """Return a context manager: a Dask cluster of so many worker processes, and its client."""
+    dask, distributed = pytest.importorskip("dask"), pytest.importorskip("distributed")
+
+    @contextmanager
+    def started(workers: int, **config: Any) -> Iterator[Any]:
+        method = {"distributed.worker.multiprocessing-method": processes.get_start_method()}
+        with (
+            dask.config.set({**method, **config}),
+            distributed.LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=":0") as cluster,
+            distributed.Client(cluster) as client,
+        ):
+            yield client
+
+    return started
 
 
 @pytest.fixture

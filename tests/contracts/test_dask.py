@@ -11,7 +11,6 @@ lgb = pytest.importorskip("lightgbm")
 xgb = pytest.importorskip("xgboost")
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
-distributed = pytest.importorskip("distributed")
 dxgb = pytest.importorskip("xgboost.dask")
 
 SIZES = np.full(40, 10)
@@ -23,11 +22,8 @@ LABELS = np.clip(np.round(FEATURES[:, 0] + NOISE), 0, 4)  # easy queries on the 
 
 
 @pytest.fixture(scope="module")
-def client():
-    with (
-        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster,
-        distributed.Client(cluster) as client,
-    ):
+def client(cluster_of):
+    with cluster_of(2) as client:
         yield client
 
 

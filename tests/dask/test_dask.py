@@ -23,7 +23,7 @@ from gainsay.data import simulate
 from gainsay.training.parts import add_exactly, exact_sum, rounded
 
 dask = pytest.importorskip("dask")
-distributed = pytest.importorskip("distributed")
+pytest.importorskip("distributed")
 
 import dask.array as da  # noqa: E402
 import dask.dataframe as dd  # noqa: E402
@@ -432,12 +432,9 @@ def test_what_tasks_are_made_of_can_be_pickled(thing):
 
 
 @pytest.fixture(scope="module")
-def client():
-    """One cluster for all: starting a process with both libraries takes longer than any of these tests."""
-    with (
-        distributed.LocalCluster(n_workers=3, threads_per_worker=1, dashboard_address=":0") as cluster,
-        distributed.Client(cluster) as client,
-    ):
+def client(cluster_of):
+    """One cluster for all."""
+    with cluster_of(3) as client:
         assert len(client.nthreads()) == 3
         yield client
 

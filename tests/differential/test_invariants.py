@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 
 import hypothesis.strategies as st
 import numpy as np
@@ -21,6 +22,7 @@ TIES = ("average", "order", "worst", "best")
 INF = np.inf
 
 
+@cache
 def panel(k, ties=TIES):
     return [replace(metric, k=k, ties=settled) for metric in gs.parse_metrics(NAMES) for settled in ties]
 
@@ -67,17 +69,17 @@ def test_other_queries(data, k):
     count("other queries", queries=len(together), values=together.size)
 
 
-@pytest.mark.parametrize("cells", [1, 100, 10_000_000])
 @examples(20)
 @given(data=queries(weighted=[False]), k=cutoffs)
-def test_cut_into_blocks(cells, data, k):
+def test_cut_into_blocks(data, k):
     expected = per_query(panel(k), data.labels, data.scores, data.sizes)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(layout, "BLOCK_CELLS", cells)
-        patch.setattr(layout, "SPARE_CELLS", cells)
-        found = per_query(panel(k), data.labels, data.scores, data.sizes)
-    assert np.array_equal(found, expected)
-    count("cut into blocks", queries=len(found), values=found.size)
+    for cells in (1, 100, 10_000_000):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(layout, "BLOCK_CELLS", cells)
+            patch.setattr(layout, "SPARE_CELLS", cells)
+            found = per_query(panel(k), data.labels, data.scores, data.sizes)
+        assert np.array_equal(found, expected), cells
+        count("cut into blocks", queries=len(found), values=found.size)
 
 
 def ranks(scores):
@@ -95,13 +97,14 @@ def reciprocals(scores):
     return np.where(scores == -INF, -INF, -1 / (ranks(scores) + 2))
 
 
-@pytest.mark.parametrize("transform", [ranks, cubes, reciprocals])
 @examples(30)
 @given(data=queries(weighted=[False]), k=cutoffs)
-def test_strictly_monotone_transforms_of_scores(transform, data, k):
-    found = per_query(panel(k), data.labels, transform(data.scores), data.sizes)
-    assert np.array_equal(found, per_query(panel(k), data.labels, data.scores, data.sizes))
-    count("monotone transforms", queries=len(found), values=found.size)
+def test_strictly_monotone_transforms_of_scores(data, k):
+    expected = per_query(panel(k), data.labels, data.scores, data.sizes)
+    for transform in (ranks, cubes, reciprocals):
+        found = per_query(panel(k), data.labels, transform(data.scores), data.sizes)
+        assert np.array_equal(found, expected), transform
+        count("monotone transforms", queries=len(found), values=found.size)
 
 
 @examples(40)

@@ -1,7 +1,5 @@
 """The compiled core against NumPy's path, bit by bit; and what goes to NumPy although there is a core."""
 
-import subprocess
-import sys
 import textwrap
 from dataclasses import replace
 from unittest import mock
@@ -190,7 +188,7 @@ class TestSort:
 
 @pytest.mark.posix
 @pytest.mark.slow
-def test_after_a_training_and_a_fork():
+def test_after_a_training_and_a_fork(processes):
     """OpenMP of a child waits for ever where its parent has trained; the core has threads of its own."""
     child = textwrap.dedent(
         """
@@ -214,5 +212,7 @@ def test_after_a_training_and_a_fork():
             assert os.waitpid(pid, 0)[1] == 0, threads
         """
     )
-    finished = subprocess.run([sys.executable, "-W", "ignore", "-c", child], timeout=200, check=False)
-    assert finished.returncode == 0
+    process = processes.Process(target=exec, args=(child, {}))
+    process.start()
+    process.join(200)
+    assert process.exitcode == 0

@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
 from gainsay.data import RankingData, simulate
 from gainsay.experiment import Candidate, Experiment, ExperimentResult, grid, work
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 METRICS = ("ndcg_linear@10", "ndcg_exp@10", "mrr")
 
@@ -19,6 +22,14 @@ class Parts(NamedTuple):
     train: RankingData
     valid: RankingData
     test: RankingData
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _no_waiting_for_disks() -> Iterator[None]:
+    """What is written outlives a killed process without `fsync`, which takes long; `faulty.py` counts the calls."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("os.fsync", lambda descriptor: None)
+        yield
 
 
 @pytest.fixture(scope="session")

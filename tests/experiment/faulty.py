@@ -6,8 +6,9 @@ A step is an event of the interpreter (a file opened for writing, renamed, remov
 or the middle of one. FAULT is what happens there: `kill`, `full` (the disk, this once), `full from then on` or
 `read-only` (likewise, until the end). WHERE the trainings run is `here` (one after the other), `side by side` (in two
 threads, whose steps take turns in another order each time) or `elsewhere`, which copies the data to disk. Only every
-EVERY-th step is tried. Each attempt is a fork of this process, which itself never trains, so that no time
-goes into imports. Prints one JSON document: for each fault the names of the steps, and what each attempt found.
+EVERY-th step is tried, from another one on for each fault. Each attempt is a fork of this process, which itself never
+trains, so that no time goes into imports. Prints one JSON document: for each fault the names of the steps, and what
+each attempt found.
 """
 
 from __future__ import annotations
@@ -26,7 +27,6 @@ from concurrent.futures import Executor, Future
 from pathlib import Path
 
 import filelock
-import pyarrow.dataset
 import pyarrow.parquet
 
 from gainsay.data import simulate
@@ -37,7 +37,7 @@ from gainsay.experiment.store import Store
 
 EVENTS = {"open", "os.rename", "os.mkdir", "os.remove", "os.rmdir"}
 FRAMES = ("leaderboard", "curves", "best_rounds", "chosen", "choice_loss", "stopping_loss", "pairs")
-ALREADY_IMPORTED = (filelock, pyarrow.dataset, pyarrow.parquet, _lightgbm, _xgboost)
+ALREADY_IMPORTED = (filelock, pyarrow.parquet, _lightgbm, _xgboost)
 RAISED = 3
 """Exit status of a run that ended with an error that a full disk explains."""
 
@@ -77,13 +77,8 @@ class Steps:
 
     def watch(self):
         """Count from now on."""
-        sync, opened = os.fsync, open
-
-        def counted_sync(descriptor):
-            self.step("fsync")
-            sync(descriptor)
-
-        os.fsync = counted_sync
+        opened = open
+        os.fsync = lambda descriptor: self.step("fsync")
         files.open = lambda *arguments, **options: Torn(opened(*arguments, **options), self)
         sys.addaudithook(self.hook)
 
@@ -174,6 +169,7 @@ def attempt(made, steps, where, told):
         return train(candidate, *rest)
 
     Store.save, work.train_candidate = noted_save, noted_train
+    os.fsync = lambda descriptor: None  # the system outlives what is killed here
     if steps is not None:
         steps.watch()
     try:
@@ -217,11 +213,15 @@ def forked(made, steps, where):
 def main():
     folder, faults, where = Path(sys.argv[1]), *sys.argv[2:4]
     every = int(sys.argv[4]) if len(sys.argv) > 4 else 1
-    found = {fault: tried(folder / fault.replace(" ", "-"), fault, where, every) for fault in faults.split(",")}
+    faults = faults.split(",")
+    firsts = {fault: 1 + (place + 2) % len(faults) * every // len(faults) for place, fault in enumerate(faults)}
+    found = {
+        fault: tried(folder / fault.replace(" ", "-"), fault, where, first, every) for fault, first in firsts.items()
+    }
     print(json.dumps(found, indent=1))
 
 
-def tried(folder, fault, where, every):
+def tried(folder, fault, where, first, every):
     """Return the names of the steps, and what came of a fault at every so many-th."""
     directory = folder / "run"
     folder.mkdir(parents=True, exist_ok=True)
@@ -238,7 +238,7 @@ def tried(folder, fault, where, every):
     assert (status, noted["trained"]) == (0, ["broken"]), (status, noted)
     assert contents(directory) == whole
     found = []
-    for at in range(1, len(names) + 1, every):
+    for at in range(first, len(names) + 1, every):
         fresh()
         status, about, before = forked(made, Steps(directory, at, fault), where)
         finished = set(before["finished"])

@@ -11,19 +11,13 @@ import pytest
 
 from gainsay.experiment.store import Store
 
-distributed = pytest.importorskip("distributed")
-
-import dask  # noqa: E402
+pytest.importorskip("distributed")
 
 
 @pytest.fixture(scope="module")
-def cluster():
+def cluster(cluster_of):
     """Two workers and their client; a task may lose one of them, not two."""
-    with (
-        dask.config.set({"distributed.scheduler.allowed-failures": 1}),
-        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as made,
-        distributed.Client(made) as client,
-    ):
+    with cluster_of(2, **{"distributed.scheduler.allowed-failures": 1}) as client:
         yield client
 
 

@@ -19,8 +19,11 @@ from gainsay.experiment import Experiment
 from gainsay.experiment.files import slug
 
 FAULTY = Path(__file__).with_name("faulty.py")
-EVERY = 1 if os.environ.get("GAINSAY_ALL_FAULTS") else 11
-"""In the suite only every so many-th step is tried; set GAINSAY_ALL_FAULTS for all of them."""
+EVERY = 1 if os.environ.get("GAINSAY_ALL_FAULTS") else 15
+"""In the suite only every so many-th step is tried; set GAINSAY_ALL_FAULTS for all of them.
+
+A file takes seven steps: each fault meets one of these after the other, in the middle of a write too.
+"""
 KILLED = -getattr(signal, "SIGKILL", 9)
 ROOT = hasattr(os, "geteuid") and os.geteuid() == 0
 FAULTS = {"kill": {KILLED}, "full": {0, 3}, "full from then on": {0, 3}, "read-only": {0, 3}}
@@ -53,7 +56,7 @@ class TestEveryStep:
         for fault, status in FAULTS.items():
             report = reports[fault]
             assert len(report["steps"]) > 80
-            assert len(report["attempts"]) == -(-len(report["steps"]) // EVERY)
+            assert len(report["attempts"]) >= len(report["steps"]) // EVERY
             for found in report["attempts"]:
                 about = {key: found[key] for key in ("resumed", "same result", "differing files", "trained twice")}
                 expected = {"resumed": 0, "same result": True, "differing files": [], "trained twice": []}

@@ -18,7 +18,6 @@ from gainsay.experiment.files import locked
 from gainsay.experiment.shared import PartsOnDisk
 from gainsay.experiment.store import Store
 
-GAINSAY = [sys.executable, "-m", "gainsay"]
 LIMIT = 900
 """Seconds after which a process that hangs fails the test; machines that are busy take long."""
 
@@ -60,22 +59,52 @@ def expected(whole, facts):
     return facts(whole)
 
 
+class Forked:
+    """The command line in a process that has imported everything, with what a `Popen` has."""
+
+    CODE = """
+import os, runpy, sys
+os.setsid()
+for descriptor in (1, 2):
+    os.dup2(os.open(told, os.O_WRONLY | os.O_CREAT | os.O_APPEND), descriptor)
+sys.argv = ["gainsay", *arguments]
+runpy.run_module("gainsay", run_name="__main__")
+"""
+
+    def __init__(self, processes, arguments, told):
+        self.told = told
+        self.process = processes.Process(target=exec, args=(self.CODE, {"arguments": arguments, "told": str(told)}))
+        self.process.start()
+        self.pid = self.process.pid
+
+    def poll(self):
+        return self.process.exitcode
+
+    returncode = property(poll)
+
+    def communicate(self, timeout=None):
+        self.process.join(timeout)
+        return None, self.told.read_text()
+
+
 @pytest.mark.posix
 @pytest.mark.slow
 class TestProcesses:
     """The command line, in processes of its own."""
 
     @pytest.fixture
-    def start(self, toml):
+    def start(self, toml, processes, tmp_path):
         started = []
 
-        def begin(directory, jobs=1):
-            command = [*GAINSAY, "run", toml, "--directory", directory, "--jobs", str(jobs)]
-            environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-            process = subprocess.Popen(
-                command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
-                env=environment,
-            )  # fmt: skip
+        def begin(directory, jobs=1, anew=False):
+            arguments = ["run", str(toml), "--directory", str(directory), "--jobs", str(jobs)]
+            if anew:
+                process = subprocess.Popen(
+                    [sys.executable, "-m", "gainsay", *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                    text=True, start_new_session=True, env={**os.environ, "OMP_NUM_THREADS": "1"},
+                )  # fmt: skip
+            else:
+                process = Forked(processes, arguments, tmp_path / f"told {len(started)}")
             started.append(process)
             return process
 
@@ -98,10 +127,10 @@ class TestProcesses:
     def finished(directory):
         return lambda: list(directory.glob("candidates/*/manifest.json"))
 
-    @pytest.mark.parametrize("jobs", [1, 2])
-    def test_ctrl_c(self, start, toml, tmp_path, facts, expected, jobs):
+    @pytest.mark.parametrize(("jobs", "anew"), [(1, False), (2, True)])
+    def test_ctrl_c(self, start, toml, tmp_path, facts, expected, jobs, anew):
         directory = tmp_path / "run"
-        process = start(directory, jobs)
+        process = start(directory, jobs, anew)
         self.until(self.finished(directory), process)
         assert psutil.Process(process.pid).children(recursive=True) == []  # all that a terminal would interrupt
         os.kill(process.pid, signal.SIGINT)
@@ -136,10 +165,10 @@ class TestProcesses:
         directory = tmp_path / "run"
         first = start(directory)
         self.until((directory / "experiment.json").exists, first)
-        first.send_signal(signal.SIGSTOP)  # or it might be done
+        os.kill(first.pid, signal.SIGSTOP)  # or it might be done
         with pytest.raises(RuntimeError, match=f"{directory} is in use by process {first.pid}: wait until"):
             Experiment.from_toml(toml, directory).run(progress=False)
-        first.send_signal(signal.SIGCONT)
+        os.kill(first.pid, signal.SIGCONT)
         _, errors = first.communicate(timeout=LIMIT)
         assert first.returncode == 0, errors
         assert facts(Experiment.load(directory)) == expected

@@ -51,27 +51,28 @@ class TestFiles:
 class TestThreads:
     """How many trainings there are at a time, on a machine of four CPUs."""
 
-    @pytest.fixture
-    def seen(self, monkeypatch):
-        running, noted, lock, original = [], [], threading.Lock(), work.perform
+    @pytest.mark.parametrize(("jobs", "most"), [(None, {1: 4, 2: 2, 8: 1}), (3, {1: 3, 2: 3, 8: 1})])
+    def test_as_many_as_there_are_cpus_for(self, make, monkeypatch, jobs, most):
+        counts = {1: 5, 2: 3, 8: 1}
+        running, seen, changed, original = [], [], threading.Condition(), work.perform
 
         def watched(task):
-            with lock:
-                running.append(task.unit.candidate.threads)
-                noted.append(tuple(running))
-            time.sleep(0.2)  # so that others begin
+            own = task.unit.candidate.threads
+            with changed:
+                running.append(own)
+                seen.append(tuple(running))
+                changed.notify_all()
+                changed.wait_for(
+                    lambda: len(running) >= most[own] or sum(it[-1] == own for it in seen) == counts[own], timeout=10
+                )
+            time.sleep(0.05)  # one too many would begin now
             outcome = original(task)
-            with lock:
-                running.remove(task.unit.candidate.threads)
+            with changed:
+                running.remove(own)
             return outcome
 
         monkeypatch.setattr(work, "cpus", lambda: 4)
         monkeypatch.setattr(work, "perform", watched)
-        return noted
-
-    @pytest.mark.parametrize(("jobs", "most"), [(None, {1: 4, 2: 2, 8: 1}), (3, {1: 3, 2: 3, 8: 1})])
-    def test_as_many_as_there_are_cpus_for(self, make, seen, jobs, most):
-        counts = {1: 5, 2: 3, 8: 1}
         many = [
             Candidate(f"{threads} {number}", "lightgbm", {"num_leaves": 3}, threads=threads)
             for threads, count in counts.items()
@@ -80,7 +81,7 @@ class TestThreads:
         with pytest.warns(UserWarning, match="the same model"):
             experiment = make(candidates=many, num_boost_round=1)
         experiment.run(progress=False, jobs=jobs)
-        assert all(len(set(running)) == 1 for running in seen)  # LightGBM has one number of threads for the process
+        assert all(len(set(it)) == 1 for it in seen)  # LightGBM has one number of threads for the process
         assert {threads: max(len(it) for it in seen if it[0] == threads) for threads in counts} == most
 
 

@@ -215,19 +215,17 @@ class TestLater:
         assert refused.returncode != 0
         assert f"(in a shell: --import {MODULE})" in " ".join(refused.stderr.split())
 
-    def test_runs_on_in_other_processes(self, tmp_path):
-        """A module that is not on the path, named as a file, known to spawned workers too."""
+    def test_runs_from_a_file_on_the_command_line(self, tmp_path):
+        """A module that is not on the path, named as a file."""
         (tmp_path / "mine.py").write_text((Path(homemade.__file__)).read_text())
         (tmp_path / "small.toml").write_text(
             'metrics = ["missed_exp@10", "first_gap"]\nnum_boost_round = 4\n'
             "[data]\nsimulate = {queries = 60, mean_length = 15, seed = 1, split = [0.5, 0.25, 0.25]}\n"
             '[[candidates]]\nname = "a"\nlibrary = "lightgbm"\nparams = {num_leaves = [3, 7]}\n'
         )
-        command = ["-m", "gainsay", "run", "small.toml", "--json", "--import", "mine.py"]
-        for jobs in ("2", "1"):
-            done = python(*command, "--jobs", jobs, folder=tmp_path)
-            assert done.returncode == 0, done.stderr
-            assert '"first_gap"' in done.stdout
+        done = python("-m", "gainsay", "run", "small.toml", "--json", "--import", "mine.py", folder=tmp_path)
+        assert done.returncode == 0, done.stderr
+        assert '"first_gap"' in done.stdout
 
     def test_defined_elsewhere(self, make, kept, tmp_path):
         folder = tmp_path / "run"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -20,12 +21,16 @@ from gainsay.experiment.wording import _costs
 
 
 def per_query(done, parts, metrics, name, chooser, balanced=None):
-    """Values of all metrics on test at the round that `chooser` chose, from the stored model with all its rounds."""
-    booster = done.result.load_model(name, 12)
+    """Values of all metrics on test at the round that `chooser` chose."""
     if chooser == "balanced":
-        best = balanced(done.result.curves, name)
-    else:
-        best = int(done.result.best_rounds.loc[name, chooser])
+        return at_round(done, parts, metrics, name, balanced(done.result.curves, name))
+    return at_round(done, parts, metrics, name, int(done.result.best_rounds.loc[name, chooser]))
+
+
+@cache
+def at_round(done, parts, metrics, name, best):
+    """Values of all metrics on test, from the stored model with all its rounds."""
+    booster = done.result.load_model(name, 12)
     if name.startswith("lgb"):
         scores = booster.predict(parts.test.features, num_iteration=best, num_threads=1)
     else:

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
-import subprocess
-import sys
 import warnings
 
 import lightgbm as lgb
@@ -514,7 +511,7 @@ class TestSegments:
 
 
 KILLED = """
-import itertools, os, signal, sys
+import itertools, os, signal
 from gainsay.data import simulate
 from gainsay.experiment import Candidate, Experiment
 from gainsay.experiment.store import Store
@@ -522,7 +519,7 @@ from gainsay.experiment.store import Store
 calls, save = itertools.count(1), Store.save
 
 def killed(*arguments):
-    if next(calls) == int(sys.argv[2]):
+    if next(calls) == number:
         os.kill(os.getpid(), signal.SIGKILL)
     save(*arguments)
 
@@ -530,20 +527,20 @@ Store.save = killed
 parts = simulate(100, seed=5, mean_length=20).split_queries(0.5, 0.25, 0.25, seed=5)
 candidates = [Candidate("A", "lightgbm", {"num_leaves": 7, "feature_fraction": 0.6}, "linear"),
               Candidate("B", "xgboost", {"max_depth": 3, "subsample": 0.7}, "exponential")]
-Experiment(candidates, *parts, metrics=["ndcg_linear@10", "ndcg_exp@10", "mrr"], directory=sys.argv[1],
+Experiment(candidates, *parts, metrics=["ndcg_linear@10", "ndcg_exp@10", "mrr"], directory=directory,
            num_boost_round=12, seed=3, draws=1000, runs=3).run(progress=False)
 """
 
 
 @pytest.mark.posix
 @pytest.mark.slow
-def test_killed_and_then_the_same(repeated, make, tmp_path, facts, trained):
+def test_killed_and_then_the_same(repeated, make, tmp_path, facts, trained, processes):
     result, whole = repeated
     directory = tmp_path / "run"
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    command = [sys.executable, "-c", KILLED, str(directory), "3"]
-    ended = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, env=environment)
-    assert ended.returncode == -signal.SIGKILL, ended.stderr
+    process = processes.Process(target=exec, args=(KILLED, {"directory": str(directory), "number": 3}))
+    process.start()
+    process.join(120)
+    assert process.exitcode == -signal.SIGKILL
     again = make(directory, candidates=[A, B], runs=3).run(progress=False)
     assert 4 <= len(trained) < 6
     assert facts(again) == facts(result)

@@ -226,9 +226,14 @@ def rankings_with_multiplicity(labels: Labels, scores: Sequence[float]) -> Itera
 
 def expectation(definition: Definition, labels: Labels, scores: Sequence[float], k: int | None) -> float:
     """The mean of the metric over all orders of the tied documents, each order counted once."""
-    weighted = [
-        (definition(ranking, labels, k), count) for ranking, count in rankings_with_multiplicity(labels, scores)
-    ]
+    return mean_over_orders(definition, labels, list(rankings_with_multiplicity(labels, scores)), k)
+
+
+def mean_over_orders(
+    definition: Definition, labels: Labels, rankings: Sequence[tuple[list[float], int]], k: int | None
+) -> float:
+    """The mean of the metric over rankings, each with how often it counts."""
+    weighted = [(definition(ranking, labels, k), count) for ranking, count in rankings]
     return math.fsum(value * count for value, count in weighted) / sum(count for _, count in weighted)
 
 
@@ -237,3 +242,12 @@ def value(definition: Definition, labels: Labels, scores: Sequence[float], k: in
     if ties == "average":
         return expectation(definition, labels, scores, k)
     return definition(RANKINGS[ties](labels, scores), labels, k)
+
+
+def values(labels: Labels, scores: Sequence[float], k: int | None, ties: str) -> list[float]:
+    """All metrics of one query under one way to settle ties."""
+    if ties == "average":
+        rankings = list(rankings_with_multiplicity(labels, scores))
+        return [mean_over_orders(definition, labels, rankings, k) for definition in METRICS.values()]
+    ranking = RANKINGS[ties](labels, scores)
+    return [definition(ranking, labels, k) for definition in METRICS.values()]

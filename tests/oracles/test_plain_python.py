@@ -28,25 +28,27 @@ def _columns(query):
     return [label for label, _ in query], [score for _, score in query]
 
 
-def _found(metric, queries, scores_dtype=np.float64):
+def _check(definitions, queries, k, ties, one):
+    """All metrics, evaluated together, have the defined values; one of them has the same values alone."""
+    metrics = [replace(metric, k=k, ties=ties) for metric in gs.parse_metrics(list(definitions.METRICS))]
     labels, scores = _columns([document for query in queries for document in query])
-    judgments = gs.Judgments(labels, group=[len(query) for query in queries])
-    return gs.evaluate([metric], judgments, np.array(scores, dtype=scores_dtype)).per_query[:, 0]
+    judgments, scores = gs.Judgments(labels, group=[len(query) for query in queries]), np.array(scores)
+    found = gs.evaluate(metrics, judgments, scores).per_query
+    one %= len(metrics)
+    np.testing.assert_array_equal(gs.evaluate([metrics[one]], judgments, scores).per_query[:, 0], found[:, one])
+    for values, query in zip(found, queries, strict=True):
+        expected = definitions.values(*_columns(query), k, ties)
+        np.testing.assert_allclose(values, expected, rtol=1e-12, atol=1e-16, err_msg=", ".join(map(str, metrics)))
 
 
 @pytest.mark.parametrize("ties", ["order", "worst", "best"])
-@settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow])
-@given(queries=data_sets, k=cutoffs)
-def test_ranked_metrics(defined, definitions, ties, queries, k):
-    metric, definition = defined
-    expected = [definitions.value(definition, *_columns(query), k, ties) for query in queries]
-    found = _found(replace(metric, ties=ties, k=k), queries)
-    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-16)
+@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+@given(queries=data_sets, k=cutoffs, one=st.integers(0, 99))
+def test_ranked_metrics(definitions, ties, queries, k, one):
+    _check(definitions, queries, k, ties, one)
 
 
-@settings(max_examples=25)
-@given(queries=short_data_sets, k=st.one_of(st.none(), st.integers(1, 6)))
-def test_expectations_over_ties(defined, definitions, queries, k):
-    metric, definition = defined
-    expected = [definitions.expectation(definition, *_columns(query), k) for query in queries]
-    np.testing.assert_allclose(_found(replace(metric, k=k), queries), expected, rtol=1e-12, atol=1e-16)
+@settings(max_examples=100)
+@given(queries=short_data_sets, k=st.one_of(st.none(), st.integers(1, 6)), one=st.integers(0, 99))
+def test_expectations_over_ties(definitions, queries, k, one):
+    _check(definitions, queries, k, "average", one)

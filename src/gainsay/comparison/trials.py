@@ -176,7 +176,7 @@ def _leads_of(mean: Floats) -> Floats:
 
 def _ratio(lead: Floats, error: Floats) -> Floats:
     """Return leads over their errors, 0 where nothing varies; errors may lack the last axis."""
-    scale = np.broadcast_to(error if error.ndim == lead.ndim else error[..., None], lead.shape)
+    scale = error if error.ndim == lead.ndim else error[..., None]
     found: Floats = np.divide(lead, scale, out=np.zeros_like(lead), where=scale > 0)
     return found
 
