@@ -352,7 +352,7 @@ class Comparison(Findings):
 
         if baseline is None:
             return self.content
-        return Content(self, baseline if isinstance(baseline, Against) else self.against(baseline))
+        return Content(self, self.check_own(baseline) if isinstance(baseline, Against) else self.against(baseline))
 
     def to_html(
         self, path: str | os.PathLike[str], *, queries: int = 25, baseline: str | Against | None = None

@@ -135,6 +135,11 @@ class Findings:
         named = {metric: f"values[{metric!r}]" for metric in values}
         self.values = read_tables(values, named, self.models, weights=weights, clusters=clusters)
         self.metrics = tuple(self.values)
+        for argument, by_name in (("metrics", metrics), ("ranges", ranges)):
+            for name in by_name or ():
+                if name not in self.values:
+                    known = f"{nearest(str(name), self.metrics)} (there are {', '.join(self.metrics)})"
+                    raise ValueError(f"{argument} names {name!r}, of which there are no values{known}")
         self.definitions = _definitions(self.metrics, metrics)
         self.lower_is_better = tuple(it for it, metric in self.definitions.items() if not metric.higher_is_better)
         self.weights = None if weights is None else number_table("weights", weights)
@@ -335,6 +340,18 @@ class Findings:
         {'B': 'ship'}
         """
         return against(self.sample, self._leading, baseline, self.rope if rope is None else rope)
+
+    def check_own(self, found: Against) -> Against:
+        """Return decisions if they are about these models and values, or raise `ValueError`."""
+        check_baseline(found.baseline, self.models)
+        own = against(self.sample, self._leading, found.baseline, found.rope, needs=False)
+        bare = [replace(one, queries_needed=None, runs_needed=None) for one in found.standings]
+        if replace(found, standings=own.standings) != own or tuple(bare) != own.standings:
+            raise ValueError(
+                f"baseline holds decisions about {found.baseline!r} that were made from other values than these: pass "
+                "its name, or what against() of this comparison returns"
+            )
+        return found
 
     @cached_property
     def variance(self) -> dict[str, VarianceParts]:
