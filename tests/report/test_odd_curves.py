@@ -28,6 +28,17 @@ def test_a_round_without_value_is_never_the_best(losses):
     assert row["loss b"] == pytest.approx(0.75)
 
 
+def test_reports_say_where_a_loss_is_not_known(tmp_path):
+    table = curves([0.1, np.nan, 0.5, 0.3], [0.9, 0.95, np.nan, 0.1])  # each has no value where the other is best
+    values = np.random.default_rng(0).random((40, 2))
+    comparison = gs.Comparison({"a": values, "b": values[::-1]}, ["A", "B"], curves=table, draws=200)
+    text = comparison.to_markdown()
+    assert "rounds 3 and 2, where not both metrics have a value" in text
+    assert "unbounded" not in text.partition("## Best rounds")[2].partition("## Method")[0]
+    assert "has no value at the other's best round" in comparison.plot.curves().alt
+    assert "where not both metrics have a value" in comparison.to_html(tmp_path / "report.html").read_text("utf-8")
+
+
 def test_a_round_that_stands_twice_is_refused():
     table = curves([0.1, 0.2], [0.3, 0.4])
     with pytest.raises(ValueError, match="curves have round 1 of a more than once"):

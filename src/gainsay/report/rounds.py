@@ -85,4 +85,4 @@ def curve_of(curves: pd.DataFrame, metric: str) -> pd.Series[float]:
 def most_torn(best: pd.DataFrame, metrics: tuple[str, str]) -> str:
     """Return the candidate that loses most by the other metric's best round, under the metric that loses more."""
     losses = best.groupby("candidate", sort=False)[[f"loss {metric}" for metric in metrics]].mean().max(axis=1)
-    return str(losses.idxmax())
+    return str(losses.fillna(0.0).idxmax())  # 0 where neither metric has a value at the other's best round
