@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ._common.cached import cached_property
+from ._common.checks import refuse_unordered
 from ._common.words import listed
 from .comparison.against import Against
 from .comparison.baseline import check_baseline
@@ -99,9 +100,9 @@ def compare(
         which they are dropped (Sakai 2007). Either way `Comparison.holes` says how many each model has.
     segments : array-like, mapping of query id to label, mapping of name to either, or DataFrame, optional
         What kind each query is of, such as head or tail: one column of labels, or several with names, 50 distinct
-        labels at most. Labels are matched by query id where they are a mapping or their index holds the ids, else stand
-        in the order of the queries; one for each document will do where those of a query agree (and numbers that an
-        index gives to rows are no ids). `segments` of the result judges each of them, with the error held over all.
+        labels at most. Labels are matched by query id where they are a mapping or have an index, else stand in the
+        order of the queries; one for each document will do where those of a query agree (and numbers that an index
+        gives to rows are no ids). `segments` of the result judges each of them, with the error held over all.
     clusters : array-like, mapping of query id to label, or Series, optional
         To which cluster each query belongs: near duplicates, queries of one session or of one user are not independent,
         and have the same label. They are matched as `segments` are. Clusters, not queries, then count as evidence.
@@ -137,6 +138,8 @@ def compare(
     'good'
     """
     check_judgments("compare(models, judgments)", judgments, models=models, metrics=metrics)
+    refuse_unordered("metrics", metrics)
+    refuse_unordered("primary", primary)
     chosen = parse_metrics(DEFAULT_METRICS if metrics is None else metrics, convention=convention)
     leading = chosen[:2] if primary is None else parse_metrics(primary, convention=convention)
     evaluator = Evaluator(chosen, judgments, n_jobs, unjudged=unjudged)
@@ -349,7 +352,7 @@ class Comparison(Findings):
 
         if baseline is None:
             return self.content
-        return Content(self, baseline if isinstance(baseline, Against) else self.against(baseline))
+        return Content(self, self.check_own(baseline) if isinstance(baseline, Against) else self.against(baseline))
 
     def to_html(
         self, path: str | os.PathLike[str], *, queries: int = 25, baseline: str | Against | None = None

@@ -42,7 +42,6 @@ class TestWeights:
     @pytest.mark.parametrize(
         ("weights", "message"),
         [
-            (["heavy", "light", "light"], "weights must be an array of numbers, one per query: .*heavy"),
             ([1, 2], r"weights must be one number per query, shape \(3,\): got shape \(2,\)"),
             ([1, 1, -2], r"weights must be finite and 0 or more: weights\[2\] is -2"),
             ([1, np.inf, 1], r"weights must be finite and 0 or more: weights\[1\] is inf"),

@@ -480,7 +480,6 @@ BAD = {
     "shapes": ({"second": GOOD[:39]}, r"second has shape \(39, 3\), but first has \(40, 3\)"),
     "one dimension": ({"first": GOOD[:, 0]}, r"first must have two dimensions"),
     "no queries": ({"first": GOOD[:0], "second": GOOD[:0]}, "at least one query"),
-    "not numbers": ({"first": [["a", "b"]]}, "first must be an array of numbers"),
     "nan": (
         {"second": np.where(np.arange(120).reshape(40, 3) == 17, np.nan, GOOD), "models": ["x", "y", "z"]},
         r"second is NaN at query 5 of model 'z', but 0\.17\d+ for model 'x'",

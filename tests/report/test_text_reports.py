@@ -355,7 +355,7 @@ class TestNames:
         (difference(-4e-9), "−4e−09"),
         (difference(float("inf")), "unbounded"),
         (mean(-0.25), "−0.2500"),
-        (mean(np.nan), "unbounded"),
+        (mean(np.nan), "\u2013"),
         (p_value(1.0), "p = 1"),
         (p_value(1e-4), "p = 0.0001"),
     ],

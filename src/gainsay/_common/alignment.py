@@ -66,7 +66,7 @@ def weights_in_order(
                 "a dict for weights by query, or weight.to_numpy() for weights by row"
             )
         return rows
-    if rows is not None and (places is None or index is not None or _counts(own)):
+    if rows is not None and (places is None or index is not None or only_counts(own)):
         return rows
     return _by_query(weight, query_ids, "its index", numbered)
 
@@ -117,7 +117,7 @@ def _index(ids: Any) -> pd.Index[Any]:
     return index
 
 
-def _counts(index: pd.Index[Any]) -> bool:
+def only_counts(index: pd.Index[Any]) -> bool:
     """Whether an index only counts the rows: 0, 1, 2, …, as a Series has it that was given none."""
     return bool(len(index) == 0 or index.equals(_index(np.arange(len(index)))))
 

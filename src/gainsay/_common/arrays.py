@@ -58,6 +58,23 @@ def numbers(name: str, values: Any) -> np.ndarray[Any, Any]:
     return array
 
 
+def number_table(name: str, values: Any) -> Floats:
+    """Return `values` of any number of dimensions as float64, every column read as `numbers` reads it, or raise."""
+    refuse_unready(name, values)
+    try:
+        array = np.ma.asarray(values) if isinstance(values, np.ma.MaskedArray) else np.asarray(values)
+    except ValueError:
+        raise ValueError(f"{name} must be an array of numbers, got entries of different lengths") from None
+    if type(array) is np.ndarray and array.dtype == np.float64:
+        return array.astype(np.float64, copy=False)  # in the byte order of this machine
+    if array.ndim < 2:
+        return numbers(name, array.reshape(-1)).astype(np.float64).reshape(array.shape)
+    found = np.empty(array.shape)
+    for column in range(array.shape[1]):
+        found[:, column] = number_table(f"{name}[:, {column}]", array[:, column])
+    return found
+
+
 def identifiers(name: str, values: Any) -> np.ndarray[Any, Any]:
     """Return ids as a 1-D array in which different ids stay different, or raise `ValueError`.
 

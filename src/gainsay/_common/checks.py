@@ -40,12 +40,29 @@ def check_real(argument: str, value: Any, low: float = -math.inf, high: float = 
     Traceback (most recent call last):
     ValueError: min_delta must be at least 0, got -1
     """
-    if not _is_number(value):
-        raise TypeError(f"{argument} must be a number, got {value!r}")
+    check_number(argument, value)
     if not low <= value <= high:
         bounds = f"be at least {low:g}" if high == math.inf else f"lie between {low:g} and {high:g}"
         raise ValueError(f"{argument} must {'not be NaN' if low == -math.inf else bounds}, got {value!r}")
     return float(value)
+
+
+def check_number(argument: str, value: Any) -> float:
+    """Return `value` as a float if it is a real number of Python or NumPy, NaN included, or raise `TypeError`."""
+    if not _is_number(value):
+        raise TypeError(f"{argument} must be a number, got {value!r}")
+    return float(value)
+
+
+def refuse_unordered(argument: str, value: Any) -> None:
+    """Raise `TypeError` for a set where order matters: that of texts differs from one start of Python to the next.
+
+    >>> refuse_unordered("metrics", {"map"})
+    Traceback (most recent call last):
+    TypeError: metrics is a set, which has no order, and here order matters: pass a list
+    """
+    if isinstance(value, set | frozenset):
+        raise TypeError(f"{argument} is a set, which has no order, and here order matters: pass a list")
 
 
 def _is_number(value: object) -> bool:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._common.arrays import objects
 from .labelling import by_query
 
 if TYPE_CHECKING:
@@ -29,19 +30,23 @@ def read_clusters(clusters: Any, queries: int, ids: Sequence[Any] | None = None)
     if isinstance(clusters, str) or not hasattr(clusters, "__len__"):
         raise TypeError(f"clusters must hold one label per query: got {clusters!r}")
     labels = clusters.to_numpy() if hasattr(clusters, "to_numpy") else np.asanyarray(clusters)  # masks stay
-    if labels.dtype.kind in "US" and not hasattr(clusters, "dtype"):
-        labels = np.array([*clusters, None], dtype=object)[:-1]  # NumPy would turn numbers among strings into strings
+    if labels.ndim and not hasattr(clusters, "dtype"):
+        labels = objects(clusters)  # in which no two become one, as numbers among strings or large integers would
     if labels.ndim != 1:
         raise ValueError(f"clusters must be one label per query, shape ({queries},): got shape {labels.shape}")
     if len(labels) != queries:
         raise ValueError(f"clusters has {len(labels)} labels, but there are {queries} queries: one label per query")
     numbers: dict[Any, int] = {}
     codes = np.empty(queries, dtype=np.int64)
-    for place, label in enumerate(labels.tolist()):
+    for place, given in enumerate(labels.tolist()):
+        label = given.item() if isinstance(given, np.generic) else given
         if label is None or type(label).__name__ == "NAType" or label != label:
             query = f"query {place} (counted from 0)" if ids is None else f"query {ids[place]!r}"
             raise ValueError(f"clusters has no label for {query}: give a query that stands alone a label of its own")
-        codes[place] = numbers.setdefault((type(label), label), len(numbers))
+        try:
+            codes[place] = numbers.setdefault((type(label), label), len(numbers))
+        except TypeError:
+            raise ValueError(f"clusters must be one label per query: got {label!r} at place {place}") from None
     return codes
 
 

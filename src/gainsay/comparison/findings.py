@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._common.arrays import nearest
+from .._common.arrays import nearest, number_table
 from .._common.cached import cached_property
+from .._common.checks import refuse_unordered
 from .._common.shown import Names, plain
 from .._common.words import count
 from ..metrics.base import Metric
@@ -19,7 +20,7 @@ from .attribution import Attribution, attribute
 from .baseline import against, check_baseline
 from .contradictions import Preferences, contradictory_queries, preferences
 from .gains import check_bases, trace
-from .inputs import check_family, check_level, check_rope, check_seed, read_panel
+from .inputs import check_family, check_level, check_rope, check_seed, read_panel, read_tables
 from .labelling import check_labels
 from .pairs import leaderboard_of, pairs_of
 from .planned import Claimed, Plan
@@ -129,12 +130,19 @@ class Findings:
         segments: Ids | Mapping[str, Ids] | None = None,
         baseline: str | None = None,
     ) -> None:
-        self.values = dict(values)
+        refuse_unordered("models", models)
         self.models = tuple(models)
+        named = {metric: f"values[{metric!r}]" for metric in values}
+        self.values = read_tables(values, named, self.models, weights=weights, clusters=clusters)
         self.metrics = tuple(self.values)
+        for argument, by_name in (("metrics", metrics), ("ranges", ranges)):
+            for name in by_name or ():
+                if name not in self.values:
+                    known = f"{nearest(str(name), self.metrics)} (there are {', '.join(self.metrics)})"
+                    raise ValueError(f"{argument} names {name!r}, of which there are no values{known}")
         self.definitions = _definitions(self.metrics, metrics)
         self.lower_is_better = tuple(it for it, metric in self.definitions.items() if not metric.higher_is_better)
-        self.weights = weights
+        self.weights = None if weights is None else number_table("weights", weights)
         single = primary is None and len(self.metrics) < 2
         self.primary = None if single else check_family(primary, self.metrics)
         self._leading = self.primary or self.metrics[:1]
@@ -149,9 +157,12 @@ class Findings:
         self.ranges = dict(ranges or {})
         self.alpha, self.rope = check_level(alpha), check_rope(rope)
         self.seed, self.draws = check_seed(seed, draws, self.alpha)
-        self.runs = dict(runs or {})
+        self.runs = {
+            model: {metric: number_table(f"runs[{model!r}][{metric!r}]", of) for metric, of in by_metric.items()}
+            for model, by_metric in (runs or {}).items()
+        }
         panel = read_panel(
-            self.values, self.models, weights, None, self.lower_is_better, self.runs, clusters, vary
+            self.values, self.models, self.weights, None, self.lower_is_better, self.runs, clusters, vary
         )  # fmt: skip
         self.sample = Sample(panel, self.alpha, self.draws, self.seed, self.ranges)
         self._counts = self._checked_counts()
@@ -329,6 +340,18 @@ class Findings:
         {'B': 'ship'}
         """
         return against(self.sample, self._leading, baseline, self.rope if rope is None else rope)
+
+    def check_own(self, found: Against) -> Against:
+        """Return decisions if they are about these models and values, or raise `ValueError`."""
+        check_baseline(found.baseline, self.models)
+        own = against(self.sample, self._leading, found.baseline, found.rope, needs=False)
+        bare = [replace(one, queries_needed=None, runs_needed=None) for one in found.standings]
+        if replace(found, standings=own.standings) != own or tuple(bare) != own.standings:
+            raise ValueError(
+                f"baseline holds decisions about {found.baseline!r} that were made from other values than these: pass "
+                "its name, or what against() of this comparison returns"
+            )
+        return found
 
     @cached_property
     def variance(self) -> dict[str, VarianceParts]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from .._common.arrays import numbers
 from .._common.checks import check_real
 from .._common.shown import Spoken, plain
 from .._common.words import confidence, count, number_text
@@ -117,8 +118,13 @@ class GainFit(Spoken):
         >>> fit_gain(rankings).gains([0, 1])
         [0.0, 1.0]
         """
+        read = numbers("labels", labels).astype(np.float64)
+        wrong = ~(np.isfinite(read) & (read >= 0))
+        if wrong.any():
+            raise ValueError(f"labels must be finite and not negative, got {read[wrong][0]:g}")
         metric = NDCG(gain="power", gain_base=self.base)
-        return [float(gain) for gain in gains_of(metric.gain, np.asarray(labels, dtype=np.float64), metric.gain_base)]
+        found: list[float] = gains_of(metric.gain, read, metric.gain_base).tolist()
+        return found
 
     def _repr_html_(self) -> str:
         from html import escape
@@ -156,8 +162,8 @@ def fit_gain(
         Side by side: a DataFrame or mapping with one entry per preference in `a` and `b` (the labels in ranked order,
         as they were shown), in `preferred` (``"a"``, ``"b"`` or ``"tie"``) and, unless a and b hold the same labels in
         different orders, in `labels` (the labels of all judged documents of the query, in any order). Or a list of
-        tuples (judgments, scores_a, scores_b, preferred) with one preference for each query of the judgments, or a
-        single one: a past launch, which compares the means over all queries.
+        tuples (judgments, scores_a, scores_b, preferred) with one preference for each query of the judgments (a mapping
+        or Series is matched by query id), or a single one: a past launch, which compares the means over all queries.
     metric : str or Metric
         Lends cutoff, discount, ties and empty queries; its own gain does not matter.
     bases : tuple of two float

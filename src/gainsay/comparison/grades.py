@@ -159,11 +159,24 @@ class GradeCounts:
 
     def _scaled(self, base: float) -> Floats:
         """Return the gain of each grade where some overflow: each query's divided by about the largest of its own."""
-        if not self.family.is_ratio:
-            at_base(self.family, base).bind(self.judgments, (self.family.k,))  # which refuses them
-        top = (self.levels[:, None] * (self.ideal > 0)).max(axis=0)
-        labels = np.minimum(self.levels[:, None], top)
-        large = magnitude(top, base) > LARGEST_EXPONENT
-        with np.errstate(under="ignore"):
-            scaled = raised(base, labels - top) - raised(base, -top)
-        return np.where(large, scaled, power(np.where(large, 0.0, labels), base))
+        check_overflow(self.family, base, self.judgments)
+        return scaled_gains(self.levels, self.ideal, base)
+
+
+def check_overflow(family: DCG, base: float, judgments: Judgments) -> None:
+    """Raise for a sum of gains that overflow, which no ideal brings back into range."""
+    if not family.is_ratio:
+        at_base(family, base).bind(judgments, (family.k,))  # which refuses them
+
+
+def scaled_gains(levels: Floats, ideal: Floats, base: float) -> Floats:
+    """Return the gain of each grade where some overflow: each query's divided by about the largest of its own.
+
+    `levels` ascend above 0; `ideal`, (grades, queries), says which of them a query has.
+    """
+    top = (levels[:, None] * (ideal > 0)).max(axis=0)
+    labels = np.minimum(levels[:, None], top)
+    large = magnitude(top, base) > LARGEST_EXPONENT
+    with np.errstate(under="ignore"):
+        scaled = raised(base, labels - top) - raised(base, -top)
+    return np.where(large, scaled, power(np.where(large, 0.0, labels), base))

@@ -10,7 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._common.checks import check_whole
+from .._common.alignment import index_of
+from .._common.arrays import number_table
+from .._common.checks import check_number, check_whole, refuse_unordered
 from .._common.names import check_text, natural_order
 from .._common.typing import Floats, Ids, Integers
 from .clusters import read_clusters
@@ -134,6 +136,7 @@ def model_names(models: Sequence[str] | None, count: int) -> tuple[str, ...]:
         return tuple(f"model {number}" for number in range(1, count + 1))
     if isinstance(models, str):
         raise TypeError(f"models must be a sequence of names, not one string: got {models!r}")
+    refuse_unordered("models", models)
     names = []
     for place, name in enumerate(models):
         if not isinstance(name, str):
@@ -151,7 +154,7 @@ def model_names(models: Sequence[str] | None, count: int) -> tuple[str, ...]:
 
 def check_level(alpha: float) -> float:
     """Return `alpha` as a float, or raise `ValueError` where it is outside (0, 0.5)."""
-    level = _number("alpha", alpha)
+    level = check_number("alpha", alpha)
     if not 0 < level < 0.5:
         raise ValueError(f"alpha must lie between 0 and 0.5, both excluded: got {alpha!r}")
     return level
@@ -159,8 +162,8 @@ def check_level(alpha: float) -> float:
 
 def check_rope(rope: float) -> float:
     """Return `rope` as a float, or raise `ValueError` where it is negative or not finite."""
-    width = _number("rope", rope)
-    if not (math.isfinite(width) and width >= 0):
+    width = check_number("rope", rope)
+    if not 0 <= width < math.inf:
         raise ValueError(f"rope must be a finite difference of means, 0 or more: got {rope!r}")
     return width
 
@@ -206,7 +209,8 @@ def read_panel(
     if not values:
         raise ValueError("values holds no metric: at least one array (queries, models) is needed")
     label = {metric: (labels or {}).get(metric, f"values[{metric!r}]") for metric in values}
-    arrays = {metric: _matrix(label[metric], array) for metric, array in values.items()}
+    models = models if models is None or isinstance(models, str | set | frozenset) else tuple(models)
+    arrays = read_tables(values, label, models, weights=weights, clusters=clusters)
     first = next(iter(arrays))
     shape = arrays[first].shape
     for metric, array in arrays.items():
@@ -248,18 +252,40 @@ def _with_runs(panel: Panel, trained: Mapping[str, Floats], vary: Vary | None) -
     return replace(panel, runs=tuple(runs), vary=vary)
 
 
-def _number(name: str, value: Any) -> float:
-    try:
-        return float(value)
-    except (TypeError, ValueError):
-        raise TypeError(f"{name} must be a number, got {value!r} of type {type(value).__name__}") from None
+def _check_order(given: Mapping[str, Any], models: Sequence[str] | None) -> None:
+    """Raise where frames say by their labels that they have models or queries in different orders.
+
+    All are read by position; labels that have nothing to do with each other say nothing.
+    """
+    indexes = {label: index_of(one) for label, one in given.items()}
+    rows = {label: index.tolist() for label, index in indexes.items() if index is not None}
+    columns = {label: list(one.columns) for label, one in given.items() if hasattr(one, "columns")}
+    if models is not None:
+        columns = {"models": list(models), **columns}
+    for what, orders in (("columns", columns), ("rows", rows)):
+        (first, order), *others = orders.items() or [("", [])]
+        for label, other in others:
+            if other != order and len(other) == len(order) and set(other) == set(order):
+                at = next(place for place, (a, b) in enumerate(zip(order, other, strict=True)) if a != b)
+                raise ValueError(
+                    f"{label} has its {what} in another order than {first}: {other[at]!r} at place {at} (counted from "
+                    f"0), where {first} has {order[at]!r}; bring both into one order, or pass {label}.to_numpy()"
+                )
+
+
+def read_tables(
+    values: Mapping[str, Any], labels: Mapping[str, str], models: Sequence[str] | None, **by_query: Any
+) -> dict[str, Floats]:
+    """Return values by metric as arrays (queries, models), which messages call by their `labels`.
+
+    What else there is `by_query` is not read: only that its rows are in the same order.
+    """
+    _check_order({labels[metric]: one for metric, one in values.items()} | by_query, models)
+    return {metric: _matrix(labels[metric], one) for metric, one in values.items()}
 
 
 def _matrix(label: str, values: ArrayLike) -> Floats:
-    try:
-        array = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{label} must be an array of numbers, shape (queries, models): {error}") from None
+    array = number_table(label, values)
     if array.ndim != 2:
         raise ValueError(f"{label} must have two dimensions, (queries, models): got shape {array.shape}")
     if 0 in array.shape:
@@ -296,10 +322,7 @@ def _even_out(weights: Floats) -> Floats | None:
 
 
 def _read_weights(weights: ArrayLike, queries: int) -> Floats:
-    try:
-        array = np.asarray(weights, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"weights must be an array of numbers, one per query: {error}") from None
+    array = number_table("weights", weights)
     if array.shape != (queries,):
         raise ValueError(f"weights must be one number per query, shape ({queries},): got shape {array.shape}")
     bad = ~(np.isfinite(array) & (array >= 0))

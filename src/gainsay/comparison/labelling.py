@@ -7,12 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._common.alignment import index_of
+from .._common.alignment import index_of, only_counts
 from .._common.arrays import is_missing
 from .._common.names import check_name, natural_order
 from .._common.words import number_text
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pandas as pd
+
     from .._common.typing import Columns
     from ..judgments import Judgments
 
@@ -51,7 +55,7 @@ def _checked(columns: Mapping[str, Any], ids: Any) -> Labels:
                 f"segments {name!r} has {len(given)} labels, but there are {len(ids)} queries: one for each"
             )
         for place, label in enumerate(given):
-            if is_missing(label) or label != label or label == "":
+            if _is_none(label) or label == "":
                 raise ValueError(
                     f"segments {name!r} has no label for query {np.asarray(ids)[place]!s}: name a segment for it, such "
                     "as 'other'"
@@ -83,6 +87,10 @@ def _columns(segments: Any) -> dict[str, Any]:
     if isinstance(segments, str):
         raise TypeError(f"segments must be labels, one for each query, got the text {segments!r}")
     if hasattr(segments, "columns") and not isinstance(segments, Mapping):
+        names = list(map(str, segments.columns))
+        twice = next((name for at, name in enumerate(names) if name in names[:at]), None)
+        if twice is not None:
+            raise ValueError(f"segments has two columns named {twice!r}: their names must be distinct")
         return {str(name): segments[name] for name in segments.columns}
     if isinstance(segments, Mapping) and segments and all(map(_holds_many, segments.values())):
         return {str(name): labels for name, labels in segments.items()}
@@ -92,7 +100,7 @@ def _columns(segments: Any) -> dict[str, Any]:
             f"shape {segments.shape}"
         )
     name = getattr(segments, "name", None)
-    return {name if isinstance(name, str) else "segment": segments}
+    return {name if name and isinstance(name, str) else "segment": segments}
 
 
 def _holds_many(value: Any) -> bool:
@@ -104,16 +112,24 @@ def by_query(title: str, labels: Any, judgments: Judgments) -> Any:
     ids = judgments.query_ids.tolist()
     index = index_of(labels)
     by_id = labels if isinstance(labels, Mapping) else None
-    if index is not None and index.is_unique and index.isin(ids).sum() >= len(ids):
+    if index is not None and (len(index) != judgments.documents or _holds(index, ids)):
         of_rows = len(index) == judgments.documents > len(ids) and not isinstance(ids[0], str)  # both are numbered
-        by_id = None if of_rows else dict(zip(index.tolist(), labels.tolist(), strict=True))
+        in_order = of_rows or (only_counts(index) and not _holds(index, ids))
+        by_id = None if in_order else dict(zip(index.tolist(), labels.tolist(), strict=True))
+        if by_id is not None and not index.is_unique:
+            twice = index[index.duplicated()].tolist()[0]
+            raise ValueError(
+                f"{title} has {twice!r} more than once in its index: labels of a Series are matched by query id, so "
+                "give each query one"
+            )
     if by_id is not None:
         missing = [query for query in ids if query not in by_id]
         if missing:
             some = ", ".join(map(repr, list(by_id)[:3])) + (", …" if len(by_id) > 3 else "")
+            remedy = "" if index is None else "; pass .to_numpy() for labels in the order of the queries"
             raise ValueError(
                 f"{title} has no label for {len(missing)} of {len(ids)} queries, the first is {missing[0]!r}; it has "
-                f"labels for {some or 'none'}"
+                f"labels for {some or 'none'}{remedy}"
             )
         return [by_id[query] for query in ids]
     if index is not None and len(labels) == judgments.documents:
@@ -126,16 +142,25 @@ def by_query(title: str, labels: Any, judgments: Judgments) -> Any:
             f"{title} has {len(given)} labels; there must be one for each query ({len(ids)}) or for each "
             f"document ({judgments.documents})"
         )
-    found: list[Any] = [None] * len(ids)
+    found: dict[int, Any] = {}
     for query, label in zip(judgments.query_of_rows.tolist(), given, strict=True):
-        if found[query] is None:
-            found[query] = label
-        elif found[query] != label and not (label != label and found[query] != found[query]):
+        known = found.setdefault(query, label)
+        if _is_none(known) != _is_none(label) or not (_is_none(label) or known == label):
             raise ValueError(
-                f"{title} has two labels for query {ids[query]!r}, {found[query]!r} and {label!r}: give all "
+                f"{title} has two labels for query {ids[query]!r}, {known!r} and {label!r}: give all "
                 "documents of a query the same"
             )
-    return found
+    return [found.get(query) for query in range(len(ids))]
+
+
+def _holds(index: pd.Index[Any], ids: Sequence[Any]) -> bool:
+    """Whether an index has every query id, each entry once."""
+    return bool(index.is_unique and index.isin(ids).sum() >= len(ids))
+
+
+def _is_none(label: Any) -> bool:
+    """Tell None, NA, NaT and NaN, which are no label."""
+    return is_missing(label) or bool(label != label)
 
 
 def _text(label: Any) -> str:

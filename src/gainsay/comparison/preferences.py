@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from .._common.alignment import index_of
+from .._common.arrays import numbers
 from .._common.typing import Floats, Frame, Ids, Numbers
 from ..evaluation.evaluator import weighted
 from ..judgments import Judgments
 from ..metrics.discounts import discounts
-from ..metrics.gains import gains_of
-from .grades import GradeCounts, at_base, settled
+from ..metrics.gains import at_bases
+from .grades import GradeCounts, at_base, check_overflow, scaled_gains, settled
+from .labelling import by_query
 
 if TYPE_CHECKING:
     from ..metrics.dcg import DCG
@@ -99,11 +102,13 @@ class _Listed:
         return counts
 
     def differences(self, base: float) -> Floats:
-        metric = at_base(self._family, base)
-        gains = gains_of(metric.gain, self.levels, metric.gain_base)
-        found: Floats = gains @ (self._first - self._second)
+        (alike,) = at_bases(self.levels, [base])
+        if alike is None:  # too large for one table: those of each query are divided by the largest of its own
+            check_overflow(self._family, base, Judgments(self.levels, group=[len(self.levels)]))
+        gains = scaled_gains(self.levels, self._ideal, base) if alike is None else alike[:, None]
+        found: Floats = (gains * (self._first - self._second)).sum(axis=0)
         if self._family.is_ratio:
-            ideal = gains @ self._ideal
+            ideal = (gains * self._ideal).sum(axis=0)
             found = np.divide(found, ideal, out=np.zeros_like(found), where=ideal > 0)
         return found
 
@@ -119,6 +124,8 @@ class _Scored:
                 f"{type(judgments).__name__}"
             )
         self._launch = isinstance(preferred, str)
+        if isinstance(preferred, Mapping) or index_of(preferred) is not None:
+            preferred = by_query(f"preferences[{place}]: preferred", preferred, judgments)
         said = [preferred] if self._launch else list(preferred)
         self.outcome = _outcomes(said, f"preferences[{place}]: preferred")
         if not self._launch and len(said) != judgments.queries:
@@ -175,10 +182,10 @@ def _outcomes(said: Sequence[Any], name: str) -> Floats:
 
 def _labels(name: str, at: int, labels: Any) -> Floats:
     try:
-        found = np.asarray(labels, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ValueError(f"{name}[{at}] must be a list of labels in ranked order, got {labels!r}") from None
-    if found.ndim != 1 or not np.isfinite(found).all() or (found < 0).any():
+        found = numbers(name, labels).astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name}[{at}] must be a list of labels in ranked order, got {labels!r}: {error}") from None
+    if not np.isfinite(found).all() or (found < 0).any():
         raise ValueError(f"{name}[{at}] must be a list of finite labels of 0 or more in ranked order, got {labels!r}")
     return found
 

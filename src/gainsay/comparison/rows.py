@@ -101,10 +101,10 @@ def one_ranking(rankings: Rankings, place: int, model: str, metrics: Iterable[Me
     }
     if judgments.judged is not None:
         columns["judged"] = judgments.by_query(judgments.judged)[here][order]
-    alone = type(judgments)(labels, group=[len(labels)], negative_labels="allow")
+    alone = type(judgments)(labels, group=[len(labels)], negative_labels="allow") if len(labels) else None
     for metric in listed:
         if isinstance(metric, DCG) and metric.is_sum_over_documents:
-            gain, added = _added(metric, alone, scores, labels)
+            gain, added = (labels, labels) if alone is None else _added(metric, alone, scores, labels)
             columns |= {f"gain {metric}": gain[order], f"adds {metric}": added[order]}
     return pd.DataFrame(columns)
 
@@ -120,7 +120,7 @@ def order_of(scores: Floats, labels: Floats, metric: Metric) -> tuple[Integers, 
     order = np.lexsort((np.arange(len(read)), among, -read))
     ranked = read[order]
     same = (ranked[1:] == ranked[:-1]) & (ranked[1:] > -np.inf)
-    return order, np.append(same, False) | np.insert(same, 0, False)
+    return order, (np.append(same, False) | np.insert(same, 0, False))[: len(order)]
 
 
 def _added(metric: DCG, alone: Any, scores: Floats, labels: Floats) -> tuple[Floats, Floats]:

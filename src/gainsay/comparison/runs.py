@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
-from .._common.arrays import nearest
+from .._common.arrays import nearest, number_table
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -73,7 +73,7 @@ def read_runs(runs: Runs | None, values: Mapping[str, Floats], models: Sequence[
 
 
 def _read(label: str, runs: ArrayLike, means: Floats, model: str) -> Floats:
-    array = np.asarray(runs, dtype=np.float64)
+    array = number_table(label, runs)
     if array.ndim != 2 or len(array) != len(means):
         raise ValueError(f"{label} must have shape ({len(means)}, runs): got shape {array.shape}")
     check_run_count(model, array.shape[1], "leave it out of runs")
@@ -133,7 +133,7 @@ def _split(label: str, values: Any, models: Sequence[str] | None) -> tuple[Any, 
     if isinstance(values, list | tuple):
         parts = [part if isinstance(part, list | tuple) else np.asarray(part) for part in values]
         if any(isinstance(part, np.ndarray) and part.ndim == 2 for part in parts):
-            arrays = [np.asarray(part, dtype=np.float64) for part in parts]
+            arrays = [number_table(f"{label}[{place}]", part) for place, part in enumerate(values)]
             return _split_columns(label, arrays, models, "give its values in one dimension")
     try:
         array = np.asarray(values)
@@ -141,7 +141,8 @@ def _split(label: str, values: Any, models: Sequence[str] | None) -> tuple[Any, 
         return values, {}
     if array.ndim != 3 or 0 in array.shape:
         return values, {}
-    columns = [np.ascontiguousarray(array[:, column], dtype=np.float64) for column in range(array.shape[1])]
+    whole = number_table(label, values)
+    columns = [np.ascontiguousarray(whole[:, column]) for column in range(whole.shape[1])]
     return _split_columns(label, columns, models, "give its values without an axis of runs")
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from .._common.cached import cached_property
+from .._common.checks import refuse_unordered
 from .._common.shown import Names, Spoken, isolated
 from .._common.typing import Ids
 from ..drawing.notebook import chart_cell
@@ -260,6 +261,7 @@ def _plain(value: Any) -> Any:
 
 
 def _losses(names: tuple[str, str], higher_is_better: Sequence[bool]) -> list[str]:
+    refuse_unordered("higher_is_better", higher_is_better)
     said = tuple(higher_is_better) if isinstance(higher_is_better, Iterable) else ()
     if len(said) != 2 or not all(higher in (True, False) for higher in said):
         raise TypeError(f"higher_is_better must be True or False for each of two metrics, got {higher_is_better!r}")
@@ -267,6 +269,7 @@ def _losses(names: tuple[str, str], higher_is_better: Sequence[bool]) -> list[st
 
 
 def _two_names(metric_names: Sequence[str]) -> tuple[str, str]:
+    refuse_unordered("metric_names", metric_names)
     given = isinstance(metric_names, Iterable) and not isinstance(metric_names, str)
     names = tuple(metric_names) if given else ()
     if len(names) != 2 or names[0] == names[1] or not all(isinstance(name, str) for name in names):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from ..comparison.pairs import common_column
 from ..drawing.lanes import (
     TEXTS,
     Axis,
@@ -209,14 +210,17 @@ def _two(comparison: Findings) -> list[_Metric]:
     """Return the second model minus the first under every metric; a loss is drawn to the side that is better."""
     old, new = comparison.models
     primary, board = comparison.verdict.metrics, comparison.leaderboard
-    pair = comparison.pairs.iloc[0]
+    pairs, known = comparison.pairs, comparison.verdict.means  # of the primary metrics on the queries that both have
+    pair = pairs.iloc[0]
     turned = 1.0 if pair["model_x"] == new else -1.0
     rows = []
     for name in (*primary, *(metric for metric in comparison.metrics if metric not in primary)):
-        value, *ends = (turned * pair[f"{what} {name}"] + 0.0 for what in ("difference", "lower", "upper"))
+        columns = (common_column(pairs, f"{what} {name}") for what in ("difference", "lower", "upper"))
+        value, *ends = (turned * pair[column] + 0.0 for column in columns)
         low, high = sorted(ends)
         written = differences([value, low, high])
-        second, first = means(board.loc[[new, old], name])
+        own = known.get(name) or board[name].to_dict()
+        second, first = means((own[new], own[old]))
         loss = name in comparison.lower_is_better
         if loss:
             value, low, high = -value + 0.0, -high, -low

@@ -10,6 +10,9 @@ if TYPE_CHECKING:
 
 MINUS = "\u2212"
 
+NONE = "\u2013"
+"""Stands where there is no number."""
+
 LEFT_TO_RIGHT = "\u200e"
 """Unseen; keeps numbers in their place beside names that are written from right to left."""
 
@@ -18,7 +21,9 @@ GAP = f"{LEFT_TO_RIGHT}\u2003{LEFT_TO_RIGHT}"
 
 
 def mean(value: float) -> str:
-    """Write the mean of a metric, or a distance from it, to four places."""
+    """Write the mean of a metric, or a distance from it, to four places; a dash where there is none."""
+    if math.isnan(value):
+        return NONE
     return f"{value:.4f}".replace("-", MINUS) if math.isfinite(value) else "unbounded"
 
 
@@ -28,11 +33,13 @@ def means(values: Iterable[float]) -> list[str]:
 
 
 def difference(value: float) -> str:
-    """Write a difference with its sign.
+    """Write a difference with its sign; a dash where there is none.
 
     >>> difference(0.01234), difference(-0.01234), difference(0.0), difference(-0.00001)
     ('+0.0123', '−0.0123', '0', '−0.00001')
     """
+    if math.isnan(value):
+        return NONE
     if value == 0:
         return "0"
     if not math.isfinite(value):

@@ -74,12 +74,15 @@ def best_rounds(curves: pd.DataFrame, metrics: tuple[str, str], lower_is_better:
 
 
 def curve_of(curves: pd.DataFrame, metric: str) -> pd.Series[float]:
-    """Return the values of one metric by round, ascending."""
-    part = curves[curves["metric"] == metric]
-    return part.set_index("round")["value"].sort_index()
+    """Return the values of one metric by round, ascending, without rounds where there is none."""
+    line = curves[curves["metric"] == metric].set_index("round")["value"].dropna().sort_index()
+    if not line.index.is_unique:
+        twice = line.index[line.index.duplicated()][0]
+        raise ValueError(f"curves have round {twice} of {metric} more than once: give each fold a name in column fold")
+    return line
 
 
 def most_torn(best: pd.DataFrame, metrics: tuple[str, str]) -> str:
     """Return the candidate that loses most by the other metric's best round, under the metric that loses more."""
     losses = best.groupby("candidate", sort=False)[[f"loss {metric}" for metric in metrics]].mean().max(axis=1)
-    return str(losses.idxmax())
+    return str(losses.fillna(0.0).idxmax())  # 0 where neither metric has a value at the other's best round

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -82,9 +83,15 @@ def _words(content: Content, here: pd.Series[Any], apart: pd.Series[float], fold
     fold = printable(str(here["fold"])) if folds > 1 else ""
     fold = fold and f" ({fold})" if "fold" in fold or not fold else f" (fold {fold})"
     rounds = [str(int(here[f"round {label.name}"])) for label in labels]
-    losses = [amount(float(here[f"loss {label.name}"])) for label in labels]
-    return (
+    lost = [float(here[f"loss {label.name}"]) for label in labels]
+    start: Words = (
         ("", lead), ("n", content.names.said[str(here["candidate"])]), ("", f"{fold}: rounds "), ("b l", rounds[0]),
-        ("", " and "), ("b e", rounds[1]), ("", ". On the validation set, stopping at the other metric's round is "),
+        ("", " and "), ("b e", rounds[1]),
+    )  # fmt: skip
+    if not all(map(math.isfinite, lost)):
+        return (*start, ("", ", where not both metrics have a value, so what stopping there loses is not known."))
+    losses = list(map(amount, lost))
+    return (
+        *start, ("", ". On the validation set, stopping at the other metric's round is "),
         ("l", losses[0]), ("", f" worse by {labels[0].by} and "), ("e", losses[1]), ("", f" by {labels[1].by}."),
     )  # fmt: skip

@@ -114,7 +114,9 @@ def chart_lines(content: Content, width: int, *, unicode: bool = True, every: bo
     legend.append(f"{dash * 2} {chart.level}, all at once")
     if content.comparison.primary is not None and content.comparison.verdict.kind == "genuine":
         legend.append(p_value(content.comparison.verdict.p_value))
-    legend.append(f"{count(content.comparison.query_count, 'query')}{content.comparison.condensed}")
+    primary, queries = content.comparison.primary, content.comparison.query_count
+    shown = queries if primary is None else content.comparison.verdict.queries  # what is drawn is of these
+    legend.append(f"{count(shown, 'query')}{content.comparison.condensed}")
     lines += [Text(), *(Text(f"  {line}", style="dim") for line in _joined(legend, width - 2))]
     for line in () if unicode else lines:
         line.plain = line.plain.translate(PLAIN)

@@ -1,0 +1,54 @@
+"""Two models under metrics of which one skips queries: page, Markdown, terminal and picture say the same numbers."""
+
+import re
+
+import numpy as np
+import pytest
+
+import gainsay as gs
+from gainsay.report.text import chart_lines
+
+METRICS = ["ndcg_linear(empty=skip)@5", "ndcg_exp@5", "map"]
+
+
+@pytest.fixture(scope="module")
+def comparison():
+    rng = np.random.default_rng(5)
+    labels = rng.choice(4, size=(200, 8), p=[0.7, 0.15, 0.1, 0.05])
+    labels[:60] = 0
+    judgments = gs.Judgments(labels.ravel(), group=[8] * 200)
+    scores = {name: share * labels.ravel() + rng.normal(size=1600) for name, share in (("old", 0.5), ("new", 0.6))}
+    return gs.compare(scores, judgments, METRICS, draws=500)
+
+
+@pytest.fixture(scope="module")
+def counted(comparison):
+    """Return the values of the queries that both primary metrics have, (queries, models), by metric."""
+    frame = comparison.frame()
+    return frame[frame[METRICS[0]].notna()]
+
+
+@pytest.mark.parametrize("metric", METRICS[:2])
+def test_the_chart_is_of_the_queries_that_both_have(comparison, counted, metric, tmp_path):
+    old, new = (counted[metric].xs(model, level="model").mean() for model in ("old", "new"))
+    texts = f"{new:.4f}", f"{old:.4f}", f"{new - old:+.4f}"
+    page = comparison.to_html(tmp_path / "report.html").read_text("utf-8")
+    figure = page[page.index('<figure id="chart">') :]
+    row = next(part for part in figure.split("<tr>") if f"{metric}</th>" in part)
+    assert f"<strong>{texts[2]}</strong>" in row
+    assert f"{texts[0]} \u2212 {texts[1]}" in row
+    assert f"{metric}: {texts[2]}" in comparison.plot.leaderboard().alt
+    chart = comparison.to_markdown().partition("## Why")[0]
+    assert all(re.search(rf"\| {model} .*{text}", chart) for model, text in (("new", texts[0]), ("old", texts[1])))
+
+
+def test_a_witness_keeps_its_own_queries(comparison, tmp_path):
+    page = comparison.to_html(tmp_path / "report.html").read_text("utf-8")
+    board = comparison.leaderboard["map"]
+    assert f"{board['new']:.4f} \u2212 {board['old']:.4f}" in page
+
+
+def test_the_terminal_says_how_many_queries_its_chart_has(comparison, counted):
+    legend = "\n".join(map(str, chart_lines(comparison.content, 110)))
+    assert f"{len(counted) // 2} queries" in legend
+    assert "200 queries" not in legend
