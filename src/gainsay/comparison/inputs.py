@@ -257,7 +257,7 @@ def _check_order(given: Mapping[str, Any], models: Sequence[str] | None) -> None
 
     All are read by position; labels that have nothing to do with each other say nothing.
     """
-    indexes = {label: index_of(one) for label, one in given.items()}
+    indexes = {label: index_of(one) for label, one in given.items() if type(one) is not np.ndarray}
     rows = {label: index.tolist() for label, index in indexes.items() if index is not None}
     columns = {label: list(one.columns) for label, one in given.items() if hasattr(one, "columns")}
     if models is not None:
@@ -285,7 +285,8 @@ def read_tables(
 
 
 def _matrix(label: str, values: ArrayLike) -> Floats:
-    array = number_table(label, values)
+    read = type(values) is np.ndarray and values.dtype == np.float64
+    array: Floats = values if read else number_table(label, values)  # type: ignore[assignment]
     if array.ndim != 2:
         raise ValueError(f"{label} must have two dimensions, (queries, models): got shape {array.shape}")
     if 0 in array.shape:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._common.shown import printables
-from .._common.words import count, number_text
+from .._common.words import count
 from ..drawing.lanes import pair_bars
 from .entries import MOST_CELLS
 from .section import Section
@@ -145,7 +145,7 @@ def csv_rows(table: pd.DataFrame) -> list[list[Any]]:
 
 def _cell(value: Any) -> Any:
     if isinstance(value, tuple):
-        return " ".join(map(number_text, value))
+        return " ".join(map(str, value))  # plain labels, whole
     return _harmless(value) if isinstance(value, str) else value
 
 
