@@ -194,9 +194,10 @@ def _grouped(name: str, features: Any, labels: Any, qid: Any, weight: Any, init_
     for what, given in (("X", rows), ("init_score", judgments.documents if init_score is None else len(init_score))):
         if given != judgments.documents:
             raise ValueError(f"{what} has {given} rows{name} but there are {judgments.documents} labels")
+    init_score = judgments.in_row_order("init_score", init_score)
     if np.array_equal(order, np.arange(len(order))):
         return _Grouped(features, labels, judgments.sizes, weights, init_score)
-    init_score = None if init_score is None else _safe_indexing(judgments.in_row_order("init_score", init_score), order)
+    init_score = None if init_score is None else _safe_indexing(init_score, order)
     return _Grouped(
         _safe_indexing(features, order), _safe_indexing(labels, order), judgments.sizes, weights, init_score
     )
