@@ -357,7 +357,7 @@ def read_table(path: Path, text: str | None = None) -> pd.DataFrame:
     if path.suffix == ".parquet":
         return read_frame(path)
     content = io.BytesIO()
-    for chunk in read_chunks(path):
+    for chunk in read_chunks(path, cells=True):
         content.write(chunk.text)
     content.seek(0)
     return _parsed(path, content, "\t" if ".tsv" in path.suffixes else ",", text)
