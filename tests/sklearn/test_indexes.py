@@ -45,3 +45,15 @@ def test_init_scores_are_matched_with_the_labels(rows):
     ).predict(DATA.features)
     by_index = ranker.fit(X.iloc[rows], Y.iloc[rows], qid=QID, init_score=start.iloc[::-1]).predict(X)
     np.testing.assert_array_equal(by_index, by_place)
+
+
+def test_categorical_features_by_place_are_refused_where_a_column_is_left_out():
+    """Place 1 of a frame whose column 0 is qid would be place 1 of the others: another feature."""
+    frame = X.assign(f1=DATA.qid % 3)
+    frame.insert(0, "qid", QID)
+    ranker = GroupedLGBMRanker(n_estimators=2, n_jobs=1, verbose=-1)
+    with pytest.raises(ValueError, match=r"categorical_feature=\[2\] counts columns of X, of which 'qid' is left out"):
+        ranker.fit(frame, Y, categorical_feature=[2])
+    by_name = ranker.fit(frame, Y, categorical_feature=["f1"]).predict(frame)
+    by_place = ranker.fit(frame.drop(columns="qid"), Y, qid=QID, categorical_feature=[1]).predict(frame)
+    np.testing.assert_array_equal(by_name, by_place)

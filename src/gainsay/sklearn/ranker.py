@@ -14,7 +14,7 @@ except ImportError as error:  # pragma: no cover - needs an environment without 
     raise ImportError("GroupedLGBMRanker needs LightGBM: pip install 'gainsay[lightgbm]'") from error
 
 from ..judgments import Judgments
-from .queries import queries_of, without_queries
+from .queries import COLUMN, columns_of, queries_of, without_queries
 
 if TYPE_CHECKING:
     from .._common.typing import Integers
@@ -117,6 +117,7 @@ class GroupedLGBMRanker(lgb.LGBMRanker):
         ValueError
             Where a query is missing or given twice, or lengths or indexes do not fit; the message names the argument.
         """
+        _refuse_places(X, categorical_feature)
         train = _grouped("", X, y, qid, sample_weight, init_score)
         sets = _validation(eval_set, eval_X, eval_y, eval_qid, eval_sample_weight, eval_init_score)
         super().fit(
@@ -168,6 +169,16 @@ class _Grouped(NamedTuple):
     group: Integers
     weight: Any
     init_score: Any
+
+
+def _refuse_places(features: Any, categorical: Any) -> None:
+    """Refuse categorical features by place where LightGBM gets the features without one of their columns."""
+    given = categorical if isinstance(categorical, list | tuple) else ()
+    if COLUMN in columns_of(features) and any(isinstance(one, int | np.integer) for one in given):
+        raise ValueError(
+            f"categorical_feature={list(given)!r} counts columns of X, of which 'qid' is left out: name them instead, "
+            "or give qid= and X without it"
+        )
 
 
 def _grouped(name: str, features: Any, labels: Any, qid: Any, weight: Any, init_score: Any) -> _Grouped:
