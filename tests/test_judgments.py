@@ -501,3 +501,12 @@ class TestUnjudgedDocuments:
             ValueError, match=r"unjudged must be one of 'irrelevant', 'drop', got 'dropp'; did you mean"
         ):
             gs.evaluate("mrr", gs.Judgments([1, 0], group=[2]), [1, 2], unjudged="dropp")
+
+
+def test_weights_that_may_be_of_queries_or_of_documents_are_refused():
+    """Three queries, three documents: by document the first query weighs 1.5 and the empty one nothing."""
+    with pytest.raises(ValueError, match="as many queries as documents, of which query 1 has none: leave out"):
+        gs.Judgments([1, 0, 1], group=[2, 0, 1], weight=[1, 2, 3])
+    by_query = gs.Judgments([1, 0, 1], group=[2, 0, 1], weight={0: 1, 1: 2, 2: 3})
+    assert by_query.weights.tolist() == [1, 2, 3]
+    assert gs.Judgments([1, 0, 1], group=[1, 1, 1], weight=[1, 2, 3]).weights.tolist() == [1, 2, 3]

@@ -346,6 +346,12 @@ class Judgments:
                 f"weight has {len(weights)} entries; it must have one per query ({self.queries}) "
                 f"or one per document ({self.documents})"
             )
+        if self.queries == self.documents and not self.sizes.all() and not isinstance(weight, Mapping):
+            raise ValueError(
+                f"weight has {len(weights)} entries, and there are as many queries as documents, of which query "
+                f"{self.query_ids[np.argmin(self.sizes)]!s} has none: leave out queries without documents, or pass a "
+                "dict of weights by query, since these may be weights of queries or of documents"
+            )
         bad = ~np.isfinite(weights) | (weights < 0)
         if bad.any():
             at = int(np.argmax(bad))

@@ -188,7 +188,7 @@ def test_concatenate_refuses(parts, message):
         ({"qid": [0, 0, 2, 1, 1, 1]}, ValueError, "got 2 in row 2"),
         ({"qid": [0, 1, -1, 2, 2, 2]}, ValueError, "got -1 in row 2"),
         ({"query_ids": ["a"]}, ValueError, r"query_ids must hold one id per query \(3\), got 1"),
-        ({"query_ids": [["a"]]}, ValueError, "query_ids must be 1-D"),
+        ({"query_ids": [["a"]]}, ValueError, "query_ids must be one-dimensional"),
         ({"document_ids": ["a"]}, ValueError, r"document_ids must hold one id per row \(6\), got 1"),
         ({"weight": [1, 2]}, ValueError, r"it must have one per query \(3\) or one per document \(6\)"),
         ({"weight": [1, -2, 1]}, ValueError, "weight must be finite and not negative; entry 1 is -2.0"),

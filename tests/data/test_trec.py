@@ -135,11 +135,14 @@ def test_the_callers_frame_is_left_alone(tmp_path):
         (pd.DataFrame({"query": ["1"], "document": ["a"]}), "run has no column 'score'"),
         ({"1": {"a b": 1.0}}, "document ids must be words without blanks, got 'a b'"),
         ({"": {"a": 1.0}}, "query ids must be words without blanks, got ''"),
-        ({"1": {"a": float("nan")}}, "score of NaN in row 0"),
-        (pd.DataFrame({"query": ["1", None], "document": ["a", "b"], "score": [1, 2]}), "run has no query in row 1"),
+        ({"1": {"a": float("nan")}}, "1 NaN, the first for document 'a' of query '1'"),
+        (
+            pd.DataFrame({"query": ["1", None], "document": ["a", "b"], "score": [1, 2]}),
+            "no query in 1 of 2 rows, .* row 1",
+        ),
         (
             pd.DataFrame({"query": ["1", "1"], "document": ["a", "a"], "score": [1, 2]}),
-            "document 'a' twice in query '1', in rows 0 and 1",
+            "document 'a' of query '1' more than once",
         ),
     ],
 )

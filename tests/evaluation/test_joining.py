@@ -14,7 +14,7 @@ import pytest
 
 import gainsay as gs
 from gainsay.data import trec
-from gainsay.evaluation import encoding, listings
+from gainsay.evaluation import encoding, joining
 from gainsay.evaluation.encoding import encode
 
 # In UTF-16 and in most locales these sort otherwise than by code points.
@@ -173,7 +173,7 @@ def test_plain_files_become_no_tables(tmp_path, monkeypatch):
     pytest.importorskip("pyarrow")
     (tmp_path / "run").write_text(RUN)
     (tmp_path / "qrels").write_text(QRELS)
-    monkeypatch.setattr(listings, "_table", None)
+    monkeypatch.setattr(joining, "listing", None)
     monkeypatch.setattr(trec, "_read_lines", None)
     assert gs.evaluate_run("mrr", tmp_path / "run", tmp_path / "qrels").mean == {"mrr": 1.0}
 

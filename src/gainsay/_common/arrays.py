@@ -150,6 +150,8 @@ def _from_objects(name: str, array: np.ndarray[Any, Any]) -> Floats:
     for at, value in enumerate(array):
         if isinstance(value, str | bytes):
             raise TypeError(f"{name} must be numbers, got the text {value!r} in row {at}")
+        if isinstance(value, np.datetime64 | np.timedelta64):  # which NumPy makes numbers of, whatever their units
+            raise TypeError(f"{name} must be numbers, got {value!r} in row {at}")
     try:
         found = np.array([np.nan if is_missing(value) else value for value in array], dtype=np.float64)
     except OverflowError:

@@ -220,7 +220,7 @@ def explain(
             judgments = judgments_of(values)
             scores: Any = range(len(values), 0, -1)
         else:
-            table = read_table(file)
+            table = read_table(file, text=query)
             qid = None if query is None else column(table, query, file).to_numpy()
             judgments = judgments_of(column(table, label, file).to_numpy(), qid=qid)
             scores = column(table, score, file).to_numpy()

@@ -275,7 +275,7 @@ def segments_of(sources: Sequence[str], query: str, option: str = "--segments") 
         source = _source(text, columns=True)
         _check_there(source, option)
         table = read_table(source.path, text=query)
-        ids = column(table, query, source.path).tolist()
+        ids = column(table, query, source.path).astype(object).map(str, na_action="ignore").tolist()
         for name in [source.column] if source.column else [str(name) for name in table if name != query]:
             if name in found:
                 raise ValueError(f"{option} has two columns {name!r}")
@@ -289,10 +289,9 @@ def _by_id(name: str, ids: list[Any], labels: list[Any], path: Path) -> dict[Any
     """Return labels by query id, or raise where a query has two."""
     found: dict[Any, Any] = {}
     for query, label in zip(ids, labels, strict=True):
-        if found.setdefault(query, label) != label and label == label:
-            raise ValueError(
-                f"{path}: query {query!r} has two labels in column {name!r}, {found[query]!r} and {label!r}"
-            )
+        first = found.setdefault(query, label)
+        if first != label and not (first != first and label != label):  # both missing
+            raise ValueError(f"{path}: query {query!r} has two labels in column {name!r}, {first!r} and {label!r}")
     numbers = {
         int(query): label for query, label in found.items() if str(query).isdecimal() and str(int(query)) == query
     }
@@ -308,11 +307,16 @@ def from_table(
     recipes: dict[str, list[str]] | None = None,
 ) -> Judged:
     """Return judgments, scores and labels of queries from the columns of a CSV, TSV or Parquet file."""
-    table = read_table(path)
+    table = read_table(path, text=query)
     labels, queries = column(table, label, path), column(table, query, path)
+    twice = next((name for at, name in enumerate(scores or ()) if name in (scores or ())[:at]), None)
+    if twice is not None:
+        raise ValueError(f"--score names {twice!r} twice: one column is one model")
     runs = [name for names in (recipes or {}).values() for name in names]
     taken = (label, query, *kinds, *runs)
     others = [str(name) for name in table if name not in taken and table[name].dtype.kind in "fiu"]
+    if scores is None:
+        _warn_of_text(path, table[[name for name in table if name not in taken]])
     chosen = others if scores is None else scores
     if not chosen and not runs:
         raise ValueError(f"{path} has no column of scores beside {label!r} and {query!r}")
@@ -328,22 +332,38 @@ def from_table(
     return Judged(judgments, models, kinds={name: column(table, name, path).tolist() for name in kinds})
 
 
-def read_table(path: Path, text: str | None = None) -> pd.DataFrame:
-    """Read a CSV, TSV or Parquet file, one column as text where that is asked for.
+def _warn_of_text(path: Path, others: pd.DataFrame) -> None:
+    """Say which columns are no scores for a few cells that are no numbers."""
+    import pandas as pd
 
-    Text may be compressed with gzip, whatever its name.
+    for name, cells in others.items():
+        if cells.dtype.kind not in "fiub":
+            wrong = cells.notna() & pd.to_numeric(cells.astype(object), errors="coerce").isna()
+            if 0 < wrong.sum() < len(cells) / 2:
+                row = int(wrong.to_numpy().argmax())
+                warnings.warn(
+                    f"{path}: column {name!r} is left out: it holds {shown(str(cells.iloc[row]))} in row {row} (from "
+                    "0), and numbers elsewhere",
+                    stacklevel=3,
+                )
+
+
+def read_table(path: Path, text: str | None = None) -> pd.DataFrame:
+    """Read a CSV, TSV or Parquet file; where `text` names a column of ids, CSV and TSV have them as they are written.
+
+    Ids are "01" and "NA" then, and None where a cell is empty; blanks around them do not count. Text may be compressed
+    with gzip, whatever its name.
     """
     if path.suffix == ".parquet":
-        frame = read_frame(path)
-        return frame.astype({text: str}) if text in frame else frame
+        return read_frame(path)
     content = io.BytesIO()
-    for chunk in read_chunks(path):
+    for chunk in read_chunks(path, cells=True):
         content.write(chunk.text)
     content.seek(0)
-    return _parsed(path, content, "\t" if ".tsv" in path.suffixes else ",", {} if text is None else {text: str})
+    return _parsed(path, content, "\t" if ".tsv" in path.suffixes else ",", text)
 
 
-def _parsed(path: Path, text: io.BytesIO, separator: str, types: dict[str, Any]) -> pd.DataFrame:
+def _parsed(path: Path, text: io.BytesIO, separator: str, ids: str | None) -> pd.DataFrame:
     """Return the table in a text, or raise with file and line what keeps pandas from reading it."""
     import pandas as pd
 
@@ -351,10 +371,15 @@ def _parsed(path: Path, text: io.BytesIO, separator: str, types: dict[str, Any])
         with warnings.catch_warnings():
             # index_col=False: pandas would take the first column for an index where rows have one more than the header.
             warnings.simplefilter("error", pd.errors.ParserWarning)
+            _refuse_twice(pd.read_csv(text, sep=separator, header=None, nrows=1, dtype=str).iloc[0].dropna())
+            text.seek(0)
             exact = exact_floats(pd.__version__)
+            marked = {} if ids is None else {ids: lambda cell: f"={cell.strip()}"}  # lest "NA" be taken for missing
             table: pd.DataFrame = pd.read_csv(
-                text, sep=separator, index_col=False, low_memory=False, dtype=types, **exact
+                text, sep=separator, index_col=False, low_memory=False, converters=marked, **exact
             )
+            if ids in table:
+                table[ids] = [cell[1:] or None for cell in table[ids]]
             return table
     except pd.errors.EmptyDataError:
         raise ValueError(f"{path}: the file is empty") from None
@@ -364,6 +389,12 @@ def _parsed(path: Path, text: io.BytesIO, separator: str, types: dict[str, Any])
         said = one_line(error).removeprefix("Error tokenizing data. C error: ")
         line = re.search(r" in line (\d+), ", said)
         raise at_line(path, int(line[1]), said) if line else ValueError(f"{path}: {said}") from None
+
+
+def _refuse_twice(header: pd.Series) -> None:
+    """Raise where two columns have one name, of which pandas changes the second."""
+    if header.duplicated().any():
+        raise ValueError(f"two columns are named {header[header.duplicated()].iloc[0]!r}: rename one of them")
 
 
 def column(table: pd.DataFrame, name: str, path: Path) -> pd.Series:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -166,6 +167,11 @@ def hashed(query_ids: np.ndarray[Any, Any]) -> Hashes:
     ids = query_ids
     if ids.dtype.kind == "O":
         ids = pd.Series(ids).infer_objects().to_numpy()
+    if ids.dtype.kind == "O":  # beside texts a number has the hash that it has among numbers
+        whole = np.array([isinstance(one, Real | np.bool_) and one == one // 1 for one in ids], dtype=bool)
+        found: Hashes = pd.util.hash_array(np.where(whole, np.array(None), ids))
+        found[whole] = hashed(np.array([int(one) % 2**64 for one in ids[whole]], dtype=np.uint64))
+        return found
     if ids.dtype.kind == "f":  # a whole number has the hash that it has as an integer, whatever stands beside it
         floats = ids.astype(np.float64)
         ids = floats.view(np.int64).copy()

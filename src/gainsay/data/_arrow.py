@@ -117,7 +117,7 @@ def _single_blanks(text: bytes) -> bytes:
 def _rows(path: StrPath, max_bytes: int, separator: str | None, header: bool) -> Iterator[bytes]:
     """Yield the lines of a table without its header; empty ones stand at the end only."""
     ended = False
-    for chunk in read_chunks(path, max_bytes=max_bytes):
+    for chunk in read_chunks(path, max_bytes=max_bytes, cells=separator is not None):
         text = _unquoted(chunk.text) if separator else _single_blanks(_ascii(chunk.text))
         ends = np.flatnonzero(np.frombuffer(text, dtype=np.uint8) == ord("\n"))
         lengths = np.diff(ends, prepend=-1) - 1

@@ -25,8 +25,13 @@ def is_sparse(features: Any) -> bool:
 
 
 def as_matrix(features: Any) -> Any:
-    """Return features as an array or, where they are sparse, as a CSR matrix; float32 or float64."""
+    """Return features as an array or, where they are sparse, as a CSR matrix; float32 or float64.
+
+    Masked entries of masked arrays are missing.
+    """
     refuse_unready("features", features)
+    if isinstance(features, np.ma.MaskedArray):
+        return np.where(np.ma.getmaskarray(features), np.nan, _as_floats(features.data))
     if not is_sparse(features):
         return _as_floats(np.asarray(features))
     from scipy.sparse import csr_matrix

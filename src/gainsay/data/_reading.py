@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._common.arrays import is_missing, numbers, refuse_unready
+from .._common.arrays import is_missing, numbers, refuse_unready, vector
 from .._common.names import check_text
 from ._features import Categories, as_matrix, as_pandas, checked_categories, checked_names, matrix_of
 
@@ -73,10 +73,18 @@ def checked_features(
     return matrix, names, checked_categories(categories, names, matrix)
 
 
+def read_query_ids(ids: Any) -> NDArray[np.str_]:
+    """Return ids of queries as text, or raise where one is missing."""
+    given = vector("query_ids", ids)
+    if given.dtype.kind not in "USiu":
+        missing = next((place for place, one in enumerate(given) if is_missing(one) or one != one), None)
+        if missing is not None:
+            raise ValueError(f"query_ids has no id at {missing}; every query needs one")
+    return given.astype(np.str_)
+
+
 def checked_ids(texts: NDArray[np.str_], queries: int) -> NDArray[np.str_]:
     """Return ids of queries, or raise where they are not one writable text per query."""
-    if texts.ndim != 1:
-        raise ValueError(f"query_ids must be 1-D, got shape {texts.shape}")
     if len(texts) != queries:
         raise ValueError(f"query_ids must hold one id per query ({queries}), got {len(texts)}")
     _check_writable("query_ids", texts.tolist())

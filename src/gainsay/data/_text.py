@@ -10,6 +10,7 @@ import csv
 import gzip
 import io
 import os
+import re
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -28,6 +29,9 @@ _CHUNK_BYTES = 2**20
 _LINE_BYTES = 64 * 2**20
 # Control characters other than tab, line feed and carriage return: they mark a file that is not text.
 CONTROL = bytes(set(range(32)) - set(b"\t\n\r")) + b"\x7f"
+
+# The only ends of lines of an old Macintosh; everything behind the first would be words after it, or a comment.
+_RETURN_WITHIN = re.compile(rb"\r[^\r\n]")
 
 
 class Chunk(NamedTuple):
@@ -73,8 +77,13 @@ def opened(path: StrPath) -> Iterator[io.BufferedIOBase]:
             raise ValueError(f"{os.fspath(path)}: damaged gzip stream ({error})") from None
 
 
-def read_chunks(path: StrPath, *, max_bytes: int = MAX_BYTES, size: int = _CHUNK_BYTES) -> Iterator[Chunk]:
-    """Yield the file as chunks of whole lines, checked to be UTF-8 text of at most `max_bytes` bytes."""
+def read_chunks(
+    path: StrPath, *, max_bytes: int = MAX_BYTES, size: int = _CHUNK_BYTES, cells: bool = False
+) -> Iterator[Chunk]:
+    """Yield the file as chunks of whole lines, checked to be UTF-8 text of at most `max_bytes` bytes.
+
+    `cells` says that a carriage return may stand within a line, since a quoted cell may hold one.
+    """
     line, total, rest = 1, 0, io.BytesIO()
     with opened(path) as stream:
         while block := stream.read(size):
@@ -95,10 +104,10 @@ def read_chunks(path: StrPath, *, max_bytes: int = MAX_BYTES, size: int = _CHUNK
             text = rest.getvalue() + block[:end]
             rest = io.BytesIO()
             rest.write(block[end:])
-            yield _checked(path, text, line)
+            yield _checked(path, text, line, cells)
             line += text.count(b"\n")
     if rest.tell():
-        yield _checked(path, rest.getvalue() + b"\n", line)
+        yield _checked(path, rest.getvalue() + b"\n", line, cells)
 
 
 def numbered_lines(chunk: Chunk) -> Iterator[tuple[int, bytes]]:
@@ -108,7 +117,7 @@ def numbered_lines(chunk: Chunk) -> Iterator[tuple[int, bytes]]:
 
 def csv_rows(path: StrPath, separator: str, max_bytes: int, *, strict: bool = False) -> Iterator[tuple[int, list[str]]]:
     """Yield the cells of every row and the number of its last line (a quoted cell may reach over several)."""
-    chunks = read_chunks(path, max_bytes=max_bytes)
+    chunks = read_chunks(path, max_bytes=max_bytes, cells=True)
     lines = (f"{line.decode()}\n" for chunk in chunks for _, line in numbered_lines(chunk))
     reader = csv.reader(lines, delimiter=separator, skipinitialspace=True, strict=strict)
     try:
@@ -119,7 +128,7 @@ def csv_rows(path: StrPath, separator: str, max_bytes: int, *, strict: bool = Fa
         raise at_line(path, reader.line_num, f"{error}{hint}") from None
 
 
-def _checked(path: StrPath, text: bytes, line: int) -> Chunk:
+def _checked(path: StrPath, text: bytes, line: int, cells: bool) -> Chunk:
     """Return a chunk of text, or raise where it holds control characters or invalid UTF-8."""
     if line == 1:
         text = text.removeprefix(BOM)
@@ -129,6 +138,12 @@ def _checked(path: StrPath, text: bytes, line: int) -> Chunk:
             for byte in content:
                 if byte in CONTROL:
                     raise at_line(path, number, f"control byte 0x{byte:02x}; this is not a text file")
+    if not cells and b"\r" in text and (within := _RETURN_WITHIN.search(text)):
+        raise at_line(
+            path,
+            line + text.count(b"\n", 0, within.start()),
+            "a carriage return within the line: lines end with a line feed, alone or after a carriage return",
+        )
     if not text.isascii():
         try:
             text.decode()

@@ -22,6 +22,7 @@ from ._reading import (
     checked_ids,
     distinct_texts,
     read_document_ids,
+    read_query_ids,
 )
 
 if TYPE_CHECKING:
@@ -141,7 +142,7 @@ class RankingData:
         check_documents(judged)
         if known:
             check_codes(judged)
-            texts = np.asarray(query_ids, dtype=np.str_)
+            texts = read_query_ids(query_ids)
             weight = None if weight is None else judged.read_weights(weight, texts)
         else:
             texts = distinct_texts("qid", judged.query_ids)

@@ -5,21 +5,21 @@ from __future__ import annotations
 import gzip
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, SupportsFloat
 
 import numpy as np
 
 from .._common.arrays import twice
-from .._common.names import check_ids
 from ._arrow import Kind, blank_separated
+from ._listed import frame_of
 from ._numbers import number_of
-from ._separated import is_table, read_table, refuse_repeated, repeated
+from ._separated import is_table, read_table, refuse_repeated
 from ._text import BOM, CONTROL, MAX_BYTES, StrPath, at_line, numbered_lines, read_chunks, shown
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from .._common.typing import Floats, Integers
+    from .._common.typing import Floats, Frame, Integers
 
 
 class _Form(NamedTuple):
@@ -230,7 +230,7 @@ def _number(fields: list[bytes], form: _Form) -> float:
     return number_of(fields[form.place], form.number, finite=form.finite, expected=f"; expected '{form.pattern}'")
 
 
-def write_run(run: pd.DataFrame | Mapping[str, Mapping[str, float]], path: StrPath, tag: str = "gainsay") -> None:
+def write_run(run: Mapping[Any, Mapping[Any, SupportsFloat]] | Frame, path: StrPath, tag: str = "gainsay") -> None:
     """Write a run in TREC's format, queries in the order given, documents by descending score.
 
     Documents of equal score keep the order given. Scores are written so that they read back exactly.
@@ -238,7 +238,8 @@ def write_run(run: pd.DataFrame | Mapping[str, Mapping[str, float]], path: StrPa
     Parameters
     ----------
     run
-        A DataFrame with columns `query`, `document` and `score`, or a mapping {query: {document: score}}.
+        A DataFrame with columns `query`, `document` and `score`, or a mapping {query: {document: score}}; what
+        `gainsay.evaluate_run` takes.
     path
         The file to write; compressed with gzip if its name ends in ".gz".
     tag
@@ -247,8 +248,10 @@ def write_run(run: pd.DataFrame | Mapping[str, Mapping[str, float]], path: StrPa
     Raises
     ------
     ValueError
-        If the run is empty, a column is missing, an id is empty or contains blanks, a score is NaN, or a document
-        occurs twice in a query.
+        If the run is empty, a column is missing, an id is missing or contains blanks, two query ids are one as text
+        (1 and "1"), a score is NaN or an integer beyond 2**53, or a document occurs twice in a query.
+    TypeError
+        If a score is no number.
 
     Examples
     --------
@@ -259,9 +262,9 @@ def write_run(run: pd.DataFrame | Mapping[str, Mapping[str, float]], path: StrPa
     301 Q0 FR94-2 1 2.5 mine
     301 Q0 FR94-1 2 1.5 mine
     """
-    if not _is_word(tag):
+    if not isinstance(tag, str) or not _is_word(tag):
         raise ValueError(f"tag must be one word, got {tag!r}")
-    frame = _as_frame(run)
+    frame = _checked(run)
     # Codes by first appearance keep the queries in the order given; a stable sort keeps tied documents in theirs.
     codes = frame["query"].factorize()[0]
     order = np.lexsort((-frame["score"].to_numpy(), codes))
@@ -289,33 +292,11 @@ def _is_word(text: str) -> bool:
     return field.split() == [field] and field.translate(None, CONTROL) == field
 
 
-def _as_frame(run: pd.DataFrame | Mapping[str, Mapping[str, float]]) -> pd.DataFrame:
-    """Return the run as a checked DataFrame with ids as strings and scores as float64."""
-    import pandas as pd
-
-    if isinstance(run, Mapping):
-        rows = [(query, document, score) for query, scores in run.items() for document, score in scores.items()]
-        check_ids("run", rows)
-        frame = pd.DataFrame(rows, columns=["query", "document", "score"])
-    else:
-        missing = [name for name in ("query", "document", "score") if name not in run.columns]
-        if missing:
-            raise ValueError(f"run has no column {missing[0]!r}; it needs 'query', 'document' and 'score'")
-        frame = run[["query", "document", "score"]].reset_index(drop=True)
-    if frame.empty:
-        raise ValueError("run is empty; there is nothing to write")
+def _checked(run: Mapping[Any, Mapping[Any, SupportsFloat]] | Frame) -> pd.DataFrame:
+    """Return the run as a DataFrame with columns query, document and score, of ids that a file can hold."""
+    frame = frame_of("run", run, "score")
     for name in ("query", "document"):
-        if frame[name].isna().any():
-            raise ValueError(f"run has no {name} in row {int(np.argmax(frame[name].isna()))}")
-        frame[name] = frame[name].astype(str)
         wrong = [text for text in dict.fromkeys(frame[name]) if not _is_word(text)]
         if wrong:
             raise ValueError(f"{name} ids must be words without blanks, got {wrong[0]!r}")
-    frame["score"] = frame["score"].astype(np.float64)
-    if frame["score"].isna().any():
-        raise ValueError(f"run has a score of NaN in row {int(np.argmax(frame['score'].isna()))}")
-    places = repeated(frame)
-    if places is not None:
-        query, document = frame["query"].iloc[places[1]], frame["document"].iloc[places[1]]
-        raise ValueError(f"run has document {document!r} twice in query {query!r}, in rows {places[0]} and {places[1]}")
     return frame

@@ -71,6 +71,9 @@ _NO_ROUND_TO_CHOOSE = {
 _DROPOUT = {"xgboost": ("rate_drop", "one_drop"), "lightgbm": ()}
 """Parameters that drop trees in training, whatever the booster is called."""
 
+_ANY_CASE = {"lightgbm": ("boosting", "objective", "data_sample_strategy"), "xgboost": ()}
+"""Parameters whose values the library reads as if they were written small; here they are."""
+
 
 @dataclass(frozen=True)
 class Candidate:
@@ -233,6 +236,15 @@ def grid(
     return made
 
 
+def check_given_once(library: str, candidate: Candidate, main_names: Mapping[str, str]) -> None:
+    """Raise `ValueError` where a parameter is given by two of its names, of which the library takes either."""
+    given: dict[str, str] = {}
+    for name in candidate.params:
+        first = given.setdefault(main_names.get(name, name), name)
+        if first != name:
+            raise ValueError(f"params.{first} and params.{name} are one parameter of {library}: leave out one of them")
+
+
 def check_most(argument: str, value: int, most: int) -> None:
     """Raise `ValueError` where a number is larger than `most`."""
     if value > most:
@@ -282,6 +294,8 @@ def _checked_params(library: str, params: Any) -> dict[str, Any]:
             if key in names.split():
                 raise ValueError(f"params.{key} has no place among the parameters of a candidate: {remedy}")
         value = _plain(f"params.{key}", params[key])
+        if key in _ANY_CASE[library] and isinstance(value, str):
+            value = value.lower()
         reason = _NO_ROUND_TO_CHOOSE.get((library, key, value)) if isinstance(value, str) else None
         if key in _DROPOUT[library] and value:
             reason = _NO_ROUND_TO_CHOOSE[library, "booster", "dart"]

@@ -12,6 +12,7 @@ import numpy as np
 from .. import lightgbm as _adapter  # noqa: F401
 from .._common.arrays import nearest
 from ..metrics.gains import power
+from .candidates import check_given_once
 from .libraries import as_number
 
 # After the adapter, which says what to install where there is no LightGBM.
@@ -89,11 +90,12 @@ def version() -> str:
 
 
 def check(candidate: Candidate) -> None:
-    """Raise `ValueError` for a parameter that LightGBM does not know: it would pass over it in silence."""
-    known = {name for main, aliases in _alias_table().items() for name in (main, *aliases)}
+    """Raise `ValueError` for a parameter that LightGBM would pass over in silence: it knows none such, or another."""
+    known = _main_names()
     for name in candidate.params:
         if known and name not in known:
             raise ValueError(f"params.{name} is not a parameter of LightGBM{nearest(name, known)}")
+    check_given_once("LightGBM", candidate, known)
 
 
 def uses_seed(candidate: Candidate, documents: int) -> bool:
@@ -161,7 +163,7 @@ def binning(candidate: Candidate, documents: int) -> dict[str, Any]:
     """
     unfiltered = _given(candidate, "feature_pre_filter", True) is False
     passed_over = _TRAINING_ONLY | ({"min_data_in_leaf"} if unfiltered else set())
-    main_names = {alias: name for name, aliases in _alias_table().items() for alias in aliases}
+    main_names = _main_names()
     about = {name: value for name, value in candidate.params.items() if main_names.get(name, name) not in passed_over}
     if documents >= _number(candidate, "bin_construct_sample_cnt", 200_000):
         about["seed"] = candidate.seed
@@ -263,6 +265,11 @@ def _dataset(data: RankingData, params: dict[str, Any], reference: lgb.Dataset |
         params=params,
         feature_name="auto" if data.categories or data.feature_names is None else list(data.feature_names),
     )
+
+
+def _main_names() -> dict[str, str]:
+    """Return the main name of every name that a parameter of LightGBM has; nothing where it does not tell."""
+    return {name: main for main, aliases in _alias_table().items() for name in (main, *aliases)}
 
 
 def _alias_table() -> dict[str, Any]:

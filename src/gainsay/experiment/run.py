@@ -120,8 +120,9 @@ class Experiment:
     -----
     UserWarning
         Of what would waste the time that training takes: data in which every query has one document, candidates that
-        differ in name alone, or in a seed that changes nothing, parameters that XGBoost passes over, and valid and test
-        data that are the same. A candidate of which another seed changes nothing is trained once, whatever `runs` is.
+        differ in name alone, or in a seed that changes nothing, parameters that XGBoost passes over, and train, valid
+        or test data that are the same. A candidate of which another seed changes nothing is trained once, whatever
+        `runs` is.
 
     Notes
     -----
@@ -384,12 +385,13 @@ class Experiment:
             except ValueError as error:
                 raise ValueError(f"{name}: {error}") from None
         for fold in self.plan.folds:
-            if self.plan.data[fold.valid] == self.plan.data[fold.test]:
-                warnings.warn(
-                    f"{fold.valid} and {fold.test} are the same data: what is chosen on test looks better there than "
-                    "it is",
-                    stacklevel=3,
-                )
+            pairs = [(fold.valid, fold.test, "what is chosen on test looks better there than it is")]
+            for train in fold.train:
+                pairs.append((train, fold.valid, "the rounds chosen on it are those that fit it most closely"))
+                pairs.append((train, fold.test, "a model looks better on what it has learnt than it is"))
+            for one, other, why in pairs:
+                if self.plan.data[one] == self.plan.data[other]:
+                    warnings.warn(f"{one} and {other} are the same data: {why}", stacklevel=3)
 
     def __repr__(self) -> str:
         folds = f", {len(self.plan.folds)} folds" if len(self.plan.folds) > 1 else ""

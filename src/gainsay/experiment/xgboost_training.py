@@ -15,6 +15,7 @@ from .. import xgboost as _adapter  # noqa: F401
 from ..data._features import is_sparse
 from ..metrics.gains import power
 from ..xgboost.cutting import first_rounds
+from .candidates import check_given_once
 from .libraries import as_number
 
 # After the adapter, which says what to install where there is no XGBoost.
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from .rounds import Watch
 
 _ALL = slice(None)
+_MAIN_NAMES = {"eta": "learning_rate", "gamma": "min_split_loss", "lambda": "reg_lambda", "alpha": "reg_alpha"}
 _NOT_USED = re.compile(r"Parameters: \{([^}]*)\} are not used")
 
 
@@ -46,7 +48,8 @@ def version() -> str:
 
 
 def check(candidate: Candidate) -> None:
-    """Do nothing: XGBoost has no list of its parameters; `unused` asks it for those that it passes over."""
+    """Raise `ValueError` for a parameter given by two names; `unused` asks XGBoost for those that it does not know."""
+    check_given_once("XGBoost", candidate, _MAIN_NAMES)
 
 
 def uses_seed(candidate: Candidate, documents: int) -> bool:

@@ -129,7 +129,8 @@ def first_validation_set(env: CallbackEnv, results: list[Result]) -> str | None:
 
 def is_dart(env: CallbackEnv) -> bool:
     """Return whether dart is trained, with a warning."""
-    if "dart" not in (env.params.get(alias) for alias in ("boosting", "boosting_type", "boost")):
+    given = (env.params.get(alias) for alias in ("boosting", "boosting_type", "boost"))
+    if "dart" not in (str(boosting).lower() for boosting in given):  # LightGBM takes DART for it too
         return False
     warnings.warn("early stopping is not available with dart: later rounds change earlier trees", stacklevel=3)
     return True
@@ -139,7 +140,8 @@ def builtin_names(params: dict[str, Any]) -> set[str]:
     """Return under which names LightGBM itself logs metrics that may have the name of one of ours."""
     given = {name: value for name, value in params.items() if value is not None}  # LightGBM takes no notice of None
     metrics = next((given[alias] for alias in ("metric", "metrics", "metric_types") if alias in given), "")
-    listed = {name.strip() for name in metrics.split(",")} if isinstance(metrics, str) else set(metrics)
+    metrics = metrics.split(",") if isinstance(metrics, str) else metrics
+    listed = {str(name).strip().lower() for name in metrics}
     names = listed - {"custom"}  # a metric of the user's may have any name but those of ours
     if not listed & {"map", "mean_average_precision"}:
         return names

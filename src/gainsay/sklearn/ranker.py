@@ -14,7 +14,7 @@ except ImportError as error:  # pragma: no cover - needs an environment without 
     raise ImportError("GroupedLGBMRanker needs LightGBM: pip install 'gainsay[lightgbm]'") from error
 
 from ..judgments import Judgments
-from .queries import queries_of, without_queries
+from .queries import COLUMN, columns_of, queries_of, without_queries
 
 if TYPE_CHECKING:
     from .._common.typing import Integers
@@ -117,6 +117,7 @@ class GroupedLGBMRanker(lgb.LGBMRanker):
         ValueError
             Where a query is missing or given twice, or lengths or indexes do not fit; the message names the argument.
         """
+        _refuse_places(X, categorical_feature)
         train = _grouped("", X, y, qid, sample_weight, init_score)
         sets = _validation(eval_set, eval_X, eval_y, eval_qid, eval_sample_weight, eval_init_score)
         super().fit(
@@ -170,6 +171,16 @@ class _Grouped(NamedTuple):
     init_score: Any
 
 
+def _refuse_places(features: Any, categorical: Any) -> None:
+    """Refuse categorical features by place where LightGBM gets the features without one of their columns."""
+    given = categorical if isinstance(categorical, list | tuple) else ()
+    if COLUMN in columns_of(features) and any(isinstance(one, int | np.integer) for one in given):
+        raise ValueError(
+            f"categorical_feature={list(given)!r} counts columns of X, of which 'qid' is left out: name them instead, "
+            "or give qid= and X without it"
+        )
+
+
 def _grouped(name: str, features: Any, labels: Any, qid: Any, weight: Any, init_score: Any) -> _Grouped:
     """Return a data set by query; errors call its parts by `name` and what they are."""
     queries = queries_of(features, qid)
@@ -194,9 +205,10 @@ def _grouped(name: str, features: Any, labels: Any, qid: Any, weight: Any, init_
     for what, given in (("X", rows), ("init_score", judgments.documents if init_score is None else len(init_score))):
         if given != judgments.documents:
             raise ValueError(f"{what} has {given} rows{name} but there are {judgments.documents} labels")
+    init_score = judgments.in_row_order("init_score", init_score)
     if np.array_equal(order, np.arange(len(order))):
         return _Grouped(features, labels, judgments.sizes, weights, init_score)
-    init_score = None if init_score is None else _safe_indexing(judgments.in_row_order("init_score", init_score), order)
+    init_score = None if init_score is None else _safe_indexing(init_score, order)
     return _Grouped(
         _safe_indexing(features, order), _safe_indexing(labels, order), judgments.sizes, weights, init_score
     )

@@ -124,7 +124,8 @@ class Scorer:
         if queries is None:
             raise ValueError(WITHOUT_QUERIES.format(names=", ".join(self.panel.names)))
         evaluator = self.panel.bind(y_true, qid=queries, weight=sample_weight)
-        means = evaluator(estimator.predict(X)).mean.values()
+        scores = estimator.predict(evaluator.judgments.in_row_order("X", X))
+        means = evaluator(scores).mean.values()
         signed = {
             name if metric.higher_is_better else f"neg_{name}": mean if metric.higher_is_better else -mean
             for name, metric, mean in zip(self.panel.names, self.panel.metrics, means, strict=True)

@@ -51,8 +51,8 @@ class EvaluateRanking(Logger):
     Parameters
     ----------
     datasets : mapping of str to DMatrix, QuantileDMatrix, or tuple (X, y, qid) or (X, y, qid, weight)
-        What to evaluate, by the name in the history. Weights are one per query. Labels, groups and weights of a matrix
-        are read when a training starts.
+        What to evaluate, by the name in the history. Weights are one per query. Where y is a pandas Series, X and the
+        others are matched by its index. Labels, groups and weights of a matrix are read when a training starts.
     metrics : str, Metric, or an iterable of them
         See `gainsay.parse_metrics`.
     every : int
@@ -140,6 +140,8 @@ class EvaluateRanking(Logger):
                 features, labels, qid, *weight = data
                 whole = not xgb.collective.is_distributed()
                 part = Part(self.panel, labels, qid=qid, weight=weight[0] if weight else None, whole=whole)
+                if part.evaluator is not None:
+                    features = part.evaluator.judgments.in_row_order("X", features)
                 return _Evaluated(xgb.DMatrix(features, missing=self.missing, enable_categorical=True), part)
         except ValueError as error:
             raise ValueError(f"data set {name!r}: {error}") from None
