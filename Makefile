@@ -20,8 +20,9 @@ MUTANTS ?= 0.1
 READERS := $(filter-out __init__ __main__ oracle,$(basename $(notdir $(wildcard fuzz/*.py))))
 CORE := hatch_build.py $(wildcard src/gainsay/_kernel/*.cpp)
 EVALUATION := $(addprefix tests/,_kernel ranking metrics evaluation oracles differential test_judgments.py)
-# Tests start many processes: they find bytecode on disk, even where the environment says not to keep any.
-RUN := OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/python
+# Tests start many processes. They find bytecode on disk, even where the environment says not to keep any, and threads of
+# the libraries that wait leave the processors to others: two processes of tests wait for each other long otherwise.
+RUN := OMP_NUM_THREADS=1 OMP_WAIT_POLICY=PASSIVE PYTHONDONTWRITEBYTECODE= $(BIN)/python
 # Groups of packages for developers, which users need not see, are known to pip from 25.1 on.
 INSTALL := $(BIN)/python -m pip install --quiet
 INSTALL_GROUP := $(INSTALL) --upgrade 'pip>=25.1' && $(INSTALL) --editable '.[all,dask]' --group

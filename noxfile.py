@@ -71,7 +71,7 @@ def lowest(requirement: Requirement) -> str:
 
 def run_tests(session: nox.Session, *options: str, **environment: str) -> None:
     """Run pytest with these options, or with those of the command line."""
-    settings = {"OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "", **environment}
+    settings = {"OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "PASSIVE", "PYTHONDONTWRITEBYTECODE": "", **environment}
     session.run("pytest", *(session.posargs or options), env=settings)
 
 
