@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import xgboost as xgb
 from xgboost.callback import TrainingCallback
 
-from .._common.checks import check_real, check_whole
+from .._common.checks import check_flag, check_real, check_whole
 from .._common.shown import call_text
 from ..training.bound import WeakIdentityMap, clash, known_metric, logged_as, metric_name, name_or_none
 from ..training.history import Waiting
@@ -155,7 +155,7 @@ class EarlyStopping(TrainingCallback):
         self.dataset = name_or_none("dataset", dataset)
         self.min_delta = check_real("min_delta", min_delta, 0.0)
         self.maximize = direction(ours or self.metric, maximize)
-        self.save_best = save_best
+        self.save_best = check_flag("save_best", save_best)
         self.verbose = verbose
         self._runs: dict[int, _Run] = {}
         """By thread: the model that ends a training need not be the one that began it."""
