@@ -15,7 +15,7 @@ from .._common.checks import check_flag, check_real, check_whole
 from .._common.shown import call_text
 from ..training.bound import WeakIdentityMap, clash, known_metric, logged_as, metric_name, name_or_none
 from ..training.history import Waiting
-from ..training.messages import STOPPING, knows_others, unknown_data_set, unknown_start, unlogged
+from ..training.messages import STOPPING, knows_others, no_value, unknown_data_set, unknown_start, unlogged
 from .baseline import Cuts, listen
 from .binding import REMEDY, log_first
 from .cutting import first_rounds
@@ -41,7 +41,7 @@ def early_stopping(
 
     Our metrics know their direction: a metric is maximised, a loss (`higher_is_better=False`) minimised. (XGBoost's own
     callback guesses it from the name, so that it minimises `mrr`.) It sets `best_iteration` and `best_score`, whether
-    training was stopped or ran to its end, and may serve several trainings, one after the other or in several threads
+    training was stopped or ran to its end (where all values are NaN, a warning says that it could not), and may serve several trainings, one after the other or in several threads
     at once.
 
     Beside a stopping of XGBoost's own (`early_stopping_rounds`, `xgboost.callback.EarlyStopping`) it keeps its own
@@ -252,6 +252,8 @@ class EarlyStopping(TrainingCallback):
         if 0 <= run.looked_epoch < last:  # another callback stopped the training before this one was asked
             self._look(run, trained, last)
         if run.best is None:
+            if run.seen:
+                warnings.warn(no_value(self.metric, run.chosen), stacklevel=2)
             return model
         cut = model.num_boosted_rounds() < trained.num_boosted_rounds()
         others = cut or trained.attr("best_iteration") != run.best_before
