@@ -48,12 +48,11 @@ def early_stopping(
     It looks at this metric on this data set and at nothing else, whatever else is logged; a loss
     (`higher_is_better=False`) is minimised. Works in `lightgbm.train`, `lightgbm.cv` and the scikit-learn estimators,
     for built-in metrics as well as ours, and with `every=n`. It sets `best_iteration` to the first round with the best
-    value, and `best_score` to the values of that round, whether training was stopped or ran to its end; where all values
-    are NaN, a warning says that it could not. As LightGBM's
-    own, it does nothing under dart, where later rounds change earlier trees. One of these may serve several trainings,
-    one after the other or in several threads at once. Beside LightGBM's own (`early_stopping_round`,
-    `lightgbm.early_stopping`) the one that stops the training first sets both; where both would in one round, this one
-    does.
+    value, and `best_score` to the values of that round, whether training was stopped or ran to its end; where all
+    values are NaN, a warning says that it could not. As LightGBM's own, it does nothing under dart, where later rounds
+    change earlier trees. One of these may serve several trainings, one after the other or in several threads at once.
+    Beside LightGBM's own (`early_stopping_round`, `lightgbm.early_stopping`) the one that stops the training first sets
+    both; where both would in one round, this one does.
 
     Where a training continues a model (`init_model`), the first of its rounds must be better than that model with all
     of its rounds. If none is, `best_iteration` is the number of rounds of that model, so that it is what predicts and

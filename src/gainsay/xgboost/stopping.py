@@ -41,8 +41,8 @@ def early_stopping(
 
     Our metrics know their direction: a metric is maximised, a loss (`higher_is_better=False`) minimised. (XGBoost's own
     callback guesses it from the name, so that it minimises `mrr`.) It sets `best_iteration` and `best_score`, whether
-    training was stopped or ran to its end (where all values are NaN, a warning says that it could not), and may serve several trainings, one after the other or in several threads
-    at once.
+    training was stopped or ran to its end (where all values are NaN, a warning says that it could not), and may serve
+    several trainings, one after the other or in several threads at once.
 
     Beside a stopping of XGBoost's own (`early_stopping_rounds`, `xgboost.callback.EarlyStopping`) it keeps its own
     record. With `save_best` the model is cut after the best round of this record, and both attributes name that;
