@@ -126,6 +126,15 @@ class TestWithEarlyStopping:
         assert seen[-1] == ("mrr", 0, 4)
 
 
+class TestWhatIsShown:
+    def test_not_what_is_trained_on_whatever_it_is_called(self, sets):
+        curves = Curves(show=False)
+        train(sets, curves, valid_names=["mine", "held_out"])
+        for each in (curves, pickle.loads(pickle.dumps(curves))):
+            assert ", on held_out over 12 rounds." in str(each)
+            assert each.losses().equals(curves.losses("held_out"))
+
+
 class TestWhatIsSaid:
     def test_where_nothing_is_evaluated(self, sets):
         with pytest.raises(ValueError, match=r"nothing to show: no data set or no metric is evaluated; pass valid"):
@@ -153,6 +162,11 @@ class TestWhatIsSaid:
 
         with pytest.raises(ValueError, match="metric named 'mrr': both would be mixed up in one history"):
             train(sets, Curves(show=False), log=[feval(PANEL), twin])
+
+    @pytest.mark.parametrize("watching", [Curves(show=False), early_stopping("mrr", 3, verbose=False)], ids=repr)
+    def test_two_data_sets_of_one_name(self, sets, watching):
+        with pytest.raises(ValueError, match="two data sets or two metrics have one name: give each its own"):
+            train(sets, watching, valid_sets=[sets[1], sets[1]], valid_names=["valid", "valid"])
 
     def test_one_line_at_the_end_where_there_is_no_terminal(self, sets, capsys):
         curves = Curves(name="small")

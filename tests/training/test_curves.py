@@ -43,6 +43,19 @@ class TestBest:
         assert np.diag(losses).tolist() == [0.0, 0.0, 0.0]
         assert Curves.from_history(HISTORY).losses("train").to_numpy().tolist() == [[0, 0], [0, 0]]
 
+    def test_what_is_lost_where_there_is_no_value(self):
+        nan = float("nan")
+        history = {"valid": {EXP: [0.1, 0.3, nan], "mrr": [0.1, 0.2, 0.3], "map@10": [0.3, 0.2, 0.1]}}
+        words = str(Curves.from_history(history, [EXP, "mrr", "map@10"]))
+        assert words.endswith("round loses 0.2000 of ndcg_exp@10 and 0.2000 of mrr and 0.2000 of map@10.")
+        words = str(Curves.from_history(history, [EXP, "mrr"]))
+        assert "round loses 0.1000 of mrr.\nWhat is lost of ndcg_exp@10 at the other's best round is not known" in words
+        history = {"valid": {EXP: [nan, 0.3], "mrr": [0.1, nan]}}
+        words = str(Curves.from_history(history))
+        assert "What is lost of ndcg_exp@10 and mrr at the other's best round is not known" in words
+        assert "loses" not in words
+        assert "nan" not in words
+
     def test_at_random(self):
         rng = np.random.default_rng(1)
         for _ in range(50):
@@ -128,6 +141,23 @@ class TestFromHistory:
         with pytest.raises(ValueError, match=r"not known whether a higher 'my_loss' is better: give higher_is_better"):
             Curves.from_history(history)
 
+    @pytest.mark.parametrize("kind", [Curves, CurvesOfXGBoost])
+    def test_a_direction_is_that_of_others_alone(self, kind):
+        history = {"valid": {"my_loss": [3.0, 1.0, 2.0], "auc": [0.5, 0.6, 0.7], "mrr": [0.5, 0.6, 0.7]}}
+        for said in (False, np.False_, {"my_loss": False}):
+            assert kind.from_history(history, higher_is_better=said).best["round"].tolist() == [2, 3, 3]
+        named = {"my_loss": False, "auc": False}  # a function of one's own may have such a name
+        assert kind.from_history(history, higher_is_better=named).best["round"].tolist() == [2, 1, 3]
+        with pytest.raises(ValueError, match=r"higher_is_better has 'mrr': False, but a higher value is better of it"):
+            kind.from_history(history, higher_is_better={"my_loss": False, "mrr": False})
+
+    @pytest.mark.parametrize("kind", [Curves, CurvesOfXGBoost])
+    def test_a_direction_that_is_none(self, kind):
+        with pytest.raises(TypeError, match=r"higher_is_better must be True or False, got 'lower'"):
+            kind(higher_is_better="lower")
+        with pytest.raises(TypeError, match=r"higher_is_better\['my_loss'\] must be True or False, got 'no'"):
+            kind(higher_is_better={"my_loss": "no"})
+
     def test_directions_of_built_in_metrics(self):
         history = {"valid": {"rmse": [2.0, 1.0], "auc": [0.5, 0.6], "map@3": [0.5, 0.6], "ndcg@3": [0.5, 0.6]}}
         for kind in (Curves, CurvesOfXGBoost):
@@ -139,11 +169,23 @@ class TestFromHistory:
             ({}, "holds no curves"),
             ({"valid": [0.5, 0.6]}, "holds no curves"),
             ([0.5], "must be a dictionary by data set and metric, got list"),
-            ({"valid": {LINEAR: ["a"]}}, "must hold one number a round, got \\['a'\\]"),
+            ({"valid": {LINEAR: ["a"]}}, "must hold one number a round, in order, got \\['a'\\]"),
         ],
     )
     def test_what_is_no_history(self, history, message):
         with pytest.raises((TypeError, ValueError), match=message):
+            Curves.from_history(history)
+
+    @pytest.mark.parametrize("curve", [{1: 0.5, 2: 0.6}, {0.5, 0.6}, "56", ["0.5", "0.6"], [True, False]], ids=repr)
+    def test_what_is_no_curve(self, curve):
+        with pytest.raises(
+            ValueError, match=r"history of valid, ndcg_linear@10 must hold one number a round, in order"
+        ):
+            Curves.from_history({"valid": {LINEAR: curve}})
+
+    def test_rounds_that_nobody_recorded(self):
+        history = {"valid": {"rmse": [2.0, 1.5, 1.0, 1.2], EXP: [0.4, 0.5]}}
+        with pytest.warns(UserWarning, match=r"holds 2 values of 'ndcg_exp@10' on 'valid' and 4 of 'rmse' on 'valid'"):
             Curves.from_history(history)
 
     def test_what_it_does_not_hold(self):

@@ -11,6 +11,7 @@ import xgboost as xgb
 from sklearn.base import clone
 from trainings import values
 
+import gainsay as gs
 from gainsay.data import simulate
 from gainsay.xgboost import Curves, EvaluateRanking, custom_metric, early_stopping, full_precision
 
@@ -40,6 +41,17 @@ def log(matrices, **options):
 
 
 class TestWhatIsKept:
+    @pytest.mark.parametrize("curves_first", [True, False])
+    def test_the_last_round_though_nothing_was_evaluated_in_it(self, matrices, curves_first):
+        curves = Curves(show=False)
+        constant = gs.metric("always_a_half", lambda labels, scores: 0.5)
+        evaluate = EvaluateRanking({"valid": matrices[1]}, constant, every=3)
+        stop = early_stopping(constant, 5, verbose=False)
+        callbacks = [curves, stop] if curves_first else [stop, curves]
+        booster, _ = train(matrices, evaluate, *callbacks)
+        assert curves.rounds == booster.num_boosted_rounds() == 6  # the first is the best, and it waits for five
+        assert curves.frame()["round"].tolist() == [1, 4]
+
     @pytest.mark.parametrize("curves_first", [True, False])
     def test_every_value_that_xgboost_records(self, matrices, curves_first):
         curves = Curves(show=False)

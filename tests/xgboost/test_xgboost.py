@@ -74,6 +74,12 @@ class TestValues:
         for n in range(1, 5):
             assert value_at(curves["valid"], n) == pytest.approx(expected(booster, parts[1], n), abs=5.1e-7)
 
+    def test_what_the_callback_logs_is_what_evaluate_says_to_the_last_bit(self, parts, dtrain, dvalid):
+        log = EvaluateRanking({"valid": dvalid}, PANEL)
+        booster, curves = train(dtrain, 20, callbacks=[log])
+        for n in range(1, 21):
+            assert value_at(curves["valid"], n) == expected(booster, parts[1], n)
+
     @pytest.mark.parametrize("form", ["DMatrix", "QuantileDMatrix", "arrays"])
     def test_callback_logs_full_precision(self, parts, dtrain, form):
         data = {
@@ -692,6 +698,10 @@ class TestMisuse:
     def test_our_metrics_are_never_minimised(self):
         with pytest.raises(ValueError, match="maximize=False would stop at the worst mrr"):
             early_stopping("mrr", 3, maximize=False)
+        with pytest.raises(TypeError, match="maximize must be True or False, got 'min'"):
+            early_stopping("my_metric", 3, maximize="min")
+        with pytest.raises(TypeError, match="save_best must be True or False, got 'no'"):
+            early_stopping("mrr", 3, save_best="no")
 
     def test_accuracy_is_maximised(self):
         assert early_stopping("interval-regression-accuracy", 3).maximize

@@ -54,6 +54,18 @@ def check_number(argument: str, value: Any) -> float:
     return float(value)
 
 
+def check_flag(argument: str, value: Any) -> bool:
+    """Return `value` as a bool if it is a truth value of Python or NumPy, or raise `TypeError`.
+
+    >>> check_flag("maximize", "min")
+    Traceback (most recent call last):
+    TypeError: maximize must be True or False, got 'min'
+    """
+    if not isinstance(value, bool | np.bool_):
+        raise TypeError(f"{argument} must be True or False, got {value!r}")
+    return bool(value)
+
+
 def refuse_unordered(argument: str, value: Any) -> None:
     """Raise `TypeError` for a set where order matters: that of texts differs from one start of Python to the next.
 

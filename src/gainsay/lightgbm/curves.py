@@ -77,12 +77,17 @@ class Curves(CurvesBase):
 
     # It has no `order`: LightGBM calls such callbacks first, before any of its own and of ours that may stop training.
     _directions = _DIRECTIONS
+    _training_name: str | None = None
 
     def __call__(self, env: CallbackEnv) -> None:
         """Take the values of a round."""
         if env.iteration == env.begin_iteration or self._model is not env.model:
             self._begin("lightgbm", env.end_iteration)
             self._model = env.model
+            name = getattr(
+                env.model, "_train_data_name", None
+            )  # a CVBooster answers with a function, whatever it is asked
+            self._training_name = name if isinstance(name, str) else None
             note_names(env.model)
             watch(env.model, self)
         results = [read(entry) for entry in env.evaluation_result_list or []]
@@ -98,8 +103,7 @@ class Curves(CurvesBase):
         self._end()
 
     def _training_names(self) -> tuple[str, ...]:
-        own = getattr(self._model, "_train_data_name", None)
-        return ("training", "train", *([own] if isinstance(own, str) else []))
+        return ("training", "train", *([self._training_name] if self._training_name else []))
 
     def _waiting(self) -> Waiting | None:
         return waiting_of(self._model)

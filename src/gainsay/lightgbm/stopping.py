@@ -13,7 +13,7 @@ from .._common.checks import check_real, check_whole
 from .._common.shown import call_text
 from ..training.bound import WeakIdentityMap, clash, known_metric, logged_as, metric_name, name_or_none
 from ..training.history import Waiting
-from ..training.messages import STOPPING, knows_others, unknown_data_set, unknown_start, unlogged
+from ..training.messages import STOPPING, knows_others, no_value, unknown_data_set, unknown_start, unlogged
 from .results import (
     REMEDY,
     Result,
@@ -48,11 +48,11 @@ def early_stopping(
     It looks at this metric on this data set and at nothing else, whatever else is logged; a loss
     (`higher_is_better=False`) is minimised. Works in `lightgbm.train`, `lightgbm.cv` and the scikit-learn estimators,
     for built-in metrics as well as ours, and with `every=n`. It sets `best_iteration` to the first round with the best
-    value, and `best_score` to the values of that round, whether training was stopped or ran to its end. As LightGBM's
-    own, it does nothing under dart, where later rounds change earlier trees. One of these may serve several trainings,
-    one after the other or in several threads at once. Beside LightGBM's own (`early_stopping_round`,
-    `lightgbm.early_stopping`) the one that stops the training first sets both; where both would in one round, this one
-    does.
+    value, and `best_score` to the values of that round, whether training was stopped or ran to its end; where all
+    values are NaN, a warning says that it could not. As LightGBM's own, it does nothing under dart, where later rounds
+    change earlier trees. One of these may serve several trainings, one after the other or in several threads at once.
+    Beside LightGBM's own (`early_stopping_round`, `lightgbm.early_stopping`) the one that stops the training first sets
+    both; where both would in one round, this one does.
 
     Where a training continues a model (`init_model`), the first of its rounds must be better than that model with all
     of its rounds. If none is, `best_iteration` is the number of rounds of that model, so that it is what predicts and
@@ -161,6 +161,8 @@ class EarlyStopping:
             tell_stopped(env.model)
             self._runs.forget(env.model)
             raise EarlyStopException(run.best_round, run.best_results)
+        if last:
+            warnings.warn(no_value(self.metric, run.chosen), stacklevel=2)
 
     def _start(self, env: CallbackEnv) -> _Run:
         """Begin with a training; where it continues a model, with the value of that."""
@@ -178,6 +180,8 @@ class EarlyStopping:
         value = values.get((first.dataset, first.metric))
         if value is None:
             warnings.warn(self._unknown(env), stacklevel=3)
+            return run
+        if value != value:
             return run
         run.best = first._replace(value=value)
         entries = [(entry, values.get(read(entry)[:2])) for entry in env.evaluation_result_list or []]

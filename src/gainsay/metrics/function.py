@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._common.checks import check_flag
 from .._common.words import count
 from .base import Empty, Metric, made
 from .registry import METRICS, origin_of, require_picklable
@@ -50,9 +51,7 @@ class FunctionMetric(Metric, abstract=True):
             raise TypeError(f"name must be a string, got {self.name!r}; write gs.metric(name, function)")
         if not callable(self.function):
             raise TypeError(f"function must take the labels and scores of a query, got {self.function!r}")
-        if not isinstance(self.higher_is_better, bool | np.bool_):
-            raise TypeError(f"higher_is_better must be True or False, got {self.higher_is_better!r}")
-        self._set(higher_is_better=bool(self.higher_is_better))
+        self._set(higher_is_better=check_flag("higher_is_better", self.higher_is_better))
         for field in fields(self):
             if field.name in SETTLED and getattr(self, field.name) != field.default:
                 raise ValueError(

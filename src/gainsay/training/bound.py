@@ -97,7 +97,8 @@ def clash(name: str, library: str, remedy: str) -> ValueError:
     """Return the error for a metric that the library logs too, under the same name."""
     return ValueError(
         f"{library} itself logs a metric named {name!r}: both would be mixed up in one history. {remedy}, "
-        "or give an option that changes our name"
+        "or give an option that changes our name. Where it logs none, two data sets or two metrics have one name: give "
+        "each its own"
     )
 
 

@@ -27,12 +27,13 @@ def refuse_unknown_categories(booster: Any, features: Any) -> None:
     if not ((trees or {}).get("cats") or {}).get("enc"):
         raise ValueError(
             "it splits by category, but does not know which categories its codes stand for, as models of XGBoost "
-            "before 3.1 and models trained on bare codes do not: pass its scores, or features as an array with the "
-            "codes of its training, or train it on a DataFrame with XGBoost 3.1 or newer"
+            "before 3.1, slices of models and models trained on bare codes do not: pass its scores, or features as an "
+            "array with the codes of its training, or train it on a DataFrame with XGBoost 3.1 or newer"
         )
 
 
 def _has_categories(features: Any) -> bool:
-    """Whether a column of a frame of pandas is categorical."""
-    kinds = getattr(features, "dtypes", ())
-    return hasattr(features, "columns") and any(str(kind).lower().startswith(("categor", "enum")) for kind in kinds)
+    """Whether a column of a frame of pandas or Polars, or of a table of Arrow, is categorical."""
+    kinds = getattr(features, "dtypes", getattr(getattr(features, "schema", None), "types", ()))
+    named = ("categor", "enum", "dictionary")
+    return hasattr(features, "columns") and any(str(kind).lower().startswith(named) for kind in kinds)

@@ -5,12 +5,14 @@ Knows no library: `gainsay.lightgbm.Curves` and `gainsay.xgboost.Curves` hand ov
 
 from __future__ import annotations
 
+import warnings
 import weakref
 from collections.abc import Mapping
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .._common.checks import check_flag
 from .._common.outputs import check_output
 from ..metrics.base import Metric
 from ..metrics.safe import check_names, safe_name_or_none
@@ -22,7 +24,7 @@ from .views import chosen_pair, view_of
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from typing import Self
 
     import pandas as pd
@@ -61,7 +63,7 @@ class CurvesBase:
         self.metrics = _names(metrics)
         self.dataset = name_or_none("dataset", dataset)
         self.name = name_or_none("name", name)
-        self.higher_is_better = higher_is_better
+        self.higher_is_better = _said(higher_is_better)
         self.show = show
         display(show)  # what is wrong with it is said now
         self._history = History()
@@ -129,13 +131,17 @@ class CurvesBase:
 
     def _direction(self, metric: str) -> bool | None:
         """Return whether a higher value is better; None where nobody knows."""
-        known = known_metric(metric)
-        if known is not None:
-            return known.higher_is_better
-        said = self.higher_is_better
-        if isinstance(said, Mapping):
-            said = said.get(metric)
-        return self._directions.get(metric.partition("@")[0]) if said is None else bool(said)
+        ours, said = known_metric(metric), self.higher_is_better
+        named = said.get(metric) if isinstance(said, Mapping) else None
+        if ours is not None:
+            if named not in (None, ours.higher_is_better):
+                better = "higher" if ours.higher_is_better else "lower"
+                raise ValueError(f"higher_is_better has {metric!r}: {named}, but a {better} value is better of it")
+            return ours.higher_is_better
+        if named is not None:
+            return named
+        known = self._directions.get(metric.partition("@")[0])
+        return said if known is None and isinstance(said, bool) else known
 
     # What each of them knows of its library
 
@@ -174,7 +180,8 @@ class CurvesBase:
         ----------
         history : dict or DataFrame
             What `lightgbm.record_evaluation` or XGBoost's `evals_result` have filled, or `lightgbm.cv` or `xgboost.cv`
-            returned. Its values are those of the rounds 1, 2, 3, ….
+            returned. Its values are taken for those of the rounds 1, 2, 3, …; where metrics have different numbers
+            of them, a warning says so.
         metrics, dataset, name, higher_is_better, names
             As when made for a training.
 
@@ -194,7 +201,9 @@ class CurvesBase:
         Stopping at the other's best round loses 0.0100 of ndcg_linear@10 and 0.0200 of ndcg_exp@10.
         """
         curves = cls(metrics, dataset=dataset, name=name, higher_is_better=higher_is_better, show=False, names=names)
-        for at, metric, values in read_history(history):
+        recorded = list(read_history(history))
+        _warn_of_lengths(recorded)
+        for at, metric, values in recorded:
             higher = curves._direction(metric)
             if higher is None:
                 raise ValueError(
@@ -396,6 +405,30 @@ class CurvesBase:
         lines = self._lines(waiting.dataset or dataset)
         name = next((one for one in lines if metric_name(one) == metric_name(waiting.metric)), waiting.metric)
         return name, waiting.left(lines.get(name), self._history.last_round), waiting.rounds
+
+
+def _warn_of_lengths(recorded: Sequence[tuple[str, str, Sequence[float]]]) -> None:
+    """Warn where some metrics have fewer values than others: in which rounds these were taken is not recorded."""
+    longest = max(recorded, key=lambda curve: len(curve[2]))
+    for dataset, metric, values in recorded:
+        if len(values) < len(longest[2]):
+            warnings.warn(
+                f"history holds {len(values)} values of {metric!r} on {dataset!r} and {len(longest[2])} of "
+                f"{longest[1]!r} on {longest[0]!r}: all are taken for those of the rounds 1, 2, 3, …, which they are "
+                "not where a metric was evaluated in some rounds only (every=); a Curves among the callbacks of the "
+                "training knows the rounds",
+                stacklevel=3,
+            )
+            return
+
+
+def _said(higher_is_better: Any) -> bool | dict[str, bool] | None:
+    """Return what has been said of directions, or raise where it is neither a truth value nor one by metric."""
+    if higher_is_better is None:
+        return None
+    if not isinstance(higher_is_better, Mapping):
+        return check_flag("higher_is_better", higher_is_better)
+    return {name: check_flag(f"higher_is_better[{name!r}]", said) for name, said in higher_is_better.items()}
 
 
 def _names(metrics: MetricLike | Iterable[MetricLike] | None) -> tuple[str, ...]:

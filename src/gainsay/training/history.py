@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from bisect import bisect_left
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
@@ -125,6 +125,9 @@ def _columns(history: Any) -> Mapping[str, Any]:
 def _numbers(where: str, curve: Any) -> list[float]:
     """Return the values of a curve; in cross-validation of XGBoost each comes with its deviation."""
     try:
-        return [float(value[0] if isinstance(value, tuple) else value) for value in curve]
+        values = [value[0] if isinstance(value, tuple) else value for value in curve]
+        if isinstance(curve, Mapping | Set | str) or any(isinstance(value, str | bool) for value in values):
+            raise TypeError
+        return [float(value) for value in values]
     except (TypeError, ValueError):
-        raise ValueError(f"history of {where} must hold one number a round, got {curve!r:.80}") from None
+        raise ValueError(f"history of {where} must hold one number a round, in order, got {curve!r:.80}") from None

@@ -68,3 +68,11 @@ def unknown_start(metric: str, ours: bool, evaluate_with: str) -> str:
         f"early stopping on {metric!r} does not know the value of the model that is continued, so the best round may "
         f"be worse than that: evaluate {metric!r} with {evaluate_with}{advice}"
     )
+
+
+def no_value(metric: str, dataset: str | None) -> str:
+    """Say that early stopping has waited in vain for a value."""
+    return (
+        f"early stopping on {metric!r} has seen nothing but NaN on {dataset!r}: it stopped no training, and set no "
+        "best_iteration. (A metric of gainsay's is NaN where it skips every query.)"
+    )

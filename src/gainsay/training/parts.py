@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._common.alignment import index_of
-from ..evaluation.evaluator import weighted
+from ..evaluation.evaluator import sums, weighted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -79,8 +79,8 @@ class Part:
         return terms
 
     def sums(self, scores: Any) -> Floats:
-        """Return the sums of w * v and of w by metric, shape (metrics, 2)."""
-        return np.array([terms.sum(axis=1) for terms in self.terms(scores)])
+        """Return the sums of w * v and of w by metric, shape (metrics, 2), added up as `gainsay.evaluate` does."""
+        return np.array([sums(terms.T) if terms.size else np.zeros(2) for terms in self.terms(scores)])
 
     def exact_sums(self, scores: Any) -> Floats:
         """Return few rows whose sums are the exact sums of w * v and of w by metric, shape (rows, metrics, 2)."""

@@ -201,8 +201,13 @@ class View:
         if not self.differ:
             return f"{said}\nThe best rounds are the same."
         which = "the other's" if len(known) == 2 else "another's"
-        losses = " and ".join(f"{shown.loss:.4f} of {shown.name}" for shown in known)
-        return f"{said}\nStopping at {which} best round loses {losses}."
+        losses = " and ".join(f"{shown.loss:.4f} of {shown.name}" for shown in known if shown.loss == shown.loss)
+        unknown = " and ".join(shown.name for shown in known if shown.loss != shown.loss)
+        if losses:
+            said += f"\nStopping at {which} best round loses {losses}."
+        return said + (
+            f"\nWhat is lost of {unknown} at {which} best round is not known: no value there." * bool(unknown)
+        )
 
 
 def view_of(
@@ -224,7 +229,7 @@ def view_of(
         loss, at = math.nan, 0
         for best_round in others:
             there = line.loss(best_round)
-            if not at or there > loss:
+            if there > loss or loss != loss:  # NaN where it has no value then
                 loss, at = there, best_round
         shown.append(Shown(name, labels[name], roles[name], line, loss, at))
     return View(title, dataset, shown, last_round, total, seconds, stops)

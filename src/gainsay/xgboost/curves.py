@@ -90,10 +90,12 @@ class Curves(CurvesBase, TrainingCallback):
     def after_training(self, model: Any) -> Any:
         """Take what has been logged since, and show the end."""
         if self._model is not None:
-            trained = self._model.num_boosted_rounds() if isinstance(self._model, xgb.Booster) else self.rounds + 1
             left = list(self._new())
-            if left:  # another callback stopped the training before this one was asked
-                self._record(trained, left)
+            last = (
+                self._model.num_boosted_rounds() if isinstance(self._model, xgb.Booster) else self.rounds + bool(left)
+            )
+            if self._log and last > self.rounds:  # another callback stopped the training before this one was asked
+                self._record(last, left)
         self._end()
         self._log = {}
         return model

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .._common.arrays import nearest
+from .._common.checks import check_flag
 from ..metrics.base import Metric
 
 _HIGHER = ("auc", "aucpr", "pre", "map", "ndcg", "interval-regression-accuracy")
@@ -17,12 +18,13 @@ DIRECTIONS = {**dict.fromkeys(_HIGHER, True), **dict.fromkeys(_LOWER, False)}
 
 def direction(metric: Metric | str, said: bool | None) -> bool:
     """Return whether a higher value is better; raise where nobody knows, or `said` is not what a metric of ours is."""
+    if said is not None:
+        said = check_flag("maximize", said)
     if isinstance(metric, Metric):
-        if said is not None and bool(said) != metric.higher_is_better:
+        if said is not None and said != metric.higher_is_better:
             better = "higher" if metric.higher_is_better else "lower"
             raise ValueError(
-                f"maximize={bool(said)} would stop at the worst {metric}, of which a {better} value is better: leave "
-                "it out"
+                f"maximize={said} would stop at the worst {metric}, of which a {better} value is better: leave it out"
             )
         return metric.higher_is_better
     known = DIRECTIONS.get(metric.partition("@")[0]) if said is None else said

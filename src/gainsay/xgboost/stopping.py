@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 import xgboost as xgb
 from xgboost.callback import TrainingCallback
 
-from .._common.checks import check_real, check_whole
+from .._common.checks import check_flag, check_real, check_whole
 from .._common.shown import call_text
 from ..training.bound import WeakIdentityMap, clash, known_metric, logged_as, metric_name, name_or_none
 from ..training.history import Waiting
-from ..training.messages import STOPPING, knows_others, unknown_data_set, unknown_start, unlogged
+from ..training.messages import STOPPING, knows_others, no_value, unknown_data_set, unknown_start, unlogged
 from .baseline import Cuts, listen
 from .binding import REMEDY, log_first
 from .cutting import first_rounds
@@ -41,8 +41,8 @@ def early_stopping(
 
     Our metrics know their direction: a metric is maximised, a loss (`higher_is_better=False`) minimised. (XGBoost's own
     callback guesses it from the name, so that it minimises `mrr`.) It sets `best_iteration` and `best_score`, whether
-    training was stopped or ran to its end, and may serve several trainings, one after the other or in several threads
-    at once.
+    training was stopped or ran to its end (where all values are NaN, a warning says that it could not), and may serve
+    several trainings, one after the other or in several threads at once.
 
     Beside a stopping of XGBoost's own (`early_stopping_rounds`, `xgboost.callback.EarlyStopping`) it keeps its own
     record. With `save_best` the model is cut after the best round of this record, and both attributes name that;
@@ -155,7 +155,7 @@ class EarlyStopping(TrainingCallback):
         self.dataset = name_or_none("dataset", dataset)
         self.min_delta = check_real("min_delta", min_delta, 0.0)
         self.maximize = direction(ours or self.metric, maximize)
-        self.save_best = save_best
+        self.save_best = check_flag("save_best", save_best)
         self.verbose = verbose
         self._runs: dict[int, _Run] = {}
         """By thread: the model that ends a training need not be the one that began it."""
@@ -252,6 +252,8 @@ class EarlyStopping(TrainingCallback):
         if 0 <= run.looked_epoch < last:  # another callback stopped the training before this one was asked
             self._look(run, trained, last)
         if run.best is None:
+            if run.seen:
+                warnings.warn(no_value(self.metric, run.chosen), stacklevel=2)
             return model
         cut = model.num_boosted_rounds() < trained.num_boosted_rounds()
         others = cut or trained.attr("best_iteration") != run.best_before
