@@ -84,9 +84,7 @@ class Curves(CurvesBase):
         if env.iteration == env.begin_iteration or self._model is not env.model:
             self._begin("lightgbm", env.end_iteration)
             self._model = env.model
-            name = getattr(
-                env.model, "_train_data_name", None
-            )  # a CVBooster answers with a function, whatever it is asked
+            name = getattr(env.model, "_train_data_name", None)  # a CVBooster has a function of any name
             self._training_name = name if isinstance(name, str) else None
             note_names(env.model)
             watch(env.model, self)

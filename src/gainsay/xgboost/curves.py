@@ -91,9 +91,8 @@ class Curves(CurvesBase, TrainingCallback):
         """Take what has been logged since, and show the end."""
         if self._model is not None:
             left = list(self._new())
-            last = (
-                self._model.num_boosted_rounds() if isinstance(self._model, xgb.Booster) else self.rounds + bool(left)
-            )
+            one = isinstance(self._model, xgb.Booster)
+            last = self._model.num_boosted_rounds() if one else self.rounds + bool(left)
             if self._log and last > self.rounds:  # another callback stopped the training before this one was asked
                 self._record(last, left)
         self._end()
