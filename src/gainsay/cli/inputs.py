@@ -158,6 +158,9 @@ def listed_runs(given: Sequence[str]) -> dict[str, list[str]]:
         if name in found:
             raise ValueError(f"--run names {name!r} twice: list all its runs after one name")
         found[name] = runs.split(",")
+        twice = next((one for at, one in enumerate(found[name]) if one in found[name][:at]), None)
+        if twice is not None:
+            raise ValueError(f"--run {text!r} names {twice!r} twice: each run is a training of its own")
     return found
 
 
