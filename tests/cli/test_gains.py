@@ -94,6 +94,8 @@ def test_experiment(tmp_path):
     assert found.exit_code == 0, found.stderr
     for more, message in (
         (["a.npy"], "got 'a.npy' too"),
+        (["--unjudged", "drop"], "got '--unjudged drop' too"),
+        (["--features", 3], "got '--features 3' too"),
         (["--seed", 1], "--alpha and --seed are those of the experiment"),
     ):
         refused = run("--experiment", tmp_path, *more)
@@ -109,6 +111,7 @@ def test_experiment(tmp_path):
     ("arguments", "message"),
     [
         (["--bases", "1,x"], "--bases holds '1,x': give numbers"),
+        (["--bases", "1,1_5"], "--bases holds '1,1_5': give numbers"),
         (["--bases", "0.5,2"], "bases[0] must be at least 1"),
         (["-m", "map@10"], "metric names map@10, which is no sum of gains"),
     ],

@@ -61,6 +61,8 @@ def test_bad_input(tmp_path):
         (("--lead", 0.1), "give the judgments as one of"),
         (("--lead", 0.1, "--query-sd", 1, "a.npy"), "name no models and no judgments"),
         (("--lead", 0.1, "--query-sd", 1, "--run", "A=a,b,c"), "name no models and no judgments"),
+        (("--lead", 0.1, "--query-sd", 1, "--iteration", 3), "name no models and no judgments"),
+        (("--lead", 0.1, "--query-sd", 1, "--unjudged", "drop"), "name no models and no judgments"),
         (("--lead", 0.1, "--run-sd", 1, "a.npy"), "--run-sd belongs to --query-sd"),
         (("--lead", 0.1, "--correlation", 0.5, "a.npy"), "--correlation belongs to --query-sd"),
         (("--lead", 0.1, "--models", 3, "a.npy"), "--models belongs to --query-sd"),

@@ -85,6 +85,7 @@ def test_recipes_of_trec_runs(tmp_path):
         (["--run", "A=a1.txt"], "model 'A' has 1 run"),
         (["--run", "a1.txt,a2.txt"], "name a recipe and its runs, as NAME=FILE,FILE,FILE"),
         (["--run", "A=a1.txt,,a2.txt"], "name a recipe and its runs"),
+        (["--run", "A=a1.txt,a2.txt,a1.txt"], "names 'a1.txt' twice: each run is a training of its own"),
         (["--run", "A=a1.txt,a2.txt,no.txt"], "there is no file 'no.txt' (--run 'A')"),
         (["--run", "A=a1.txt,a2.txt,a3.txt", "--run", "A=b1.txt,b2.txt,b3.txt"], "--run names 'A' twice"),
         (["A=base.txt", "--run", "A=a1.txt,a2.txt,a3.txt"], "two models are named 'A'"),

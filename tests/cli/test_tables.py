@@ -1,7 +1,11 @@
 """Tables on the command line: no cell, column or id is read as another, or left out without a word."""
 
 import json
+import re
+from decimal import Decimal
 
+import numpy as np
+import pandas as pd
 import pytest
 from tests.cli.shell import gainsay
 
@@ -69,3 +73,26 @@ def test_a_query_with_a_segment_in_one_row_and_none_in_another_is_refused(tmp_pa
     found = gainsay("compare", "--data", data, scores, "--segments", kinds)
     assert found.exit_code == 1
     assert "query '7' has two labels in column 'kind'" in found.stderr
+
+
+@pytest.mark.parametrize("kind", [Decimal, str])
+def test_a_column_left_out_for_how_its_numbers_are_stored_is_named(tmp_path, kind):
+    frame = pd.DataFrame({"query": [1, 1, 2, 2], "label": [0, 1, 1, 0], "A": [0.5, 0.2, 0.1, 0.7]})
+    frame["B"] = [kind(text) for text in ("0.5", "0.9", "0.3", "0.1")]
+    frame.to_parquet(tmp_path / "all.parquet")
+    found = gainsay("compare", "--table", tmp_path / "all.parquet", "--json")
+    assert json.loads(found.stdout)["models"] == ["A"]
+    assert f"column 'B' is left out: its numbers are stored as values of type {kind.__name__}" in found.stderr
+
+
+@pytest.mark.parametrize("option", ["--segments", "--clusters"])
+def test_a_missing_label_of_a_nullable_column_is_named(tmp_path, option):
+    np.save(tmp_path / "labels.npy", [0, 1, 1, 0])
+    np.save(tmp_path / "sizes.npy", [2, 2])
+    np.save(tmp_path / "a.npy", [0.5, 0.2, 0.1, 0.7])
+    kinds = pd.DataFrame({"query": ["0", "1"], "kind": pd.array([1, None], dtype="Int64")})
+    kinds.to_parquet(tmp_path / "kinds.parquet")
+    judged = ("--labels", tmp_path / "labels.npy", "--group", tmp_path / "sizes.npy", tmp_path / "a.npy")
+    found = gainsay("compare", *judged, option, tmp_path / "kinds.parquet")
+    assert found.exit_code == 1
+    assert re.search("has no label for query '?1'?:", found.stderr)

@@ -460,3 +460,18 @@ def test_the_scale_of_means_of_a_loss_has_no_negative_zero(tmp_path):
     scale = re.findall(r">([^<>]*)</text>", re.search(r'<svg class="mea ax".*?</svg>', page)[0])
     assert "0.0" in scale or "0.00" in scale
     assert not [number for number in scale if number.startswith("\u2212")]
+
+
+@pytest.mark.parametrize("content", [b'{"learner":{}}', b'{\n "alpha": 0.05\n}', b"0.5\n0.25\n"])
+def test_data_of_another_kind_are_not_written_over(tmp_path, content):
+    """The file beside the report is one that nobody named; a model, or the plan of an experiment, may bear its name."""
+    judgments = gs.Judgments([2, 1, 0] * 4, group=[3] * 4)
+    comparison = gs.compare({"A": [3, 2, 1] * 4, "B": [1, 2, 3] * 4}, judgments)
+    (tmp_path / "model.json").write_bytes(content)
+    with pytest.raises(FileExistsError, match=r"what is there is no report's; name the report otherwise"):
+        comparison.to_html(tmp_path / "model.html")
+    assert [path.name for path in tmp_path.iterdir()] == ["model.json"]
+    assert (tmp_path / "model.json").read_bytes() == content
+    (tmp_path / "model.json").write_bytes(b"")
+    for _ in range(2):
+        comparison.to_html(tmp_path / "model.html")

@@ -303,6 +303,7 @@ class TestCommandLine:
         [
             (["x"], "--iteration holds 'x': give a whole number of rounds, or NAME=ROUNDS"),
             (["xgb=x"], "--iteration holds 'xgb=x'"),
+            (["1_0"], "--iteration holds '1_0'"),
             (["3", "xgb=3"], "--iteration 3 is for all models: give it alone"),
             (["xgb=3", "xgb=4"], "--iteration names 'xgb' twice"),
             (["3"], "s.npy, from which no boosting round can be chosen"),

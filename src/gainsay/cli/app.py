@@ -23,6 +23,7 @@ from .._common.outputs import check_output
 from .._common.shown import plain, printable
 from .._common.version import __version__
 from .._common.words import count
+from .apart import check_apart
 from .modules import import_modules
 from .options import (
     AsJson,
@@ -233,8 +234,10 @@ def explain(
 
 
 def _label(text: str) -> float:
+    from ..data._numbers import to_number
+
     try:
-        return float(text)
+        return to_number(text.encode())
     except ValueError:
         raise ValueError(f"--labels holds {text!r}: give numbers with commas between them, such as 3,2,0,1") from None
 
@@ -303,6 +306,10 @@ def compare(
         _check_outputs(html, markdown)
         if per_query is not None:
             check_table("--per-query", per_query)
+        written = {"--html": html, "--markdown": markdown, "--per-query": per_query}
+        if html is not None:
+            written |= {f"--html ({what})": html.with_name(f"{html.stem}.{what}") for what in ("json", "queries.csv")}
+        check_apart(written, [*sources, *(models or []), *(segments or []), *(run or []), clusters])
         options: Any = {"alpha": alpha, "rope": rope, "seed": seed, "unjudged": unjudged, "vary": vary}
         options |= {"segments": segments or (), "run": run or (), "clusters": clusters, "baseline": baseline}
         comparison = read_comparison(models or [], sources, metric, **options)
@@ -548,7 +555,7 @@ def _check_outputs(html: Path | None, markdown: Path | None = None) -> None:
     """Raise where a report that is asked for cannot be made or written: before the work, not after it."""
     if html is not None:
         _need_report()
-        check_output("the HTML report", html)
+        _check_report(html)
     if markdown is not None:
         check_output("the Markdown report", markdown)
 
@@ -556,14 +563,22 @@ def _check_outputs(html: Path | None, markdown: Path | None = None) -> None:
 def _planned_report(directory: Path) -> Path | None:
     """Return where an experiment's report will go, or raise; without the packages that draw it, say what is missing."""
     page = _report_in(directory)
-    if directory.exists():
-        check_output("the HTML report", page)
     try:
         _need_report()
     except ImportError as error:
         typer.echo(f"no HTML report: {error}", err=True)
         return None
+    if directory.exists():
+        _check_report(page)
     return page
+
+
+def _check_report(page: Path) -> None:
+    """Raise where a report, or its data beside it, cannot be written."""
+    from ..report.html import data_beside
+
+    check_output("the HTML report", page)
+    data_beside(page)
 
 
 def _need_report() -> None:

@@ -11,6 +11,7 @@ import typer
 from .._common.outputs import check_output
 from .._common.shown import printable
 from .._common.version import __version__
+from .apart import check_apart
 from .app import _errors, _print_json, app, json_text
 from .options import (
     AsJson,
@@ -24,6 +25,7 @@ from .options import (
     Unjudged,
     Vary,
     examples,
+    said,
     takes_sources,
 )
 
@@ -88,6 +90,7 @@ def gate(
 
         if json_file is not None and str(json_file) != "-":
             check_output("--json", json_file)
+            check_apart({"--json": json_file}, [*sources, baseline, candidate, clusters])
         metrics = metric or ["ndcg_linear@10", "ndcg_exp@10"]
         if len(metrics) > 2:
             raise ValueError(f"a gate decides by one metric or two, got {len(metrics)}: {', '.join(metrics)}")
@@ -187,8 +190,10 @@ def plan(
             comparison = read_comparison(models or [], sources, metric or ["ndcg_linear@10", "ndcg_exp@10"], **options)
             found = comparison.plan(lead, power, claim, runs=runs or None)  # type: ignore[arg-type]  # checked there
         else:
-            if models or run or clusters is not None or any(source is not None for source in sources[:5]):
-                raise ValueError("--query-sd says what varies, so name no models and no judgments")
+            if models or run or clusters is not None or said(sources) or unjudged != "irrelevant":
+                raise ValueError(
+                    "--query-sd says what varies, so name no models and no judgments, nor how to read them"
+                )
             if metric:
                 raise ValueError("--metric belongs to models: --query-sd is the variance of whatever metric you mean")
             given = {"correlation": correlation, "models": number}

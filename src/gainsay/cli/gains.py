@@ -9,7 +9,7 @@ import typer
 
 from .._common.shown import printable
 from .app import _compared_in, _console, _errors, _print_json, _say, app
-from .options import AsJson, Imports, Level, Seed, Sources, Unjudged, examples, takes_sources
+from .options import AsJson, Imports, Level, Seed, Sources, Unjudged, examples, said, takes_sources
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -79,7 +79,7 @@ def gains(
             options: Any = {"alpha": alpha, "seed": seed, "unjudged": unjudged}
             comparison = read_comparison(models or [], sources, [metric], **options)
         else:
-            given = [*map(str, models or []), *(str(one) for one in sources[:4] if one is not None)]
+            given = [*(models or []), *said(sources), *([] if unjudged == "irrelevant" else [f"--unjudged {unjudged}"])]
             if given:
                 raise ValueError(f"with --experiment its own models and data are compared, got {given[0]!r} too")
             if alpha != 0.05 or seed != 0:
@@ -100,10 +100,12 @@ def gains(
 
 
 def _numbers(bases: str | None) -> list[float] | None:
+    from ..data._numbers import to_number
+
     if bases is None:
         return None
     try:
-        return [float(part) for part in bases.split(",")]
+        return [to_number(part.encode()) for part in bases.split(",")]
     except ValueError:
         raise ValueError(f"--bases holds {bases!r}: give numbers with commas between them, such as 1,1.5,2") from None
 
@@ -124,8 +126,10 @@ def _fitted(path: Path, metric: str, alpha: float) -> GainFit:
 
 
 def _labels(path: Path, column: str, row: int, text: str) -> list[float]:
+    from ..data._numbers import to_number
+
     try:
-        return [float(part) for part in text.replace(",", " ").split()]
+        return [to_number(part.encode()) for part in text.replace(",", " ").split()]
     except ValueError:
         raise ValueError(
             f"{path.name}: {column} holds {text!r} in row {row}: write labels with blanks between them, such as 3 0 1"

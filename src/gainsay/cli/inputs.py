@@ -9,13 +9,14 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .._common.arrays import nearest
+from .._common.arrays import is_missing, nearest
 from .._common.names import check_name
 from ..comparison.runs import check_run_count
 from ..data import read_letor, read_lightgbm, read_scores
 from ..data._parquet import read_frame
 from ..data._text import at_line, exact_floats, one_line, read_chunks, shown
 from ..judgments import Judgments
+from .options import Sources, said
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 
     from ..data import RankingData
     from ..harness import Comparison
-    from .options import Sources
 
 
 class Judged(NamedTuple):
@@ -111,6 +111,7 @@ def read_comparison(
         raise ValueError("give the judgments as one of --data, --qrels, --table and --labels")
     if (sources.labels is None) != (sources.group is None):
         raise ValueError("--labels and --group belong together: the labels of all rows, and how many each query has")
+    _refuse_others(sources, queries=bool(segments) or clusters is not None)
     if sources.table is not None:
         if models:
             raise ValueError(f"with --table the models are its columns (--score names them), got {models[0]!r} too")
@@ -133,6 +134,15 @@ def read_comparison(
     return compare(judged.models, judged.judgments, metric, features=judged.features, **options)
 
 
+def _refuse_others(sources: Sources, *, queries: bool) -> None:
+    """Raise for an option that says how another kind of file is to be read; `queries`: `--query` is needed anyhow."""
+    kinds = {"table": ("label", "score", *(() if queries else ("query",))), "data": ("features",)}
+    for kind, names in kinds.items():
+        others = said(Sources(**{name: getattr(sources, name) for name in names}))
+        if getattr(sources, kind) is None and others:
+            raise ValueError(f"{others[0]} belongs to --{kind}, which is not given: leave it out")
+
+
 def listed_runs(given: Sequence[str]) -> dict[str, list[str]]:
     """Return what the runs of each recipe are: `NAME=A,B,C`.
 
@@ -148,6 +158,9 @@ def listed_runs(given: Sequence[str]) -> dict[str, list[str]]:
         if name in found:
             raise ValueError(f"--run names {name!r} twice: list all its runs after one name")
         found[name] = runs.split(",")
+        twice = next((one for at, one in enumerate(found[name]) if one in found[name][:at]), None)
+        if twice is not None:
+            raise ValueError(f"--run {text!r} names {twice!r} twice: each run is a training of its own")
     return found
 
 
@@ -192,10 +205,9 @@ def iterations(given: list[str]) -> int | dict[str, int] | None:
     found: dict[str, int] = {}
     for text in given:
         name, equals, number = text.rpartition("=")
-        try:
-            rounds = int(number)
-        except ValueError:
-            raise ValueError(f"--iteration holds {text!r}: give a whole number of rounds, or NAME=ROUNDS") from None
+        if not re.fullmatch("-?[0-9]{1,9}", number):
+            raise ValueError(f"--iteration holds {text!r}: give a whole number of rounds, or NAME=ROUNDS")
+        rounds = int(number)
         if not equals:
             if len(given) > 1:
                 raise ValueError(f"--iteration {text} is for all models: give it alone, or NAME=ROUNDS for each")
@@ -290,12 +302,16 @@ def _by_id(name: str, ids: list[Any], labels: list[Any], path: Path) -> dict[Any
     found: dict[Any, Any] = {}
     for query, label in zip(ids, labels, strict=True):
         first = found.setdefault(query, label)
-        if first != label and not (first != first and label != label):  # both missing
+        if (None if _no_label(first) else first) != (None if _no_label(label) else label):
             raise ValueError(f"{path}: query {query!r} has two labels in column {name!r}, {first!r} and {label!r}")
     numbers = {
         int(query): label for query, label in found.items() if str(query).isdecimal() and str(int(query)) == query
     }
     return found | numbers
+
+
+def _no_label(value: Any) -> bool:
+    return is_missing(value) or value != value
 
 
 def from_table(
@@ -333,13 +349,20 @@ def from_table(
 
 
 def _warn_of_text(path: Path, others: pd.DataFrame) -> None:
-    """Say which columns are no scores for a few cells that are no numbers."""
+    """Say which columns are no scores though they hold numbers: for a few cells, or for how they are stored."""
     import pandas as pd
 
     for name, cells in others.items():
         if cells.dtype.kind not in "fiub":
             wrong = cells.notna() & pd.to_numeric(cells.astype(object), errors="coerce").isna()
-            if 0 < wrong.sum() < len(cells) / 2:
+            if cells.notna().any() and not wrong.any():
+                kind = type(cells[cells.notna()].iloc[0]).__name__
+                warnings.warn(
+                    f"{path}: column {name!r} is left out: its numbers are stored as values of type {kind} "
+                    f"({cells.dtype}); store them as floats where they are scores",
+                    stacklevel=3,
+                )
+            elif 0 < wrong.sum() < len(cells) / 2:
                 row = int(wrong.to_numpy().argmax())
                 warnings.warn(
                     f"{path}: column {name!r} is left out: it holds {shown(str(cells.iloc[row]))} in row {row} (from "

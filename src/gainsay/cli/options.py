@@ -109,6 +109,19 @@ class Sources(NamedTuple):
     ] = None
 
 
+def said(sources: Sources) -> list[str]:
+    """Return the options of `Sources` that are given, as a shell writes them.
+
+    >>> said(Sources(label="grade", score=["a", "b"]))
+    ['--label grade', '--score a', '--score b']
+    """
+    found = []
+    for name, value in sources._asdict().items():
+        if value != Sources._field_defaults[name]:
+            found += [f"--{name} {one}" for one in (value if isinstance(value, list) else [value])]
+    return found
+
+
 def examples(*calls: str) -> str:
     """Return calls as the end of a command's help, each on a line of its own."""
     return "\n\n".join(["Examples:", *(f"gainsay {call}" for call in calls)])

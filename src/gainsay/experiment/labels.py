@@ -34,17 +34,23 @@ def segment_file(path: str | os.PathLike[str]) -> dict[str, dict[str, str]]:
     import pandas as pd
 
     try:
-        table = pd.read_csv(path, dtype=str, keep_default_na=False)
+        # Without a header pandas takes no column for an index and renames none, whatever the rows are.
+        cells = pd.read_csv(path, dtype=str, keep_default_na=False, header=None, encoding="utf-8-sig")
     except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError) as error:
         raise ValueError(f"{path}: not CSV: {one_line(error)}") from None
+    cells = cells.apply(lambda column: column.str.strip())
+    table = cells.iloc[1:].reset_index(drop=True).set_axis(cells.iloc[0], axis=1)
+    twice = table.columns[table.columns.duplicated()]
+    if len(twice):
+        raise ValueError(f"{path}: two columns are named {twice[0]!r}: rename one of them")
     if table.shape[1] < 2:
         raise ValueError(
             f"{path}: query ids and labels are wanted, below a line that names the columns; found one column"
         )
     ids = table.iloc[:, 0]
-    twice = table[ids.duplicated()]
-    if len(twice):
-        raise ValueError(f"{path}: query {twice.iloc[0, 0]!r} has a label twice, again in line {twice.index[0] + 2}")
+    again = table[ids.duplicated()]
+    if len(again):
+        raise ValueError(f"{path}: query {again.iloc[0, 0]!r} has a label twice, again in line {again.index[0] + 2}")
     return {str(name): dict(zip(ids, table[name], strict=True)) for name in table.columns[1:]}
 
 

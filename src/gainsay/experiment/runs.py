@@ -66,6 +66,10 @@ class Runs:
         if "=" not in text:
             return _number("runs", text)
         pairs = [pair.partition("=") for pair in text.split(",")]
+        keys = [key for key, _, _ in pairs]
+        twice = next((key for at, key in enumerate(keys) if key in keys[:at]), None)
+        if twice is not None:
+            raise ValueError(f"runs names {twice!r} twice, got {text!r}: name it once")
         return {key: value if key == "baseline" else _number(f"runs: {key}", value) for key, _, value in pairs}
 
     @classmethod

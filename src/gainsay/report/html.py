@@ -65,12 +65,13 @@ def write_html(content: Content, path: str | os.PathLike[str], *, queries: int =
     ImportError
         Without Jinja2: install ``gainsay[report]``.
     OSError
-        Where a file cannot be written: its folder is missing or may not be written to, or it is a folder itself.
+        Where a file cannot be written: its folder is missing or may not be written to, or it is a folder itself; or
+        where the file for the data is there and is no report's, such as a model of the same name.
     ValueError
         Where `queries` is below 0.
     """
     queries, target = check_whole("queries", queries, 0), check_output("path", path)
-    data = check_output("path", target.with_name(f"{target.stem}.json"))
+    data = data_beside(target)
     beside, found = None, content.queries
     if found is not None and found.contradictory > queries:
         beside = check_output("path", target.with_name(f"{target.stem}.queries.csv"))
@@ -80,6 +81,20 @@ def write_html(content: Content, path: str | os.PathLike[str], *, queries: int =
     to_json(content, data, queries=queries)
     target.write_bytes(_page(content, queries, data, beside).encode("utf-8", "replace"))
     return target
+
+
+def data_beside(target: Path) -> Path:
+    """Return where the data of a report go, or raise where that is another's file: nobody has named it."""
+    data = check_output("path", target.with_name(f"{target.stem}.json"))
+    if data.is_file():
+        with data.open("rb") as file:
+            start = file.read(64)
+        if start.strip() and not start.removeprefix(b"{").lstrip().startswith(b'"gainsay"'):
+            raise FileExistsError(
+                f"path {str(target)!r}: the data of the report go to {str(data)!r}, and what is there is no report's; "
+                f"name the report otherwise"
+            )
+    return data
 
 
 def _page(content: Content, queries: int, data: Path, beside: Path | None) -> str:
