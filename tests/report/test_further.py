@@ -43,11 +43,13 @@ def test_the_path_of_gains_is_the_one_that_was_asked_for_last(tmp_path, monkeypa
     rng = np.random.default_rng(1)
     labels = rng.choice(5, size=2400)
     scores = {name: labels + rng.normal(size=2400) for name in "abc"}
-    comparison = gs.compare(scores, gs.Judgments(labels, group=[12] * 200), draws=1000)
-    monkeypatch.setattr("gainsay.report.further.MOST_VALUES", 599)
-    assert '<section id="gains">' not in page_of(comparison, tmp_path)
-    monkeypatch.setattr("gainsay.report.further.MOST_VALUES", 600)
+    comparison, other = (gs.compare(scores, gs.Judgments(labels, group=[12] * 200), draws=1000) for _ in range(2))
+    monkeypatch.setattr("gainsay.report.content.MOST_VALUES", 599)
+    assert '<section id="gains">' not in page_of(other, tmp_path)
+    monkeypatch.setattr("gainsay.report.content.MOST_VALUES", 600)
     assert comparison.gains().headline in page_of(comparison, tmp_path)
+    assert '<section id="gains">' in page_of(gs.compare(scores, comparison.rankings.judgments, draws=1000), tmp_path)
+    assert other.gains().headline in page_of(other, tmp_path)
     path = comparison.gains([1, 1.5, 2, 4])
     page = page_of(comparison, tmp_path)
     assert '<section id="gains">' in page

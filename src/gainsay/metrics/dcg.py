@@ -59,14 +59,15 @@ class DiscountedGains:
 
     def sums(self, rows: RankedRows, cutoffs: Sequence[int | None]) -> Floats:
         """Return DCG of each row at each cutoff (divided by b^top, b - 1 times, where gains are scaled)."""
-        depth = depth_of(cutoffs, rows.width)
+        width = rows.codes.shape[1]
+        depth = depth_of(cutoffs, width)
         ranks = [k for k in cutoffs if k is not None]
         if self.top is None and rows.runs is None and len(ranks) == len(cutoffs) and depth * 8 < len(rows.codes):
             return discounted_sums(rows, self.table, self.discount, ranks)
         if self.top is None:
             gains = rows.look_up(self.table, depth)
         else:
-            gains = self.of(rows, rows.width)
+            gains = self.of(rows, width)
             gains = (gains if rows.runs is None else rows.runs.mean(gains))[:, :depth]
         return sums_at(gains * self.discount[:depth], cutoffs)
 

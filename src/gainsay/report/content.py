@@ -8,6 +8,7 @@ for every model: `gainsay.drawing.lanes.Chart`) and what sections (`gainsay.repo
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -32,7 +33,12 @@ if TYPE_CHECKING:
     from ..comparison.against import Against
     from ..comparison.attribution import Attribution
     from ..comparison.findings import Findings
+    from ..comparison.gains import Gains
     from ..drawing.text import Words
+
+
+MOST_VALUES = 300_000
+"""Of all models on all queries; the path of gains of more, which takes seconds, is shown where it was asked for."""
 
 
 class ChosenPair(NamedTuple):
@@ -166,6 +172,24 @@ class Content:
         if self.pair is None or self.comparison.rankings is None:
             return None
         return Queries(self.comparison, self.pair)
+
+    @property
+    def path(self) -> Gains | None:
+        """The path of gains that was asked for last, else the usual one; None where there is none."""
+        traced = self.comparison.traced
+        return traced[-1] if traced else self._usual_path
+
+    @cached_property
+    def _usual_path(self) -> Gains | None:
+        """The path of all gains; None where it would take long, or the metrics are no two gains of one NDCG."""
+        comparison = self.comparison
+        if comparison.rankings is None or comparison.primary is None or len(comparison.models) < 2:
+            return None
+        if len(comparison.models) * comparison.query_count > MOST_VALUES:
+            return None
+        with suppress(ValueError):  # other metrics, and labels that are no grades
+            return comparison.gains()
+        return None
 
     @cached_property
     def rounds(self) -> pd.DataFrame | None:

@@ -40,7 +40,6 @@ from .._common.outputs import check_output
 from .._common.shown import plain
 from .._common.version import __version__
 from .._kernel.config import running
-from .further import path_of
 
 if TYPE_CHECKING:
     import os
@@ -100,7 +99,7 @@ def document(content: Content, queries: int = 50) -> dict[str, Any]:
     both, curves = comparison.primary is not None, comparison.curves
     pair, attribution, rounds = content.pair, content.attribution, content.rounds
     table = None if content.queries is None else content.queries.table
-    path = path_of(comparison)
+    path = content.path
     found = {
         "gainsay": __version__,
         "schema": SCHEMA,

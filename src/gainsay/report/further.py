@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from contextlib import suppress
 from dataclasses import replace
 from html import escape
 from typing import TYPE_CHECKING
@@ -20,42 +19,22 @@ from .why import why_section
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ..comparison.findings import Findings
-    from ..comparison.gains import Gains
     from ..comparison.segments import Segment
     from ..drawing.lanes import Axis, Chart, Row
     from .content import Also, Content
 
 MOST_ROWS = 5
 MOST_SEGMENTS = 12
-MOST_VALUES = 300_000
-"""Of all models on all queries; the path of more, which takes seconds, is shown where it was asked for."""
 
 
 def gains_part(content: Content) -> Section | None:
     """Return the path of gains that was asked for last, else the usual one; None where there is none."""
-    path = path_of(content.comparison)
+    path = content.path
     if path is None:
         return None
     said = isolated(f"{path.headline}. {path.text}", content.comparison.short_names)
     start = '<div class="scroll" tabindex="0" role="region" aria-label="path of gains">'
     return Section("gains", "At which gain", (("", said),), lambda most: f"{start}{gain_path_svg(path.drawn())}</div>")
-
-
-def path_of(comparison: Findings) -> Gains | None:
-    """Return the path of gains that was asked for last, else the usual one.
-
-    None where that would take long, or the metrics are no two gains of one NDCG.
-    """
-    if comparison.traced:
-        return comparison.traced[-1]
-    if comparison.rankings is None or comparison.primary is None or len(comparison.models) < 2:
-        return None
-    if len(comparison.models) * comparison.query_count > MOST_VALUES:
-        return None
-    with suppress(ValueError):  # other metrics, and labels that are no grades
-        return comparison.gains()
-    return None
 
 
 def segments_part(content: Content) -> Section | None:
