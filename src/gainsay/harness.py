@@ -298,6 +298,19 @@ class GainPath(Gains):
 
         return drawn(path, lambda: plot_gains(self, ax, theme))
 
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        from .drawing.notebook import scoped
+
+        try:
+            from .report.plots.picture import embedded
+        except ImportError:  # without Matplotlib the words alone
+            picture = ""
+        else:
+            picture = embedded(lambda theme: self.plot(theme=theme)) if len(self.bases) > 1 else ""
+        return scoped(f'<p class="a"><strong>{escape(self.headline)}</strong></p>{picture}<p>{escape(self.text)}</p>')
+
     def to_markdown(self) -> str:
         """Return heading, text and tables as Markdown: see `gainsay.report.gains.gains_markdown`."""
         from .report.gains import gains_markdown

@@ -16,6 +16,6 @@ def test_who_is_tagged_has_a_row_however_far_down_others_are_that_are_tagged_too
         for place, name in enumerate("abcdefghijkl")
     )  # fmt: skip
     labels, heads = (Label("m", "m", "m", "m"),), (("model", "model"),)
-    page = chart_cell(Chart((), (("", "answer"),), (), labels=labels, heads=heads, rows=rows), more="all()")
+    page = chart_cell(Chart("", "answer", "", labels=labels, heads=heads, rows=rows), more="all()")
     assert re.findall(r'<th scope="row" class="n" title="(\w)">', page) == list("abcdegj")
     assert '<p class="m">5 more: <code>all()</code> has them all.</p>' in page

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gainsay.drawing.curves import Curve, curve_figure
 from gainsay.drawing.palette import DARK, LIGHT
 from gainsay.drawing.rounds import STYLE, Drawn, curves_svg, last_tick, ticks
 from gainsay.drawing.sparkline import sparkline
@@ -82,17 +81,6 @@ class TestSvg:
             assert f".{name}" in dark
         assert LIGHT.first in light
         assert DARK.first in dark
-
-
-class TestReport:
-    @pytest.mark.parametrize("best", [1234, 1236, 2000])
-    def test_a_curve_of_many_rounds_touches_the_line_at_its_best(self, best):
-        curve = Curve(list(range(1, 2001)), [0.0 if number == best else -0.1 for number in range(1, 2001)], best)
-        lines = re.findall(r'<polyline class="curve \w+" points="([^"]*)"', curve_figure("", [[curve]] * 2, ["a", "b"]))
-        assert len(lines) == 2
-        for line in lines:
-            tops = [x for x, y in (map(float, point.split(",")) for point in line.split()) if y == 26]
-            assert tops == [pytest.approx(1000 * (best - 1) / 1999, abs=0.051)]
 
 
 class TestAxis:

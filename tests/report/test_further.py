@@ -54,7 +54,7 @@ def test_the_path_of_gains_is_the_one_that_was_asked_for_last(tmp_path, monkeypa
     page = page_of(comparison, tmp_path)
     assert '<section id="gains">' in page
     assert f"{path.headline}. {path.text}" in page
-    assert '<svg class="gain-path"' in page
+    assert 'alt="The leader changes' in page or f'alt="{path.headline}' in page
 
 
 def test_without_them_there_is_no_section(make, tmp_path):

@@ -25,7 +25,6 @@ from .resampling import critical_value
 if TYPE_CHECKING:
     import pandas as pd
 
-    from ..drawing.gain_path import PathData
     from ..metrics.base import Metric
     from ..metrics.dcg import DCG
     from ..metrics.names import MetricLike
@@ -35,6 +34,9 @@ if TYPE_CHECKING:
 
 DEFAULT_BASES = tuple(np.round(np.geomspace(1, 4, 25), 6).tolist())
 """25 bases from 1 (linear) over 2 (exponential) to 4, evenly spaced in log b."""
+
+MARKED = (1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 16.0, 64.0)
+"""Bases that an axis names where it has room."""
 
 Kind = Literal["genuine", "agree", "unresolved"]
 
@@ -225,29 +227,6 @@ class Gains(Spoken):
             "text": self.text,
         }
 
-    def _repr_html_(self) -> str:
-        from html import escape
-
-        from ..drawing.gain_path import gain_path_svg
-        from ..drawing.notebook import scoped
-
-        picture = gain_path_svg(self.drawn()).replace("</text>", "</text> ")
-        return scoped(f'<p class="a"><strong>{escape(self.headline)}</strong></p>{picture}<p>{escape(self.text)}</p>')
-
-    def drawn(self) -> PathData:
-        """Return what a picture of the path needs, as plain lists; see `gainsay.drawing.gain_path`."""
-        names = self.short_names
-        return {
-            "bases": list(self.bases),
-            "regrets": {names[model]: self.regret[:, at].tolist() for at, model in enumerate(self.models)},
-            "leads": [(names[model], start, stop) for model, start, stop in self.winners.itertuples(index=False)],
-            "ranges": [(names[model], start, stop) for model, start, stop in self.best_ranges.itertuples(index=False)],
-            "grades": list(self.grades),
-            "fit": None if self.fit is None else (self.fit.lower, self.fit.base, self.fit.upper),
-            "headline": self.headline,
-            "confidence": confidence(self.alpha),
-        }
-
     @cached_property
     def headline(self) -> str:
         """What the path says, in a few words."""
@@ -273,6 +252,21 @@ def base_text(base: float) -> str:
     if math.isinf(base):
         return "infinity"
     return number_text(base) if float(base).is_integer() else f"{base:.2f}"
+
+
+def labelled_bases(bases: Sequence[float]) -> list[float]:
+    """Return the bases to name below an axis.
+
+    >>> labelled_bases([1.0, 2.0, 4.0])
+    [1.0, 1.5, 2.0, 3.0, 4.0]
+    """
+    inside = [base for base in MARKED if bases[0] <= base <= bases[-1]]
+    room = 0.14 * math.log(bases[-1] / bases[0])
+    found: list[float] = []
+    for base in sorted({bases[0], *inside, bases[-1]}, key=lambda base: (base not in (1.0, 2.0), base not in bases)):
+        if all(abs(math.log(base / other)) >= room for other in found):
+            found.append(base)
+    return sorted(found)
 
 
 def check_bases(bases: Iterable[float] | None) -> tuple[float, ...]:

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING
 
 from .._common.words import amount, confidence, count, p_value
 from ..drawing.lanes import Label
-from ..drawing.text import as_text
+from ..drawing.text import as_text, styled
 from .inequalities import FEWEST
 from .wording import next_best, sample_size, thing
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from ..drawing.text import Words
     from .decide import Outcome
 
 __all__ = ["advice", "finding", "headline", "labels_of", "question", "rounded"]
@@ -53,56 +52,53 @@ def rounded(value: float, up: bool) -> str:
     return amount(value)
 
 
-def question(verdict: Outcome, models: Sequence[str], said: Mapping[str, str]) -> Words:
+def question(verdict: Outcome, models: Sequence[str], said: Mapping[str, str]) -> str:
     """Return what is asked; of two `models` in the order given whether to replace the first by the second."""
-    first, second = (("b l", verdict.metrics[0]), ("b e", verdict.metrics[1]))
+    first, second = styled("b l", verdict.metrics[0]), styled("b e", verdict.metrics[1])
     queries, number = sample_size(verdict), len(verdict.models)
     if len(models) == 2:
-        old, new = (("b n", said[model]) for model in models)
-        asked: Words = (("", "Replace "), old, ("", " by "), new, ("", "? By "), first, ("", " and "), second)
-        return (*asked, ("", f" on {queries}"))
+        old, new = (styled("b n", said[model]) for model in models)
+        return f"Replace {old} by {new}? By {first} and {second} on {queries}"
     best = "better" if number == 2 else "best"
-    size = f" disagree about the {best} {thing(verdict)}? {count(number, thing(verdict))}, {queries}"
-    return (("", "Do "), first, ("", " and "), second, ("", size))
+    size = f"{count(number, thing(verdict))}, {queries}"
+    return f"Do {first} and {second} disagree about the {best} {thing(verdict)}? {size}"
 
 
-def headline(verdict: Outcome, said: Mapping[str, str], base: str = "") -> Words:
+def headline(verdict: Outcome, said: Mapping[str, str], base: str = "") -> str:
     """Return the answer in one line; of two models whether to replace `base` by the other, where it is named."""
-    first, second = verdict.metrics
     one, other = labels_of(verdict.metrics)
-    winners = [("n l", said[verdict.winners[first]]), ("n e", said[verdict.winners[second]])]
+    winner, second = (verdict.winners[metric] for metric in verdict.metrics)
     models, common, things = len(verdict.models), verdict.common_best, f"{thing(verdict)}s"
     pair = models == 2 and bool(base)
+    by_one, by_other = styled("n l", said[winner]), styled("n e", said[second])
     if models == 1:
-        return (("", f"One {thing(verdict)}: there is nothing to disagree about."),)
+        return f"One {thing(verdict)}: there is nothing to disagree about."
     if verdict.kind == "genuine":
-        yes = "It depends: " if pair else "Yes: "
-        kind = "better" if pair else "best"
-        return (("", yes), winners[0], ("", f" is {kind} by {one.long}, "), winners[1], ("", f" by {other.by}."))
+        yes, kind = ("It depends", "better") if pair else ("Yes", "best")
+        return f"{yes}: {by_one} is {kind} by {one.long}, {by_other} by {other.by}."
     if verdict.kind == "agree":
-        best, rest = verdict.winners[first], [model for model in verdict.models if model != verdict.winners[first]]
+        best = styled("n", said[winner])
         if models == 2:
-            yes = "No" if not pair or best == base else "Yes"
-            two = ("n", said[best]), ("", " is better than "), ("n", said[rest[0]])
-            return (("", f"{yes}: "), *two, ("", " under both."))
-        if len(said[best]) > 20:
-            return (("", f"No: one of the {models} {things} is best under both."),)
-        return (("", "No: "), ("n", said[best]), ("", f" is the best of {models} under both."))
+            (rest,) = (styled("n", said[model]) for model in verdict.models if model != winner)
+            return f"{'No' if not pair or winner == base else 'Yes'}: {best} is better than {rest} under both."
+        if len(said[winner]) > 20:
+            return f"No: one of the {models} {things} is best under both."
+        return f"No: {best} is the best of {models} under both."
     if verdict.kind == "immaterial":
-        return (("", "It does not matter: whichever metric you choose by, you lose next to nothing."),)
+        return "It does not matter: whichever metric you choose by, you lose next to nothing."
     if pair:
-        alone = [row for row, metric in enumerate(verdict.metrics) if len(verdict.best_sets[metric]) == 1]
-        if len(alone) == 1:
-            label, still = (one, other)[alone[0]], (other, one)[alone[0]]
-            open_by = ("", f" is better by {label.long}, {still.by} leaves it open.")
-            return (("", "Not proven: "), winners[alone[0]], open_by)
-        return (("", "Not proven: neither is shown to be better."),)
+        alone = [len(verdict.best_sets[metric]) == 1 for metric in verdict.metrics]
+        if sum(alone) == 1:
+            label, still = (one, other) if alone[0] else (other, one)
+            lead = by_one if alone[0] else by_other
+            return f"Not proven: {lead} is better by {label.long}, {still.by} leaves it open."
+        return "Not proven: neither is shown to be better."
     if len(common) == models:
         some = f"either {thing(verdict)}" if models == 2 else f"any of the {models} {things}"
-        return (("", f"Not proven: {some} may be best under both."),)
+        return f"Not proven: {some} may be best under both."
     if len(common) == 1:
-        return (("", "Not proven: if one is best under both, it is "), ("n", said[common[0]]), ("", "."))
-    return (("", f"Not proven: {len(common)} of {models} {things} may still be best under both."),)
+        return f"Not proven: if one is best under both, it is {styled('n', said[common[0]])}."
+    return f"Not proven: {len(common)} of {models} {things} may still be best under both."
 
 
 def finding(verdict: Outcome, said: Mapping[str, str], base: str = "") -> str:
@@ -113,39 +109,41 @@ def finding(verdict: Outcome, said: Mapping[str, str], base: str = "") -> str:
     return f"{text}: proven ({p_value(verdict.p_value)})" if verdict.kind == "genuine" else text
 
 
-def advice(verdict: Outcome, said: Mapping[str, str]) -> Words:
+def advice(verdict: Outcome, said: Mapping[str, str]) -> str:
     """Return what to choose, what that costs at most, and how sure all that is."""
     if len(verdict.models) == 1:
-        return ()
+        return ""
     level, safe = confidence(verdict.alpha), said[verdict.safe_choice]
     if (verdict.clusters or verdict.queries) < FEWEST:
         few = "queries" if verdict.clusters is None else "clusters of queries"
-        low = f": {verdict.clusters or verdict.queries}, and below {FEWEST} nothing is proven. Best in this sample: "
-        return (("b", f"Too few {few} to decide"), ("", low), ("n", safe), ("", "."))
-    upper = rounded(verdict.safe_regret_upper, up=True)
-    bound = f"at most {upper} behind the best under either ({level})"
+        return (
+            f"{styled('b', f'Too few {few} to decide')}: {verdict.clusters or verdict.queries}, and below {FEWEST} "
+            f"nothing is proven. Best in this sample: {styled('n', safe)}."
+        )
+    bound = f"at most {rounded(verdict.safe_regret_upper, up=True)} behind the best under either ({level})"
     if not verdict.safe_regret_upper:
         bound = "behind no other under either"
     if verdict.kind == "agree":
         return _ahead(verdict, said)
     if verdict.kind == "immaterial":
         negligible = f", no more than the {amount(verdict.rope)} that you called negligible" if verdict.rope else ""
-        return (*_choose("Take", safe), ("", f": {bound}{negligible}."))
+        return f"{_choose('Take', safe)}: {bound}{negligible}."
     if verdict.kind == "genuine":
-        least = f"some metric loses at least {rounded(verdict.price_lower, up=False)} whatever you choose."
         sure = p_value(verdict.p_value).replace(" ", "\u00a0")
-        proof = f"The disagreement is proven ({sure}); {least}"
-        return (*_choose("Choose", safe), ("", f" if both matter: {bound}. {proof}{_size(verdict)}"))
+        return (
+            f"{_choose('Choose', safe)} if both matter: {bound}. The disagreement is proven ({sure}); some metric "
+            f"loses at least {rounded(verdict.price_lower, up=False)} whatever you choose.{_size(verdict)}"
+        )
     behind = ""
     if verdict.safe_regret:
         behind = f"{amount(verdict.safe_regret)} behind under the metric that likes it less, in truth "
     evidence = "queries and runs" if verdict.runs else "queries"
     more = f" More {evidence} decide it, not more {thing(verdict)}s." if len(verdict.common_best) > 1 else ""
-    return (*_choose("Take", safe), ("", f": {behind}{bound}.{more}"))
+    return f"{_choose('Take', safe)}: {behind}{bound}.{more}"
 
 
-def _choose(verb: str, name: str) -> Words:
-    return (("b", f"\u2605 {verb} "), ("b n", name))
+def _choose(verb: str, name: str) -> str:
+    return f"{styled('b', f'★ {verb} ')}{styled('b n', name)}"
 
 
 def _size(verdict: Outcome) -> str:
@@ -159,14 +157,12 @@ def _size(verdict: Outcome) -> str:
     return f" Whether it exceeds the {amount(verdict.rope)} that you called negligible is open."
 
 
-def _ahead(verdict: Outcome, said: Mapping[str, str]) -> Words:
+def _ahead(verdict: Outcome, said: Mapping[str, str]) -> str:
     """Say by how much the common winner leads."""
     leads = [f"{float(lead):.3f}" if len(lead) == 6 and float(lead) >= 0.001 else lead for lead in next_best(verdict)]
-    choice = _choose("Choose", said[verdict.winners[verdict.metrics[0]]])
-    level = confidence(verdict.alpha)
+    by_one, by_other = styled("l", leads[0]), styled("e", leads[1])
+    choice, level = _choose("Choose", said[verdict.winners[verdict.metrics[0]]]), confidence(verdict.alpha)
     if len(verdict.models) > 2:
-        parts: Words = (("", ": ahead of the next by "), ("l", leads[0]), ("", " and "), ("e", leads[1]))
-        return (*choice, *parts, ("", f", proven under both metrics ({level})."))
+        return f"{choice}: ahead of the next by {by_one} and {by_other}, proven under both metrics ({level})."
     one, other = labels_of(verdict.metrics)
-    parts = (("", ": ahead by "), ("l", leads[0]), ("", f" under {one.long} and "), ("e", leads[1]))
-    return (*choice, *parts, ("", f" under {other.long}, both proven ({level})."))
+    return f"{choice}: ahead by {by_one} under {one.long} and {by_other} under {other.long}, both proven ({level})."

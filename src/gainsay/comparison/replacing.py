@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from .._common.words import amount, confidence, count, listed
+from ..drawing.text import styled
 from .against import signed, thousands
 from .headline import labels_of
 from .wording import sample_size
@@ -13,7 +14,6 @@ from .wording import sample_size
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from ..drawing.text import Words
     from .against import Against, Standing
 
 __all__ = ["leading", "replacing", "searches"]
@@ -31,34 +31,31 @@ def leading(found: Against) -> tuple[Standing, ...]:
     return tuple(sorted(found.standings, key=lambda one: (_ORDER[one.decision], -worst(one))))
 
 
-def replacing(found: Against, said: Mapping[str, str]) -> tuple[Words, Words, Words]:
+def replacing(found: Against, said: Mapping[str, str]) -> tuple[str, str, str]:
     """Return the question whether to replace the baseline, the answer, and what to do."""
     labels, first, total = labels_of(found.metrics), leading(found)[0], len(found.standings)
-    old, new = (("n", said[found.baseline]), ("n", said[first.candidate]))
-    by: Words = (("b l", labels[0].name),)
-    if len(labels) > 1:
-        by = (*by, ("", " and "), ("b e", labels[1].name))
-    asked: Words = (("", "Replace "), ("b n", old[1]), ("", " by "))
-    what: Words = (("b n", new[1]),) if total == 1 else (("", f"one of {total} candidates"),)
-    question = (*asked, *what, ("", "? By "), *by, ("", f" on {sample_size(found)}"))
-    return question, _answer(found, first, old, new), _advice(found, first, said)
+    old, new = said[found.baseline], said[first.candidate]
+    by = " and ".join(styled(f"b {style}", label.name) for style, label in zip("le", labels, strict=False))
+    what = styled("b n", new) if total == 1 else f"one of {total} candidates"
+    question = f"Replace {styled('b n', old)} by {what}? By {by} on {sample_size(found)}"
+    return question, _answer(found, first, styled("n", old), styled("n", new)), _advice(found, first, said)
 
 
-def _answer(found: Against, first: Standing, old: tuple[str, str], new: tuple[str, str]) -> Words:
+def _answer(found: Against, first: Standing, old: str, new: str) -> str:
     decided, total = list(found.decisions.values()), len(found.standings)
     ships, rest = decided.count("ship"), decided.count("undecided")
     if ships > 1:
-        return (("", f"Yes: {ships} of {total} may replace "), old, ("", ", best of all "), new, ("", "."))
+        return f"Yes: {ships} of {total} may replace {old}, best of all {new}."
     if ships:
-        return (("", "Yes: ship "), new, ("", " in place of "), old, ("", "."))
+        return f"Yes: ship {new} in place of {old}."
     if rest and total > 1:
-        return (("", f"Not yet: {rest} of {total} are undecided, none is proven fit to replace "), old, ("", "."))
+        return f"Not yet: {rest} of {total} are undecided, none is proven fit to replace {old}."
     if rest:
-        return (("", "Undecided: whether "), new, ("", " is better than "), old, ("", " is not proven."))
+        return f"Undecided: whether {new} is better than {old} is not proven."
     if total > 1:
-        return (("", "No: keep "), old, ("", f", each of the {total} candidates is worse."))
+        return f"No: keep {old}, each of the {total} candidates is worse."
     losing = [label.by for label in labels_of(found.metrics) if _loses(found, first, label.name)]
-    return (("", "No: keep "), old, ("", ", "), new, ("", f" is worse by {listed(losing)}."))
+    return f"No: keep {old}, {new} is worse by {listed(losing)}."
 
 
 def _loses(found: Against, one: Standing, metric: str) -> bool:
@@ -66,23 +63,22 @@ def _loses(found: Against, one: Standing, metric: str) -> bool:
     return upper < -found.rope
 
 
-def _advice(found: Against, first: Standing, said: Mapping[str, str]) -> Words:
+def _advice(found: Against, first: Standing, said: Mapping[str, str]) -> str:
     new = said[first.candidate]
     tolerated = f" Tolerated: a loss up to {amount(found.rope)}." if found.rope else ""
-    changes: list[tuple[str, str]] = []
-    for place, (label, style) in enumerate(zip(labels_of(found.metrics), "le", strict=False)):
+    changes = []
+    for label, style in zip(labels_of(found.metrics), "le", strict=False):
         low, high = first.lower[label.name], first.upper[label.name]
         between = f" ({signed(low)} to {signed(high)})" if math.isfinite(low) and math.isfinite(high) else ""
-        changes += [("", " and " if place else ""), (style, signed(first.difference[label.name]))]
-        changes.append(("", f"{between} under {label.long}"))
-    sure = f", all bounds at {confidence(found.alpha)}."
+        changes.append(f"{styled(style, signed(first.difference[label.name]))}{between} under {label.long}")
+    change = f"{' and '.join(changes)}, all bounds at {confidence(found.alpha)}.{tolerated}"
     if first.decision == "ship":
-        return (("b", "\u2605 Ship "), ("b n", new), ("", ": "), *changes, ("", f"{sure}{tolerated}"))
-    keep: Words = (("b", "\u2605 Keep "), ("b n", said[found.baseline]))
-    rejected = first.decision == "do not ship"
-    needed = "" if rejected else f" {(needs(first) or 'no number of queries').capitalize()} would decide it."
-    start: Words = (("", ": " if rejected else " for now: "), ("n", new), ("", " changes it by "))
-    return (*keep, *start, *changes, ("", f"{sure}{tolerated}{needed}"))
+        return f"{styled('b', '★ Ship ')}{styled('b n', new)}: {change}"
+    keep, name = f"{styled('b', '★ Keep ')}{styled('b n', said[found.baseline])}", styled("n", new)
+    if first.decision == "do not ship":
+        return f"{keep}: {name} changes it by {change}"
+    needed = (needs(first) or "no number of queries").capitalize()
+    return f"{keep} for now: {name} changes it by {change} {needed} would decide it."
 
 
 def needs(one: Standing) -> str:

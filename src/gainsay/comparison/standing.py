@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
     from .._common.shown import Names
     from ..drawing.lanes import Label, Mark
-    from ..drawing.text import Words
     from .decide import Outcome
 
 __all__ = ["STAR", "chart_of", "with_runs"]
@@ -96,7 +95,7 @@ def _rows(verdict: Outcome, names: Names) -> tuple[Row, ...]:
     return tuple(rows)
 
 
-def _tags(safe: bool, best: tuple[bool, ...], labels: tuple[Label, ...]) -> Words:
+def _tags(safe: bool, best: tuple[bool, ...], labels: tuple[Label, ...]) -> tuple[tuple[str, str], ...]:
     if all(best):
         return (("", f"{STAR} best by both" if safe else "best by both"),)
     tags = [(style, f"best by {label.head}") for style, label, it in zip("le", labels, best, strict=True) if it]

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from .text import Words
 
 MINUS = "\u2212"
 COLOURS = ("lin", "exp")
@@ -64,7 +63,7 @@ class Row(NamedTuple):
     key: str
     cells: tuple[str, ...]
     full: str
-    tags: Words
+    tags: tuple[tuple[str, str], ...]
     marks: tuple[Mark, ...]
     shaded: bool
     best: tuple[bool, ...]
@@ -85,9 +84,9 @@ class Chart:
     dashed line stands at `price`, NaN for none; `ruler`, infinite for none, is a length to compare with.
     """
 
-    question: Words
-    headline: Words
-    advice: Words
+    question: str
+    headline: str
+    advice: str
     labels: tuple[Label, ...] = ()
     heads: tuple[tuple[str, str], ...] = ()
     alike: str = ""

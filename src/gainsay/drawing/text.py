@@ -2,42 +2,41 @@
 
 from __future__ import annotations
 
+import re
 from html import escape
-from typing import TYPE_CHECKING, TypeAlias
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+__all__ = ["PIECE", "as_html", "as_text", "styled"]
 
-__all__ = ["Words", "as_html", "as_text"]
-
-Words: TypeAlias = "tuple[tuple[str, str], ...]"
-"""Pieces of text, each with its style: any of b (bold), n (a name), l and e (of the first and second metric)."""
+PIECE = re.compile("\ue000(.*?)\ue001(.*?)\ue002", re.DOTALL)
+"""A styled piece of text: the style and the text, between characters that stand in no other text."""
 
 
-def as_text(words: Iterable[tuple[str, str]]) -> str:
+def styled(style: str, text: str) -> str:
+    """Return text with a style: any of b (bold), n (a name), l and e (of the first and the second metric)."""
+    return f"\ue000{style}\ue001{text}\ue002"
+
+
+def as_text(text: str) -> str:
     """Return text without emphasis.
 
-    >>> as_text((("b", "Choose "), ("b n", "old"), ("", ".")))
+    >>> as_text(f"Choose {styled('b n', 'old')}.")
     'Choose old.'
     """
-    return "".join(text for _, text in words)
+    return PIECE.sub(r"\2", text)
 
 
-def as_html(words: Iterable[tuple[str, str]]) -> str:
+def as_html(text: str) -> str:
     """Return text as HTML, everything in it escaped; names keep to themselves, whichever way they are written.
 
-    >>> as_html((("b n", "<old>"), ("l", "0.1"), ("", " & more")))
+    >>> as_html(f"{styled('b n', '<old>')}{styled('l', '0.1')} & more")
     '<strong><bdi>&lt;old&gt;</bdi></strong><span class="l">0.1</span> &amp; more'
     """
-    written = []
-    for style, text in words:
-        marks, piece = style.split(), escape(text)
-        if "n" in marks:
-            piece = f"<bdi>{piece}</bdi>"
-        colour = next((mark for mark in marks if mark in "le"), "")
-        tag = "strong" if "b" in marks else "span"
-        if colour or "b" in marks:
-            kind = f' class="{colour}"' if colour else ""
-            piece = f"<{tag}{kind}>{piece}</{tag}>"
-        written.append(piece)
-    return "".join(written)
+    return PIECE.sub(_tagged, escape(text))
+
+
+def _tagged(piece: re.Match[str]) -> str:
+    style, text = piece[1].split(), piece[2]
+    text = f"<bdi>{text}</bdi>" if "n" in style else text
+    colour = "".join(f' class="{mark}"' for mark in style if mark in "le")
+    tag = "strong" if "b" in style else "span" if colour else ""
+    return f"<{tag}{colour}>{text}</{tag}>" if tag else text

@@ -17,7 +17,6 @@ from .section import Section
 if TYPE_CHECKING:
     from ..comparison.against import Against, Decision, Standing
     from ..drawing.lanes import Label
-    from ..drawing.text import Words
     from .content import Content
 
 MOST_ROWS = 12
@@ -39,7 +38,7 @@ def baseline_section(content: Content) -> Section | None:
     return Section("baseline", title, _said(found), lambda most: _figure(content, found), note)
 
 
-def _said(found: Against) -> Words:
+def _said(found: Against) -> str:
     decided = list(found.decisions.values())
     heads: dict[Decision, str] = {"ship": "to ship", "undecided": "undecided", "do not ship": "not to ship"}
     told = [f"{decided.count(decision)} {head}" for decision, head in heads.items() if decision in decided]
@@ -48,7 +47,7 @@ def _said(found: Against) -> Words:
     rule = "One ships that is proven no worse by either metric, and better by one"
     if len(found.metrics) == 1:
         rule = "One ships that is proven better"
-    return (("", f"{start}{rule}; {loss}."),)
+    return f"{start}{rule}; {loss}."
 
 
 def _turned(found: Against, one: Standing, metric: str) -> tuple[float, float, float]:

@@ -22,6 +22,7 @@ from ..comparison.pairs import common_column
 from ..comparison.replacing import leading, replacing, searches
 from ..comparison.standing import chart_of, with_runs
 from ..drawing.lanes import Chart, Row, marks_of
+from ..drawing.text import styled
 from .entries import Queries
 from .rounds import best_rounds
 
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from ..comparison.attribution import Attribution
     from ..comparison.findings import Findings
     from ..comparison.gains import Gains
-    from ..drawing.text import Words
 
 
 MOST_VALUES = 300_000
@@ -246,27 +246,27 @@ def _chart_of_one_metric(comparison: Findings) -> Chart:
     marks = marks_of(metric, zip(*(column.tolist() for column in columns), strict=True))
     for model, mark in zip(table["model"], marks, strict=True):
         may, best = mark.filled, model == winner
-        tags: Words = (("l", "best"),) if best else ()
+        tags = (("l", "best"),) if best else ()
         rows.append(Row(model, names.cells[model], names.full[model], tags, (mark,), may, (best,)))
     size = f"{count(len(rows), 'model')}, {count(comparison.query_count, 'query')}"
     possible, said = sum(row.shaded for row in rows), names.said[winner]
-    headline: Words = (("n l", said), ("", f" is the best by {metric}."))
-    advice: Words
+    headline = f"{styled('n l', said)} is the best by {metric}."
     if len(rows) == 1:
         direction = "lower is better" if comparison.lower_is_better else "higher is better"
-        headline, advice = (("", "One model: there is nothing to compare."),), (("", f"Of {metric} {direction}."),)
+        headline, advice = "One model: there is nothing to compare.", f"Of {metric} {direction}."
     elif possible == 1:
         lead = amount(sorted(row.marks[0].value for row in rows)[1])
-        ahead: Words = (("", ": ahead of the next by "), ("l", lead), ("", f", proven ({level})."))
-        advice = (("b", "\u2605 Choose "), ("b n", said), *ahead)
+        choice = f"{styled('b', '★ Choose ')}{styled('b n', said)}"
+        advice = f"{choice}: ahead of the next by {styled('l', lead)}, proven ({level})."
     else:
         every = f"any of the {len(rows)}" if possible == len(rows) else f"{possible} of {len(rows)}"
-        headline = (("", f"Not proven: {every} models may be best by {metric}."),)
+        headline = f"Not proven: {every} models may be best by {metric}."
         bound = comparison.standings["regret_upper"].iloc[0]
         most = f": in truth at most {rounded(bound, up=True)} behind the best ({level})" if math.isfinite(bound) else ""
-        advice = (("b", "\u2605 Take "), ("b n", said), ("", f"{most}. More queries decide it, not more models."))
+        choice = f"{styled('b', '★ Take ')}{styled('b n', said)}"
+        advice = f"{choice}{most}. More queries decide it, not more models."
     return Chart(
-        (("", "Which model is best by "), ("b l", metric), ("", f"? {size}")),
+        f"Which model is best by {styled('b l', metric)}? {size}",
         headline, advice, labels, names.heads, names.alike, tuple(rows) if len(rows) > 1 else (), level,
         f"may be best ({possible} of {len(rows)})",
     )  # fmt: skip

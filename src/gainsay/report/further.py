@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from functools import partial
 from html import escape
 from typing import TYPE_CHECKING
 
 from .._common.shown import isolated
 from .._common.words import count
 from ..comparison.standing import chart_of
-from ..drawing.gain_path import gain_path_svg
 from ..drawing.lanes import axis_foot, price_line, strip
 from ..drawing.text import as_html
 from .section import Section
@@ -33,8 +33,14 @@ def gains_part(content: Content) -> Section | None:
     if path is None:
         return None
     said = isolated(f"{path.headline}. {path.text}", content.comparison.short_names)
-    start = '<div class="scroll" tabindex="0" role="region" aria-label="path of gains">'
-    return Section("gains", "At which gain", (("", said),), lambda most: f"{start}{gain_path_svg(path.drawn())}</div>")
+
+    def figure(most: int) -> str:
+        from .plots.gains import plot_gains
+        from .plots.picture import embedded
+
+        return embedded(partial(plot_gains, path, None)) if len(path.bases) > 1 else ""
+
+    return Section("gains", "At which gain", said, figure)
 
 
 def segments_part(content: Content) -> Section | None:
@@ -62,7 +68,7 @@ def segments_part(content: Content) -> Section | None:
     left = len(found.parts) - len(parts)
     note = f"All on one scale, in the order of the chart above; each interval at {charts[0].level}."
     note += f" {count(left, 'segment')} more." if left else ""
-    return Section("segments", "Segments", (("", told),), lambda most: f'<div class="two">{figure}</div>', note)
+    return Section("segments", "Segments", told, lambda most: f'<div class="two">{figure}</div>', note)
 
 
 def other_part(also: Also) -> Section:
@@ -77,7 +83,7 @@ def other_part(also: Also) -> Section:
     def drawn(most: int) -> str:
         return figure if why is None else f'{figure}<p class="mini">{as_html(why.said)}</p>{why.figure(most)}'
 
-    return Section(also.name, also.title, (("", also.said),), drawn, note)
+    return Section(also.name, also.title, also.said, drawn, note)
 
 
 def _small(content: Content, part: Segment, chart: Chart, rows: Sequence[Row], axis: Axis) -> str:

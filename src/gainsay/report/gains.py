@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .._common.words import confidence
-from ..drawing.gain_path import labelled_bases
+from ..comparison.gains import labelled_bases
 from .markdown import safe, table_text
 from .section import Column, Table
 

@@ -46,7 +46,7 @@ def queries_section(content: Content) -> Section | None:
     note += f"by {upper.by} above and by {lower.by} below."
     if any(content.comparison.verdict.runs.get(model) for model in queries.pair[:2]):
         note += " Of a recipe the ranking of its first run is shown; the bars are of the mean of all its runs."
-    return Section("queries", "Which queries", (("", said),), lambda most: _figure(content, queries, most), note)
+    return Section("queries", "Which queries", said, lambda most: _figure(content, queries, most), note)
 
 
 def _figure(content: Content, queries: Queries, most: int) -> str:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from .._common.shown import Names
-    from ..drawing.text import Words
 
 
 class Cell(NamedTuple):
@@ -58,7 +57,7 @@ class Section:
         Its id: what a link leads to.
     title : str
         The heading.
-    said : Words
+    said : str
         What stands above the figure.
     figure : function of int
         Makes the figure as HTML, in which every text is escaped, with at most so many entries where it lists any.
@@ -68,6 +67,6 @@ class Section:
 
     name: str
     title: str
-    said: Words
+    said: str
     figure: Callable[[int], str] = field(repr=False)
     note: str = ""

@@ -16,6 +16,7 @@ from .._common.words import count, p_value
 from ..comparison.headline import labels_of
 from ..comparison.replacing import leading
 from ..drawing.lanes import bare
+from ..drawing.text import PIECE
 from .full import leaderboard, notes, over, scope
 
 if TYPE_CHECKING:
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from ..drawing.lanes import Axis, Chart, Row
-    from ..drawing.text import Words
     from .content import Content
 
 STYLES = {"b": "bold", "l": "dodger_blue2", "e": "dark_orange3"}
@@ -260,10 +260,13 @@ def _joined(parts: Iterable[str], room: int) -> list[str]:
     return lines
 
 
-def _styled(words: Words, base: str = "") -> Text:
+def _styled(text: str, base: str = "") -> Text:
     line = Text(style=base)
-    for style, text in words:
-        line.append(text, style=" ".join(STYLES[mark] for mark in style.split() if mark in STYLES))
+    for place, piece in enumerate(PIECE.split(text)):  # plain, style, styled, plain, …
+        if place % 3 == 1:
+            style = " ".join(STYLES[mark] for mark in piece.split() if mark in STYLES)
+        else:
+            line.append(piece, style=style if place % 3 else "")
     return line
 
 

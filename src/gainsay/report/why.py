@@ -9,16 +9,13 @@ import numpy as np
 
 from .._common.words import listed
 from ..comparison.headline import labels_of
-from ..drawing.bars import Bars, bar_key, bars
 from ..drawing.lanes import bare
-from .numbers import difference, differences
+from ..drawing.text import styled
+from .numbers import differences
 from .section import Section
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from ..comparison.attribution import Attribution
-    from ..drawing.text import Words
     from .content import Content
 
 
@@ -29,105 +26,71 @@ def why_section(content: Content) -> Section | None:
         return None
     table, losses = attribution.grades_by_ranks, attribution.lower_is_better
     cells = [(-1.0 if it in losses else 1.0) * table.loc[it].to_numpy(float) for it in attribution.metrics]
-    panels = _panels(content, attribution, cells)
     note = "What documents of each grade, at each rank, add to the difference."
     left = [metric for metric in content.comparison.verdict.metrics if metric not in attribution.metrics]
     said = _words(content, attribution, [cell.sum(axis=1) for cell in cells])
     if left:
-        said = (*said, ("", f" There is no split of {left[0]}, which is not a sum over documents."))
+        said += f" There is no split of {left[0]}, which is not a sum over documents."
     if attribution.left_out:
         note += (
             f" On the {attribution.queries:,} queries that all these metrics have; {attribution.left_out:,} more are "
             "left out."
         )
-    key = bar_key(panels[0].parts, [panel.lane for panel in panels])
-    figure = f'<div class="two">{"".join(map(bars, panels, [_limits(panels)] * 2))}</div>{key}'
-    return Section("why", "Why", said, lambda most: figure, note)
+
+    def figure(most: int) -> str:
+        from .plots.attribution import plot_attribution
+        from .plots.picture import embedded
+
+        names = content.comparison.short_names
+        return embedded(lambda theme: plot_attribution(attribution, None, theme, names=names))
+
+    return Section("why", "Why", said, figure, note)
 
 
-def _panels(content: Content, attribution: Attribution, cells: Sequence[np.ndarray]) -> list[Bars]:
-    """Return a panel for each metric; `cells` are above 0 where they speak for the first model."""
-    primary, table = content.comparison.primary or (), attribution.grades_by_ranks
-    there = np.abs(np.stack(cells)).max(axis=(0, 2)) > 0
-    order = [row for row in range(len(there))[::-1] if there[row]]
-    names = table.loc[attribution.metrics[0]].index
-    grades, parts = [f"grade {names[row]}" for row in order], [f"rank {band}" for band in table.columns]
-    panels = []
-    for metric, cell in zip(attribution.metrics, cells, strict=True):
-        lane = primary.index(metric) if metric in primary else 2
-        sign = -1.0 if metric in attribution.lower_is_better else 1.0
-        nets, total = sign * cell[order].sum(axis=1), attribution.difference[metric]
-        panels.append(
-            Bars(
-                content.chart.labels[lane].long if lane < 2 else metric,
-                lane,
-                content.called[::-1],
-                grades,
-                cell[order].tolist(),
-                [f"{net:+.3f}".replace("-", "\u2212") if abs(net) >= 0.0005 else difference(net) for net in nets],
-                sign * total,
-                difference(total),
-                parts,
-            )
-        )
-    return panels
-
-
-def _limits(panels: list[Bars]) -> tuple[float, float]:
-    """Return the ends of the scale that all panels share."""
-    sums = [sum(min(0.0, value) for value in row) for panel in panels for row in panel.cells]
-    tops = [sum(max(0.0, value) for value in row) for panel in panels for row in panel.cells]
-    totals = [panel.total for panel in panels]
-    return min(0.0, *sums, *totals), max(0.0, *tops, *totals) or 1e-9
-
-
-def _words(content: Content, attribution: Attribution, nets: list[np.ndarray]) -> Words:
+def _words(content: Content, attribution: Attribution, nets: list[np.ndarray]) -> str:
     """Return one sentence: what the one gains and the other, under both metrics."""
     pair = content.pair
     assert pair is not None
     verdict, said = content.comparison.verdict, content.names.said
-    first, second = ("n", said[pair.first]), ("n", said[pair.second])
+    first, second = styled("n", said[pair.first]), styled("n", said[pair.second])
     both, labels = attribution.metrics == verdict.metrics, labels_of(attribution.metrics)
     grades = list(map(str, attribution.grades_by_ranks.loc[attribution.metrics[0]].index))
     one_winner = len(set(verdict.winners.values())) == 1
     if both:
         values, low, high = content.lead.T
         if (low <= 0).all() and (high >= 0).all():
-            opening = f"Against {second[1]}, its nearest rival," if one_winner else "Between the two winners"
+            opening = f"Against {said[pair.second]}, its nearest rival," if one_winner else "Between the two winners"
             if content.against is not None or len(verdict.models) == 2:
-                opening = f"Between {first[1]} and {second[1]}"
+                opening = f"Between {said[pair.first]} and {said[pair.second]}"
             parts = " The parts below mostly cancel." if min(_cancelled(net) for net in nets) > 3 else ""
-            one, other = differences(values)
-            return (
-                ("", f"{opening} nothing is larger than chance: "), ("b l", one), ("", f" under {labels[0].long}, "),
-                ("b e", other), ("", f" under {labels[1].long}.{parts}"),
-            )  # fmt: skip
+            one, other = (styled(f"b {it}", text) for it, text in zip("le", differences(values), strict=True))
+            larger = f"{one} under {labels[0].long}, {other} under {labels[1].long}"
+            return f"{opening} nothing is larger than chance: {larger}.{parts}"
     gains, losses = ([it for it, net in zip(grades, nets[0], strict=True) if sign * net > 0] for sign in (1, -1))
     turns = len({net.sum() > 0 for net in nets}) > 1  # each metric prefers the other model
     found = _turned(nets, grades, gains, losses) if both and turns and gains and losses else None
     if found is not None:
-        won, lost, later, against = found
+        won, lost, later, against = (styled(f"b {it}", text) for it, text in zip("llee", found, strict=True))
         top = attribution.top_grade
         worth = ""
         if labels[0].head == "linear" and isinstance(top, int) and 1 < top < 30:  # the two differ by their gain
             worth = f", which counts grade {top} as {2**top - 1:,} instead of {top},"
         return (
-            first, ("", " gains "), ("b l", won), ("", f" on {_grades(gains, grades)} and loses "), ("b l", lost),
-            ("", f" on {_grades(losses, grades)} under {labels[0].long}; {labels[1].long}{worth} turns that into "),
-            ("b e", later), ("", " against "), ("b e", against), ("", "."),
-        )  # fmt: skip
+            f"{first} gains {won} on {_grades(gains, grades)} and loses {lost} on {_grades(losses, grades)} under "
+            f"{labels[0].long}; {labels[1].long}{worth} turns that into {later} against {against}."
+        )
     leads = [_grades([it for it, value in zip(grades, net, strict=True) if value > 0], grades) for net in nets]
     rival = "the next best" if verdict.kind == "agree" else "its nearest rival"
-    start: Words = (("", f"Against {rival}, "), second, ("", ", it leads"))
+    start = f"Against {rival}, {second}, it leads"
     if not one_winner or content.against is not None:
-        start = (first, ("", ", against "), second, ("", ", leads"))
+        start = f"{first}, against {second}, leads"
     elif len(verdict.models) == 2:
-        start = (first, ("", " leads"))
+        start = f"{first} leads"
     if len(set(leads)) == 1:
         which = ", whichever gain counts it" if labels[0].by != labels[0].name else ", under both metrics"
-        return (*start, ("", f" on {leads[0]}{which if len(nets) > 1 else ''}."))
+        return f"{start} on {leads[0]}{which if len(nets) > 1 else ''}."
     told = " and ".join(f"on {lead} by {label.by}" for lead, label in zip(leads, labels, strict=True))
-    return (*start, ("", f" {told}."))
+    return f"{start} {told}."
 
 
 def _turned(nets: list[np.ndarray], grades: list[str], gains: list[str], losses: list[str]) -> list[str] | None:

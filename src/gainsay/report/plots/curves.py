@@ -10,7 +10,7 @@ from ..._common.shown import short_names
 from ..numbers import difference, mean
 from ..rounds import best_rounds, curve_of, most_torn
 from .labels import beside
-from .style import finish, legend_below, looks, short_metrics, start
+from .style import finish, legend_below, looks, only_across, plain, short_metrics, start
 
 if TYPE_CHECKING:
     from collections.abc import Container, Hashable, Mapping, Sequence
@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 
     Fold: TypeAlias = Mapping[Hashable, Any]  # a row of `best_rounds`
 
-__all__ = ["plot_curves"]
+__all__ = ["plot_best_rounds", "plot_curves"]
+
+MOST_CANDIDATES = 40
+"""So many candidates have a line in the picture of best rounds; all are in the table."""
 
 
 def plot_curves(
@@ -117,6 +120,37 @@ def plot_curves(
         y="how far from its own best" if turned else "metric − its own best",
         pad=22 if one_fold else 10,
     )
+
+
+def plot_best_rounds(
+    best: pd.DataFrame,
+    metrics: tuple[str, str],
+    ax: Axes | None = None,
+    theme: str = "light",
+    *,
+    names: Mapping[str, str],
+) -> Picture:
+    """Draw the best rounds of every candidate under both metrics as two marks, a grey one where both are the same."""
+    candidates = list(dict.fromkeys(best["candidate"]))[:MOST_CANDIDATES]
+    ax, colours = start(ax, theme, (6.8, 1.2 + 0.25 * len(candidates)))
+    rows = best[best["candidate"].isin(candidates)]
+    y = rows["candidate"].map(candidates.index)
+    one, other = rounds = [rows[f"round {metric}"] for metric in metrics]
+    same = (one == other).to_numpy()
+    ax.hlines(y, one, other, color=colours.muted, linewidth=1)
+    for metric, at, look in zip(metrics, rounds, looks(colours), strict=True):
+        ax.scatter(
+            at[~same], y[~same], s=0.62 * look.size, color=look.colour, marker=look.marker, label=metric, zorder=3
+        )
+    ax.scatter(one[same], y[same], color=colours.muted, s=28, zorder=3, label="both")
+    ax.set_yticks(range(len(candidates)), [plain(names[str(name)]) for name in candidates])
+    ax.set_ylim(len(candidates) - 0.4, -0.6)
+    ax.set_xlim(left=0)
+    only_across(ax, colours, 6)
+    legend_below(ax, colours, below=0.5 / (0.25 * len(candidates) + 0.4))
+    title = f"Both metrics choose the same round {int(same.sum())} times of {len(same)}"
+    said = (f"{names[str(it)]}: {a} and {b}." for it, a, b in zip(rows["candidate"], one, other, strict=True))
+    return finish(ax, colours, title, f"Best rounds of every candidate. {' '.join(said)}", x="best round")
 
 
 def _finding(rows: Sequence[Fold], metrics: tuple[str, str]) -> str:

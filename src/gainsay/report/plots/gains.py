@@ -2,39 +2,36 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 import numpy as np
-from matplotlib.ticker import FixedLocator, NullLocator
+from matplotlib.ticker import FixedLocator, MaxNLocator, NullLocator
 
-from ...drawing.gain_path import (
-    by_lead,
-    coloured,
-    gain_text,
-    labelled_bases,
-    notable,
-    ranged,
-    scale_of,
-    stroke_of,
-    with_room,
-)
+from ...comparison.gains import labelled_bases
 from .labels import beside
 from .style import finish, looks, start
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from matplotlib.axes import Axes
 
     from ...comparison.gains import Gains
-    from ...drawing.gain_path import PathData
     from ...drawing.palette import Theme
     from .picture import Picture
 
 __all__ = ["plot_gains"]
 
-MOST_BARS = 12
+MAX_BARS = 12
 """Models whose range is drawn below; of more the first by base."""
+
+CROWD = 6
+"""As many models that may be best have room for thick lines."""
+
+ROW = 0.055
+"""Height of a bar's row, as a share of the scale."""
 
 
 def plot_gains(gains: Gains, ax: Axes | None = None, theme: str = "light") -> Picture:
@@ -69,78 +66,127 @@ def plot_gains(gains: Gains, ax: Axes | None = None, theme: str = "light") -> Pi
     """
     if len(gains.bases) < 2:
         raise ValueError("a path of a single base has nothing to draw: give gains(bases) two or more")
-    path = gains.drawn()
-    names = ranged(path)[:MOST_BARS]
-    ax, colours = start(ax, theme, (7.6, 4.2 + 0.15 * len(names)))
-    colour = {name: str(getattr(colours, slot)) for name, slot in coloured(path).items()}
-    most, _ = scale_of(path)
-    row = 0.055 * most
-    lowest = most + row * (1.2 + len(names))
-    _lines(ax, colours, path, colour, 1.15 * row)
-    _leads(ax, colours, path, colour, row)
-    for place, name in enumerate(names):
-        y = most + row * (1.2 + place)
-        for owner, low, high in path["ranges"]:
-            if owner == name:
-                ax.plot([low, high], [y, y], color=colour.get(name, colours.ink), lw=5, solid_capstyle="butt")
-        beside(ax, name, (1.01, y), xycoords=("axes fraction", "data"), ha="left", colour=colours.ink, size=8)
-    _axes(ax, colours, path, lowest)
-    _fit(ax, colours, path)
+    bars = list(gains.best_ranges["model"].unique())[:MAX_BARS]
+    ax, colours = start(ax, theme, (7.6, 4.2 + 0.15 * len(bars)))
+    colour, scale = _colours(gains, colours), _scale(gains)
+    _lines(ax, colours, gains, colour, scale)
+    _leaders(ax, colours, gains, colour, scale)
+    for row, model in enumerate(bars):
+        y = scale * (1 + ROW * (1.2 + row))
+        for low, high in _ranges(gains, model):
+            ax.plot([low, high], [y, y], color=colour.get(model, colours.ink), lw=5, solid_capstyle="butt")
+        _name(ax, gains, model, y, colours.ink, size=8)
+    _axes(ax, colours, gains, scale, lowest=scale * (1 + ROW * (1.2 + len(bars))))
+    _fitted_base(ax, colours, gains)
     base = "gain base b, gain of grade l = (b^l − 1)/(b − 1)"
     return finish(ax, colours, gains.headline, f"{gains.headline}. {gains.text}", x=base, y="behind the best")
 
 
-def _lines(ax: Axes, theme: Theme, path: PathData, colour: Mapping[str, str], gap: float) -> None:
-    """Draw the lines, each with its name where it ends, `gap` apart; names without room stand beside bars only."""
-    bases, strong, (most, _) = np.array(path["bases"]), notable(path), scale_of(path)
-    ends: dict[str, float] = {}
-    for name in sorted(path["regrets"], key=lambda name: (name in strong, name in colour)):
-        values = np.array(path["regrets"][name])
-        shown = np.where(values <= most, values, np.nan)
-        own = colour.get(name, theme.ink)
-        if name not in strong:
+def _colours(gains: Gains, theme: Theme) -> dict[str, str]:
+    """Return the colours of the leaders at base 1 and base 2; none where both are one."""
+    leaders = {
+        model: colour
+        for base, colour in ((1.0, theme.first), (2.0, theme.second))
+        for model, start, stop in gains.winners.itertuples(index=False)
+        if start <= base <= stop
+    }
+    return leaders if len(leaders) == 2 else {}
+
+
+def _notable(gains: Gains) -> list[str]:
+    """Return the models that lead somewhere, then those that may be best somewhere."""
+    return list(dict.fromkeys([*gains.winners["model"], *gains.best_ranges["model"]]))
+
+
+def _ranges(gains: Gains, model: str) -> list[list[float]]:
+    ranges = gains.best_ranges
+    return ranges.loc[ranges["model"] == model, ["from", "to"]].to_numpy(float).tolist()
+
+
+def _scale(gains: Gains) -> float:
+    """Return up to which distance the figure goes: as far as models that lead or may be best do, and a second one."""
+    largest = gains.regret.max(axis=0)
+    shown = largest[[gains.models.index(model) for model in _notable(gains)]]
+    return 1.05 * float(max(shown.max(initial=0.0), np.sort(largest)[:2].max(), 1e-9))
+
+
+def _lines(ax: Axes, theme: Theme, gains: Gains, colour: Mapping[str, str], scale: float) -> None:
+    """Draw the lines, each with its name where it ends; names without room stand beside bars only."""
+    bases, notable, ends = np.array(gains.bases), _notable(gains), dict[str, float]()
+    width = 4.5 if gains.best_ranges["model"].nunique() <= CROWD else 2.8
+    for model in sorted(gains.models, key=lambda model: (model in notable, model in colour)):
+        regret = gains.regret[:, gains.models.index(model)]
+        shown, own = np.where(regret <= scale, regret, np.nan), colour.get(model, theme.ink)
+        if model not in notable:
             ax.plot(bases, shown, color=theme.muted, lw=0.6, alpha=0.5)
             continue
         ax.plot(bases, shown, color=own, lw=1.4)
-        for owner, low, high in path["ranges"]:
+        for low, high in _ranges(gains, model):
             within = (bases >= low) & (bases <= high)
-            if owner == name:
-                ax.plot(bases[within], shown[within], color=own, lw=stroke_of(path), solid_capstyle="round")
+            ax.plot(bases[within], shown[within], color=own, lw=width, solid_capstyle="round")
         last = int(np.flatnonzero(np.isfinite(shown))[-1])
         if last == len(bases) - 1:
-            ends[name] = float(shown[last])
+            ends[model] = float(shown[last])
         else:
-            beside(ax, name, (bases[last], shown[last]), colour=own, size=9, ha="left", weight="bold")
-    for name, y in with_room(by_lead(path, ends), gap, most).items():
-        beside(ax, name, (1.01, y), xycoords=("axes fraction", "data"), colour=colour.get(name, theme.ink), size=9,
-               ha="left", weight="bold")  # fmt: skip
+            beside(ax, gains.short_names[model], (bases[last], shown[last]), colour=own, size=9, ha="left",
+                   weight="bold")  # fmt: skip
+    leaders = set(gains.winners["model"])
+    ordered = dict(sorted(ends.items(), key=lambda end: (end[0] not in leaders, end[1])))
+    for model, y in _with_room(ordered, 1.15 * ROW * scale, scale).items():
+        _name(ax, gains, model, y, colour.get(model, theme.ink), size=9, weight="bold")
 
 
-def _leads(ax: Axes, theme: Theme, path: PathData, colour: Mapping[str, str], row: float) -> None:
+def _name(ax: Axes, gains: Gains, model: str, y: float, colour: str, size: float, weight: str = "normal") -> None:
+    """Write the name of a model to the right of the axes."""
+    beside(ax, gains.short_names[model], (1.01, y), colour=colour, size=size, weight=weight, ha="left",
+           xycoords=("axes fraction", "data"))  # fmt: skip
+
+
+def _with_room(ends: Mapping[str, float], gap: float, bottom: float) -> dict[str, float]:
+    """Return where names of lines stand, `gap` apart and beside their ends; of names without room the first stay."""
+    found: dict[str, float] = {}
+    for name in ends:
+        ordered = sorted([*found, name], key=ends.__getitem__)
+        places = dict(zip(ordered, _apart([ends[it] for it in ordered], gap, bottom), strict=True))
+        if all(abs(place - ends[it]) <= 1.5 * gap for it, place in places.items()):
+            found = places
+    return found
+
+
+def _apart(places: Sequence[float], gap: float, bottom: float) -> list[float]:
+    """Return ascending places moved on until they are `gap` apart, and those beyond the bottom back again.
+
+    >>> [round(place, 1) for place in _apart([1, 1.1, 5, 9.5, 9.6], 1, 10)]
+    [1, 2, 5, 9, 10]
+    """
+    moved = accumulate(places, lambda before, own: max(own, before + gap))
+    return [min(place, bottom - gap * (len(places) - 1 - at)) for at, place in enumerate(moved)]
+
+
+def _leaders(ax: Axes, theme: Theme, gains: Gains, colour: Mapping[str, str], scale: float) -> None:
     """Draw who leads as a band above the best."""
-    width = np.log(path["bases"][-1] / path["bases"][0])
-    for place, (name, low, high) in enumerate(path["leads"]):
-        ax.fill_between([low, high], -1.7 * row, -0.4 * row, color=colour.get(name, theme.ink), lw=0)
+    width, row = np.log(gains.bases[-1] / gains.bases[0]), ROW * scale
+    for place, (model, low, high) in enumerate(gains.winners.itertuples(index=False)):
+        ax.fill_between([low, high], -1.7 * row, -0.4 * row, color=colour.get(model, theme.ink), lw=0)
         if place:
             ax.axvline(low, color=theme.muted, lw=0.8, ls=":")
+        name = gains.short_names[model]
         if np.log(high / low) / width > 0.018 * len(name) + 0.02:
             ax.text(np.sqrt(low * high), -1.05 * row, name, ha="center", va="center", fontsize=8, weight="bold",
                     color=theme.face, parse_math=False)  # fmt: skip
 
 
-def _axes(ax: Axes, theme: Theme, path: PathData, lowest: float) -> None:
-    most, step = scale_of(path)
-    first, last = path["bases"][0], path["bases"][-1]
+def _axes(ax: Axes, theme: Theme, gains: Gains, scale: float, lowest: float) -> None:
+    first, last = gains.bases[0], gains.bases[-1]
     ax.set_xscale("log")
     ax.set_xlim(first, last)
-    ax.set_ylim(lowest, -1.9 * 0.055 * most)
-    bases = labelled_bases(path["bases"])
-    worth = [" ".join(gain_text(base, grade) for grade in path["grades"][:5]) for base in bases]
-    named = {1.0: "1: linear", 2.0: "2: exponential"}
+    ax.set_ylim(lowest, -1.9 * ROW * scale)
+    bases, named = labelled_bases(gains.bases), {1.0: "1: linear", 2.0: "2: exponential"}
+    worth = [" ".join(gain_text(base, grade) for grade in gains.grades[:5]) for base in bases]
     ax.xaxis.set_major_locator(FixedLocator(bases))
     ax.xaxis.set_minor_locator(NullLocator())
     ax.set_xticklabels([f"{named.get(base, f'{base:g}')}\n{own}" for base, own in zip(bases, worth, strict=True)])
-    ax.yaxis.set_major_locator(FixedLocator([step * number for number in range(int(most / step) + 1)]))
+    ax.yaxis.set_major_locator(FixedLocator([tick for tick in MaxNLocator(6).tick_values(0, scale) if tick <= scale]))
     ax.yaxis.grid(True, color=theme.grid, lw=0.8)
     ax.axhline(0, color=theme.ink, lw=1)
     for base, look in zip((1.0, 2.0), looks(theme), strict=True):
@@ -148,14 +194,22 @@ def _axes(ax: Axes, theme: Theme, path: PathData, lowest: float) -> None:
             ax.vlines(base, 0, lowest, color=look.colour, lw=1.2)
 
 
-def _fit(ax: Axes, theme: Theme, path: PathData) -> None:
-    if path["fit"] is None:
+def _fitted_base(ax: Axes, theme: Theme, gains: Gains) -> None:
+    if gains.fit is None:
         return
-    low, best, high = (min(max(base, path["bases"][0]), path["bases"][-1]) for base in path["fit"])
+    low, best, high = np.clip([gains.fit.lower, gains.fit.base, gains.fit.upper], gains.bases[0], gains.bases[-1])
     ax.axvspan(low, high, color=theme.ink, alpha=0.09, lw=0)
-    if best == path["fit"][1]:
+    if best == gains.fit.base:
         ax.axvline(best, color=theme.ink, lw=1, ls="--")
     ax.annotate(
-        f"your users: {path['fit'][1]:.2f}", (best, 0.985), xycoords=("data", "axes fraction"), fontsize=8, va="top",
+        f"your users: {gains.fit.base:.2f}", (best, 0.985), xycoords=("data", "axes fraction"), fontsize=8, va="top",
         ha="center", color=theme.ink, bbox={"facecolor": theme.face, "edgecolor": "none", "pad": 1.5},
     )  # fmt: skip
+
+
+def gain_text(base: float, grade: float) -> str:
+    """Return what a grade is worth to three digits, however large it is."""
+    try:
+        return f"{grade if base == 1 else (base**grade - 1) / (base - 1):.3g}"
+    except OverflowError:
+        return f"{Decimal(base) ** Decimal(grade) / (Decimal(base) - 1):.2e}"

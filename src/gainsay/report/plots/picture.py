@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import base64
 import io
+import re
+import warnings
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["Picture", "drawn"]
+__all__ = ["Picture", "drawn", "embedded"]
 
 SHARP = 2
 """Pixels of the image for each of the notebook's, which is sharp on screens of high resolution."""
@@ -79,6 +82,15 @@ class Picture:
         self.figure.savefig(target, dpi=dpi, metadata=metadata)
         return target
 
+    def to_svg(self) -> str:
+        """Return the whole figure as SVG, the same text for the same picture, in the fonts of whoever shows it."""
+        from matplotlib import rc_context
+
+        written = io.StringIO()
+        with rc_context({"svg.fonttype": "none", "svg.hashsalt": "gainsay"}):
+            self.figure.savefig(written, format="svg", transparent=True, metadata={"Date": None})
+        return re.sub(r"'DejaVu Sans'[^;\"]*", "Inter, system-ui, sans-serif", written.getvalue())
+
     def _repr_mimebundle_(
         self, include: object = None, exclude: object = None
     ) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -110,6 +122,25 @@ def check_path(path: str | os.PathLike[str]) -> Path:
     if target.suffix.lower().removeprefix(".") not in known:
         raise ValueError(f"path {str(target)!r} must end in the kind of the picture: {', '.join(sorted(known))}")
     return check_output("path", target)
+
+
+def embedded(draw: Callable[[str], Picture]) -> str:
+    """Return HTML that shows a picture, without its title and any other file, in the theme of its reader."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing from font")  # whoever reads has more fonts
+        return _embedded(draw("light"), draw("dark"))
+
+
+def _embedded(light: Picture, dark: Picture) -> str:
+    alt = escape(f"{light.title}. {light.alt}")
+    for picture in (light, dark):
+        picture.ax.set_title("", loc="left")
+    written = (base64.b64encode(one.to_svg().encode()).decode("ascii") for one in (light, dark))
+    sources = [f"data:image/svg+xml;base64,{one}" for one in written]
+    return (
+        f'<picture><source media="screen and (prefers-color-scheme: dark)" srcset="{sources[1]}">'
+        f'<img src="{sources[0]}" alt="{alt}"></picture>'
+    )
 
 
 def drawn(path: str | os.PathLike[str] | None, draw: Callable[[], Picture]) -> Picture:

@@ -134,7 +134,7 @@ def two_sides(
     ax: Axes, theme: Theme, at: tuple[float, float], left: str, right: str, *, size: float = 8.5, va: str = "center"
 ) -> None:
     """Write what lies to the left and what to the right of a line."""
-    for words, ha in ((f"◂ {left} ", "right"), (f" {right} ▸", "left")):
+    for words, ha in ((f"◂ {left}\u00a0", "right"), (f"\u00a0{right} ▸", "left")):
         ax.text(*at, words, ha=ha, va=va, fontsize=size, color=theme.muted, parse_math=False)
 
 
