@@ -16,15 +16,15 @@ from tempfile import mkdtemp
 import numpy as np
 
 from gainsay.experiment import Experiment
-from gainsay.experiment.files import sealed, sha256
 from gainsay.experiment.rounds import kept_rounds
-from gainsay.experiment.store import Store
-from gainsay.experiment.training import Trained
+from gainsay.experiment.serialization import sha256
+from gainsay.experiment.storage import Storage, sealed
+from gainsay.experiment.trainings import Training
 
 from .experiment_plan import PLAN, resealed
 from .oracle import attempt
 
-FILES = ("manifest.json", "curves.parquet", "test.parquet", "scores.parquet")
+FILES = ("manifest.json", "arrays.npz")
 _PLAN = replace(PLAN, candidates=PLAN.candidates[:1])
 _RNG = np.random.default_rng(1)
 _QID = np.repeat(np.arange(4), 3)
@@ -34,35 +34,23 @@ def _written() -> Path:
     """Return a directory with one finished candidate, nothing of it trained."""
     directory = Path(mkdtemp(prefix="gainsay-fuzz-"))
     atexit.register(shutil.rmtree, directory)
-    trained = Trained(
-        b"tree\n",
-        _RNG.random((3, 2)),
-        {1: _RNG.random((4, 2)), 2: _RNG.random((4, 2)), 3: _RNG.random((4, 2))},
-        np.array(["p", "q", "r", "s"]),
-        None,
-        [4.0, 4.0],
-        qid=_QID,
-        labels=_RNG.integers(0, 3, 12).astype(np.float64),
-        scores={number: _RNG.random(12) for number in (1, 2, 3)},
-    )
-    chosen = set(kept_rounds(trained.curves))
-    trained = replace(
-        trained,
-        test={number: trained.test[number] for number in sorted(chosen)},
-        scores={number: trained.scores[number] for number in sorted(chosen)},
-    )
-    store = Store(directory)
-    store.write_plan(_PLAN)
-    store.save(_PLAN, next(_PLAN.units()), trained, 1.0)
+    curves = _RNG.random((3, 2))
+    test = {number: _RNG.random((4, 2)) for number in kept_rounds(curves)}
+    scores = {f"score {number}": _RNG.random(12) for number in test}
+    documents = {"label": _RNG.integers(0, 3, 12).astype(np.float64), "query": _QID, **scores}
+    training = Training("", curves, test, np.ones(4), np.array([4.0, 4.0]), np.array(["p", "q", "r", "s"]), documents)
+    storage = Storage(directory)
+    storage.write_plan(_PLAN)
+    storage.save(_PLAN, next(_PLAN.units()), b"tree\n", training)
     return directory
 
 
 _WHOLE = _written()
-_UNIT = Store(_WHOLE).folder(next(_PLAN.units())).relative_to(_WHOLE)
+_UNIT = Storage(_WHOLE).folder(next(_PLAN.units())).relative_to(_WHOLE)
 SEEDS = tuple(bytes([place]) + (_WHOLE / _UNIT / name).read_bytes() for place, name in enumerate(FILES))
 TOKENS = (
     *b'"files" "identity" "valid_weight" "versions" "bytes" "../model.txt" "/etc/passwd" null NaN 1e999 [] {}'.split(),
-    *(b"PAR1", b"round", b"query_id", b"weight", b"ARROW:schema", b"pandas", b"\xff\xff\xff\xff\x0f", b"mrr"),
+    *(b"PK\x03\x04", b"curves.npy", b"rounds.npy", b"weights.npy", b"\x93NUMPY", b"mrr"),
 )
 
 
@@ -93,5 +81,5 @@ def _replace(unit: Path, name: str, content: bytes) -> None:
     (unit / name).write_bytes(content)
     manifest = json.loads((unit / "manifest.json").read_bytes())
     del manifest["sha256"]
-    manifest["files"][name] = {"bytes": len(content), "sha256": sha256(content)}
+    manifest["files"][name] = sha256(content)
     (unit / "manifest.json").write_bytes(sealed(manifest))

@@ -9,9 +9,9 @@ from pathlib import Path
 from gainsay import parse_metrics
 from gainsay.experiment import Experiment
 from gainsay.experiment.candidates import Candidate
-from gainsay.experiment.files import sealed
 from gainsay.experiment.folds import Fold
 from gainsay.experiment.plan import Plan
+from gainsay.experiment.storage import sealed
 
 from .oracle import attempt
 

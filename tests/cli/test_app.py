@@ -497,7 +497,7 @@ class TestRun:
     def test_warnings_are_one_line(self, experiment, tmp_path):
         kept = tmp_path / "kept"
         run("run", experiment, "--directory", kept)
-        next(kept.rglob("test.parquet")).write_bytes(b"damaged")
+        next(kept.rglob("arrays.npz")).write_bytes(b"damaged")
         result = run("run", experiment, "--directory", kept)
         assert re.search(r"(?m)^gainsay: warning: .* has to be trained again$", result.stderr)
         assert ".py:" not in result.stderr

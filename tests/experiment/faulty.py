@@ -27,17 +27,16 @@ from concurrent.futures import Executor, Future
 from pathlib import Path
 
 import filelock
-import pyarrow.parquet
 
 from gainsay.data import simulate
-from gainsay.experiment import Candidate, Experiment, files, work
+from gainsay.experiment import Candidate, Experiment, storage, work
 from gainsay.experiment import lightgbm_training as _lightgbm
 from gainsay.experiment import xgboost_training as _xgboost
-from gainsay.experiment.store import Store
+from gainsay.experiment.storage import Storage
 
 EVENTS = {"open", "os.rename", "os.mkdir", "os.remove", "os.rmdir"}
 FRAMES = ("leaderboard", "curves", "best_rounds", "chosen", "choice_loss", "stopping_loss", "pairs")
-ALREADY_IMPORTED = (filelock, pyarrow.parquet, _lightgbm, _xgboost)
+ALREADY_IMPORTED = (filelock, _lightgbm, _xgboost)
 RAISED = 3
 """Exit status of a run that ended with an error that a full disk explains."""
 
@@ -79,7 +78,7 @@ class Steps:
         """Count from now on."""
         opened = open
         os.fsync = lambda descriptor: self.step("fsync")
-        files.open = lambda *arguments, **options: Torn(opened(*arguments, **options), self)
+        storage.open = lambda *arguments, **options: Torn(opened(*arguments, **options), self)
         sys.addaudithook(self.hook)
 
     def hook(self, event, arguments):
@@ -158,7 +157,7 @@ def contents(directory):
 
 def attempt(made, steps, where, told):
     """Run with a fault; note on the way what is finished. Returns the exit status."""
-    save, train = Store.save, work.train_candidate
+    save, train = Storage.save, work.train_candidate
 
     def noted_save(self, plan, unit, *rest):
         save(self, plan, unit, *rest)
@@ -168,7 +167,7 @@ def attempt(made, steps, where, told):
         os.write(told, f"trained {candidate.name}\n".encode())
         return train(candidate, *rest)
 
-    Store.save, work.train_candidate = noted_save, noted_train
+    Storage.save, work.train_candidate = noted_save, noted_train
     os.fsync = lambda descriptor: None  # the system outlives what is killed here
     if steps is not None:
         steps.watch()

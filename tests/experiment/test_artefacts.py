@@ -15,10 +15,10 @@ from typer.testing import CliRunner
 import gainsay as gs
 from gainsay.cli import app
 from gainsay.experiment import Candidate, Experiment, k_folds, work
-from gainsay.experiment.files import slug
 from gainsay.experiment.libraries import library_of
 from gainsay.experiment.plan import check_each
 from gainsay.experiment.rounds import balanced_round, best_rounds, check_stop_by, kept_rounds
+from gainsay.experiment.serialization import slug
 from gainsay.report.rounds import best_rounds as best_rounds_of
 
 METRICS = ("ndcg_linear@10", "ndcg_exp@10", "mrr")

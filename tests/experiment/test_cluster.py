@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gainsay.experiment.store import Store
+from gainsay.experiment.storage import Storage
 
 pytest.importorskip("distributed")
 
@@ -38,7 +38,7 @@ def dying(deaths, perform, task):
             os.close(os.open(death, os.O_CREAT | os.O_EXCL))
         except FileExistsError:
             continue
-        Store.save = die
+        Storage.save = die
         break
     return perform(task)
 

@@ -14,9 +14,8 @@ import pytest
 from tests.experiment.faulty import Elsewhere
 
 from gainsay.experiment import Experiment, work
-from gainsay.experiment.files import locked
 from gainsay.experiment.shared import PartsOnDisk
-from gainsay.experiment.store import Store
+from gainsay.experiment.storage import Storage
 
 LIMIT = 900
 """Seconds after which a process that hangs fails the test; machines that are busy take long."""
@@ -157,7 +156,7 @@ class TestProcesses:
         assert facts(Experiment.from_toml(toml, directory).run(progress=False)) == expected
         assert not (directory / ".shared").exists()
         assert not list(directory.rglob("*.partial"))
-        for pattern in ("*.parquet", "all-rounds.*", "model.*"):
+        for pattern in ("*.npz", "all-rounds.*", "model.*"):
             for path in whole.directory.rglob(pattern):
                 assert (directory / path.relative_to(whole.directory)).read_bytes() == path.read_bytes()
 
@@ -166,7 +165,7 @@ class TestProcesses:
         first = start(directory)
         self.until((directory / "experiment.json").exists, first)
         os.kill(first.pid, signal.SIGSTOP)  # or it might be done
-        with pytest.raises(RuntimeError, match=f"{directory} is in use by process {first.pid}: wait until"):
+        with pytest.raises(RuntimeError, match=f"{directory} is in use by another process: wait until"):
             Experiment.from_toml(toml, directory).run(progress=False)
         os.kill(first.pid, signal.SIGCONT)
         _, errors = first.communicate(timeout=LIMIT)
@@ -179,7 +178,7 @@ class TestOutlived:
 
     @pytest.fixture
     def task(self, done, parts, tmp_path):
-        store = Store(tmp_path / "run")
+        store = Storage(tmp_path / "run")
         shared = store.share_data(parts._asdict())
         return store, work.Task(store.directory, done.result.plan, next(done.result.plan.units()), shared)
 
@@ -222,7 +221,7 @@ class TestOutlived:
         assert store.load(task.plan, task.unit) is not None
 
     def test_two_copies_do_not_meet(self, parts, tmp_path):
-        store = Store(tmp_path / "run")
+        store = Storage(tmp_path / "run")
         first, second = store.share_data(parts._asdict()), store.share_data(parts._asdict())
         first.remove()
         assert (first.are_there, second.are_there, second.are_open) == (False, True, True)
@@ -236,7 +235,7 @@ class TestOutlived:
 
         monkeypatch.setattr(PartsOnDisk, "write", full)
         with pytest.raises(OSError, match="No space left"):
-            Store(tmp_path).share_data(parts._asdict())
+            Storage(tmp_path).share_data(parts._asdict())
         assert list(tmp_path.iterdir()) == []
 
     def test_data_of_the_user_beside_the_experiment_are_left_alone(self, done, make, tmp_path, facts):
@@ -249,32 +248,10 @@ class TestOutlived:
 
 
 class TestLock:
-    @pytest.mark.parametrize("left", [None, b"process 1", b""])
-    def test_names_its_owner_whatever_others_have_left(self, tmp_path, left):
-        if left is not None:
-            (tmp_path / ".lock").touch()
-            (tmp_path / ".owner").write_bytes(left)
-        names = tmp_path / ".lock", tmp_path / ".owner"
-        with (
-            locked(*names),
-            pytest.raises(RuntimeError, match=f"in use by process {os.getpid()}: wait"),
-            locked(*names),
-        ):
-            pass
-        assert not (tmp_path / ".owner").exists()
-
-    @pytest.mark.parametrize("said", [None, b"", b"\n"])
-    def test_an_owner_that_has_not_said_who_it_is(self, tmp_path, said):
-        names = tmp_path / ".lock", tmp_path / ".owner"
-        with locked(*names):
-            names[1].unlink() if said is None else names[1].write_bytes(said)
-            with pytest.raises(RuntimeError, match="in use by another process: wait"), locked(*names):
-                pass
-
     def test_a_missing_library_is_named(self, tmp_path, monkeypatch):
         monkeypatch.setitem(sys.modules, "filelock", None)
         with (
             pytest.raises(ImportError, match=r"needs filelock: pip install 'gainsay\[experiment\]'"),
-            locked(tmp_path / ".lock", tmp_path / ".owner"),
+            Storage(tmp_path).lock(),
         ):
             pass

@@ -21,4 +21,4 @@ def test_no_circles():
     graph = {path.stem: imported(path) for path in ROOM.glob("*.py")}
     order = list(TopologicalSorter(graph).static_order())  # raises CycleError, which names a circle
     assert set(order) == set(graph)
-    assert order.index("finished") < order.index("store") < order.index("result") < order.index("run")
+    assert order.index("trainings") < order.index("storage") < order.index("result") < order.index("run")

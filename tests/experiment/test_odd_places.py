@@ -2,120 +2,18 @@
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
-import socket
-import stat
 import time
 
 import pytest
-from typer.testing import CliRunner
 
-from gainsay.cli import app
-from gainsay.experiment import Candidate, Experiment, work
+from gainsay.experiment import Candidate, work
 from gainsay.experiment.config import read_toml
-from gainsay.experiment.files import slug
-
-UNIT = f"candidates/{slug('lgb gain=linear')}"
-FILES = [
-    ".lock",
-    "experiment.json",
-    f"failures/{slug('lgb gain=linear')}.txt",
-    *(f"{UNIT}/{name}" for name in ("manifest.json", "all-rounds.txt", "curves.parquet", "scores.parquet")),
-    *(f"{UNIT}/{name}" for name in ("test.parquet", "model.txt", "model@3.txt")),
-]
-FOLDERS = ["candidates", "failures", ".shared", UNIT]
-
-
-def device(path):
-    """A device without a driver; containers may not make any."""
-    try:
-        os.mknod(path, 0o600 | stat.S_IFCHR, os.makedev(240, 240))
-    except PermissionError:
-        pytest.skip("needs the right to make devices")
-
-
-def bound(path):
-    """A socket; its path is short, as the system wants it."""
-    with socket.socket(socket.AF_UNIX) as listening:
-        here = os.getcwd()
-        os.chdir(path.parent)
-        try:
-            listening.bind(path.name)
-        finally:
-            os.chdir(here)
-
-
-MAKE = {"a FIFO": os.mkfifo, "a folder": os.mkdir, "a socket": bound, "a device": device, "a file": lambda p: p.touch()}
 
 
 @pytest.fixture(autouse=True)
 def nothing_is_trained(done, monkeypatch):
     monkeypatch.setattr(work, "train_candidate", None)
-
-
-def put(directory, place, kind):
-    path = directory / place
-    path.parent.mkdir(exist_ok=True)
-    if path.is_dir():
-        shutil.rmtree(path)
-    path.unlink(missing_ok=True)
-    MAKE[kind](path)
-    return path
-
-
-class TestInTheDirectory:
-    @pytest.mark.parametrize("kind", ["a FIFO", "a folder", "a socket", "a device"])
-    @pytest.mark.parametrize("place", FILES)
-    def test_in_the_place_of_a_file(self, copy, make, place, kind):
-        path = put(copy, place, kind)
-        said = (
-            f"{path} is {kind}, where an experiment keeps a file: remove it, or give the experiment another directory"
-        )
-        started = time.monotonic()
-        with pytest.raises(ValueError, match=f"^{re.escape(said)}$"):
-            make(copy).run(progress=False)
-        if place != ".lock":
-            with pytest.raises(ValueError, match=f"^{re.escape(said)}$"):
-                Experiment.load(copy)
-        assert time.monotonic() - started < 30
-
-    @pytest.mark.parametrize("kind", ["a FIFO", "a file"])
-    @pytest.mark.parametrize("place", FOLDERS)
-    def test_in_the_place_of_a_folder(self, copy, make, place, kind):
-        path = put(copy, place, kind)
-        said = f"{path} is {kind}, where an experiment keeps a folder: remove it, or give the experiment another"
-        with pytest.raises(ValueError, match=f"^{re.escape(said)}"):
-            make(copy).run(progress=False)
-
-    @pytest.mark.parametrize("kind", ["a FIFO", "a file"])
-    def test_in_the_place_of_the_directory(self, copy, make, kind):
-        path = put(copy.parent, "run", kind)
-        said = f"{path} is {kind}, where an experiment keeps a folder"
-        for way in (Experiment.load, lambda directory: make(directory).run(progress=False)):
-            with pytest.raises(ValueError, match=f"^{re.escape(said)}"):
-                way(path)
-
-    def test_below_a_file(self, copy, make):
-        (copy.parent / "file").touch()
-        with pytest.raises(ValueError, match="file is no folder: give the experiment another directory"):
-            make(copy.parent / "file" / "run").run(progress=False)
-
-    def test_of_a_candidate_that_is_not_trained_yet(self, copy, make):
-        for file in (copy / UNIT).iterdir():
-            file.unlink()
-        put(copy, f"{UNIT}/scores.parquet", "a folder")
-        with pytest.raises(ValueError, match=r"scores.parquet is a folder, where an experiment keeps a file"):
-            make(copy).run(progress=False)
-
-    @pytest.mark.parametrize("name", ["report.html", "report.json", "report.queries.csv"])
-    def test_in_the_place_of_the_report(self, tmp_path, name):
-        (tmp_path / "run" / name).mkdir(parents=True)
-        (tmp_path / "e.toml").write_text(toml(directory="'run'"))
-        done = CliRunner().invoke(app, ["run", str(tmp_path / "e.toml")])
-        assert done.exit_code == 1
-        assert f"{name} is a folder, where an experiment keeps a file: remove it" in done.output.replace("\n", "")
 
 
 SIMULATED = {"queries": 30, "seed": 1, "mean_length": 8, "split": "[0.6, 0.2, 0.2]"}

@@ -16,7 +16,7 @@ import gainsay as gs
 from gainsay.data import RankingData
 from gainsay.experiment import Candidate
 from gainsay.experiment.choices import Choice, Choices, Loss, paired_loss
-from gainsay.experiment.measured import Measured, OnFold
+from gainsay.experiment.trainings import CandidateTrainings, Training
 from gainsay.experiment.wording import _costs
 
 
@@ -57,8 +57,8 @@ class TestChosen:
 
     def test_of_equal_ones_the_first_by_name(self, make):
         curves = np.array([[0.5], [0.4]])
-        fold = OnFold("", curves, {1: np.zeros((3, 1))}, np.ones(3), np.ones(1))
-        measured = {"m10": Measured([fold]), "m2": Measured([fold])}
+        fold = Training("", curves, {1: np.zeros((3, 1))}, np.ones(3), np.ones(1))
+        measured = {"m10": CandidateTrainings([fold]), "m2": CandidateTrainings([fold])}
         assert Choices(make(metrics="mrr").plan, measured)._choices["mrr"] == Choice(("m2",), 0.5)
 
 

@@ -18,7 +18,7 @@ from gainsay.cli import app
 from gainsay.data import RankingData
 from gainsay.experiment import Candidate, Experiment, k_folds, work
 from gainsay.experiment.runs import resample, seed_of
-from gainsay.experiment.store import Store
+from gainsay.experiment.storage import Storage
 
 RANDOM = {"num_leaves": 7, "feature_fraction": 0.6}
 A = Candidate("A", "lightgbm", RANDOM, "linear")
@@ -61,9 +61,9 @@ class TestSeeds:
         make(tmp_path / "run", candidates=seeded).run(progress=False)
         for candidate in plan.candidates:
             (unit,) = [unit for unit in plan.compared_units(candidate) if unit.run == 2]
-            kept = Store(directory).folder(unit)
+            kept = Storage(directory).folder(unit)
             (plain,) = (tmp_path / "run").glob(f"candidates/{candidate.name.lower()}-*")
-            for path in plain.glob("*.parquet"):
+            for path in plain.glob("*.npz"):
                 assert (kept / path.name).read_bytes() == path.read_bytes()
             models = [next(folder.glob("all-rounds.*")).read_bytes() for folder in (kept, plain)]
             assert models[0] == models[1]
@@ -188,7 +188,7 @@ class TestWhichToShip:
     def test_other_rounds_of_a_run(self, repeated, parts):
         result, directory = repeated
         (unit,) = [unit for unit in result.plan.compared_units(result.plan.candidates[0]) if unit.run == 2]
-        whole = lgb.Booster(model_file=next(Store(directory).folder(unit).glob("all-rounds.txt")))
+        whole = lgb.Booster(model_file=next(Storage(directory).folder(unit).glob("all-rounds.txt")))
         scores = predicted(result.load_model("A", 3, run=2), parts.test.features)
         np.testing.assert_array_equal(scores, whole.predict(parts.test.features, num_iteration=3))
 
@@ -230,7 +230,7 @@ class TestResampledQueries:
             where = tmp_path / candidate.name
             make(where, candidates=[seeded], train=resample(parts.train, seed)).run(progress=False)
             (plain,) = where.glob("candidates/*")
-            kept = Store(directory).folder(unit)
+            kept = Storage(directory).folder(unit)
             assert next(kept.glob("all-rounds.*")).read_bytes() == next(plain.glob("all-rounds.*")).read_bytes()
 
     def test_text_speaks_of_them_and_of_the_shift(self, resampled, metrics):
@@ -514,16 +514,16 @@ KILLED = """
 import itertools, os, signal
 from gainsay.data import simulate
 from gainsay.experiment import Candidate, Experiment
-from gainsay.experiment.store import Store
+from gainsay.experiment.storage import Storage
 
-calls, save = itertools.count(1), Store.save
+calls, save = itertools.count(1), Storage.save
 
 def killed(*arguments):
     if next(calls) == number:
         os.kill(os.getpid(), signal.SIGKILL)
     save(*arguments)
 
-Store.save = killed
+Storage.save = killed
 parts = simulate(100, seed=5, mean_length=20).split_queries(0.5, 0.25, 0.25, seed=5)
 candidates = [Candidate("A", "lightgbm", {"num_leaves": 7, "feature_fraction": 0.6}, "linear"),
               Candidate("B", "xgboost", {"max_depth": 3, "subsample": 0.7}, "exponential")]
@@ -544,5 +544,5 @@ def test_killed_and_then_the_same(repeated, make, tmp_path, facts, trained, proc
     again = make(directory, candidates=[A, B], runs=3).run(progress=False)
     assert 4 <= len(trained) < 6
     assert facts(again) == facts(result)
-    for path in whole.glob("candidates/*.run-[123]/*.parquet"):
+    for path in whole.glob("candidates/*.run-[123]/*.npz"):
         assert (directory / path.relative_to(whole)).read_bytes() == path.read_bytes()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import pickle
 import shutil
 from dataclasses import replace
@@ -16,8 +15,8 @@ import xgboost as xgb
 
 import gainsay as gs
 from gainsay.experiment import Candidate, Experiment, k_folds
-from gainsay.experiment.files import sealed, sha256, slug
-from gainsay.experiment.measured import _names
+from gainsay.experiment.serialization import slug
+from gainsay.experiment.trainings import _distinct_names
 
 METRICS = ("ndcg_linear@10", "ndcg_exp@10", "ndcg_jk@10", "mrr")
 
@@ -138,7 +137,7 @@ class TestFolds:
         )
 
     def test_equal_ids_stay_different_queries(self):
-        names = _names([np.array(["a", "b"], dtype=object), np.array(["b", "c"], dtype=object)])
+        names = _distinct_names(np.array(["a", "b", "b", "c"]))
         assert names.tolist() == ["a", "b (number 2)", "b (number 3)", "c"]
 
 
@@ -187,17 +186,6 @@ class TestKeeping:
 class TestDamaged:
     def test_scores_that_vanish_after_loading(self, copy):
         comparison = Experiment.load(copy).comparison
-        (copy / "candidates" / slug("xgb gain=linear") / "scores.parquet").unlink()
+        (copy / "candidates" / slug("xgb gain=linear") / "arrays.npz").unlink()
         with pytest.raises(RuntimeError, match=r"the scores cannot be read .*run the experiment again"):
             comparison.attribution("xgb gain=linear", "lgb gain=linear")
-
-    def test_other_columns(self, copy):
-        folder = copy / "candidates" / slug("xgb gain=linear")
-        pd.DataFrame({"query": [0], "label": [1.0], "round 99": [0.5]}).to_parquet(folder / "scores.parquet")
-        content = (folder / "scores.parquet").read_bytes()
-        manifest = json.loads((folder / "manifest.json").read_text())
-        del manifest["sha256"]
-        manifest["files"]["scores.parquet"] = {"bytes": len(content), "sha256": sha256(content)}
-        (folder / "manifest.json").write_bytes(sealed(manifest))
-        with pytest.warns(UserWarning, match=r"scores.parquet cannot be read: it has the columns query, label, round"):
-            Experiment.load(copy)

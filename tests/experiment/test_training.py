@@ -16,13 +16,13 @@ import gainsay as gs
 from gainsay.experiment import Candidate
 from gainsay.experiment.plan import Unit
 from gainsay.experiment.rounds import Watch
-from gainsay.experiment.store import Store
+from gainsay.experiment.storage import Storage
 
 
 def reloaded(done, name):
     """A stored model as its library reads it from the file, and how it predicts after so many rounds."""
     (unit,) = [unit for unit in done.result.plan.units() if unit.candidate.name == name]
-    folder = Store(done.directory).folder(unit)
+    folder = Storage(done.directory).folder(unit)
     if unit.candidate.library == "lightgbm":
         booster = lgb.Booster(model_file=folder / "all-rounds.txt")
         return booster, lambda x, rounds: booster.predict(x, num_iteration=rounds, num_threads=1)
@@ -49,13 +49,13 @@ class TestAgainstTheStoredModel:
 
     def test_files(self, done, metrics, name, balanced):
         (unit,) = [unit for unit in done.result.plan.units() if unit.candidate.name == name]
-        folder = Store(done.directory).folder(unit)
-        assert list(pd.read_parquet(folder / "curves.parquet")) == ["round", *metrics]
-        values = pd.read_parquet(folder / "test.parquet")
-        assert list(values) == ["round", "query", "query_id", "weight", *metrics]
+        folder = Storage(done.directory).folder(unit)
+        arrays = np.load(folder / "arrays.npz", allow_pickle=False)
+        assert arrays["curves"].shape == (12, len(metrics))
+        assert arrays["test"].shape == (len(arrays["rounds"]), len(arrays["query_ids"]), len(metrics))
         curves = done.result.curves.query("candidate == @name")
         pairs = {balanced(curves, name, pair) for pair in itertools.combinations(metrics, 2)}
-        assert set(values["round"]) == set(done.result.best_rounds.loc[name]) | pairs
+        assert set(arrays["rounds"].tolist()) == set(done.result.best_rounds.loc[name]) | pairs
 
     def test_load_model(self, done, parts, name):
         booster, predict = reloaded(done, name)

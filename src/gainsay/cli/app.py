@@ -443,7 +443,7 @@ def report(
 ) -> None:
     """Write the HTML report of an experiment that was run."""
     with _errors(modules):
-        target = output or _report_in(directory)
+        target = output or directory / "report.html"
         _check_outputs(target)
         _say_written(_compared_in(directory).to_html(target), opened)
 
@@ -535,15 +535,6 @@ def _compared_in(directory: Path) -> Comparison:
     return result.comparison
 
 
-def _report_in(directory: Path) -> Path:
-    """Return where the report goes in the directory of an experiment; it is not written through a link."""
-    from ..experiment.files import refuse_other
-
-    for suffix in ("html", "json", "queries.csv"):
-        refuse_other(directory / f"report.{suffix}")
-    return directory / "report.html"
-
-
 def _say_written(written: Path, opened: bool) -> None:
     """Say where a report is, and open it where that is wanted."""
     typer.echo(f"Report: {written}", err=True)
@@ -562,7 +553,7 @@ def _check_outputs(html: Path | None, markdown: Path | None = None) -> None:
 
 def _planned_report(directory: Path) -> Path | None:
     """Return where an experiment's report will go, or raise; without the packages that draw it, say what is missing."""
-    page = _report_in(directory)
+    page = directory / "report.html"
     try:
         _need_report()
     except ImportError as error:

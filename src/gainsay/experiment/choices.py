@@ -12,8 +12,8 @@ import numpy as np
 from .._common.cached import cached_property
 from .._common.names import natural_order
 from ..judgments import scaled_weights
-from .measured import Measured
 from .rounds import BALANCED, EACH, Artefact
+from .trainings import CandidateTrainings
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,7 +26,10 @@ class Choices:
     """What valid chooses, and how that does on test; see `ExperimentResult` for what it is made of."""
 
     def __init__(
-        self, plan: Plan, measured: Mapping[str, Measured], full: Mapping[str, Measured] | None = None
+        self,
+        plan: Plan,
+        measured: Mapping[str, CandidateTrainings],
+        full: Mapping[str, CandidateTrainings] | None = None,
     ) -> None:
         self.plan = plan
         self.measured = dict(measured)
@@ -239,7 +242,7 @@ class Choices:
             folds, tests = len(measured.folds), measured.test_at(model.rounds)
             for run in range(measured.runs):
                 its = slice(run * folds, (run + 1) * folds)
-                one = Measured(measured.trainings[its])
+                one = CandidateTrainings(measured.trainings[its])
                 about: dict[str, Any] = {"model": model.name, "run": run + 1, "rounds": model.rounds[its]}
                 for place, metric in enumerate(self.plan.names):
                     about[f"valid {metric}"] = one.valid_at(model.rounds[its], place)

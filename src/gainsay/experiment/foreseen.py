@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from .._common.arrays import nearest
 from .._common.words import count, listed
-from .files import canonical
 from .libraries import library_of
+from .serialization import canonical_json
 
 if TYPE_CHECKING:
     from .candidates import Candidate
@@ -131,7 +131,7 @@ def _alike(candidates: Sequence[Candidate], *but: str) -> list[list[Candidate]]:
     groups: dict[bytes, list[Candidate]] = {}
     for candidate in candidates:
         about = candidate.to_dict() | dict.fromkeys(but)
-        groups.setdefault(canonical(about), []).append(candidate)
+        groups.setdefault(canonical_json(about), []).append(candidate)
     return [group for group in groups.values() if len(group) > 1]
 
 

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 from .._common.cached import cached_property
 from ..comparison.inputs import check_family, check_level, check_rope, check_seed
 from .candidates import Candidate, check_names
-from .files import slug
 from .folds import Fold
 from .own_metrics import named_again, origins
 from .rounds import BALANCED, EACH, balanced_round, best_rounds, check_stop_by, rising
 from .runs import ONCE, Runs, resample, seed_of
+from .serialization import slug
 
 if TYPE_CHECKING:
     from .._common.typing import Floats
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from ..metrics.base import Metric
     from .folds import Parts
 
-FORMAT = 3
+FORMAT = 4
 """Version of what is written to the directory. In format 1 every metric had the candidates at a round of its own, in
-format 2 every candidate was trained once."""
+format 2 every candidate was trained once, in format 3 arrays were Parquet files."""
 
 MOST_DRAWS = 10_000_000
 """More would tell nothing, and not fit into memory once all trainings are done."""

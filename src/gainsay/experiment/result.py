@@ -14,22 +14,21 @@ from .._common.words import count
 from ..comparison.verdict import Verdict
 from ..harness import Comparison
 from .choices import Choices
-from .files import DamagedError
 from .libraries import library_of
-from .measured import rankings_of, screened
 from .progress import last_line
 from .rounds import EACH, check_stop_by
 from .runs import FULL
-from .store import Store
+from .storage import DamagedError, Storage
+from .trainings import rankings_of, screened
 from .wording import notes_of, summary
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from ..metrics.names import MetricLike
-    from .measured import Measured, OnFold, Read
     from .plan import Plan, Unit
     from .rounds import Artefact
+    from .trainings import CandidateTrainings, Training
 
 
 class ExperimentResult(Choices):
@@ -43,17 +42,15 @@ class ExperimentResult(Choices):
     ----------
     plan : Plan
         What the experiment consists of.
-    measured : mapping of candidate to Measured
+    measured : mapping of candidate to CandidateTrainings
         What was measured of the candidates that are finished on all folds.
     failures : mapping of candidate to str
         Why the others are not.
     directory : Path, optional
         Where the models are.
-    scores : function, optional
-        From candidate and training to its file of scores on test; without it nothing can be explained.
-    full : mapping of candidate to Measured, optional
+    full : mapping of candidate to CandidateTrainings, optional
         The trainings on all training queries, where those that are compared are on resampled ones.
-    first : mapping of candidate to OnFold, optional
+    first : mapping of candidate to Training, optional
         The trainings that chose finalists.
 
     Attributes
@@ -71,13 +68,12 @@ class ExperimentResult(Choices):
     def __init__(
         self,
         plan: Plan,
-        measured: Mapping[str, Measured],
+        measured: Mapping[str, CandidateTrainings],
         failures: Mapping[str, str] | None = None,
         directory: Path | None = None,
-        scores: Read | None = None,
         *,
-        full: Mapping[str, Measured] | None = None,
-        first: Mapping[str, OnFold] | None = None,
+        full: Mapping[str, CandidateTrainings] | None = None,
+        first: Mapping[str, Training] | None = None,
     ) -> None:
         super().__init__(plan, measured, full)
         self._first = dict(first or {})
@@ -85,7 +81,6 @@ class ExperimentResult(Choices):
         self.metrics = plan.names
         self.failures = dict(failures or {})
         self.directory = directory
-        self._read_scores = scores
 
     @cached_property
     def comparison(self) -> Comparison:
@@ -102,7 +97,6 @@ class ExperimentResult(Choices):
         }
         recipes = {model: tables for model, tables in of_runs.items() if next(iter(tables.values())).shape[1] > 1}
         weights = self._weights[counted]
-        read = self._read_scores
         about: dict[str, Any] = {"runs": recipes, "vary": self.plan.runs.vary} if recipes else {}
         if self.plan.clusters is not None:
             about["clusters"] = np.array(self.plan.clusters)[counted]
@@ -115,7 +109,7 @@ class ExperimentResult(Choices):
             weights=None if (weights == weights[0]).all() else weights,
             primary=self.plan.primary,
             metrics=dict(zip(self.plan.names, self.plan.metrics, strict=True)),
-            rankings=read and rankings_of(self.measured, self.artefacts, counted, read),
+            rankings=rankings_of(self.measured, self.artefacts, counted),
             curves=self._lines(),
             missing=self.missing,
             notes=self.notes,
@@ -214,14 +208,13 @@ class ExperimentResult(Choices):
         if self.directory is None:
             raise ValueError("the models were not kept: give the experiment a directory")
         unit, rounds = self._cut(candidate, stop_by, run, fold)
+        storage, library = Storage(self.directory), library_of(unit.candidate.library)
         try:
-            finished = Store(self.directory).load(self.plan, unit)
+            if storage.load(self.plan, unit) is None:
+                raise DamagedError(f"it is no longer in {self.directory}")
+            return library.load(library.cut(storage.model(unit), rounds))
         except DamagedError as error:
             raise RuntimeError(f"{unit}: {error}; run the experiment again") from error
-        if finished is None:
-            raise RuntimeError(f"{unit} is no longer in {self.directory}; run the experiment again")
-        library = library_of(unit.candidate.library)
-        return library.load(library.cut(finished.model, rounds))
 
     def _cut(
         self, name: str, stop_by: MetricLike | int | None, run: int | str | None, fold: str | None

@@ -20,28 +20,26 @@ from ..metrics.judged import refuse_judged
 from ..metrics.names import MetricLike, parse_metrics
 from .candidates import Candidate, check_most, check_names
 from .collecting import check_unchanged, collect, result_of
-from .files import DamagedError, need_parquet
-from .finished import COLUMNS
 from .folds import divided, fingerprint
 from .foreseen import warn_of_waste, with_fixed
 from .labels import read_clusters, read_segments
 from .libraries import check_library, library_of
-from .measured import finalists_of, first_of
 from .own_metrics import check_lasting
 from .plan import MOST_DRAWS, Plan, Unit
 from .progress import Outcome, progress_of
 from .result import ExperimentResult
 from .rounds import BALANCED, EACH, check_stop_by
 from .runs import Runs
-from .store import Store
+from .storage import DamagedError, Storage
 from .training import check_weights, counted_weight
+from .trainings import finalists_of, screening_of
 from .work import in_other_processes, perform_all
 
 if TYPE_CHECKING:
     from .._common.typing import Columns, OfQueries
     from ..data import RankingData
     from ..metrics.base import Metric
-    from .measured import OnFold
+    from .trainings import Training
 
 
 class Experiment:
@@ -114,7 +112,7 @@ class Experiment:
     ValueError, TypeError
         For arguments that are not as said, labels that do not suit a metric, or parameters that LightGBM does not know.
     ImportError
-        Where LightGBM, XGBoost or pyarrow is needed and missing; the message names the extra to install.
+        Where LightGBM, XGBoost or filelock is needed and missing; the message names the extra to install.
 
     Warns
     -----
@@ -169,7 +167,6 @@ class Experiment:
         clusters: OfQueries | None = None,
         segments: Columns | None = None,
     ) -> None:
-        need_parquet()
         level = check_level(alpha)
         seed, draws = check_seed(seed, draws, level)
         check_most("draws", draws, MOST_DRAWS)
@@ -264,16 +261,16 @@ class Experiment:
         RuntimeError
             Where no candidate is finished.
         """
-        store = Store(Path(directory))
+        storage = Storage(Path(directory))
         try:
-            plan = store.read_plan()
+            plan = storage.read_plan()
         except DamagedError as error:
             raise ValueError(f"{directory}: experiment.json cannot be read: {error}") from None
         if plan is None:
             raise FileNotFoundError(f"{directory} holds no experiment: it has no experiment.json")
-        found = collect(store, plan, plan.units())
-        check_unchanged(store, plan, found)
-        return result_of(store, plan, found, store.directory)
+        found = collect(storage, plan, plan.units())
+        check_unchanged(plan, found)
+        return result_of(storage, plan, found, storage.directory)
 
     def run(
         self, executor: Executor | None = None, progress: bool = True, *, jobs: int | None = None
@@ -310,46 +307,46 @@ class Experiment:
                 raise ValueError(f"jobs={jobs} is for trainings in this process: an executor has a number of its own")
         if in_other_processes(executor):
             check_lasting(self.plan.metrics, "so no other process could evaluate it")
-        with self._workplace() as store, store.locked():
-            self._admit(store)
-            store.tidy()
-            found = self._finish(store, self.plan.first_units(), executor, jobs, progress)
+        with self._workplace() as storage, storage.lock():
+            self._admit(storage)
+            storage.tidy()
+            found = self._finish(storage, self.plan.first_units(), executor, jobs, progress)
             if self.plan.runs.finalists:
-                names = finalists_of(self.plan, first_of(self.plan, found))
-                found |= self._finish(store, self.plan.final_units(names), executor, jobs, progress)
-            return result_of(store, self.plan, found, self.directory)
+                names = finalists_of(self.plan, screening_of(self.plan, found))
+                found |= self._finish(storage, self.plan.final_units(names), executor, jobs, progress)
+            return result_of(storage, self.plan, found, self.directory)
 
     @contextmanager
-    def _workplace(self) -> Iterator[Store]:
+    def _workplace(self) -> Iterator[Storage]:
         if self.directory is not None:
-            yield Store(self.directory)
+            yield Storage(self.directory)
             return
         with tempfile.TemporaryDirectory(prefix="gainsay-", ignore_cleanup_errors=True) as folder:
-            yield Store(Path(folder))
+            yield Storage(Path(folder))
 
-    def _admit(self, store: Store) -> None:
+    def _admit(self, storage: Storage) -> None:
         """Refuse the directory of another experiment; write down what this one is."""
         try:
-            earlier = store.read_plan()
+            earlier = storage.read_plan()
         except DamagedError as error:
-            warnings.warn(f"{store.directory}: experiment.json is written anew ({error})", stacklevel=3)
+            warnings.warn(f"{storage.directory}: experiment.json is written anew ({error})", stacklevel=3)
             earlier = None
         changes = [] if earlier is None else self.plan.conflicts(earlier)
         if changes:
             raise ValueError(
-                f"{store.directory} holds another experiment: {'; '.join(changes)}. Take another directory, or another "
-                "name for a candidate that has changed"
+                f"{storage.directory} holds another experiment: {'; '.join(changes)}. Take another directory, or "
+                "another name for a candidate that has changed"
             )
         if earlier != self.plan:
-            store.write_plan(self.plan)
+            storage.write_plan(self.plan)
 
     def _finish(
-        self, store: Store, units: Sequence[Unit], executor: Executor | None, jobs: int | None, wanted: bool
-    ) -> dict[str, OnFold]:
+        self, storage: Storage, units: Sequence[Unit], executor: Executor | None, jobs: int | None, wanted: bool
+    ) -> dict[str, Training]:
         """Train what is not finished of some units, and return what came of them."""
         current: dict[str, str] = {it.library: library_of(it.library).version() for it in self.plan.candidates}
-        found = collect(store, self.plan, units, current)
-        check_unchanged(store, self.plan, found)
+        found = collect(storage, self.plan, units, current)
+        check_unchanged(self.plan, found)
         pending = [unit for unit in units if unit.slug not in found]
         progress, left = progress_of(wanted), len(pending)
 
@@ -360,7 +357,7 @@ class Experiment:
 
         progress.start(self.plan, len(units), len(found))
         try:
-            perform_all(store, self.plan, pending, self._parts, report, executor, jobs, progress.follow)
+            perform_all(storage, self.plan, pending, self._parts, report, executor, jobs, progress.follow)
         except BaseException as error:
             if self.directory is not None:
                 some = "1 training is" if left == 1 else f"{left} trainings are"
@@ -368,7 +365,7 @@ class Experiment:
             raise
         finally:
             progress.stop()
-        return found | collect(store, self.plan, pending)
+        return found | collect(storage, self.plan, pending)
 
     def _check_data(self) -> None:
         """Raise now where data do not suit the metrics or the libraries, rather than after hours of training."""
@@ -404,7 +401,7 @@ def _check_metrics(metrics: Sequence[Metric], kept: bool) -> None:
     """Raise where metrics do not suit an experiment, whose results are `kept` or not."""
     refuse_judged(metrics)
     for metric in metrics:
-        if str(metric) in (*COLUMNS, BALANCED, EACH):
+        if str(metric) in (BALANCED, EACH):
             raise ValueError(f"an experiment calls something else {str(metric)!r}: give the metric another name")
     if kept:
         check_lasting(metrics, "so no later run could find it to go on in the directory")

@@ -6,18 +6,18 @@ import threading
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._common.version import __version__
 from ..evaluation.evaluator import Evaluator, shared_weights
-from .files import canonical
 from .libraries import Predict, library_of
 from .rounds import Watch, kept_rounds, rising
+from .serialization import canonical_json
+from .trainings import Training
 
 if TYPE_CHECKING:
-    from .._common.typing import Floats
     from ..data import RankingData
     from ..judgments import Judgments
     from ..metrics.base import Metric
@@ -32,41 +32,6 @@ DOCUMENTS_AT_A_TIME = 65_536
 
 class CalledOffError(Exception):
     """The run that asked for a training has ended meanwhile."""
-
-
-@dataclass(frozen=True)
-class Trained:
-    """What is kept of one training.
-
-    Attributes
-    ----------
-    model : bytes
-        The model with all its rounds, in the library's own format.
-    curves : ndarray, shape (rounds, metrics)
-        Means on valid.
-    test : dict of int to ndarray, shape (queries, metrics)
-        For every round of `kept_rounds`, the values of all metrics for each query of test.
-    query_ids : ndarray of str, shape (queries,)
-        Of test.
-    weights : ndarray, shape (queries,), or None
-        Of test.
-    valid_weight : list of float, one per metric
-        The weight of all queries of valid that have a value: how much this fold counts where folds are averaged.
-    labels, qid : ndarray, shape (documents,)
-        Of test.
-    scores : dict of int to ndarray, shape (documents,)
-        Of test, after the rounds of `test`.
-    """
-
-    model: bytes
-    curves: Floats
-    test: dict[int, Floats]
-    query_ids: Any
-    weights: Floats | None
-    valid_weight: list[float]
-    labels: Floats
-    qid: Any
-    scores: dict[int, Any]
 
 
 class Workbench:
@@ -130,7 +95,7 @@ class Workbench:
         documents = sum(len(self.parts[name].labels) for name in unit.fold.train)
         about = library_of(unit.candidate.library).binning(unit.trained, documents)
         alone = about is None or unit.resampled
-        return canonical([unit.candidate.library, unit.fold.name, unit.slug if alone else about])
+        return canonical_json([unit.candidate.library, unit.fold.name, unit.slug if alone else about])
 
 
 class _Binned:
@@ -141,8 +106,10 @@ class _Binned:
         self.data: Any = None
 
 
-def train_candidate(candidate: Candidate, unit: Unit, metrics: Sequence[Metric], bench: Workbench) -> Trained:
-    """Train a candidate once and evaluate what can be chosen.
+def train_candidate(
+    candidate: Candidate, unit: Unit, metrics: Sequence[Metric], bench: Workbench
+) -> tuple[bytes, Training]:
+    """Train a candidate once and evaluate what can be chosen; return the model, in the library's own format, too.
 
     The scores on test come from the model as it is stored, not from the one in memory.
     """
@@ -156,16 +123,20 @@ def train_candidate(candidate: Candidate, unit: Unit, metrics: Sequence[Metric],
     curves = np.array(watch.rounds, dtype=np.float64)
     test = bench.parts[unit.fold.test]
     scores = _scores(library.predictor(model, test, threads), test, kept_rounds(rising(curves, metrics)))
-    return Trained(
-        model,
+    weights = shared_weights(on_test.metrics, on_test.judgments)
+    return model, Training(
+        unit.fold.name,
         curves,
         {number: on_test(predicted).per_query for number, predicted in scores.items()},
+        np.ones(len(test.query_ids)) if weights is None else weights,
+        np.array(counted_weight(on_valid)),
         test.query_ids,
-        shared_weights(on_test.metrics, on_test.judgments),
-        counted_weight(on_valid),
-        test.labels,
-        test.qid,
-        scores,
+        {
+            "label": test.labels,
+            "query": test.qid.astype(np.int32),
+            **{f"score {number}": predicted for number, predicted in scores.items()},
+        },
+        {"gainsay": __version__, "numpy": np.__version__, candidate.library: library.version()},
     )
 
 

@@ -14,7 +14,7 @@ from .._common.cpus import cpus
 from .plan import Plan, Unit
 from .progress import Outcome, lines_of
 from .shared import PartsOnDisk
-from .store import Store
+from .storage import Storage
 from .training import CalledOffError, Workbench, train_candidate
 
 if TYPE_CHECKING:
@@ -43,28 +43,28 @@ def perform(task: Task) -> Outcome:
     CalledOffError
         Where the run has ended: nothing has been written.
     """
-    store, unit = Store(task.directory), task.unit
+    storage, unit = Storage(task.directory), task.unit
     shared = task.data if isinstance(task.data, PartsOnDisk) else None
     if shared is not None and not shared.are_open:
         raise CalledOffError(unit)
     bench = Workbench(task.data) if isinstance(task.data, PartsOnDisk) else task.data
     started = time.perf_counter()
     try:
-        trained = train_candidate(unit.trained, unit, task.plan.metrics, bench)
+        model, training = train_candidate(unit.trained, unit, task.plan.metrics, bench)
     except CalledOffError:
         raise
     except Exception:
         if shared is not None and not shared.are_open:
             raise CalledOffError(unit) from None  # perhaps for want of the data
         text = traceback.format_exc()
-        store.save_failure(unit, text)
+        storage.save_failure(unit, text)
         return Outcome(unit, time.perf_counter() - started, failure=text)
     seconds = time.perf_counter() - started
     if shared is not None and not shared.are_there:
         raise CalledOffError(unit)
-    store.save(task.plan, unit, trained, seconds)
-    store.place_models(task.plan, unit, trained.model, trained.curves)
-    return Outcome(unit, seconds, rounds=len(trained.curves), lines=lines_of(task.plan, trained.curves))
+    storage.save(task.plan, unit, model, training)
+    storage.place_models(task.plan, unit, training.curves)
+    return Outcome(unit, seconds, rounds=len(training.curves), lines=lines_of(task.plan, training.curves))
 
 
 def in_other_processes(executor: Executor | None) -> bool:
@@ -78,7 +78,7 @@ def in_other_processes(executor: Executor | None) -> bool:
 
 
 def perform_all(
-    store: Store,
+    storage: Storage,
     plan: Plan,
     units: Sequence[Unit],
     parts: Parts,
@@ -96,9 +96,9 @@ def perform_all(
     if not units:
         return
     if executor is not None and in_other_processes(executor):
-        shared = store.share_data(parts)
+        shared = storage.share_data(parts)
         try:
-            _work_off(executor, [Task(store.directory, plan, unit, shared) for unit in units], report, shared.close)
+            _work_off(executor, [Task(storage.directory, plan, unit, shared) for unit in units], report, shared.close)
         finally:
             shared.remove()
         return
@@ -106,7 +106,7 @@ def perform_all(
     # One number of threads at a time: LightGBM has one for the whole process, and trees may depend on it.
     for threads in sorted({unit.candidate.threads or 1 for unit in units}):
         alike = [unit for unit in units if (unit.candidate.threads or 1) == threads]
-        tasks = [Task(store.directory, plan, unit, bench) for unit in bench.ordered(alike)]
+        tasks = [Task(storage.directory, plan, unit, bench) for unit in bench.ordered(alike)]
         many = jobs or max(1, cpus() // threads)
         if executor is not None:
             _work_off(executor, tasks, report, bench.call_off)
