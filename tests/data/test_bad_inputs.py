@@ -30,6 +30,7 @@ pytest.importorskip("pyarrow")
 NAN, INF = np.nan, np.inf
 HUGE = 2**53 + 1
 GOOD = "1 qid:1 1:0.5 2:1\n"
+ZIPPED = gzip.compress(np.random.default_rng(0).bytes(9999).hex().encode())
 SVMLIGHT = "2 1:0.5 3:1\n0 2:0.25\n1 1:3\n"
 
 
@@ -145,7 +146,7 @@ FRAME = pd.DataFrame(
 CODES = np.array([[0.5, 1], [0.1, 0], [0.2, NAN], [0.3, 1], [0.3, 1], [0.3, 1]])
 NAMED = {"features": CODES, "feature_names": ["bm25", "shop"]}
 SHOPS = NAMED | {"categories": {"shop": ["x", "y"]}}
-PART = RankingData(**FIELDS | SHOPS)
+PLAIN, PART = RankingData(**FIELDS), RankingData(**FIELDS | SHOPS)
 
 
 def frame(argument, words, changes=None, error=ValueError, **arguments):
@@ -164,6 +165,11 @@ def joined(argument, words, *parts):
     return BadInput(f"concatenate {words}", lambda _: RankingData.concatenate(parts), argument, ValueError, words)
 
 
+def simulated(name, value):
+    arguments = {"queries": 5, "seed": 0, name: value}
+    return BadInput(f"simulate {name} {value}", lambda _: simulate(**arguments), name, ValueError, "at least")
+
+
 def judgments(words, error=ValueError, **options):
     (argument,) = options
     return BadInput(
@@ -174,7 +180,6 @@ def judgments(words, error=ValueError, **options):
 LETOR = [
     letor("qid:1 1:0.5", "'qid:1'"),
     letor("good qid:1 1:0.5", "label 'good'"),
-    letor("1_0 qid:1 1:0.5", "label '1_0'"),
     letor("nan qid:1 1:0.5", "not finite"),
     letor("inf qid:1 1:0.5", "not finite"),
     letor("1 1:0.5", "found '1:0.5'"),
@@ -183,17 +188,13 @@ LETOR = [
     letor("1 qid:1:2 1:0.5", "found 'qid:1:2'"),
     letor("1 qid:1 1:0.5 qid:2", "'qid:2' among"),
     letor("1 qid:1 1:0.5 7", "found '7'"),
-    letor("1 qid:1 one:0.5", "found 'one:0.5'"),
     letor("1 qid:1 -1:0.5", "found '-1:0.5'"),
-    letor("1 qid:1 :0.5", "found ':0.5'"),
     letor("1 qid:1 0:0.5", "zero_based=True"),
     letor("1 qid:1 4000000000:1", "'4000000000'"),
     letor("1 qid:1 1:0.5 1:0.5", "1 occurs twice"),
     letor("1 qid:1 2:0.5 1:0.5", "1 follows 2"),
     letor("1 qid:1 1:0.5 4:1", "4 is beyond"),
     letor("1 qid:1 1:abc", "value 'abc'"),
-    letor("1 qid:1 1:", "value ''"),
-    letor("1 qid:1 1:2:3", "value '2:3'"),
     letor("1 qid:1 1:inf", "'inf' is infinite"),
     letor("1 qid:1 1:1e999", "'1e999' is infinite"),
     letor("1 qid:1 1:1e39", "float32"),
@@ -212,7 +213,10 @@ LETOR = [
     letor_files("1.txt, line 1: ", "value 'x'", GOOD, "1 qid:9 1:x\n"),
     letor_files("path", "empty"),
     letor_files("shared_ids", "'separate'?", GOOD, shared_ids="seperate"),
-    BadInput("letor missing", lambda folder: read_letor(folder / "none"), "none", FileNotFoundError),
+    *(
+        BadInput("missing", lambda folder, read=read: read(folder / "none"), "none", FileNotFoundError)
+        for read in (read_letor, read_run, read_qrels)
+    ),
     BadInput("letor features 0", lambda _: read_letor("x", features=0), "features", ValueError, "got 0"),
     BadInput("letor features text", lambda _: read_letor("x", features="3"), "features", TypeError, "got '3'"),
     BadInput("letor features True", lambda _: read_letor("x", features=True), "features", TypeError, "got True"),
@@ -220,7 +224,6 @@ LETOR = [
 ]
 LIGHTGBM = [
     lightgbm("rank.query: ", "sum to 4", query="2\n2\n"),
-    lightgbm("rank.query: ", "sum to 18", data="1 1:0.5\n" * 20, query="3\n" * 6),
     lightgbm("rank.query, line 2: ", "found 'x'", query="2\nx\n"),
     lightgbm("rank.query, line 2: ", "found '0'", query="3\n0\n"),
     lightgbm("rank.query, line 1: ", "found '2 1'", query="2 1\n"),
@@ -240,7 +243,6 @@ LIGHTGBM = [
     lightgbm("rank, line 2: ", "value 'x'", data="1,2,3\n1,x,3\n"),
     lightgbm("rank, line 2: ", "'inf' is infinite", data="1,2,3\n1,inf,3\n"),
     lightgbm("rank", "no documents", data="y,a,b\n", header=True),
-    lightgbm("rank", "no documents", data=""),
     lightgbm("rank.query", "", query=None, error=FileNotFoundError),
 ]
 TREC = [
@@ -256,10 +258,6 @@ TREC = [
     qrels("1 0 b inf", "'inf'"),
     qrels("1 0 a 1", "line 1"),
     *(bad_file(read, "empty", "\n", ": ", "empty") for read in (read_run, read_qrels)),
-    *(
-        BadInput(f"{read.__name__} missing", lambda folder, read=read: read(folder / "none"), "none", FileNotFoundError)
-        for read in (read_run, read_qrels)
-    ),
     written({"1": {"a b": 1.0}}, "document", "'a b'"),
     written({"": {"a": 1.0}}, "query", "got ''"),
     *(written({"1": {"a": 1.0}}, "tag", repr(tag), tag=tag) for tag in ("", "two words", " x", 5)),
@@ -300,21 +298,10 @@ TEXT = [
             (read_scores, "scores.txt", "1\n2\n"),
         )
     ),
-    *(
-        bad_file(
-            read_scores,
-            "s.txt",
-            gzip.compress(np.random.default_rng(0).bytes(9999).hex().encode())[:kept],
-            ": ",
-            "ends too early",
-        )
-        for kept in (5, 12, 40, -1)
-    ),
+    *(bad_file(read_scores, "s.txt", ZIPPED[:kept], ": ", "ends too early") for kept in (5, 12, 40, -1)),
     bad_file(read_letor, "data", gzip.compress(GOOD.encode() * 9)[:-8] + bytes(8), ": ", "damaged"),
     bad_file(read_letor, "data", gzip.compress(b"")[:10] + b"\xff" * 50, ": ", "damaged"),
-    bad_file(
-        read_letor, "data", gzip.compress(GOOD.encode() * 100_000), ": ", "max_bytes=1000000", max_bytes=1_000_000
-    ),
+    bad_file(read_letor, "data", gzip.compress(GOOD.encode() * 50_000), ": ", "max_bytes=99999", max_bytes=99_999),
     bad_file(read_letor, "data", GOOD * 3, ": ", "max_bytes=40", max_bytes=40),
     bad_file(read_qrels, "qrels", b"\x89PNG\r\x1a\n\x00\x00", ", line 1: ", "0x1a"),
     bad_file(read_qrels, "qrels", b"1 0 caf\xc3\xa9 1\n\n1 0 \xff 0\n", ", line 3: ", "0xff"),
@@ -335,7 +322,6 @@ SCORES = [
     scores("s.csv", '"' + "a" * 200_000, ", line 1: ", "field limit"),
     scores("s.csv", "a,b\n" + "x" * 200_000 + ",1\n", ", line 2: ", "field limit", "b"),
     scores("s.npy", "rubbish", ": ", "never loaded"),
-    scores("s.npy", "", ": ", "never loaded"),
     scores("s.npz", "PK\x03\x04rubbish", ": ", "never loaded"),
     scores("s.pkl", "", ": ", "'.pkl'"),
     scores("scores", "", ": ", "suffix ''"),
@@ -377,10 +363,7 @@ RANKING = [
     ranking("query_ids", "(3), got 1", query_ids=["a"]),
     ranking("query_ids", "one-dimensional", query_ids=[["a"]]),
     ranking("document_ids", "(6), got 1", document_ids=["a"]),
-    *(
-        ranking("document_ids", "row 1", document_ids=["a", missing, "c", "d", "e", "f"])
-        for missing in (None, NAN, pd.NA)
-    ),
+    *(ranking("document_ids", "row 1", document_ids=["a", missing, *"cdef"]) for missing in (None, NAN, pd.NA)),
     *(
         ranking("query_ids", "at 1", qid=None, group=[3, 3], query_ids=ids)
         for ids in (["a", None], [1.5, NAN], pd.Series(["a", pd.NA]), np.ma.array([1, 2], mask=[False, True]))
@@ -416,33 +399,19 @@ RANKING = [
     joined("parts", "empty"),
     joined("features", "[2, 3]", PART, replace(PART, features=np.zeros((6, 3)), feature_names=None, categories=None)),
     joined("weight", "1 has no", replace(PART, weight=[1, 1, 1]), PART),
-    joined(
-        "features", "part 1 are", RankingData(**FIELDS | {"features": sparse.csr_array(CODES)}), RankingData(**FIELDS)
-    ),
+    joined("features", "part 1 are", RankingData(**FIELDS | {"features": sparse.csr_array(CODES)}), PLAIN),
     joined("part 1", "no feature names", PART, replace(PART, feature_names=None, categories=None)),
-    joined(
-        "part 1",
-        "'b', 'a'",
-        RankingData(**FIELDS, feature_names=["a", "b"]),
-        RankingData(**FIELDS, feature_names=["b", "a"]),
-    ),
+    joined("part 1", "'b', 'a'", *(RankingData(**FIELDS, feature_names=[*names]) for names in ("ab", "ba"))),
     joined("'shop'", "has categories", PART, replace(PART, categories=None)),
     joined("'shop'", "are strings", PART, replace(PART, categories={"shop": [1, 2]})),
     *(
-        BadInput(
-            f"simulate {name} {value}",
-            lambda _, name=name, value=value: simulate(**{"queries": 5, "seed": 0, name: value}),
-            name,
-            ValueError,
-            "at least",
-        )
+        simulated(name, value)
         for name, value in (("queries", 0), ("features", 0), ("mean_length", 0.5), ("signal", -1), ("signal", NAN))
     ),
 ]
 FRAMES = [
     frame("'grad'", "name is 'grade'", label="grad"),
     frame("'qury'", "name is 'query'", query="qury"),
-    frame("'docid'", "(document)", document="docid"),
     frame("'bm26'", "name is 'bm25'", features=["bm26"]),
     frame("'url'", "must be numeric", error=TypeError, features=["url"]),
     frame("column names", "string 'bm25'", error=TypeError, features="bm25"),
