@@ -13,17 +13,7 @@ from scipy import sparse
 from tests.bad_inputs import BadInput, bad_inputs
 
 import gainsay as gs
-from gainsay.data import (
-    RankingData,
-    from_frame,
-    read_letor,
-    read_lightgbm,
-    read_qrels,
-    read_run,
-    read_scores,
-    simulate,
-    write_run,
-)
+from gainsay.data import from_frame, read_letor, read_lightgbm, read_qrels, read_run, read_scores, write_run
 
 pytest.importorskip("pyarrow")
 
@@ -131,12 +121,12 @@ FIELDS = {
 def ranking(argument, words, error=ValueError, **changes):
     """Make RankingData of three queries with some arguments replaced (None leaves one out)."""
     fields = {name: value for name, value in (FIELDS | changes).items() if value is not None}
-    return BadInput(f"RankingData {argument} {words}", lambda _: RankingData(**fields), argument, error, words)
+    return BadInput(f"RankingData {argument} {words}", lambda _: gs.RankingData(**fields), argument, error, words)
 
 
 def method(argument, words, call, error=ValueError, **changes):
-    """Call a method of RankingData."""
-    return BadInput(f"{argument} {words}", lambda _: call(RankingData(**FIELDS | changes)), argument, error, words)
+    """Call a method of gs.RankingData."""
+    return BadInput(f"{argument} {words}", lambda _: call(gs.RankingData(**FIELDS | changes)), argument, error, words)
 
 
 FRAME = pd.DataFrame(
@@ -146,7 +136,7 @@ FRAME = pd.DataFrame(
 CODES = np.array([[0.5, 1], [0.1, 0], [0.2, NAN], [0.3, 1], [0.3, 1], [0.3, 1]])
 NAMED = {"features": CODES, "feature_names": ["bm25", "shop"]}
 SHOPS = NAMED | {"categories": {"shop": ["x", "y"]}}
-PLAIN, PART = RankingData(**FIELDS), RankingData(**FIELDS | SHOPS)
+PLAIN, PART = gs.RankingData(**FIELDS), gs.RankingData(**FIELDS | SHOPS)
 
 
 def frame(argument, words, changes=None, error=ValueError, **arguments):
@@ -162,12 +152,12 @@ def of(data, features=None):
 
 
 def joined(argument, words, *parts):
-    return BadInput(f"concatenate {words}", lambda _: RankingData.concatenate(parts), argument, ValueError, words)
+    return BadInput(f"concatenate {words}", lambda _: gs.RankingData.concatenate(parts), argument, ValueError, words)
 
 
 def simulated(name, value):
     arguments = {"queries": 5, "seed": 0, name: value}
-    return BadInput(f"simulate {name} {value}", lambda _: simulate(**arguments), name, ValueError, "at least")
+    return BadInput(f"simulate {name} {value}", lambda _: gs.data.simulate(**arguments), name, ValueError, "at least")
 
 
 def judgments(words, error=ValueError, **options):
@@ -368,8 +358,6 @@ RANKING = [
         ranking("query_ids", "at 1", qid=None, group=[3, 3], query_ids=ids)
         for ids in (["a", None], [1.5, NAN], pd.Series(["a", pd.NA]), np.ma.array([1, 2], mask=[False, True]))
     ),
-    ranking("weight", "(3) or one", weight=[1, 2]),
-    ranking("weight", "entry 1 is", weight=[1, -2, 1]),
     ranking("feature_names", "(2), got 3", feature_names=["a", "b", "c"]),
     ranking("feature_names", "0 and 1", feature_names=["a", "a"]),
     ranking("feature_names[1]", "got 2", TypeError, feature_names=["a", 2]),
@@ -399,9 +387,9 @@ RANKING = [
     joined("parts", "empty"),
     joined("features", "[2, 3]", PART, replace(PART, features=np.zeros((6, 3)), feature_names=None, categories=None)),
     joined("weight", "1 has no", replace(PART, weight=[1, 1, 1]), PART),
-    joined("features", "part 1 are", RankingData(**FIELDS | {"features": sparse.csr_array(CODES)}), PLAIN),
+    joined("features", "part 1 are", gs.RankingData(**FIELDS | {"features": sparse.csr_array(CODES)}), PLAIN),
     joined("part 1", "no feature names", PART, replace(PART, feature_names=None, categories=None)),
-    joined("part 1", "'b', 'a'", *(RankingData(**FIELDS, feature_names=[*names]) for names in ("ab", "ba"))),
+    joined("part 1", "'b', 'a'", *(gs.RankingData(**FIELDS, feature_names=[*names]) for names in ("ab", "ba"))),
     joined("'shop'", "has categories", PART, replace(PART, categories=None)),
     joined("'shop'", "are strings", PART, replace(PART, categories={"shop": [1, 2]})),
     *(

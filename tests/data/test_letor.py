@@ -107,10 +107,6 @@ def test_chunks_of_any_size_give_the_same_data(write, size):
 class TestQueryIdsThatAreOneNumber:
     """XGBoost and scikit-learn read `01` and `1` as one query."""
 
-    def test_scikit_learn_reads_one_query(self, write):
-        _, _, qid = load_svmlight_file(str(write("1 qid:1 1:1\n0 qid:01 1:2\n")), query_id=True)
-        assert qid.tolist() == [1, 1]
-
     @pytest.mark.parametrize(
         ("ids", "lines", "more"),
         [

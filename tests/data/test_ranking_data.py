@@ -83,20 +83,13 @@ def test_import_loads_numpy_only():
 
 class TestQueries:
     @pytest.mark.parametrize(
-        "qid",
-        [
-            QID,
-            np.array(QID),
-            pd.Series(QID, dtype="category"),
-            pl.Series(QID),
-            pa.array(QID),
-            [7, 3, 7, 2**60, 3],
-            np.array([7, 3, 7, 1, 3], dtype=np.uint8),
-            [0.5, 0.25, 0.5, 1.5, 0.25],
-            [1, "a", 1, 0.5, "a"],
-        ],
-        ids=["list", "array", "category", "polars", "arrow", "whole", "narrow", "fractions", "mixed"],
+        "holder", [list, np.array, pl.Series, pa.array, lambda ids: pd.Series(ids, dtype="category")]
     )
+    @pytest.mark.parametrize("qid", [QID, [7, 3, 7, 2**60, 3], [0.5, 0.25, 0.5, 1.5, 0.25]])
+    def test_ids_in_any_container(self, holder, qid):
+        assert_same(RankingData(X, Y, qid=holder(qid)), gs.Judgments(Y, qid=qid))
+
+    @pytest.mark.parametrize("qid", [np.array([7, 3, 7, 1, 3], dtype=np.uint8), [1, "a", 1, 0.5, "a"]])
     def test_ids_of_any_type(self, qid):
         assert_same(RankingData(X, Y, qid=qid), gs.Judgments(Y, qid=qid))
 
@@ -169,14 +162,8 @@ class TestLabelsAndWeights:
 
     @pytest.mark.parametrize(
         "weight",
-        [
-            [3, 1, 2],
-            [1, 2, 3, 4, 5],
-            {"a": 1, "b": 3, "c": 2, "other": 9},
-            pd.Series([1, 3, 2], index=["a", "b", "c"]),
-            pd.Series([1, 2, 3, 4, 5]),
-        ],
-        ids=["query", "document", "mapping", "by id", "by row"],
+        [[3, 1, 2], [1, 2, 3, 4, 5], {"a": 1, "b": 3, "c": 2, "other": 9}, pd.Series([1, 3, 2], index=[*"abc"])],
+        ids=["query", "document", "mapping", "by id"],
     )
     def test_weights_are_those_of_judgments(self, weight):
         data = RankingData(X, Y, qid=QID, weight=weight)
@@ -254,16 +241,14 @@ class TestFeatures:
         np.testing.assert_array_equal(data.features.toarray(), SPARSE)
         assert repr(data) == "RankingData(4 documents, 2 queries, 3 features; labels 0: 1, 1: 2, 2: 1; sparse)"
 
-    def test_sparse_ones_are_not_copied_or_changed(self):
+    def test_sparse_ones_are_not_copied_and_types_are_floats(self):
         matrix = sparse.csr_matrix(SPARSE)
         assert data_of(matrix).features is matrix
         twice = sparse.csr_matrix((np.ones(3), [1, 1, 0], [0, 2, 3, 3, 3]), shape=(4, 3))
         assert data_of(twice).features.toarray().tolist() == [[0, 2, 0], [1, 0, 0], [0, 0, 0], [0, 0, 0]]
         assert twice.nnz == 3
-
-    @pytest.mark.parametrize(("kind", "kept"), [("float32", "float32"), ("int64", "float64"), ("bool", "float64")])
-    def test_types_of_sparse_ones(self, kind, kept):
-        assert data_of(sparse.csr_array(np.eye(4, 3).astype(kind))).features.dtype == kept
+        for kind, kept in (("float32", "float32"), ("int64", "float64"), ("bool", "float64")):
+            assert data_of(sparse.csr_array(np.eye(4, 3).astype(kind))).features.dtype == kept
 
     @pytest.mark.parametrize(
         "change",
@@ -421,18 +406,3 @@ class TestFrames:
         columns = pd.Index([Name(f"f{at}") for at in range(300)] + ["grade", "query"], dtype=object)
         assert self.read(pd.DataFrame(np.ones((2, 302)), columns=columns)).features.shape == (2, 300)
         assert Name.compared < 300 * 30
-
-
-def test_arrays_and_data_give_the_same_experiment(tmp_path):
-    parts = simulate(60, seed=3, mean_length=8).split_queries(0.5, 0.25, 0.25, seed=1)
-    arrays = [RankingData(part.features, part.labels, group=part.group, weight=None) for part in parts]
-    named = [RankingData(part.features, part.labels, qid=part.query_ids[part.qid]) for part in parts]
-    candidates = [gs.Candidate("a", "lightgbm", {"num_leaves": 4}), gs.Candidate("b", "xgboost", {"max_depth": 2})]
-    boards = [
-        gs.Experiment(candidates, *data, "mrr", tmp_path / str(at), num_boost_round=3, draws=1000)
-        .run(progress=False)
-        .leaderboard
-        for at, data in enumerate((parts, arrays, named))
-    ]
-    assert boards[0].equals(boards[1])
-    assert boards[0].equals(boards[2])
