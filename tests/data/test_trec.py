@@ -193,26 +193,18 @@ class TestTables:
 
 
 class TestFrames:
-    PYTERRIER_QRELS = pd.DataFrame(
-        {"qid": ["1", "1", "2"], "docno": ["a", "b", "a"], "label": [2, 0, 1], "iteration": "0"}
+    QRELS = pd.DataFrame({"qid": ["1", "1", "2"], "docno": ["a", "b", "a"], "label": [2, 0, 1], "iteration": "0"})
+    ROWS = (
+        ("1", 10, "b", 0, 9.5, "star wars", "B"),
+        ("1", 11, "a", 1, 3.0, "star wars", "A"),
+        ("2", 10, "a", 0, 1.0, "steel pipe", "A"),
     )
-    PYTERRIER_RUN = pd.DataFrame(
-        {
-            "qid": ["1", "1", "2"],
-            "docid": [10, 11, 10],
-            "docno": ["b", "a", "a"],
-            "rank": [0, 1, 0],
-            "score": [9.5, 3.0, 1.0],
-            "query": ["star wars", "star wars", "steel pipe"],
-            "title": ["B", "A", "A"],
-        }
-    )
-    EXPECTED = gs.evaluate_run(
-        METRICS, {"1": {"b": 9.5, "a": 3.0}, "2": {"a": 1.0}}, {"1": {"a": 2, "b": 0}, "2": {"a": 1}}
-    )
+    RUN = pd.DataFrame(ROWS, columns=["qid", "docid", "docno", "rank", "score", "query", "title"])
+    MAPPINGS = ({"1": {"b": 9.5, "a": 3.0}, "2": {"a": 1.0}}, {"1": {"a": 2, "b": 0}, "2": {"a": 1}})
+    EXPECTED = gs.evaluate_run(METRICS, *MAPPINGS)
 
     def test_pyterrier(self):
-        result = gs.evaluate_run(METRICS, self.PYTERRIER_RUN, self.PYTERRIER_QRELS)
+        result = gs.evaluate_run(METRICS, self.RUN, self.QRELS)
         assert result.mean == self.EXPECTED.mean
         assert result.judgments.texts == {"1": "star wars", "2": "steel pipe"}
         assert sorted(result.judgments.titles) == ["A", "A", "B"]
@@ -224,15 +216,12 @@ class TestFrames:
 
 
 class TestTexts:
-    QRELS = pd.DataFrame(
-        {
-            "qid": ["1", "1", "2"],
-            "query": ["star wars", "star wars", None],
-            "docno": ["a", "b", "a"],
-            "title": ["A new hope", None, "A new hope"],
-            "label": [2, 0, 1],
-        }
+    ROWS = (
+        ("1", "star wars", "a", "A new hope", 2),
+        ("1", "star wars", "b", None, 0),
+        ("2", None, "a", "A new hope", 1),
     )
+    QRELS = pd.DataFrame(ROWS, columns=["qid", "query", "docno", "title", "label"])
     RUNS = {"x": {"1": {"b": 2.0, "a": 1.0}, "2": {"a": 1.0}}, "y": {"1": {"a": 2.0, "c": 1.0}, "2": {"a": 1.0}}}
 
     @pytest.mark.parametrize("unjudged", ["irrelevant", "drop"])

@@ -73,15 +73,6 @@ class TestDistinctNumbers:
             (value,) = [value for value, programs in ndcg.items() if name in programs]
             assert value == pytest.approx(table.loc[library, "NDCG@2"], abs=1e-9)
 
-    def test_the_two_definitions_of_the_readme(self):
-        labels = [5, 0, 0, 0, 0, 3, 3, 3, 3, 3]
-        discount = [1 / log2(rank + 1) for rank in range(1, 11)]
-        for gain, library in ((lambda label: 2**label - 1, "LightGBM"), (lambda label: label, "scikit-learn")):
-            ideal = sum(gain(label) * d for label, d in zip(sorted(labels, reverse=True), discount, strict=True))
-            value = sum(gain(label) * d for label, d in zip(labels, discount, strict=True)) / ideal
-            number = next(it for it in self.numbers(labels, range(10, 0, -1)) if library in it.printed_by[:3])
-            assert number.value == pytest.approx(value, abs=1e-12)
-
     def test_binary_labels_have_one_number_for_both_gains(self):
         names = ("ndcg_exp@10", "ndcg_linear@10")
         (both,) = [number for number in self.numbers([0, 1, 1], [3, 2, 1]) if number.names == names]
