@@ -23,23 +23,8 @@ INF = np.inf
 class TestScores:
     judgments = gs.Judgments([0, 1, 2, 0, 1], qid=["a", "a", "b", "b", "b"])
 
-    @pytest.mark.parametrize(
-        "make",
-        [
-            list,
-            tuple,
-            np.float32,
-            np.int8,
-            np.float16,
-            pd.Series,
-            lambda values: pd.Series(values, index=range(10, 15)),
-            lambda values: pd.array(values, dtype="Int64"),
-            lambda values: np.array(values, dtype=object),
-            lambda values: np.repeat(values, 2)[::2],
-        ],
-        ids=["list", "tuple", "float32", "int8", "float16", "Series", "index", "nullable", "object", "strided"],
-    )
-    def test_all_kinds_of_arrays(self, make):
+    @pytest.mark.parametrize("make", [tuple, np.float32, np.int8, np.float16, lambda values: np.array(values, object)])
+    def test_types_of_scores(self, make):
         found = gs.evaluate("mrr", self.judgments, make([5, 1, 1, 9, 0])).per_query
         assert found.tolist() == [[1 / 2], [1 / 2]]  # the first relevant documents have scores 1 and 1
 
