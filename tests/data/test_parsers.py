@@ -111,7 +111,7 @@ def mutated(text, edits):
     return text.rstrip("\n") + "\n"
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=250, deadline=None)
 @given(st.lists(row, min_size=1, max_size=5), st.booleans(), st.lists(edit, max_size=3))
 def test_svmlight_agrees_with_a_plain_reader(rows, queries, edits):
     text = mutated(as_text(rows, queries), edits)
@@ -188,7 +188,7 @@ def exact(values):
     return np.array([float(value) for value in values])
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(
     st.lists(
         st.floats(allow_nan=False, allow_infinity=False).flatmap(
@@ -228,7 +228,7 @@ def spans(tokens):
 decimal = st.from_regex(r"[+-]?([0-9]{0,17}\.[0-9]{1,17}|[0-9]{1,19}\.?)([eE][+-]?[0-9]{1,3})?", fullmatch=True)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.lists(decimal | st.floats().map(repr), min_size=1, max_size=8))
 def test_tokens_are_what_float_reads(tokens):
     values = parse_numbers(*spans(tokens))
