@@ -1,18 +1,29 @@
-"""RankingData: what it validates, and how queries are taken, split and joined."""
+"""RankingData from arrays and DataFrames: how queries are taken, split and joined, and what belongs to features."""
 
 from __future__ import annotations
 
 import dataclasses
+import datetime
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import sparse
 
 import gainsay as gs
-from gainsay.data import RankingData
+from gainsay.data import RankingData, from_frame, simulate
+
+X = np.arange(10.0).reshape(5, 2)
+Y = [1, 0, 2, 0, 3]
+QID = ["b", "a", "b", "c", "a"]
+NAN = np.nan
 
 
 def make(qid=(0, 0, 1, 2, 2, 2), /, **changes):
@@ -34,33 +45,139 @@ def rows_of(data):
     return [(tuple(values), label, str(query), name) for values, label, query, name in zip(*columns, strict=True)]
 
 
-def test_arrays_have_their_types():
+def assert_same(data, judgments):
+    """Assert that labels, queries, their order and their weights are those of Judgments."""
+    converted = data.judgments()
+    assert converted.labels.tolist() == judgments.labels.tolist()
+    assert converted.sizes.tolist() == judgments.sizes.tolist()
+    assert data.query_ids.tolist() == [str(name) for name in judgments.query_ids.tolist()]
+    assert [data.query_ids[code] for code in data.qid] == [str(judgments.query_of_row(row)) for row in range(len(Y))]
+    assert (converted.weights is None) == (judgments.weights is None)
+    if judgments.weights is not None:
+        assert converted.weights.tolist() == judgments.weights.tolist()
+
+
+def test_types_of_arrays():
     data = make()
     assert (data.labels.dtype, data.qid.dtype, data.query_ids.dtype.kind) == (np.float64, np.int64, "U")
     assert data.document_ids == ("d0", "d1", "d2", "d3", "d4", "d5")
-
-
-def test_integer_features_become_float():
+    assert data.group.tolist() == [2, 1, 3]
     assert make(features=np.ones((6, 2), dtype=np.int8)).features.dtype == np.float64
-
-
-def test_float32_features_are_not_copied():
     features = np.zeros((6, 2), dtype=np.float32)
     assert make(features=features).features is features
-
-
-def test_it_is_frozen():
     with pytest.raises(dataclasses.FrozenInstanceError):
-        make().labels = np.zeros(6)
+        data.labels = np.zeros(6)
 
 
-def test_group():
-    assert make().group.tolist() == [2, 1, 3]
+def test_repr():
+    assert repr(make()) == ("RankingData(6 documents, 3 queries, 2 features; labels 0: 2, 1: 2, 2: 2; document ids)")
+    many = make(np.zeros(40, dtype=int), labels=np.arange(40) / 4, weight=[2.0])
+    assert repr(many).endswith("labels from 0 to 9.75; document ids; weighted)")
 
 
-def test_group_of_scattered_rows_says_where_and_what_to_do():
-    with pytest.raises(ValueError, match=r"rows of query 'q0' are not contiguous: .* row 2; call \.contiguous\(\)"):
-        _ = make((0, 1, 0, 1)).group
+def test_import_loads_numpy_only():
+    code = "import sys, gainsay.data; print(sorted({'pandas', 'scipy', 'pyarrow', 'lightgbm'} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+class TestQueries:
+    @pytest.mark.parametrize(
+        "holder", [list, np.array, pl.Series, pa.array, lambda ids: pd.Series(ids, dtype="category")]
+    )
+    @pytest.mark.parametrize("qid", [QID, [7, 3, 7, 2**60, 3], [0.5, 0.25, 0.5, 1.5, 0.25]])
+    def test_ids_in_any_container(self, holder, qid):
+        assert_same(RankingData(X, Y, qid=holder(qid)), gs.Judgments(Y, qid=qid))
+
+    @pytest.mark.parametrize("qid", [np.array([7, 3, 7, 1, 3], dtype=np.uint8), [1, "a", 1, 0.5, "a"]])
+    def test_ids_of_any_type(self, qid):
+        assert_same(RankingData(X, Y, qid=qid), gs.Judgments(Y, qid=qid))
+
+    def test_bytes_and_dates(self):
+        days = [datetime.date(2024, 1, day) for day in (2, 1, 2, 3, 1)]
+        assert RankingData(X, Y, qid=[b"b", b"a", b"b", b"c", b"a"]).query_ids.tolist() == ["b", "a", "c"]
+        assert RankingData(X, Y, qid=days).query_ids.tolist() == ["2024-01-02", "2024-01-01", "2024-01-03"]
+
+    @given(st.lists(st.integers(-3, 3), min_size=1, max_size=30))
+    def test_codes_in_order_of_first_appearance(self, qid):
+        data = RankingData(np.zeros((len(qid), 1)), np.zeros(len(qid)), qid=qid)
+        order = list(dict.fromkeys(qid))
+        assert data.query_ids.tolist() == [str(name) for name in order]
+        assert data.qid.tolist() == [order.index(name) for name in qid]
+
+    def test_sizes(self):
+        data = RankingData(X, Y, group=[2, 3])
+        assert_same(data, gs.Judgments(Y, group=[2, 3]))
+        assert (data.group.tolist(), data.query_ids.tolist()) == ([2, 3], ["0", "1"])
+        data = RankingData(X, Y, group=[2, 3], query_ids=["a", "a"], weight=[1, 0])
+        assert (data.qid.tolist(), data.query_ids.tolist()) == ([0, 0, 1, 1, 1], ["a", "a"])
+        assert data.weight.tolist() == [1, 0]
+
+    @pytest.mark.parametrize(
+        ("queries", "ids"),
+        [
+            ({"qid": list("bacbca")}, ["b", "a", "c"]),
+            ({"group": [2, 2, 2]}, [0, 1, 2]),
+            ({"qid": [0, 0, 1, 1, 2, 2]}, [0, 1, 2]),
+        ],
+    )
+    def test_ids_of_judgments(self, queries, ids):
+        assert RankingData(np.zeros((6, 1)), [1, 0, 2, 1, 0, 1], **queries).judgments().query_ids.tolist() == ids
+
+    def test_queries_of_one_id_stay_separate_in_judgments(self):
+        data = RankingData(np.zeros((6, 1)), [1, 0, 2, 1, 0, 1], qid=list("bbaacc")).take_queries([0, 0, 2])
+        judgments = data.judgments()
+        assert (judgments.query_ids.tolist(), judgments.sizes.tolist()) == ([0, 1, 2], [2, 2, 2])
+
+    def test_segments_are_matched_by_id(self):
+        """Not by the number of the query, although these ids are numbers."""
+        data = RankingData(np.zeros((6, 1)), [1, 0, 2, 1, 0, 1], qid=[3, 3, 1, 1, 2, 2])
+        comparison = gs.compare({"a": np.arange(6.0)}, data.judgments(), segments={"3": "x", "1": "y", "2": "z"})
+        assert comparison.segment_labels["segment"].tolist() == ["x", "y", "z"]
+        assert comparison.frame().index.unique("query").tolist() == ["3", "1", "2"]
+
+    def test_judgments(self):
+        judgments = make((0, 1, 0), weight=[1, 3]).judgments()
+        assert (judgments.queries, judgments.documents) == (2, 3)
+        assert (judgments.labels.tolist(), judgments.weights.tolist()) == ([0, 1, 2], [1, 3])
+        data = RankingData(X, [1, -1, 0, 0, 2], qid=QID)
+        assert data.judgments(negative_labels="zero").labels.tolist() == [1, 0, 0, 0, 2]
+
+
+class TestLabelsAndWeights:
+    @pytest.mark.parametrize(
+        "arguments",
+        [
+            *({"labels": labels} for labels in ([1, 0, 2, 2**53 + 1, 0], ["1"] * 5, [[1]] * 5)),
+            *({"weight": weight} for weight in ([1, 2], [1, -1, 1], [0, 0, 0], {"a": 1}, ["x"] * 3)),
+        ],
+    )
+    def test_errors_are_those_of_judgments(self, arguments):
+        arguments = {"labels": Y, "qid": QID} | arguments
+        with pytest.raises((ValueError, TypeError)) as expected:
+            gs.Judgments(**arguments)
+        with pytest.raises(expected.type) as raised:
+            RankingData(X, **arguments)
+        assert str(raised.value) == str(expected.value)
+
+    @pytest.mark.parametrize(
+        "weight",
+        [[3, 1, 2], [1, 2, 3, 4, 5], {"a": 1, "b": 3, "c": 2, "other": 9}, pd.Series([1, 3, 2], index=[*"abc"])],
+        ids=["query", "document", "mapping", "by id"],
+    )
+    def test_weights_are_those_of_judgments(self, weight):
+        data = RankingData(X, Y, qid=QID, weight=weight)
+        assert_same(data, gs.Judgments(Y, qid=QID, weight=weight))
+        if len(data.weight) == len(Y):
+            assert data.weight.tolist() == [1, 2, 3, 4, 5]
+
+    def test_weights_are_replaced_by_id(self):
+        assert replace(RankingData(X, Y, qid=QID), weight={"a": 1, "b": 3, "c": 2}).weight.tolist() == [3, 1, 2]
+
+    def test_weights_stay_with_their_queries_or_documents(self):
+        assert make(weight=[1, 2, 3]).take_queries([2, 0]).weight.tolist() == [3, 1]
+        assert make(weight=[1, 2, 3, 4, 5, 6]).take_queries([2, 0]).weight.tolist() == [4, 5, 6, 1, 2]
+        assert make((0, 1, 0), weight=[1, 2, 3]).contiguous().weight.tolist() == [1, 3, 2]
 
 
 codes_in_order = st.lists(st.integers(0, 4), min_size=1, max_size=30).map(
@@ -68,176 +185,224 @@ codes_in_order = st.lists(st.integers(0, 4), min_size=1, max_size=30).map(
 )
 
 
-@given(codes_in_order)
-def test_contiguous_keeps_rows_and_their_order_within_queries(qid):
-    data = make(qid)
-    together = data.contiguous()
-    assert together.group.sum() == len(qid)
-    assert rows_of(together) == sorted(rows_of(data), key=lambda row: (row[2], int(row[3][1:])))
-    assert together.contiguous() is together
+class TestPartsOfData:
+    @given(codes_in_order)
+    def test_contiguous_keeps_the_order_within_queries(self, qid):
+        data = make(qid)
+        together = data.contiguous()
+        assert together.group.sum() == len(qid)
+        assert rows_of(together) == sorted(rows_of(data), key=lambda row: (row[2], int(row[3][1:])))
+        assert together.contiguous() is together
+
+    @given(codes_in_order, st.data())
+    def test_take_queries(self, qid, draw):
+        data = make(qid, weight=np.arange(len(qid)))
+        codes = draw.draw(st.lists(st.integers(0, max(qid)), min_size=1, max_size=8))
+        taken = data.take_queries(codes)
+        assert rows_of(taken) == [row for code in codes for row in rows_of(data) if row[2] == f"q{code}"]
+        assert taken.query_ids.tolist() == [f"q{code}" for code in codes]
+
+    def test_split_and_concatenate(self):
+        data = make(np.repeat(np.arange(20), 3))
+        parts = data.split_queries(0.5, 0.3, 0.2, seed=4)
+        assert [len(part.query_ids) for part in parts] == [10, 6, 4]
+        assert sorted(row for part in parts for row in rows_of(part)) == sorted(rows_of(data))
+        assert sorted(rows_of(RankingData.concatenate(parts))) == sorted(rows_of(data))
+        first, again, other = (data.split_queries(0.5, 0.5, seed=seed)[0].query_ids.tolist() for seed in (1, 1, 2))
+        assert first == again != other
+
+    def test_concatenate_keeps_queries_of_equal_ids_separate(self):
+        data = make()
+        both = RankingData.concatenate([data, data])
+        assert both.query_ids.tolist() == ["q0", "q1", "q2"] * 2
+        assert both.group.tolist() == [2, 1, 3] * 2
+        assert rows_of(both) == rows_of(data) * 2
+        assert RankingData.concatenate([make(), make(document_ids=None)]).document_ids is None
+
+    def test_concatenate_weights(self):
+        per_query, per_document = make(weight=[1, 2, 3]), make(weight=[1, 2, 3, 4, 5, 6])
+        assert RankingData.concatenate([per_query, per_query]).weight.tolist() == [1, 2, 3, 1, 2, 3]
+        both = RankingData.concatenate([per_query, per_document])
+        assert both.weight.tolist() == [1, 1, 2, 3, 3, 3, 1, 2, 3, 4, 5, 6]
 
 
-@given(codes_in_order, st.data())
-def test_take_queries_gives_whole_queries_in_the_order_given(qid, draw):
-    data = make(qid, weight=np.arange(len(qid)))
-    codes = draw.draw(st.lists(st.integers(0, max(qid)), min_size=1, max_size=8))
-    taken = data.take_queries(codes)
-    expected = [row for code in codes for row in rows_of(data) if row[2] == f"q{code}"]
-    assert rows_of(taken) == expected
-    assert taken.query_ids.tolist() == [f"q{code}" for code in codes]
+SPARSE = np.array([[0, 1.5, 0], [2, 0, 0], [0, 0, NAN], [0, 0, 3]])
 
 
-def test_weights_follow_their_queries_or_documents():
-    assert make(weight=[1, 2, 3]).take_queries([2, 0]).weight.tolist() == [3, 1]
-    assert make(weight=[1, 2, 3, 4, 5, 6]).take_queries([2, 0]).weight.tolist() == [4, 5, 6, 1, 2]
-    assert make((0, 1, 0), weight=[1, 2, 3]).contiguous().weight.tolist() == [1, 3, 2]
+def data_of(features, **options):
+    return RankingData(features, [1, 0, 2, 1], qid=[0, 1, 0, 1], query_ids=["a", "b"], **options)
 
 
-@pytest.mark.parametrize(
-    ("codes", "error", "message"),
-    [
-        ([3], ValueError, "codes must lie between 0 and 2, got 3"),
-        ([0, -1], ValueError, "codes must lie between 0 and 2, got -1"),
-        ([], ValueError, "at least one query code"),
-        (1, ValueError, "codes must be a 1-D array"),
-        ([0.0], TypeError, "codes must be integers"),
-        ([True, False, True], TypeError, "codes must be integers"),
-    ],
-)
-def test_take_queries_refuses(codes, error, message):
-    with pytest.raises(error, match=message):
-        make().take_queries(codes)
+class TestFeatures:
+    @pytest.mark.parametrize("kind", [sparse.csr_matrix, sparse.csr_array, sparse.csc_array, sparse.coo_array])
+    def test_sparse_ones_become_csr(self, kind):
+        data = data_of(kind(SPARSE))
+        assert isinstance(data.features, sparse.csr_matrix)
+        np.testing.assert_array_equal(data.features.toarray(), SPARSE)
+        assert repr(data) == "RankingData(4 documents, 2 queries, 3 features; labels 0: 1, 1: 2, 2: 1; sparse)"
+
+    def test_sparse_ones_are_not_copied_and_types_are_floats(self):
+        matrix = sparse.csr_matrix(SPARSE)
+        assert data_of(matrix).features is matrix
+        twice = sparse.csr_matrix((np.ones(3), [1, 1, 0], [0, 2, 3, 3, 3]), shape=(4, 3))
+        assert data_of(twice).features.toarray().tolist() == [[0, 2, 0], [1, 0, 0], [0, 0, 0], [0, 0, 0]]
+        assert twice.nnz == 3
+        for kind, kept in (("float32", "float32"), ("int64", "float64"), ("bool", "float64")):
+            assert data_of(sparse.csr_array(np.eye(4, 3).astype(kind))).features.dtype == kept
+
+    @pytest.mark.parametrize(
+        "change",
+        [
+            lambda data: data.contiguous(),
+            lambda data: data.take_queries([1, 0, 1]),
+            lambda data: data.split_queries(0.5, 0.5, seed=0)[0],
+            lambda data: RankingData.concatenate([data, data]),
+        ],
+        ids=["contiguous", "take", "split", "concatenate"],
+    )
+    def test_sparse_ones_equal_dense_ones(self, change):
+        found, expected = change(data_of(sparse.csr_array(SPARSE))), change(data_of(SPARSE))
+        np.testing.assert_array_equal(found.features.toarray(), expected.features)
+        assert found.labels.tolist() == expected.labels.tolist()
+
+    @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64])
+    def test_masked_entries_are_missing(self, dtype):
+        values = np.ma.array(np.array([[1, 2], [3, 4]], dtype=dtype), mask=[[False, True], [False, False]])
+        features = RankingData(values, [1, 0], group=[2]).features
+        np.testing.assert_array_equal(features, [[1, NAN], [3, 4]])
+        assert features.dtype == (np.float32 if dtype is np.float32 else np.float64)
+        assert values.data[0, 1] == 2
+
+    def test_names(self):
+        data = data_of(SPARSE, feature_names=["a", "b", "c"])
+        for part in (data.contiguous(), data.take_queries([1]), RankingData.concatenate([data, data])):
+            assert part.feature_names == ("a", "b", "c")
+        assert data.feature_frame().columns.tolist() == ["a", "b", "c"]
+        assert simulate(5, seed=1).feature_frame().columns.tolist() == list(range(30))
+
+    @pytest.mark.parametrize("convert", [lambda frame: frame, pl.from_pandas, pa.Table.from_pandas])
+    def test_of_a_frame(self, convert):
+        frame = pd.DataFrame({"bm25": X[:, 0], "shop": pd.Categorical(["x", "y", None, "x", "y"])})
+        data = RankingData(convert(frame), Y, qid=QID)
+        assert (data.feature_names, data.categories) == (("bm25", "shop"), {"shop": ("x", "y")})
+        np.testing.assert_array_equal(data.features[:, 1], [0, 1, NAN, 0, 1])
+
+    def test_concatenate_unites_categories(self):
+        codes = np.array([[0.5, 1], [0.1, 0], [0.2, NAN], [0.3, 1]])
+        data = data_of(codes, feature_names=["bm25", "shop"], categories={"shop": ["x", "y"]})
+        other = replace(data, categories={"shop": ["z", "y"]})
+        both = RankingData.concatenate([data, other])
+        assert both.categories == {"shop": ("x", "y", "z")}
+        np.testing.assert_array_equal(both.features[:, 1], [1, 0, NAN, 1, 1, 2, NAN, 1])
+        np.testing.assert_array_equal(other.features[:, 1], [1, 0, NAN, 1])  # not changed
+        assert both.feature_frame()["shop"].fillna("x").tolist() == [*"yxxy", *"yzxy"]
+        assert data.feature_frame()["shop"].cat.categories.tolist() == ["x", "y"]
+        assert "; 1 categorical" in repr(data)
 
 
-def test_split_gives_every_query_to_one_part():
-    data = make(np.repeat(np.arange(20), 3))
-    parts = data.split_queries(0.5, 0.3, 0.2, seed=4)
-    assert [len(part.query_ids) for part in parts] == [10, 6, 4]
-    assert sorted(row for part in parts for row in rows_of(part)) == sorted(rows_of(data))
+@pytest.mark.parametrize("ids", [[1, 2, 3, 4, 5], np.arange(1, 6), pd.Series(range(1, 6)), pa.array(range(1, 6))])
+def test_document_ids_become_strings(ids):
+    assert RankingData(X, Y, qid=QID, document_ids=ids).document_ids == ("1", "2", "3", "4", "5")
 
 
-def test_split_depends_on_its_seed_only():
-    data = make(np.repeat(np.arange(20), 3))
-    first, again, other = (data.split_queries(0.5, 0.5, seed=seed)[0].query_ids.tolist() for seed in (1, 1, 2))
-    assert first == again != other
+def test_rows_are_matched_by_the_index_of_the_labels():
+    frame = pd.DataFrame(X, columns=["bm25", "age"], index=list("vwxyz"))
+    frame = frame.assign(label=Y, query=QID, weight=[1, 2, 3, 4, 5], url=list("pqrst"))
+    mixed = frame.iloc[[3, 0, 4, 1, 2]]
+    roles = {"qid": mixed["query"], "weight": mixed["weight"], "document_ids": frame["url"].iloc[::-1]}
+    data = RankingData(mixed[["bm25", "age"]], frame["label"], **roles)
+    roles = {"label": "label", "query": "query", "weight": "weight", "document": "url"}
+    expected = from_frame(frame, **roles, features=["bm25", "age"])
+    for name in ("features", "labels", "qid", "query_ids", "weight"):
+        np.testing.assert_array_equal(getattr(data, name), getattr(expected, name))
+    assert data.document_ids == expected.document_ids == tuple("pqrst")
+    assert data.feature_names == expected.feature_names == ("bm25", "age")
 
 
-@pytest.mark.parametrize(
-    ("fractions", "message"),
-    [
-        ((0.5, 0.4), "that sum to 1"),
-        ((1.0,), "two or more"),
-        ((1.5, -0.5), "positive numbers"),
-        ((0.9, 0.1), r"3 queries are too few: part 1 \(fraction 0.1\) gets none"),
-    ],
-)
-def test_split_refuses(fractions, message):
-    with pytest.raises(ValueError, match=message):
-        make().split_queries(*fractions, seed=0)
+class TestFrames:
+    @pytest.fixture
+    def frame(self):
+        return pd.DataFrame(
+            {
+                "query": [7, 3, 7],
+                "grade": [2, 0, 1],
+                "bm25": [0.5, 1.5, NAN],
+                "clicks": [3, 0, 1],
+                "url": ["x", "y", "z"],
+                "weight": [1.0, 2.0, 1.0],
+            },
+            index=[10, 11, 12],
+        )
 
+    @pytest.fixture
+    def shops(self, frame):
+        return frame.drop(columns="url").assign(shop=pd.Categorical(["b", None, "a"], categories=["b", "c", "a"]))
 
-def test_concatenate_keeps_queries_of_equal_ids_apart():
-    data = make()
-    both = RankingData.concatenate([data, data])
-    assert both.query_ids.tolist() == ["q0", "q1", "q2"] * 2
-    assert both.group.tolist() == [2, 1, 3] * 2
-    assert rows_of(both) == rows_of(data) * 2
+    def read(self, frame, **options):
+        return from_frame(frame, label="grade", query="query", **options)
 
+    def test_features_are_all_other_numeric_columns(self, frame):
+        data = self.read(frame, document="url", weight="weight")
+        np.testing.assert_array_equal(data.features, [[0.5, 3], [1.5, 0], [NAN, 1]])
+        assert (data.labels.tolist(), data.qid.tolist(), data.query_ids.tolist()) == ([2, 0, 1], [0, 1, 0], ["7", "3"])
+        assert (data.document_ids, data.weight.tolist()) == (("x", "y", "z"), [1, 2, 1])
+        assert data.feature_names == ("bm25", "clicks")
 
-def test_concatenate_undoes_a_split():
-    data = make(np.repeat(np.arange(10), 2))
-    parts = data.split_queries(0.5, 0.5, seed=0)
-    assert sorted(rows_of(RankingData.concatenate(parts))) == sorted(rows_of(data))
+    def test_text_columns_are_left_out_with_a_warning(self, frame):
+        with pytest.warns(UserWarning, match=r"'url' \((str|object)\)"):
+            assert self.read(frame).feature_names == ("bm25", "clicks", "weight")
 
+    def test_named_features(self, frame):
+        assert self.read(frame, features=["clicks", "bm25"]).features[0].tolist() == [3, 0.5]
+        assert self.read(frame.rename(columns={"bm25": 5}), features=[5]).feature_names == ("5",)
 
-def test_concatenate_without_all_document_ids_has_none():
-    assert RankingData.concatenate([make(), make(document_ids=None)]).document_ids is None
+    @pytest.mark.parametrize("ids", [["b", "a", "b"], [1.5, 0.5, 1.5], pd.Categorical(["b", "a", "b"])])
+    def test_query_ids_of_any_type(self, frame, ids):
+        data = self.read(frame.assign(query=ids), document="url")
+        assert (data.qid.tolist(), data.query_ids.tolist()) == ([0, 1, 0], [str(ids[0]), str(ids[1])])
 
+    def test_types_of_features(self, frame):
+        narrow = frame.astype({"bm25": "float32"})
+        assert self.read(narrow, features=["bm25"]).features.dtype == np.float32
+        assert self.read(narrow, document="url").features.dtype == np.float64
+        frame = frame.assign(bm25=pd.array([1, None, 3], dtype="Int64"), clicks=[True, False, True])
+        np.testing.assert_array_equal(
+            self.read(frame, features=["bm25", "clicks"]).features, [[1, 1], [NAN, 0], [3, 1]]
+        )
 
-def test_concatenate_weights():
-    per_query, per_document = make(weight=[1, 2, 3]), make(weight=[1, 2, 3, 4, 5, 6])
-    assert RankingData.concatenate([per_query, per_query]).weight.tolist() == [1, 2, 3, 1, 2, 3]
-    both = RankingData.concatenate([per_query, per_document])
-    assert both.weight.tolist() == [1, 1, 2, 3, 3, 3, 1, 2, 3, 4, 5, 6]
+    def test_the_frame_is_not_changed(self, frame):
+        before = frame.copy(deep=True)
+        data = self.read(frame, features=["bm25"])
+        data.features[0] = 100
+        data.labels[0] = 100
+        pd.testing.assert_frame_equal(frame, before)
 
+    def test_categories(self, shops):
+        data = self.read(shops)
+        assert data.feature_names == ("bm25", "clicks", "weight", "shop")
+        assert data.categories == {"shop": ("b", "c", "a")}
+        np.testing.assert_array_equal(data.features[:, 3], [0, NAN, 2])
+        features = self.read(shops, features=["shop", "bm25"]).feature_frame()
+        pd.testing.assert_frame_equal(features, shops[["shop", "bm25"]].reset_index(drop=True), check_categorical=True)
 
-@pytest.mark.parametrize(
-    ("parts", "message"),
-    [
-        ([], "parts is empty"),
-        ([make(), make(features=np.zeros((6, 3)))], r"the same number of features, got \[2, 3\]"),
-        ([make(weight=[1, 1, 1]), make()], "part 1 has no weight but others do"),
-    ],
-)
-def test_concatenate_refuses(parts, message):
-    with pytest.raises(ValueError, match=message):
-        RankingData.concatenate(parts)
+    @pytest.mark.parametrize(
+        "convert", [pl.from_pandas, lambda frame: pa.Table.from_pandas(frame, preserve_index=False)]
+    )
+    def test_frames_of_other_libraries(self, shops, convert):
+        data = self.read(convert(shops))
+        assert [data.categories["shop"][int(code)] for code in data.features[[0, 2], 3]] == ["b", "a"]
+        np.testing.assert_array_equal(data.features[:, 1], [3, 0, 1])
 
+    def test_thousands_of_columns_are_read_in_linear_time(self):
+        class Name(str):
+            __slots__ = ()
+            __hash__ = str.__hash__
+            compared = 0
 
-@pytest.mark.parametrize(
-    ("changes", "error", "message"),
-    [
-        ({"features": np.zeros(6)}, ValueError, r"features must have shape \(documents, features\), got \(6,\)"),
-        ({"features": np.array([["a"] * 2] * 6)}, TypeError, "features must be numbers"),
-        ({"features": np.zeros((0, 2))}, ValueError, "features has 0 rows but there are 6 labels; give one row"),
-        ({"labels": [1, 2]}, ValueError, "qid has 6 entries but there are 2 labels; give one per document"),
-        ({"labels": [1, 2, np.nan, 0, 0, 0]}, ValueError, "labels must be finite, got nan in row 2"),
-        ({"qid": [0]}, ValueError, r"qid has 1 entries but there are 6 labels; .* \(did you mean group=\?\)"),
-        ({"qid": [0.0] * 6}, TypeError, "qid must be integers where query_ids is given, got an array of float64"),
-        ({"qid": [1, 0, 0, 0, 2, 2]}, ValueError, "where query_ids is given, got 1 in row 0; without"),
-        ({"qid": [0, 0, 2, 1, 1, 1]}, ValueError, "got 2 in row 2"),
-        ({"qid": [0, 1, -1, 2, 2, 2]}, ValueError, "got -1 in row 2"),
-        ({"query_ids": ["a"]}, ValueError, r"query_ids must hold one id per query \(3\), got 1"),
-        ({"query_ids": [["a"]]}, ValueError, "query_ids must be one-dimensional"),
-        ({"document_ids": ["a"]}, ValueError, r"document_ids must hold one id per row \(6\), got 1"),
-        ({"weight": [1, 2]}, ValueError, r"it must have one per query \(3\) or one per document \(6\)"),
-        ({"weight": [1, -2, 1]}, ValueError, "weight must be finite and not negative; entry 1 is -2.0"),
-    ],
-)
-def test_validation(changes, error, message):
-    with pytest.raises(error, match=message):
-        make(**changes)
+            def __eq__(self, other):
+                Name.compared += 1
+                return str.__eq__(self, other)
 
-
-def test_repr_counts():
-    assert repr(make()) == ("RankingData(6 documents, 3 queries, 2 features; labels 0: 2, 1: 2, 2: 2; document ids)")
-    many = make(np.zeros(40, dtype=int), labels=np.arange(40) / 4, weight=[2.0])
-    assert repr(many).endswith("labels from 0 to 9.75; document ids; weighted)")
-
-
-def test_judgments_hold_labels_queries_and_weights():
-    judgments = make((0, 1, 0), weight=[1, 3]).judgments()
-    assert (judgments.queries, judgments.documents) == (2, 3)
-    assert judgments.labels.tolist() == [0, 1, 2]
-    assert judgments.weights.tolist() == [1, 3]
-
-
-def test_importing_loads_numpy_alone():
-    code = "import sys, gainsay.data; print(sorted({'pandas', 'scipy', 'pyarrow', 'lightgbm'} & set(sys.modules)))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
-
-
-class TestJudgmentsKnowQueriesById:
-    """What is matched by query id, as segments are, must not be matched by the number of the query instead."""
-
-    def test_ids_that_are_numbers_and_do_not_count_from_0(self):
-        data = RankingData(np.zeros((6, 1)), [1, 0, 2, 1, 0, 1], qid=[3, 3, 1, 1, 2, 2])
-        comparison = gs.compare({"a": np.arange(6.0)}, data.judgments(), segments={"3": "x", "1": "y", "2": "z"})
-        assert comparison.segment_labels["segment"].tolist() == ["x", "y", "z"]
-        assert comparison.frame().index.unique("query").tolist() == ["3", "1", "2"]
-
-    def test_rows_of_queries_need_not_be_contiguous(self):
-        data = RankingData(np.zeros((6, 1)), [1, 0, 2, 1, 0, 1], qid=list("bacbca"))
-        assert data.judgments().query_ids.tolist() == ["b", "a", "c"]
-
-    @pytest.mark.parametrize("queries", [{"group": [2, 2, 2]}, {"qid": [0, 0, 1, 1, 2, 2]}])
-    def test_numbers_stay_where_ids_only_count(self, queries):
-        data = RankingData(np.zeros((6, 1)), [1, 0, 2, 1, 0, 1], **queries)
-        assert data.judgments().query_ids.tolist() == [0, 1, 2]
-
-    def test_queries_of_one_id_stay_apart(self):
-        data = RankingData(np.zeros((6, 1)), [1, 0, 2, 1, 0, 1], qid=list("bbaacc")).take_queries([0, 0, 2])
-        judgments = data.judgments()
-        assert judgments.query_ids.tolist() == [0, 1, 2]
-        assert judgments.sizes.tolist() == [2, 2, 2]
+        columns = pd.Index([Name(f"f{at}") for at in range(300)] + ["grade", "query"], dtype=object)
+        assert self.read(pd.DataFrame(np.ones((2, 302)), columns=columns)).features.shape == (2, 300)
+        assert Name.compared < 300 * 30

@@ -1,157 +1,250 @@
-"""TREC runs and qrels: the files that trec_eval is tested with, and every way a file can be wrong."""
+"""TREC runs and qrels: trec_eval's example, tables of Quepid and spreadsheets, frames of other libraries."""
 
 from __future__ import annotations
 
+import csv
 import gzip
+import json
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
+from typer.testing import CliRunner
 
+import gainsay as gs
+from gainsay.cli.app import app
 from gainsay.data import read_qrels, read_run, write_run
 
-
-def counts(frame, column):
-    return {query: dict(part[column].value_counts()) for query, part in frame.groupby("query")}
-
-
-def test_binary_qrels_have_the_published_counts(shared_data):
-    frame = read_qrels(shared_data / "trec-eval" / "qrels.test")
-    assert counts(frame, "label") == {"301": {0: 1234, 1: 474}, "302": {0: 984, 1: 77}, "303": {0: 902, 1: 10}}
+ROWS = [("star wars", "11", 3), ("star wars", "12", 0), ('6" pipe, steel', "802", 2), ("café au lait", "é9", 1)]
+RUN = [("star wars", "12", 2.5), ("star wars", "11", 1.25), ('6" pipe, steel', "802", -1.0), ("café au lait", "x", 7.0)]
+METRICS = ["ndcg_linear@10", "ndcg_exp@10", "map", "mrr"]
 
 
-def test_graded_qrels_have_the_published_counts(shared_data):
-    assert counts(read_qrels(shared_data / "trec-eval" / "qrels.rel_level"), "label") == {
-        "301": {0: 1234, 1: 462, 2: 6, 4: 6},
-        "302": {0: 984, 3: 77},
-        "303": {-1: 304, 0: 600, 2: 8},
-    }
+def as_dict(rows):
+    listing = {}
+    for query, document, number in rows:
+        listing.setdefault(query, {})[document] = number
+    return listing
 
 
-@pytest.mark.parametrize(
-    ("name", "sizes"),
-    [("results.test", {"301": 500, "302": 500, "303": 500}), ("results.trunc", {"301": 500, "303": 84})],
-)
-def test_runs_have_the_published_counts(shared_data, name, sizes):
-    frame = read_run(shared_data / "trec-eval" / name)
-    assert frame.groupby("query").size().to_dict() == sizes
-    assert list(frame.columns) == ["query", "document", "score"]
-    assert frame["score"].dtype == np.float64
+def write_table(path, header, rows, delimiter=",", encoding="utf-8"):
+    with open(path, "w", newline="", encoding=encoding) as stream:
+        csv.writer(stream, delimiter=delimiter).writerows([header, *rows])
+    return path
 
 
-def test_a_run_equals_a_plain_reader(shared_data):
-    path = shared_data / "trec-eval" / "results.test"
-    rows = [line.split() for line in path.read_text().splitlines()]
-    frame = read_run(path)
-    assert list(frame.itertuples(index=False, name=None)) == [(r[0], r[2], float(r[4])) for r in rows]
+def rows_of(frame, value):
+    return list(zip(frame["query"], frame["document"], frame[value], strict=True))
 
 
-def test_ids_stay_as_they_are_written(write):
-    frame = read_run(write("007 Q0 NA 1 1.5 t\n1e3 Q0 nan 1 -inf t\nNone Q0 čaj 1 3 t\n"))
-    assert frame["query"].tolist() == ["007", "1e3", "None"]
-    assert frame["document"].tolist() == ["NA", "nan", "čaj"]
-    assert frame["score"].tolist() == [1.5, -np.inf, 3]
+class TestFiles:
+    @pytest.mark.parametrize(
+        ("name", "counts"),
+        [
+            ("qrels.test", {"301": {0: 1234, 1: 474}, "302": {0: 984, 1: 77}, "303": {0: 902, 1: 10}}),
+            (
+                "qrels.rel_level",
+                {"301": {0: 1234, 1: 462, 2: 6, 4: 6}, "302": {0: 984, 3: 77}, "303": {-1: 304, 0: 600, 2: 8}},
+            ),
+        ],
+    )
+    def test_qrels_have_the_published_counts(self, shared_data, name, counts):
+        frame = read_qrels(shared_data / "trec-eval" / name)
+        assert {query: dict(part["label"].value_counts()) for query, part in frame.groupby("query")} == counts
+
+    @pytest.mark.parametrize(
+        ("name", "sizes"),
+        [("results.test", {"301": 500, "302": 500, "303": 500}), ("results.trunc", {"301": 500, "303": 84})],
+    )
+    def test_runs_equal_a_plain_reader(self, shared_data, name, sizes):
+        path = shared_data / "trec-eval" / name
+        frame = read_run(path)
+        assert frame.groupby("query").size().to_dict() == sizes
+        assert (list(frame.columns), frame["score"].dtype) == (["query", "document", "score"], np.float64)
+        rows = [line.split() for line in path.read_text().splitlines()]
+        assert rows_of(frame, "score") == [(row[0], row[2], float(row[4])) for row in rows]
+
+    @pytest.mark.parametrize(
+        ("text", "rows"),
+        [
+            (
+                "007 Q0 NA 1 1.5 t\n1e3 Q0 nan 1 -inf t\nNone Q0 čaj 1 3 t\n",
+                [("007", "NA", 1.5), ("1e3", "nan", -np.inf), ("None", "čaj", 3)],
+            ),
+            ("1 Q0  a\t99 2.5 tag and more\r\n\n1 x b rank 1 t", [("1", "a", 2.5), ("1", "b", 1)]),
+            (gzip.compress(b"1 Q0 a 1 2 t\n"), [("1", "a", 2)]),
+        ],
+        ids=["ids as written", "ignored columns", "gzip"],
+    )
+    def test_runs(self, write, text, rows):
+        assert rows_of(read_run(write(text)), "score") == rows
 
 
-def test_rank_iteration_and_words_after_the_tag_are_ignored(write):
-    frame = read_run(write("1 Q0  a\t99 2.5 tag and more\r\n\n1 x b rank 1 t"))
-    assert frame["document"].tolist() == ["a", "b"]
+class TestWriteRun:
+    @pytest.mark.parametrize("name", ["run.txt", "run.txt.gz"])
+    def test_reads_back_exactly(self, tmp_path, name):
+        scores = np.random.default_rng(0).normal(size=50)
+        documents = [f"d{i}" for i in range(50)]
+        frame = pd.DataFrame({"query": ["b"] * 20 + ["a"] * 30, "document": documents, "score": scores})
+        write_run(frame, tmp_path / name)
+        expected = frame.iloc[np.lexsort((-scores, frame["query"] == "a"))].reset_index(drop=True)
+        pd.testing.assert_frame_equal(read_run(tmp_path / name), expected)
+        write_run(frame, tmp_path / f"again-{name}")
+        assert (tmp_path / name).read_bytes() == (tmp_path / f"again-{name}").read_bytes()
+
+    def test_tied_documents_keep_their_order(self, tmp_path):
+        write_run({"1": {"b": 1, "a": 1, "c": 2}}, tmp_path / "run", tag="t")
+        assert (tmp_path / "run").read_text() == "1 Q0 c 1 2.0 t\n1 Q0 b 2 1.0 t\n1 Q0 a 3 1.0 t\n"
+
+    def test_the_frame_is_not_changed(self, tmp_path):
+        frame = pd.DataFrame({"query": [1, 1], "document": [7, 8], "score": [1, 2]}, index=[5, 6])
+        before = frame.copy(deep=True)
+        write_run(frame, tmp_path / "run")
+        pd.testing.assert_frame_equal(frame, before)
+        assert read_run(tmp_path / "run")["document"].tolist() == ["8", "7"]
+
+    @pytest.mark.parametrize("table", [pl.DataFrame, pa.table])
+    def test_tables_of_polars_and_pyarrow(self, tmp_path, table):
+        columns = {"query": ["1", "1", "2"], "document": ["a", "b", "a"], "score": [0.1, 1 / 3, 2.0]}
+        write_run(table(columns), tmp_path / "run.txt")
+        assert set(rows_of(read_run(tmp_path / "run.txt"), "score")) == set(zip(*columns.values(), strict=True))
 
 
-def test_a_run_may_be_gzip(write):
-    assert len(read_run(write(gzip.compress(b"1 Q0 a 1 2 t\n")))) == 1
+class TestTables:
+    """Files with a header."""
+
+    @pytest.mark.parametrize(
+        ("header", "order", "delimiter", "encoding"),
+        [
+            (("query", "docid", "rating"), (0, 1, 2), ",", "utf-8"),
+            (("Query", "Doc ID", "Rating"), (0, 1, 2), ",", "utf-8-sig"),
+            (("rating", "document", "query"), (2, 1, 0), ";", "utf-8"),
+            (("relevance", "qid", "doc_id"), (2, 0, 1), ";", "utf-8-sig"),
+            (("query-id", "corpus-id", "score"), (0, 1, 2), "\t", "utf-8"),
+            (("QueryID", "product_id", "grade"), (0, 1, 2), "\t", "utf-8-sig"),
+            (("topic", "docno", "label"), (0, 1, 2), ",", "utf-8"),
+        ],
+    )
+    def test_names_order_and_separator_of_columns(self, tmp_path, header, order, delimiter, encoding):
+        rows = [tuple(row[at] for at in order) for row in ROWS]
+        frame = read_qrels(write_table(tmp_path / "judged.csv", header, rows, delimiter, encoding))
+        assert rows_of(frame, "label") == ROWS
+        assert list(frame.columns) == ["query", "document", "label"]
+
+    def test_texts_and_titles_of_quepid(self, tmp_path):
+        header = ["Team Name", "Case Name", "Case ID", "Query Text", "Doc ID", "Doc Position", "Rating", "Title"]
+        rows = [["Us", "Shop", 7, query, name, 1, grade, f"{name} by name"] for query, name, grade in ROWS]
+        frame = read_qrels(write_table(tmp_path / "quepid.csv", header, rows))
+        assert rows_of(frame, "label") == ROWS
+        assert frame["title"].tolist() == [f"{document} by name" for _, document, _ in ROWS]
+        ids = read_qrels(
+            write_table(tmp_path / "ids.csv", ["query_id", *header[3:]], [[1, *row[3:]] for row in rows[:2]])
+        )
+        assert (ids["query"].tolist(), ids["query_text"].tolist()) == (["1", "1"], ["star wars", "star wars"])
+
+    def test_blanks_around_cells_and_line_breaks_in_texts(self, write):
+        text = b'query_id, query ,document,rating\r\n 1 ,"star\nwars", a ,2\r\n\r\n1,,b,0\r\n'
+        frame = read_qrels(write(text, "judged.csv"))
+        assert rows_of(frame, "label") == [("1", "a", 2.0), ("1", "b", 0.0)]
+        assert frame["query_text"].tolist() == ["star wars", ""]
+
+    def test_rows_without_a_rating_are_left_out_with_a_warning(self, tmp_path):
+        rows = [*ROWS, ("star wars", "13", ""), ("star wars", "14", "")]
+        path = write_table(tmp_path / "judged.csv", ("query", "docid", "rating"), rows)
+        with pytest.warns(UserWarning, match=r"judged\.csv: 2 .* line 6"):
+            assert rows_of(read_qrels(path), "label") == ROWS
+
+    def test_runs_with_a_rank(self, tmp_path, write):
+        path = write_table(tmp_path / "run.csv", ("query", "document", "score", "rank"), [(*row, 99) for row in RUN])
+        for file in (path, write(gzip.compress(path.read_bytes()), "run.csv.gz")):
+            assert rows_of(read_run(file), "score") == RUN
+
+    @pytest.mark.parametrize("name", ["file.tsv", "file.csv"])
+    def test_files_without_a_header_are_read_as_trec_files(self, write, name):
+        qrels = read_qrels(write("q1\t0\ta\t2\nq1\t0\tb\t0\n", name))
+        assert rows_of(qrels, "label") == [("q1", "a", 2.0), ("q1", "b", 0.0)]
+        assert rows_of(read_run(write("q1 Q0 a 1 2.5 tag\n", name)), "score") == [("q1", "a", 2.5)]
+
+    def test_values_are_those_of_mappings(self, tmp_path):
+        qrels = write_table(tmp_path / "qrels.csv", ("rating", "query", "docid"), [(row[2], *row[:2]) for row in ROWS])
+        rows = [(*row, 1) for row in RUN]
+        run = write_table(tmp_path / "run.tsv", ("qid", "docno", "score", "rank"), rows, "\t")
+        expected = gs.evaluate_run(METRICS, as_dict(RUN), as_dict(ROWS))
+        assert gs.evaluate_run(METRICS, run, qrels).frame().equals(expected.frame())
+        other = as_dict([(query, document, -score) for query, document, score in RUN])
+        values, expected_values = (
+            gs.compare_runs({"a": first, "b": other}, judged, METRICS).values
+            for first, judged in ((run, qrels), (as_dict(RUN), as_dict(ROWS)))
+        )
+        for name in METRICS:
+            assert np.array_equal(values[name], expected_values[name])
+
+    def test_command_line(self, tmp_path):
+        qrels = write_table(tmp_path / "judged.csv", ("query", "docid", "rating"), ROWS)
+        run = write_table(tmp_path / "run.csv", ("query", "docid", "score"), RUN)
+        done = CliRunner().invoke(app, ["score", str(run), str(qrels), "-m", "mrr", "--json"])
+        assert json.loads(done.stdout)["mean"] == gs.evaluate_run("mrr", as_dict(RUN), as_dict(ROWS)).mean
+        options = ["--qrels", str(qrels), "-m", "mrr", "-m", "map"]
+        assert CliRunner().invoke(app, ["compare", f"a={run}", f"b={run}", *options]).exit_code == 0
+        bad = CliRunner().invoke(app, ["score", str(qrels), str(qrels)])
+        assert (bad.exit_code, "line 1" in bad.output) == (1, True)
 
 
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        ("1 Q0 b 1 2", "line 3: 5 columns, expected 'topic Q0 document rank score tag'; found '1 Q0 b 1 2'"),
-        ("1 Q0 b 1 high t", "line 3: the score 'high' is not a number"),
-        ("1 Q0 b 1 nan t", "line 3: the score is 'nan'; it must be a number"),
-        ("1 Q0 a 1 7 t", "line 3: document 'a' of query '1' is on line 1 already"),
-    ],
-)
-def test_malformed_runs(write, line, message):
-    with pytest.raises(ValueError, match=message):
-        read_run(write(f"1 Q0 a 1 2 t\n\n{line}\n"))
+class TestFrames:
+    QRELS = pd.DataFrame({"qid": ["1", "1", "2"], "docno": ["a", "b", "a"], "label": [2, 0, 1], "iteration": "0"})
+    ROWS = (
+        ("1", 10, "b", 0, 9.5, "star wars", "B"),
+        ("1", 11, "a", 1, 3.0, "star wars", "A"),
+        ("2", 10, "a", 0, 1.0, "steel pipe", "A"),
+    )
+    RUN = pd.DataFrame(ROWS, columns=["qid", "docid", "docno", "rank", "score", "query", "title"])
+    MAPPINGS = ({"1": {"b": 9.5, "a": 3.0}, "2": {"a": 1.0}}, {"1": {"a": 2, "b": 0}, "2": {"a": 1}})
+    EXPECTED = gs.evaluate_run(METRICS, *MAPPINGS)
+
+    def test_pyterrier(self):
+        result = gs.evaluate_run(METRICS, self.RUN, self.QRELS)
+        assert result.mean == self.EXPECTED.mean
+        assert result.judgments.texts == {"1": "star wars", "2": "steel pipe"}
+        assert sorted(result.judgments.titles) == ["A", "A", "B"]
+
+    def test_ir_measures(self):
+        qrels = pd.DataFrame({"query_id": ["1", "1", "2"], "doc_id": ["a", "b", "a"], "relevance": [2, 0, 1]})
+        run = pd.DataFrame({"query_id": ["1", "1", "2"], "doc_id": ["b", "a", "a"], "score": [9.5, 3.0, 1.0]})
+        assert gs.evaluate_run(METRICS, run, qrels).mean == self.EXPECTED.mean
 
 
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        ("1 0 b", "line 2: 3 columns, expected 'topic iteration document grade'; found '1 0 b'"),
-        ("1 Q0 b 1 2.5 t", "line 2: 6 columns, .*; a run is for read_run"),
-        ("1 0 b high", "line 2: the grade 'high' is not a number"),
-        ("1 0 b nan", "line 2: the grade is 'nan'; it must be finite"),
-        ("1 0 b inf", "line 2: the grade is 'inf'; it must be finite"),
-        ("1 0 a 1", "line 2: document 'a' of query '1' is on line 1 already"),
-    ],
-)
-def test_malformed_qrels(write, line, message):
-    with pytest.raises(ValueError, match=message):
-        read_qrels(write(f"1 0 a 2\n{line}\n"))
+class TestTexts:
+    ROWS = (
+        ("1", "star wars", "a", "A new hope", 2),
+        ("1", "star wars", "b", None, 0),
+        ("2", None, "a", "A new hope", 1),
+    )
+    QRELS = pd.DataFrame(ROWS, columns=["qid", "query", "docno", "title", "label"])
+    RUNS = {"x": {"1": {"b": 2.0, "a": 1.0}, "2": {"a": 1.0}}, "y": {"1": {"a": 2.0, "c": 1.0}, "2": {"a": 1.0}}}
 
+    @pytest.mark.parametrize("unjudged", ["irrelevant", "drop"])
+    def test_comparisons_have_them(self, unjudged):
+        comparison = gs.compare_runs(self.RUNS, self.QRELS, ["mrr", "map"], unjudged=unjudged)
+        assert comparison.query_texts == {"1": "star wars"}
+        judgments = comparison.rankings.judgments
+        titles = dict(zip(zip(judgments.query_of_rows, judgments.labels, strict=True), judgments.titles, strict=True))
+        assert titles == {(0, 2.0): "A new hope", (0, 0.0): "", (1, 1.0): "A new hope"}
+        if unjudged == "drop":
+            assert judgments.titles.tolist() == ["A new hope", "", "A new hope"]
 
-@pytest.mark.parametrize("read", [read_run, read_qrels])
-def test_empty_files(write, read):
-    with pytest.raises(ValueError, match="the file is empty; expected lines 'topic"):
-        read(write("\n"))
+    def test_without_texts(self):
+        comparison = gs.compare_runs(self.RUNS, {"1": {"a": 1}, "2": {"a": 1}}, ["mrr", "map"])
+        assert (comparison.query_texts, comparison.rankings.judgments.titles) == ({}, None)
 
-
-@pytest.mark.parametrize("name", ["run.txt", "run.txt.gz"])
-def test_a_written_run_reads_back_exactly(tmp_path, name):
-    scores = np.random.default_rng(0).normal(size=50)
-    frame = pd.DataFrame({"query": ["b"] * 20 + ["a"] * 30, "document": [f"d{i}" for i in range(50)], "score": scores})
-    write_run(frame, tmp_path / name)
-    expected = frame.iloc[np.lexsort((-scores, frame["query"] == "a"))].reset_index(drop=True)
-    pd.testing.assert_frame_equal(read_run(tmp_path / name), expected)
-
-
-def test_equal_runs_give_equal_files(tmp_path):
-    run = {"1": {"a": 1.0, "b": 2.0}}
-    write_run(run, tmp_path / "one.gz")
-    write_run(run, tmp_path / "two.gz")
-    assert (tmp_path / "one.gz").read_bytes() == (tmp_path / "two.gz").read_bytes()
-
-
-def test_tied_documents_keep_the_order_given(tmp_path):
-    path = tmp_path / "run"
-    write_run({"1": {"b": 1, "a": 1, "c": 2}}, path, tag="t")
-    assert path.read_text() == "1 Q0 c 1 2.0 t\n1 Q0 b 2 1.0 t\n1 Q0 a 3 1.0 t\n"
-
-
-def test_the_callers_frame_is_left_alone(tmp_path):
-    frame = pd.DataFrame({"query": [1, 1], "document": [7, 8], "score": [1, 2]}, index=[5, 6])
-    before = frame.copy(deep=True)
-    write_run(frame, tmp_path / "run")
-    pd.testing.assert_frame_equal(frame, before)
-    assert read_run(tmp_path / "run")["document"].tolist() == ["8", "7"]
-
-
-@pytest.mark.parametrize(
-    ("run", "message"),
-    [
-        ({}, "run is empty"),
-        (pd.DataFrame({"query": ["1"], "document": ["a"]}), "run has no column 'score'"),
-        ({"1": {"a b": 1.0}}, "document ids must be words without blanks, got 'a b'"),
-        ({"": {"a": 1.0}}, "query ids must be words without blanks, got ''"),
-        ({"1": {"a": float("nan")}}, "1 NaN, the first for document 'a' of query '1'"),
-        (
-            pd.DataFrame({"query": ["1", None], "document": ["a", "b"], "score": [1, 2]}),
-            "no query in 1 of 2 rows, .* row 1",
-        ),
-        (
-            pd.DataFrame({"query": ["1", "1"], "document": ["a", "a"], "score": [1, 2]}),
-            "document 'a' of query '1' more than once",
-        ),
-    ],
-)
-def test_runs_that_cannot_be_written(tmp_path, run, message):
-    with pytest.raises(ValueError, match=message):
-        write_run(run, tmp_path / "run")
-
-
-@pytest.mark.parametrize("tag", ["", "two words", " x"])
-def test_a_tag_is_one_word(tmp_path, tag):
-    with pytest.raises(ValueError, match="tag must be one word"):
-        write_run({"1": {"a": 1.0}}, tmp_path / "run", tag)
+    def test_judgments(self):
+        frame = pd.DataFrame(
+            {"query": [7, 7, 8], "label": [1, 0, 1], "text": ["shoes", "boots", None], "name": [*"abc"]}
+        )
+        judgments = gs.Judgments.from_frame(frame, text="text", title="name")
+        assert (judgments.texts, judgments.titles.tolist()) == ({7: "shoes"}, ["a", "b", "c"])
+        texts, titles = {7: "shoes", 9: "hats"}, frame["name"][::-1]
+        again = gs.Judgments(frame["label"], qid=frame["query"], texts=texts, titles=titles)
+        assert (again.texts, again.titles.tolist()) == ({7: "shoes"}, ["a", "b", "c"])
+        assert gs.compare({"m": [1, 2, 3], "n": [3, 2, 1]}, again, ["mrr", "map"]).query_texts == {7: "shoes"}

@@ -1,4 +1,4 @@
-"""The fast parsers against plain ones: they agree on every file, or both refuse it."""
+"""The fast parsers against plain Python: they agree bit for bit on every file, or both reject it."""
 
 from __future__ import annotations
 
@@ -10,8 +10,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gainsay.data import _dense, _svmlight
+from gainsay.data._numbers import padded, parse_indices, parse_numbers
 from gainsay.data._rows import Layout, TableBuilder
 from gainsay.data._text import Chunk
+
+HARD = [
+    *("2.2250738585072012e-308", "2.2250738585072011e-308", "4.9e-324", "2.4703282292062328e-324"),
+    *("1.7976931348623157e308", "9007199254740993", "9007199254740993.0000000000000000000000000000001", "1e22", "1e23"),
+    *("1.00000000000000011102230246251565404236316680908203125", "7.2057594037927933e16", "8.5e22", "-0.0", "-0"),
+    *("1.00000000000000011102230246251565404236316680908203124", ".5", "5.", "+1E+05", "0e999", "1e-400"),
+    *("1.00000000000000011102230246251565404236316680908203126", "123456789012345678901234567890", "0" * 60 + "1"),
+    "0.1000000000000000055511151231257827",
+]
+"""Decimals that a parser reads wrong if it rounds twice, or if it reads the first digits only."""
 
 
 def too_large(value):
@@ -100,7 +111,7 @@ def mutated(text, edits):
     return text.rstrip("\n") + "\n"
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=250, deadline=None)
 @given(st.lists(row, min_size=1, max_size=5), st.booleans(), st.lists(edit, max_size=3))
 def test_svmlight_agrees_with_a_plain_reader(rows, queries, edits):
     text = mutated(as_text(rows, queries), edits)
@@ -165,25 +176,19 @@ def test_columns_agree_with_a_plain_reader(table, width, edits):
         assert agrees(fast, expected)
 
 
-HARD = [
-    *("2.2250738585072012e-308", "2.2250738585072011e-308", "4.9e-324", "2.4703282292062328e-324"),
-    *("1.7976931348623157e308", "9007199254740993", "9007199254740993.0000000000000000000000000000001", "1e22", "1e23"),
-    *("1.00000000000000011102230246251565404236316680908203125", "7.2057594037927933e16", "8.5e22", "-0.0", "-0"),
-    *("1.00000000000000011102230246251565404236316680908203124", ".5", "5.", "+1E+05", "0e999", "1e-400"),
-    *("1.00000000000000011102230246251565404236316680908203126", "123456789012345678901234567890", "0" * 60 + "1"),
-]
-"""Decimals that a parser gets wrong which rounds twice, or which counts the first digits only."""
-
-
-def in_columns(values, dtype=np.float64):
-    """What the fast parser makes of these cells, one a line beside a label."""
-    layout = Layout.checked(queries=False, features=None, zero_based=False, dtype=dtype)
+def read_column(values):
+    """Return what the fast parser makes of these cells, one per line after a label."""
+    layout = Layout.checked(queries=False, features=None, zero_based=False, dtype=np.float64)
     chunk = Chunk("".join(f"1,{value}\n" for value in values).encode(), 1)
     rows = _dense._parse_chunk(chunk, b",", layout, None)
     return None if rows is None else rows.features[:, 0]
 
 
-@settings(max_examples=300, deadline=None)
+def exact(values):
+    return np.array([float(value) for value in values])
+
+
+@settings(max_examples=150, deadline=None)
 @given(
     st.lists(
         st.floats(allow_nan=False, allow_infinity=False).flatmap(
@@ -194,26 +199,65 @@ def in_columns(values, dtype=np.float64):
     )
 )
 def test_cells_are_bit_for_bit_what_float_reads(values):
-    assert in_columns(values).tobytes() == np.array([float(value) for value in values]).tobytes()
+    assert read_column(values).tobytes() == exact(values).tobytes()
 
 
-@pytest.mark.parametrize("value", HARD)
-def test_hard_decimals_in_columns(value):
-    assert in_columns([value])[0].hex() == float(value).hex()
-
-
-@pytest.mark.parametrize("value", ["nan", "NaN", "na", "NA", ""])
-def test_missing_cells_are_read_at_once(value):
-    assert np.isnan(in_columns([value, "1"])).tolist() == [True, False]
+def test_missing_cells_are_read_by_the_fast_parser():
+    assert np.isnan(read_column(["nan", "NaN", "na", "NA", "", "1"])).tolist() == [True] * 5 + [False]
 
 
 @pytest.mark.parametrize(
     "value", ["True", "TRUE", "false", "inf", "1e400", "1_0", "0x1", "None", "NULL", "<NA>", '"1"']
 )
-def test_what_pandas_takes_for_a_number_and_we_do_not_is_left_to_the_slow_parser(value):
-    assert in_columns([value, value]) is None
+def test_cells_that_only_pandas_reads_as_numbers_are_left_to_the_slow_parser(value):
+    assert read_column([value, value]) is None
 
 
-def test_short_rows_are_not_filled_up():
+def test_short_rows_are_left_to_the_slow_parser():
     layout = Layout.checked(queries=False, features=None, zero_based=False, dtype=np.float64)
     assert _dense._parse_chunk(Chunk(b"1,2,3\n1,2\n1,2,3\n", 1), b",", layout, None) is None
+
+
+def spans(tokens):
+    buffer = padded(" ".join(tokens).encode())
+    lengths = np.array([len(token.encode()) for token in tokens], dtype=np.int64)
+    ends = np.cumsum(lengths + 1) - 1 + 64
+    return buffer, ends - lengths, ends
+
+
+decimal = st.from_regex(r"[+-]?([0-9]{0,17}\.[0-9]{1,17}|[0-9]{1,19}\.?)([eE][+-]?[0-9]{1,3})?", fullmatch=True)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(decimal | st.floats().map(repr), min_size=1, max_size=8))
+def test_tokens_are_what_float_reads(tokens):
+    values = parse_numbers(*spans(tokens))
+    # NaN compares by position: its bits have no meaning.
+    np.testing.assert_array_equal(values, exact(tokens))
+    np.testing.assert_array_equal(np.signbit(values[values == 0]), np.signbit(exact(tokens)[values == 0]))
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.text("0123456789+-.eE_naifx", min_size=1, max_size=20))
+def test_a_token_is_accepted_if_float_accepts_it(token):
+    try:
+        expected = None if "_" in token else float(token)
+    except ValueError:
+        expected = None
+    assert (parse_numbers(*spans(["1", token])) is None) == (expected is None)
+
+
+@pytest.mark.parametrize("token", ["", "-", ".", "-.", "1..2", "1.2.3", "--1", "1-", "0x10", "1_0", "1e", "é1", "१"])
+def test_invalid_numbers_are_rejected(token):
+    assert parse_numbers(*spans(["1", token, "2"])) is None
+
+
+@pytest.mark.parametrize("token", HARD)
+def test_hard_decimals(token):
+    assert read_column([token])[0].hex() == parse_numbers(*spans([token]))[0].hex() == float(token).hex()
+
+
+def test_indices():
+    assert parse_indices(*spans(["1", "007", "999999999", "0"])).tolist() == [1, 7, 999_999_999, 0]
+    for token in ("", "-1", "+1", "1.0", "1000000000", "a", "1 "):
+        assert parse_indices(*spans(["1", token])) is None

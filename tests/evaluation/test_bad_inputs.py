@@ -1,0 +1,123 @@
+"""Invalid scores, arguments, weights, labels, and runs: one row per check. Messages name the row and the query."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from tests.bad_inputs import BadInput, bad_inputs
+
+import gainsay as gs
+from gainsay.data import write_run
+
+NAN, INF = np.nan, np.inf
+JUDGMENTS = gs.Judgments([0, 1, 2, 0, 1], qid=["a", "a", "b", "b", "b"])
+QRELS = {"q1": {"a": 2, "b": 0, "c": 1}, "q2": {"x": 1}, "q3": {"y": 1}}
+PYTERRIER = pd.DataFrame({"qid": ["1", "1"], "docno": ["a", "b"], "label": [2, 0], "rating": 1})
+
+
+def scores(values, words, error=ValueError, judgments=JUDGMENTS):
+    name = f"scores {values!r}"[:40]
+    return BadInput(name, lambda: gs.evaluate("mrr", judgments, values), "scores", error, words)
+
+
+def evaluate(argument, words, metric, judgments, values=(1, 2), error=ValueError, **options):
+    """Evaluate a metric and read its mean, which is computed at first use."""
+    call = lambda: gs.evaluate(metric, judgments, values, **options).mean  # noqa: E731
+    return BadInput(f"{argument} {metric} {words}", call, argument, error, words)
+
+
+def run(run, argument, words, error=ValueError):
+    """A run that can be neither evaluated nor written."""
+    return BadInput(f"{argument} {words}", lambda use: use(run), argument, error, words)
+
+
+def listing(run, qrels, argument, words, error=ValueError, **options):
+    """A run that cannot be evaluated on these qrels."""
+    call = lambda: gs.evaluate_run("mrr", run, qrels, **options)  # noqa: E731
+    return BadInput(f"run {argument} {words}", call, argument, error, words)
+
+
+def weighted(weight):
+    return gs.Judgments([1, 0] * 3, group=[2] * 3, weight=weight)
+
+
+def times(unit):
+    return np.array([np.timedelta64(1, "D"), unit, *[np.timedelta64(1, "D")] * 3], dtype=object)
+
+
+def frame(query, document, scores):
+    return pd.DataFrame({"query": query, "document": document, "score": scores})
+
+
+CASES = [
+    scores([1, 2, 3, NAN, NAN], "2 NaN among"),
+    scores([1, 2, 3, NAN, NAN], "3 (query b)"),
+    scores([1, 2, NAN, 4], "2 (query 7)", judgments=gs.Judgments([0, 1, 2, 0], qid=[7, 8, 7, 8])),
+    scores([-INF, 2, 3, NAN, 1], "1 NaN"),
+    scores(pd.array([1, None, 3, 4, 5], dtype="Int64"), "row 1"),
+    scores(np.ma.masked_equal([-999, 0.4, 0.3, 0.2, 0.1], -999), "row 0"),
+    *(scores(np.zeros(count), f"{count} entries") for count in (0, 4, 6)),
+    *(scores(np.zeros(shape), "scores.ravel()") for shape in ((5, 1), (1, 5))),
+    scores(np.zeros((5, 2)), "(5, 2)"),
+    *(scores(values, "must be numbers", TypeError) for values in ([*"abcde"], [1j] * 5, [1, 2, 3, 4, "x"], [{}] * 5)),
+    *(
+        scores(times(unit), "row 0", TypeError)  # NumPy would drop the unit, so that a day is less than 23 hours
+        for unit in (np.timedelta64(23, "h"), np.datetime64("2020-01-01"))
+    ),
+    evaluate("judgments", "list", "mrr", [0, 1], error=TypeError),
+    *(evaluate("n_jobs", f"got {n!r}", "mrr", JUDGMENTS, range(5), n_jobs=n) for n in (0, -1, 1.5)),
+    *(evaluate("n_jobs", f"got {n!r}", "mrr", JUDGMENTS, range(5), TypeError, n_jobs=n) for n in ("2", True)),
+    *(
+        BadInput(f"explain k={k}", lambda k=k: gs.explain([1], [1], k=k), "k", ValueError, "whole")
+        for k in (0, -1, 1.5)
+    ),
+    BadInput("weights", lambda: weighted([5e-324, 0, 5e-324, 5e-324, 0, 0]), "weight", ValueError, "power of two"),
+    *(
+        evaluate("weight", "32-bit floats", f"ndcg_exp(weights={mode})", weighted(weight), range(6))
+        for weight in ([1e39, 1, 1], [1e-46, 1e-46, 0])
+        for mode in ("float32", "float32_mean")
+    ),
+    evaluate("weight", "32-bit", "ndcg_exp(weights=float32_mean)", weighted([3e38, 3e38, 1, 1, 1, 1]), range(6)),
+    *(
+        evaluate("", "1e+308 is too", metric, gs.Judgments([1e308, 1e308], group=[2]))
+        for metric in ("dcg_linear", "cg", "dcg_jk@1")
+    ),
+    evaluate("ndcg_linear", "of 1e-310", "ndcg_linear", gs.Judgments([1e308, 1e-310], group=[2])),
+    listing({"q8": {"a": 1.0}}, QRELS, "'q8'", "'q1', 'q2', 'q3'"),
+    listing({"q1": {"a": -INF}}, QRELS, "'a'", "-inf"),
+    listing({"q": {"a": 1.0}}, {"q": {"a": -1}}, "labels", "(query q)", negative_labels="refuse"),
+    listing({"q1": {"a": 1.0}}, QRELS, "unjudged", "got 'keep'", unjudged="keep"),
+    listing({"1": {"a": 1.0}}, PYTERRIER, "qrels", "'label' and 'rating'"),
+]
+RUNS = [
+    run({}, "run", "empty"),
+    run({"q1": {}}, "run", "empty"),
+    run({"q1": {"a": NAN}}, "'a' of query", "1 NaN"),
+    run({"1": ["a", "b"]}, "query '1'", "list", TypeError),
+    run({"1": {"a": "1.5", "b": "2"}}, "score", "must be numbers", TypeError),
+    run({"1": {"a": 1j}}, "score", "must be numbers", TypeError),
+    run({"1": {"a": 2**53, "b": 2**53 + 1}}, "9007199254740993", "row 1"),
+    run({1: {"a": 1.0}, "1": {"b": 2.0}}, "queries", "1 and '1'"),
+    run({b"1": {"a": 1.0}, "1": {"b": 2.0}}, "queries", "b'1' and '1'"),
+    run(frame([1, "1"], ["a", "b"], [1.0, 2.0]), "queries", "1 and '1'"),
+    run({"1": {1: 1.0, "1": 2.0}}, "document '1'", "more than once"),
+    run(frame(["1", "1"], ["a", "a"], [1, 2]), "document 'a'", "more than once"),
+    run({None: {"a": 1.0}, "1": {"a": 2.0}}, "no query", "row 0"),
+    run(frame(["q", None], ["a", "b"], [2.0, 1.0]), "no query", "row 1"),
+    run(frame(["q", "q"], ["a", None], [2.0, 1.0]), "no document", "row 1"),
+    run(pd.DataFrame({"query": ["q1"], "score": [1.0]}), "run", "column 'document'"),
+    run(pd.DataFrame({"query": ["1"], "document": ["a"]}), "run", "column 'score'"),
+    run(["1"], "run", "mapping", TypeError),
+]
+
+
+@bad_inputs(CASES)
+def test_bad_inputs(case):
+    case.check()
+
+
+@bad_inputs(RUNS)
+def test_bad_runs(case, tmp_path):
+    case.check(lambda run: gs.evaluate_run("map", run, {"1": {"a": 1, "b": 0}, **QRELS}))
+    case.check(lambda run: write_run(run, tmp_path / "run.txt"))
+    assert not (tmp_path / "run.txt").exists()
