@@ -37,7 +37,11 @@ class Files(NamedTuple):
         return self.data.judgments()
 
     def compare(self, *names: str, metrics: Any = None, **options: Any) -> Any:
-        """Compare these models in Python."""
+        """Compare these models in Python; segments and clusters are given as a column of `kinds`."""
+        if "segments" in options:
+            options["segments"] = {options["segments"]: self.kinds[options["segments"]].tolist()}
+        if "clusters" in options:
+            options["clusters"] = self.kinds[options["clusters"]].tolist()
         return gs.compare({name: self.scores[name] for name in names}, self.judgments, metrics, **options)
 
 

@@ -20,48 +20,35 @@ LABELS = "--labels labels.npy --group group.npy"
 RECIPES = "--run A=A1.npy,A2.npy,A3.npy --run B=B1.npy,B2.npy,B3.npy"
 
 
-def segments(files, *names):
-    return {name: files.kinds[name].tolist() for name in names}
+SAME = [
+    ("--data data.txt old.npy worse.csv", "old worse", {}),
+    ("--data data.txt columns.csv:old worse=columns.parquet:worse columns.npz:equal", "old worse equal", {}),
+    (f"{LABELS} old.npy better.npy", "old better", {}),
+    ("--table two.csv", "old better", {}),
+    ("--table renamed.parquet --label grade --query topic", "old better", {}),
+    ("--table all.csv --score old --score worse", "old worse", {}),
+    ("--table two.csv -m mrr -m map@5 --seed 3", "old better", {"metrics": ["mrr", "map@5"], "seed": 3}),
+    ("--table two.csv --alpha 0.1 --rope 0.01", "old better", {"alpha": 0.1, "rope": 0.01}),
+    ("--table two.csv --baseline old --rope 0.002", "old better", {"baseline": "old", "rope": 0.002}),
+    (f"--data data.txt old.npy {RECIPES} --vary seed", "old A B", {"vary": "seed"}),
+    ("--data data.txt old.npy worse.npy --segments kinds.csv:kind", "old worse", {"segments": "kind"}),
+    ("--table all.csv --score old --score worse --segments kind", "old worse", {"segments": "kind"}),
+    ("--data data.txt old.npy worse.npy --clusters kinds.csv:session", "old worse", {"clusters": "session"}),
+    ("--table all.csv --score old --run A=A1,A2,A3 --clusters session", "old A", {"clusters": "session"}),
+]
 
 
-def runs(files, metrics=None, **options):
-    return gs.compare_runs(files.retrieved, files.qrels, metrics, **options)
+@pytest.mark.parametrize(("call", "models", "options"), SAME, ids=[call for call, *_ in SAME])
+def test_json_is_that_of_the_comparison(files, call, models, options):
+    assert json_of(f"compare {call}") == as_json(files.compare(*models.split(), **options).to_dict())
 
 
-SAME = {
-    "score files": ("--data data.txt old.npy worse.csv", lambda files: files.compare("old", "worse")),
-    "labels and sizes": (f"{LABELS} old.npy better.npy", lambda files: files.compare("old", "better")),
-    "a table in another order": ("--table renamed.parquet --label grade --query topic",
-                                 lambda files: files.compare("old", "better")),
-    "columns": ("--data data.txt columns.csv:old worse=columns.parquet:worse columns.npz:equal",
-                lambda files: files.compare("old", "worse", "equal")),
-    "table": ("--table two.csv", lambda files: files.compare("old", "better")),
-    "columns of a table": ("--table all.csv --score old --score worse", lambda files: files.compare("old", "worse")),
-    "settings": (f"{LABELS} old.npy worse.npy -m mrr -m map@5 --alpha 0.1 --rope 0.01 --seed 3",
-                 lambda files: files.compare("old", "worse", metrics=["mrr", "map@5"], alpha=0.1, rope=0.01, seed=3)),
-    "baseline": (f"{LABELS} old.npy better.npy worse.npy --baseline old --rope 0.002",
-                 lambda files: files.compare("old", "better", "worse", baseline="old", rope=0.002)),
-    "recipes": (f"--data data.txt old.npy {RECIPES} --vary seed",
-                lambda files: files.compare("old", "A", "B", vary="seed")),
-    "segments by id": ("--data data.txt old.npy worse.npy --segments kinds.csv:kind",
-                       lambda files: files.compare("old", "worse", segments=segments(files, "kind"))),
-    "segments of a table": ("--table all.csv --score old --score worse --segments kind",
-                            lambda files: files.compare("old", "worse", segments=segments(files, "kind"))),
-    "clusters": ("--data data.txt old.npy worse.npy --clusters kinds.csv:session",
-                 lambda files: files.compare("old", "worse", clusters=files.kinds["session"].tolist())),
-    "clusters of a table": ("--table all.csv --score old --run A=A1,A2,A3 --clusters session",
-                            lambda files: files.compare("old", "A", clusters=files.kinds["session"].tolist())),
-    "runs": ("--qrels qrels.txt first.txt second.txt", runs),
-    "condensed runs": ("--qrels qrels.txt first.txt second.txt -m mrr -m ndcg_linear@10 --unjudged drop",
-                       lambda files: runs(files, ["mrr", "ndcg_linear@10"], unjudged="drop")),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("case", SAME)
-def test_json_is_that_of_the_comparison(files, case):
-    call, compare = SAME[case]
-    expected = as_json(compare(files).to_dict())
-    assert json_of(f"compare {call}") == expected
+@pytest.mark.parametrize("unjudged", ["irrelevant", "drop"])
+def test_json_of_runs_is_that_of_their_comparison(files, unjudged):
+    metrics = ["mrr", "ndcg_linear@2"]
+    found = json_of(f"compare --qrels qrels.txt first.txt second.txt -m mrr -m ndcg_linear@2 --unjudged {unjudged}")
+    assert found == as_json(gs.compare_runs(files.retrieved, files.qrels, metrics, unjudged=unjudged).to_dict())
+    assert found["leaderboard"]["first"]["judged@2"] == 0.75
 
 
 @pytest.mark.parametrize(
@@ -74,12 +61,6 @@ def test_models_of_both_libraries(files, options, models):
     for name, model in zip(("lgb", "xgb"), models, strict=True):
         for metric in ("ndcg_exp@10", "map", "mrr"):
             assert found[name][metric] == pytest.approx(expected.loc[model, metric], rel=1e-12)
-
-
-def test_runs_of_documents_that_nobody_judged(files):
-    """The reciprocal rank of first is 1 in q1 and 0 in q2; n is not judged."""
-    board = json_of("compare --qrels qrels.txt first.txt second.txt -m mrr -m ndcg_linear@2")["leaderboard"]
-    assert (board["first"]["mrr"], board["first"]["judged@2"]) == (0.5, 0.75)
 
 
 def test_ids_with_zeros_before_are_not_numbers(tmp_path, monkeypatch):
@@ -186,7 +167,7 @@ class TestTerminal:
 
     def test_shows_segments_and_unjudged_documents(self, files):
         options = "--score old --score better --segments kind --rope 0.002"
-        expected = files.compare("old", "better", segments=segments(files, "kind"), rope=0.002)
+        expected = files.compare("old", "better", segments="kind", rope=0.002)
         assert expected.segments.text in output_of(f"compare --table all.csv {options}")
         shown = output_of("compare --qrels qrels.txt first.txt second.txt --unjudged drop")
         assert "2 queries" in shown

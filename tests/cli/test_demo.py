@@ -5,12 +5,10 @@ from __future__ import annotations
 import json
 import re
 
-import numpy as np
 import pytest
 from tests.cli.shell import gainsay, json_of
 
 from gainsay.cli import demo
-from gainsay.data import simulate, simulate_rankers
 
 
 @pytest.mark.parametrize("seed", [6, 2**31 - 1])
@@ -19,33 +17,18 @@ def test_genuine_with_any_seed(seed):
     assert (verdict.kind, verdict.safe_choice) == ("genuine", "blend")
 
 
-def by_grade(labels, qid, scores, other, gain):
-    """How much each grade adds to the difference of two rankers' NDCG@10, one query at a time."""
-    added, queries = np.zeros(5), np.unique(qid)
-    for query in queries:
-        own = labels[qid == query]
-        ideal = sum(gain(label) / np.log2(rank + 2) for rank, label in enumerate(sorted(own)[::-1][:10]))
-        for ranker, sign in ((scores, 1), (other, -1)):
-            best = own[np.argsort(-ranker[qid == query])][:10]
-            for rank, label in enumerate(best):
-                added[int(label)] += sign * gain(label) / np.log2(rank + 2) / ideal if ideal else 0
-    return added / len(queries)
-
-
 @pytest.fixture
 def few(monkeypatch):
     monkeypatch.setattr(demo, "RANKED", 400)
 
 
 def test_names_the_grades_that_decide(few):
-    data = simulate(400, 2, mean_length=40, features=1)
-    scores, comparison = simulate_rankers(data, 2), demo.compared_rankers(2)
-    linear, exp = (
-        by_grade(data.labels, data.qid, scores["fair"], scores["excellent"], gain)
-        for gain in (lambda label: label, lambda label: 2**label - 1)
-    )
+    comparison = demo.compared_rankers(2)
+    cells = comparison.attribution("fair", "excellent").grades_by_ranks.sum(axis=1)
+    linear, exponential = (cells[metric] for metric in comparison.metrics)
     numbers = [float(number) for number in re.findall(r"(?<![@\w.])\d+(?:\.\d+)?", demo.why(comparison))]
-    assert numbers == pytest.approx([linear.argmax(), linear.max(), exp.argmin(), -exp.min()], abs=0.0005)
+    expected = [linear.idxmax(), linear.max(), exponential.idxmin(), -exponential.min()]
+    assert numbers == pytest.approx(expected, abs=0.0005)
 
 
 def test_names_no_grade_if_one_model_wins_both(few, monkeypatch):

@@ -1,13 +1,17 @@
-"""`gainsay gate`: one sentence, JSON and an exit code, for what `Comparison.against` decides."""
+"""`gainsay gate`, `gainsay plan` and `gainsay gains` print what Python computes from the same files."""
 
 from __future__ import annotations
 
 import json
 
+import numpy as np
+import pandas as pd
 import pytest
-from tests.cli.shell import as_json, json_of, output_of
+from tests.cli.shell import as_json, gainsay, json_of, output_of
 
 import gainsay as gs
+from gainsay.data import simulate
+from gainsay.experiment import Candidate, Experiment
 
 METRICS = ["ndcg_linear@10", "ndcg_exp@10"]
 JUDGED = "gate --labels labels.npy --group group.npy --baseline old.npy"
@@ -29,15 +33,15 @@ def test_sentence_code_and_json_are_those_of_against(files, tmp_path, candidate,
     assert (content["baseline"], content["candidate"], content["rope"]) == ("old", candidate, 0.002)
 
 
-def test_runs(files):
+def test_gate_of_runs(files):
     found = output_of("gate --qrels qrels.txt --baseline first.txt --candidate new=second.txt --json -", code=4)
     assert (json.loads(found)["baseline"], json.loads(found)["candidate"]) == ("first", "new")
 
 
 @pytest.mark.parametrize("judged", ["--labels labels.npy --group group.npy", "--table all.csv --clusters session"])
 @pytest.mark.parametrize(("baseline", "candidate"), [("old", "A"), ("A", "old"), ("B", "A"), ("A", "B")])
-def test_recipes(files, judged, baseline, candidate):
-    end, options = ("", {"clusters": files.kinds["session"].tolist()}) if "table" in judged else (".npy", {})
+def test_gate_of_recipes(files, judged, baseline, candidate):
+    end, options = ("", {"clusters": "session"}) if "table" in judged else (".npy", {})
 
     def argument(name):
         return name + end if name == "old" else f"{name}=" + ",".join(f"{name}{run}{end}" for run in (1, 2, 3))
@@ -74,6 +78,66 @@ class TestPlan:
     def test_from_recipes_and_clusters(self, files):
         models = "--table all.csv --clusters session --score old --run A=A1,A2,A3 --run B=B1,B2,B3"
         found = json_of(f"plan --lead 0.5 --claim pair --runs 10 {models}")
-        comparison = files.compare("old", "A", "B", metrics=METRICS, clusters=files.kinds["session"].tolist())
+        comparison = files.compare("old", "A", "B", metrics=METRICS, clusters="session")
         assert found == as_json(comparison.plan(0.5, claim="pair", runs=[10]).to_dict())
         assert found["options"][0]["runs"] == 10
+
+
+def means_of(content):
+    return {(row["base"], row["model"]): row["mean"] for row in content["path"]}
+
+
+def test_gains_are_those_of_the_comparison(files):
+    found = json_of("gains --table two.csv --bases 1,1.5,2,4 -m ndcg_exp@5 --alpha 0.1 --seed 3")
+    comparison = files.compare("old", "better", metrics=["ndcg_exp@5"], alpha=0.1, seed=3)
+    assert found == as_json(comparison.gains([1, 1.5, 2, 4], metric="ndcg_exp@5").to_dict())
+    assert found["bases"] == [1, 1.5, 2, 4]
+
+
+def test_tables_and_picture(files, tmp_path):
+    expected = files.compare("old", "better", metrics=["ndcg_linear@10"]).gains()
+    shown = output_of("gains --table two.csv --plot", tmp_path / "path.png")
+    assert expected.text in shown
+    assert f"{expected.frame().set_index(['base', 'model']).loc[(1.0, 'old'), 'regret']:.4f}" in shown
+    assert (tmp_path / "path.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_gains_of_runs(files):
+    """By hand: of q1 first finds a, second c; the best two documents are a (label 2) and c (label 1)."""
+    means = means_of(json_of("gains --qrels qrels.txt first.txt second.txt -m ndcg_linear@2 --bases 1,2"))
+    second = 1 / np.log2(3)
+    assert means[1, "first"] == pytest.approx(2 / (2 + second) / 2)
+    assert means[2, "first"] == pytest.approx(3 / (3 + second) / 2)
+    assert means[2, "second"] == pytest.approx((1 / (3 + second) + 1) / 2)
+
+
+def test_preferences_of_a_file(files, tmp_path):
+    rng = np.random.default_rng(1)
+    first = rng.choice(4, size=(300, 6))
+    second = rng.permuted(first, axis=1)
+    gain, discount = np.array([0, 1, 2.5, 4.75]), 1 / np.log2(np.arange(2, 8))
+    ideal = gain[-np.sort(-first, axis=1)] @ discount
+    gap = (gain[first] @ discount - gain[second] @ discount) / np.where(ideal > 0, ideal, 1)
+    preferred = np.where(rng.random(300) < 1 / (1 + np.exp(-15 * gap)), "a", "b")
+    rows = {"a": [" ".join(map(str, row)) for row in first], "b": [" ".join(map(str, row)) for row in second]}
+    pd.DataFrame({**rows, "preferred": preferred}).to_csv(tmp_path / "preferences.csv", index=False)
+    call = ("gains --table two.csv --preferences", tmp_path / "preferences.csv")
+    expected = gs.fit_gain({"a": first, "b": second, "preferred": preferred})
+    assert json_of(*call)["fit"]["base"] == pytest.approx(expected.base)
+    assert expected.text in output_of(*call)
+
+
+def test_gains_of_an_experiment(tmp_path):
+    parts = simulate(60, seed=1, mean_length=10).split_queries(0.5, 0.25, 0.25, seed=1)
+    candidates = [Candidate(name, "lightgbm", {"num_leaves": leaves}) for name, leaves in (("a", 3), ("b", 15))]
+    metrics = ["ndcg_linear@10", "ndcg_exp@10"]
+    experiment = Experiment(candidates, *parts, metrics=metrics, directory=tmp_path, num_boost_round=4, draws=1000)
+    board = experiment.run(progress=False).comparison.leaderboard
+    means = means_of(json_of("gains --bases 1,2 --experiment", tmp_path))
+    for base, metric in ((1, metrics[0]), (2, metrics[1])):
+        for model in ("a", "b"):
+            assert means[base, model] == pytest.approx(board.loc[model, metric], rel=1e-12)
+    for option in ("a.npy", "--unjudged drop", "--features 3", "--seed 1", "--alpha 0.1"):
+        refused = gainsay(f"gains --experiment {tmp_path} {option}")
+        assert refused.exit_code == 1
+        assert option.split()[0] in refused.stderr
