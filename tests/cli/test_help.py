@@ -64,7 +64,7 @@ def test_json_keeps_names_where_only_ascii_is_written(tmp_path, monkeypatch):
         main()
     written.flush()
     assert ended.value.code == 0
-    assert sorted(json.loads(written.buffer.getvalue())["leaderboard"]) == ["größe", "−1"]
+    assert sorted(json.loads(written.buffer.getvalue().decode("ascii"))["leaderboard"]) == ["größe", "−1"]
 
 
 def test_a_stop_by_the_user_has_its_own_exit_code(monkeypatch):

@@ -131,7 +131,7 @@ def test_a_baseline_among_the_columns_of_a_table():
     judgments = gs.Judgments([1, 0] * 30, group=[2] * 30)
     table = polars.DataFrame({"old": [0.5, 0.7] * 30, "new": [0.7, 0.5] * 30})
     assert gs.compare(table, judgments, baseline="old", draws=400).baseline == "old"
-    with pytest.raises(ValueError, match="'prod' is not among the models"):
+    with pytest.raises(ValueError, match="among the models"):
         gs.compare(table, judgments, baseline="prod")
 
 
