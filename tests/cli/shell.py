@@ -2,10 +2,31 @@
 
 from __future__ import annotations
 
+import json
+
 from typer.testing import CliRunner
 
+from gainsay._common.shown import plain
 from gainsay.cli import app
 
 
-def gainsay(*arguments):
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+def gainsay(call, *arguments):
+    """Call a command: words with blanks between them, then arguments that may contain blanks."""
+    return CliRunner().invoke(app, [*call.split(), *(str(argument) for argument in arguments)])
+
+
+def output_of(call, *arguments, code=0):
+    """Return what a command prints, and assert how it ends."""
+    result = gainsay(call, *arguments)
+    assert result.exit_code == code, result.stderr
+    return result.stdout
+
+
+def json_of(call, *arguments, code=0):
+    """Return the JSON that a command prints."""
+    return json.loads(output_of(call, *arguments, "--json", code=code))
+
+
+def as_json(content):
+    """Return what is left of a dictionary once it was written as JSON."""
+    return json.loads(json.dumps(plain(content)))

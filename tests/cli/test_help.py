@@ -1,17 +1,20 @@
-"""What the command line says of itself: examples that work, and metrics by name."""
+"""The command itself: how it is started, its help, its version, and terminals that write nothing but ASCII."""
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
-from tests.cli.shell import gainsay as run
+from tests.cli.shell import gainsay, json_of, output_of
 from typer.main import get_command
 
-from gainsay.cli import app
+import gainsay as gs
+from gainsay.cli import app, main
 from gainsay.metrics.names import BUILT_IN
 
 COMMANDS = get_command(app).commands
@@ -19,109 +22,147 @@ COMMANDS = get_command(app).commands
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_help_ends_with_examples_that_can_be_called(name):
-    shown = run(name, "--help")
-    assert shown.exit_code == 0
+    shown = output_of(name, "--help")
     command = COMMANDS[name]
-    title, *calls = command.epilog.split("\n\n")
-    assert title == "Examples:"
+    _, *calls = command.epilog.split("\n\n")
     assert calls
     for call in calls:
-        assert " ".join(call.split()) in " ".join(shown.stdout.split())
+        assert " ".join(call.split()) in " ".join(shown.split())
         program, called, *words = call.split()
         assert (program, called) == ("gainsay", name)
         options = {option for parameter in command.params for option in parameter.opts}
         assert {word for word in words if word.startswith("-")} <= options
 
 
+def test_version_and_configuration(capsys):
+    assert output_of("--version").strip() == gs.__version__
+    printed = output_of("--show-config")
+    gs.show_config()
+    assert printed == capsys.readouterr().out
+
+
+def test_the_command_is_installed():
+    command = Path(sys.executable).with_name("gainsay")
+    done = subprocess.run([command, "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == gs.__version__
+
+
+def test_runs_as_a_module_and_spells_names_where_only_ascii_is_written():
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONPATH": os.pathsep.join(sys.path)}
+    call = [sys.executable, "-m", "gainsay", "explain", "--labels", "5,0,0,0,0,3"]
+    done = subprocess.run(call, capture_output=True, env=environment, check=True)
+    assert "Jarvelin & Kekalainen 2002" in done.stdout.decode("ascii")
+
+
+def test_json_keeps_names_where_only_ascii_is_written(tmp_path, monkeypatch):
+    rows = [f"{at % 3},{at // 5},{at * 7 % 11},{at * 5 % 13}" for at in range(200)]
+    (tmp_path / "t.csv").write_text("\n".join(["label,query,größe,−1", *rows]) + "\n", encoding="utf-8")
+    monkeypatch.setattr(sys, "argv", ["gainsay", "compare", "--table", str(tmp_path / "t.csv"), "--json"])
+    written = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
+    monkeypatch.setattr(sys, "stdout", written)
+    with pytest.raises(SystemExit) as ended:
+        main()
+    written.flush()
+    assert ended.value.code == 0
+    assert sorted(json.loads(written.buffer.getvalue().decode("ascii"))["leaderboard"]) == ["größe", "−1"]
+
+
+def test_a_stop_by_the_user_has_its_own_exit_code(monkeypatch):
+    def stop(names):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(sys.modules["gainsay.cli.app"], "import_modules", stop)
+    assert gainsay("metrics").exit_code == 130
+
+
+COMMANDS = get_command(app).commands
+
+MODULE = """
+import gainsay as gs
+
+
+def {name}(labels, scores):
+    return float(labels[scores.argmax()])
+
+
+def {name}_gain(labels):
+    return labels**3
+
+
+gs.metric("{name}", {name}, higher_is_better=True)
+gs.NDCG(gain={name}_gain)
+
+
+class Half(gs.RR):
+    names = {{"half_{name}": {{}}}}
+
+    def score(self, rows, facts, cutoffs):
+        return super().score(rows, facts, cutoffs) / 2
+
+
+class Squared(gs.NDCG):
+    names = {{"squared_{name}": {{"gain": {name}_gain}}, "table_{name}": {{"gain": (0, 1, 5)}}}}
+"""
+
+
+@pytest.fixture
+def module(tmp_path):
+    def write(name):
+        (tmp_path / f"shop_{name}.py").write_text(MODULE.format(name=name))
+        return tmp_path / f"shop_{name}.py"
+
+    return write
+
+
+def metrics_of(name):
+    return f"-m {name} -m half_{name}@3 -m ndcg(gain={name}_gain)@3 -m mrr"
+
+
+def test_by_the_path_of_a_file(files, module):
+    """In q1 the first document is a (label 2), in q2 it is y (label 0)."""
+    call = f"score first.txt qrels.txt {metrics_of('by_path')} --import"
+    found = json_of(call, module("by_path"))["mean"]
+    assert found == gs.evaluate_run(list(found), files.retrieved["first"], files.qrels).mean
+    assert list(found) == ["by_path", "half_by_path@3", "ndcg(gain=by_path_gain)@3", "mrr"]
+    assert found["by_path"] == 1.0
+    assert found["half_by_path@3"] == found["mrr"] / 2
+
+
+@pytest.mark.parametrize("call", ["score first.txt qrels.txt", "compare --qrels qrels.txt first.txt second.txt"])
+def test_by_the_name_of_a_module(files, module, monkeypatch, call):
+    monkeypatch.syspath_prepend(str(module("by_name").parent))
+    assert "by_name" in output_of(f"{call} {metrics_of('by_name')} --import shop_by_name")
+
+
+def test_a_module_in_the_current_folder_but_not_in_place_of_another(files, module, monkeypatch):
+    monkeypatch.chdir(module("in_this_folder").parent)
+    with open("colorsys.py", "w") as file:
+        file.write("raise ValueError('the wrong one')")
+    call = f"score {files.folder}/first.txt {files.folder}/qrels.txt"
+    assert "in_this_folder" in output_of(f"{call} {metrics_of('in_this_folder')} --import shop_in_this_folder")
+    sys.modules.pop("colorsys", None)
+    output_of(f"{call} --import colorsys")
+
+
+@pytest.mark.parametrize("command", ["score", "compare", "run", "report", "gate", "plan", "gains", "metrics"])
+def test_every_command_that_takes_metrics_has_it(command):
+    assert "--import" in {option for parameter in COMMANDS[command].params for option in parameter.opts}
+
+
 class TestMetrics:
+    """`gainsay metrics` lists metrics by name."""
+
     def test_every_name_and_what_others_call_it(self):
-        found = {one["name"]: one for one in json.loads(run("metrics", "--json").stdout)}
+        found = {one["name"]: one for one in json_of("metrics")}
         assert set(BUILT_IN) <= set(found)
         assert found["ndcg_exp"]["prints"]["LightGBM"] == "ndcg@k"
         assert found["ndcg_linear"]["prints"]["trec_eval"] == "ndcg_cut_k"
         assert found["ndcg_power"]["options"] == {"gain": "power"}
+        shown = output_of("metrics")
+        assert set(BUILT_IN) <= {line.split()[0] for line in shown.splitlines() if not line.startswith(" ")}
 
-    def test_for_people(self):
-        shown = run("metrics").stdout
-        heads = [line.split()[0] for line in shown.splitlines() if not line.startswith(" ")]
-        assert set(BUILT_IN) <= set(heads)
-
-    def test_functions_are_named(self, tmp_path):
-        (tmp_path / "squared_by_help.py").write_text(
-            "import gainsay as gs\n\ndef square(labels):\n    return labels**2\n\n"
-            'class Squared(gs.NDCG):\n    """NDCG of squares."""\n\n'
-            '    names = {"ndcg_squared_by_help": {"gain": square}, "ndcg_table_by_help": {"gain": (0, 1, 5)}}\n'
-        )
-        shown = run("metrics", "--json", "--import", tmp_path / "squared_by_help.py")
-        found = {one["name"]: one["options"] for one in json.loads(shown.stdout)}
-        assert found["ndcg_squared_by_help"] == {"gain": "square"}
-        assert found["ndcg_table_by_help"] == {"gain": [0, 1, 5]}
-
-    def test_those_of_a_module(self, tmp_path):
-        (tmp_path / "listed_by_help.py").write_text(
-            'import gainsay as gs\n\ndef tenth(labels, scores):\n    "A tenth of everything."\n    return 0.1\n\n'
-            'gs.metric("tenth_by_help", tenth, higher_is_better=True)\n'
-        )
-        shown = run("metrics", "--import", tmp_path / "listed_by_help.py").stdout
-        assert "tenth_by_help" in shown
-
-
-class TestOpen:
-    @pytest.fixture
-    def launched(self, monkeypatch):
-        calls = []
-        monkeypatch.setattr("typer.launch", lambda url: calls.append(url) or 0)
-        return calls
-
-    @pytest.fixture
-    def table(self, tmp_path):
-        path = tmp_path / "table.csv"
-        rows = [f"{at % 3},{at // 5},{at * 7 % 11},{at * 5 % 13}" for at in range(200)]
-        path.write_text("\n".join(["label,query,a,b", *rows]) + "\n")
-        return path
-
-    def test_the_report_that_was_written(self, table, launched, tmp_path):
-        pytest.importorskip("matplotlib")
-        page = tmp_path / "a report.html"
-        result = run("compare", "--table", table, "--html", page, "--open")
-        assert result.exit_code == 0, result.stderr
-        assert launched == [page.resolve().as_uri()]
-        assert page.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
-
-    def test_without_a_browser_it_says_so(self, table, monkeypatch, tmp_path):
-        pytest.importorskip("matplotlib")
-        monkeypatch.setattr("typer.launch", lambda url: 3)
-        result = run("compare", "--table", table, "--html", tmp_path / "r.html", "--open")
-        assert result.exit_code == 0
-        assert "there is no browser" in result.stderr
-
-    def test_nothing_to_open(self, table, launched):
-        result = run("compare", "--table", table, "--open")
-        assert result.exit_code == 1
-        assert result.stderr == "gainsay: --open opens the report: say by --html where it is to be\n"
-        assert launched == []
-
-    def test_nothing_is_opened_unasked(self, table, launched, tmp_path):
-        pytest.importorskip("matplotlib")
-        assert run("compare", "--table", table, "--html", tmp_path / "r.html").exit_code == 0
-        assert launched == []
-
-
-class TestNarrowEncodings:
-    """In a process of its own: an encoding is that of the interpreter's streams."""
-
-    def said(self, *arguments):
-        environment = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONPATH": os.pathsep.join(sys.path)}
-        call = [sys.executable, "-m", "gainsay", *map(str, arguments)]
-        done = subprocess.run(call, capture_output=True, env=environment, check=False)
-        assert done.returncode == 0, done.stderr
-        return done.stdout.decode("ascii")
-
-    def test_words_are_spelt(self):
-        assert "Jarvelin & Kekalainen 2002" in self.said("explain", "--labels", "5,0,0,0,0,3")
-
-    def test_names_in_json_stay_what_they_are(self, tmp_path):
-        rows = [f"{at % 3},{at // 5},{at * 7 % 11},{at * 5 % 13}" for at in range(200)]
-        (tmp_path / "t.csv").write_text("\n".join(["label,query,größe,−1", *rows]) + "\n", encoding="utf-8")
-        content = json.loads(self.said("compare", "--table", tmp_path / "t.csv", "--json"))
-        assert sorted(content["leaderboard"]) == ["größe", "−1"]
+    def test_functions_are_named(self, module):
+        found = {one["name"]: one["options"] for one in json_of("metrics --import", module("listed"))}
+        assert found["squared_listed"] == {"gain": "listed_gain"}
+        assert found["table_listed"] == {"gain": [0, 1, 5]}
+        assert "listed" in found

@@ -5,10 +5,8 @@ from __future__ import annotations
 import contextlib
 import io
 import os
-import re
 import subprocess
 import sys
-import threading
 
 import pytest
 
@@ -105,25 +103,6 @@ class TestBoard:
         print("an answer")
         assert seen(tty, screen) == "one\ntwo\n>>> typed by the user\nan answer"
         assert sys.stdout is tty
-
-    def test_several_in_threads(self, monkeypatch, screen):
-        tty = made(monkeypatch)
-        board = Board(tty)
-        counts = dict.fromkeys("abc", 0)
-
-        def work(key):
-            board.put(key, lambda width: [f"{key} {counts[key]}"])
-            for _ in range(200):
-                counts[key] += 1
-                board.touch(key)
-            board.drop(key, f"{key} has ended after {counts[key]}")
-
-        threads = [threading.Thread(target=work, args=(key,)) for key in counts]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        assert sorted(seen(tty, screen).splitlines()) == [f"{key} has ended after 200" for key in "abc"]
 
     def test_no_more_often_than_four_times_a_second(self, monkeypatch):
         tty = made(monkeypatch)
@@ -248,9 +227,3 @@ class TestRealTerminal:
         assert len(ends[0]) <= 79
         assert not [line for line in lines if line.startswith(" ◆")]
         assert any(line.startswith("[10]") and line.endswith(tuple("0123456789")) for line in lines)
-
-    def test_without_colour_and_without_utf8(self):
-        written = self.run(NO_COLOR="1", PYTHONIOENCODING="ascii")
-        assert "m" not in {control[-1] for control in re.findall(r"\x1b\[[0-9;]*[A-Za-z]", written)}
-        assert written.isascii()
-        assert " o linear 0." in written

@@ -11,7 +11,7 @@ import pytest
 from rich.console import Console
 
 import gainsay as gs
-from gainsay.comparison.replacing import leading, replacing, searches
+from gainsay.comparison.replacing import leading, replacing
 from gainsay.drawing.text import as_text
 from gainsay.harness import Comparison
 from gainsay.report.text import decisions_table
@@ -36,51 +36,33 @@ def decided(*leads, rope=0.0, queries=2000, **options):
 
 
 @pytest.mark.parametrize(
-    ("leads", "answer"),
+    ("leads", "rope", "starts", "mentioned"),
     [
-        ([(0.02, 0.02)], "Yes: ship A in place of production."),
-        ([(-0.02, 0.02)], "No: keep production, A is worse by linear."),
-        ([(-0.02, -0.02)], "No: keep production, A is worse by linear and exponential."),
-        ([(0.0, 0.0)], "Undecided: whether A is better than production is not proven."),
-        ([(-0.02, 0.02), (0.02, 0.02)], "Yes: ship B in place of production."),
-        ([(0.02, 0.02), (0.03, 0.03), (0, 0)], "Yes: 2 of 3 may replace production, best of all B."),
-        ([(-0.02, 0.02), (0.0, 0.0)], "Not yet: 1 of 2 are undecided, none is proven fit to replace production."),
-        ([(-0.02, 0.02), (0.02, -0.02)], "No: keep production, each of the 2 candidates is worse."),
+        ([(0.02, 0.02)], 0, "Yes", ["A", "production"]),
+        ([(-0.02, 0.02)], 0, "No", ["production", "A", "linear"]),
+        ([(-0.02, -0.02)], 0, "No", ["production", "A", "linear", "exponential"]),
+        ([(0.0, 0.0)], 0, "Undecided", ["A", "production"]),
+        ([(-0.02, 0.02), (0.02, 0.02)], 0, "Yes", ["B", "production"]),
+        ([(0.02, 0.02), (0.03, 0.03), (0, 0)], 0, "Yes", ["2 of 3", "B", "production"]),
+        ([(-0.02, 0.02), (0.0, 0.0)], 0, "Not yet", ["1 of 2", "production"]),
+        ([(-0.02, 0.02), (0.02, -0.02)], 0, "No", ["2", "production"]),
+        ([(0.02, -0.001)], 0.02, "Yes", ["A", "production"]),
     ],
 )
-def test_the_answer_is_that_of_the_decisions(leads, answer):
-    found, said = decided(*leads)
-    assert as_text(replacing(found, said)[1]) == answer
-
-
-def test_a_loss_within_what_is_tolerated_is_none():
-    found, said = decided((0.02, -0.001), rope=0.02)
-    assert as_text(replacing(found, said)[1]) == "Yes: ship A in place of production."
-    assert "Tolerated: a loss up to 0.0200." in as_text(replacing(found, said)[2])
+def test_the_answer_is_that_of_the_decisions(leads, rope, starts, mentioned):
+    found, names = decided(*leads, rope=rope)
+    _, answer, reasons = map(as_text, replacing(found, names)[:3])
+    assert re.match(rf"{starts}\b", answer)
+    assert set(mentioned) <= set(re.findall(r"\d of \d|\w+", answer))
+    if rope:
+        assert f"{rope:.4f}" in reasons
+    needed = found.standings[0].queries_needed
+    assert starts != "Undecided" or f"{needed:,}" in reasons
 
 
 def test_candidates_stand_by_decision_and_then_by_what_is_proven_of_them():
     found, _ = decided((-0.02, -0.02), (0.0, 0.0), (0.02, 0.02), (0.03, 0.03), (-0.04, -0.04))
     assert [one.candidate for one in leading(found)] == ["D", "C", "B", "A", "E"]
-
-
-def test_what_would_decide_is_said():
-    found, said = decided((0.0006, 0.0008))
-    needed = found.standings[0].queries_needed
-    assert found.decisions == {"A": "undecided"}
-    assert f"About {needed:,} queries would decide it." in as_text(replacing(found, said)[2])
-
-
-def test_of_a_thousand_searches_by_counting():
-    values = values_of([(0.02, 0.0)])
-    found, _ = decided((0.02, 0.0))
-    for metric, name in ((FIRST, "linear gain"), (SECOND, "exponential")):
-        difference = values[metric][:, 1] - values[metric][:, 0]
-        better, worse = (round(1000 * np.mean(sign * difference > 1e-12)) for sign in (1, -1))
-        pattern = (
-            rf"{better} \(\d+ to \d+\)( get a better first page)? and {worse} \(\d+ to \d+\)( a worse one)? by {name}"
-        )
-        assert re.search(pattern, searches(found, found.standings[0]))
 
 
 @pytest.fixture(scope="module")
@@ -144,20 +126,12 @@ def test_the_pair_that_is_explained_is_the_candidate_and_the_baseline(comparison
     assert comparison.content.pair[:2] == ("<b>b", "<b>a")
 
 
-def test_a_baseline_that_is_no_model_is_refused_before_anything_is_ranked():
-    judgments = gs.Judgments([1, 0] * 30, group=[2] * 30)
-    with pytest.raises(ValueError, match="'prod' is not among the models"):
-        gs.compare({"production": None, "b": None}, judgments, baseline="prod")
-    with pytest.raises(ValueError, match="no candidate"):
-        gs.compare({"production": None}, judgments, baseline="production")
-
-
 def test_a_baseline_among_the_columns_of_a_table():
     polars = pytest.importorskip("polars")
     judgments = gs.Judgments([1, 0] * 30, group=[2] * 30)
     table = polars.DataFrame({"old": [0.5, 0.7] * 30, "new": [0.7, 0.5] * 30})
     assert gs.compare(table, judgments, baseline="old", draws=400).baseline == "old"
-    with pytest.raises(ValueError, match="'prod' is not among the models"):
+    with pytest.raises(ValueError, match="among the models"):
         gs.compare(table, judgments, baseline="prod")
 
 

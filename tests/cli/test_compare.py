@@ -1,0 +1,214 @@
+"""`gainsay compare` prints the comparison that Python makes of the same files."""
+
+from __future__ import annotations
+
+import json
+import re
+from decimal import Decimal
+
+import numpy as np
+import pandas as pd
+import pytest
+from tests.cli.shell import as_json, gainsay, json_of, output_of
+
+import gainsay as gs
+from gainsay.cli import inputs
+from gainsay.data import write_run
+from gainsay.drawing.text import as_text
+
+LABELS = "--labels labels.npy --group group.npy"
+RECIPES = "--run A=A1.npy,A2.npy,A3.npy --run B=B1.npy,B2.npy,B3.npy"
+
+
+SAME = [
+    ("--data data.txt old.npy worse.csv", "old worse", {}),
+    ("--data data.txt columns.csv:old worse=columns.parquet:worse columns.npz:equal", "old worse equal", {}),
+    (f"{LABELS} old.npy better.npy", "old better", {}),
+    ("--table two.csv", "old better", {}),
+    ("--table renamed.parquet --label grade --query topic", "old better", {}),
+    ("--table all.csv --score old --score worse", "old worse", {}),
+    ("--table two.csv -m mrr -m map@5 --seed 3", "old better", {"metrics": ["mrr", "map@5"], "seed": 3}),
+    ("--table two.csv --alpha 0.1 --rope 0.01", "old better", {"alpha": 0.1, "rope": 0.01}),
+    ("--table two.csv --baseline old --rope 0.002", "old better", {"baseline": "old", "rope": 0.002}),
+    (f"--data data.txt old.npy {RECIPES} --vary seed", "old A B", {"vary": "seed"}),
+    ("--data data.txt old.npy worse.npy --segments kinds.csv:kind", "old worse", {"segments": "kind"}),
+    ("--table all.csv --score old --score worse --segments kind", "old worse", {"segments": "kind"}),
+    ("--data data.txt old.npy worse.npy --clusters kinds.csv:session", "old worse", {"clusters": "session"}),
+    ("--table all.csv --score old --run A=A1,A2,A3 --clusters session", "old A", {"clusters": "session"}),
+]
+
+
+@pytest.mark.parametrize(("call", "models", "options"), SAME, ids=[call for call, *_ in SAME])
+def test_json_is_that_of_the_comparison(files, call, models, options):
+    assert json_of(f"compare {call}") == as_json(files.compare(*models.split(), **options).to_dict())
+
+
+@pytest.mark.parametrize("unjudged", ["irrelevant", "drop"])
+def test_json_of_runs_is_that_of_their_comparison(files, unjudged):
+    metrics = ["mrr", "ndcg_linear@2"]
+    found = json_of(f"compare --qrels qrels.txt first.txt second.txt -m mrr -m ndcg_linear@2 --unjudged {unjudged}")
+    assert found == as_json(gs.compare_runs(files.retrieved, files.qrels, metrics, unjudged=unjudged).to_dict())
+    assert found["leaderboard"]["first"]["judged@2"] == 0.75
+
+
+@pytest.mark.parametrize(
+    ("options", "models"),
+    [((), ("lgb", "xgb")), (("--iteration", "lgb=1", "--iteration", "xgb=2"), ("lgb after 1", "xgb after 2"))],
+)
+def test_models_of_both_libraries(files, options, models):
+    found = json_of("compare --data data.txt lgb.txt xgb.json", *options)["leaderboard"]
+    expected = files.compare(*models).leaderboard
+    for name, model in zip(("lgb", "xgb"), models, strict=True):
+        for metric in ("ndcg_exp@10", "map", "mrr"):
+            assert found[name][metric] == pytest.approx(expected.loc[model, metric], rel=1e-12)
+
+
+def test_ids_with_zeros_before_are_not_numbers(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    ids = [f"{number:03}" for number in range(30)]
+    (tmp_path / "qrels.txt").write_text("".join(f"{query} 0 a 1\n{query} 0 b 0\n" for query in ids))
+    for name in "ab":
+        write_run({query: {name: 1.0} for query in ids}, tmp_path / f"{name}.txt")
+    pd.DataFrame({"query": ids, "kind": ["x"] * 10 + ["y"] * 20}).to_csv(tmp_path / "kinds.csv", index=False)
+    found = json_of("compare --qrels qrels.txt a.txt b.txt --segments kinds.csv")["segments"]["segments"]
+    assert {one["segment"]: one["queries"] for one in found} == {"x": 10, "y": 20}
+
+
+def test_queries_without_ids_are_numbered(files, tmp_path):
+    """Those of labels with sizes, and those of LightGBM's pair of files."""
+    pd.DataFrame({"query": range(120), "kind": ["x"] * 30 + ["y"] * 90}).to_csv(tmp_path / "kinds.csv", index=False)
+    (tmp_path / "data.txt").write_text("".join(f"{label:g} 1:1\n" for label in files.data.labels))
+    (tmp_path / "data.txt.query").write_text("".join(f"{size}\n" for size in files.data.group))
+    for judged in (LABELS, f"--data {tmp_path}/data.txt"):
+        found = json_of(f"compare {judged} old.npy --segments {tmp_path}/kinds.csv")["segments"]["segments"]
+        assert {one["segment"]: one["queries"] for one in found} == {"x": 30, "y": 90}
+
+
+def test_a_file_with_a_colon_in_its_name(files):
+    assert json_of(f"compare {LABELS} run:1.csv")["models"] == ["run:1"]
+
+
+class TestTables:
+    """No cell, column or id is read as another, or left out without a word."""
+
+    ROWS = {"1": (0.1, 0.9), "01": (0.3, 0.8), "NA": (0.5, 0.6)}
+    TABLE = "label,query,A,B\n" + "".join(f"1,{query},{a},{b}\n0,{query} ,0.4,0.7\n" for query, (a, b) in ROWS.items())
+
+    def test_ids_of_queries_are_those_that_are_written(self, tmp_path):
+        """By number 01 and 1 would be one query, and by pandas NA none; blanks around an id are not part of it."""
+        (tmp_path / "table.csv").write_text(self.TABLE)
+        output_of("compare -m mrr --table", tmp_path / "table.csv", "--per-query", tmp_path / "values.json")
+        values = json.loads((tmp_path / "values.json").read_text())
+        expected = {"A": {"1": 0.5, "01": 0.5, "NA": 1.0}, "B": {"1": 1.0, "01": 1.0, "NA": 0.5}}
+        found = {(row["query"], row["model"]): row["mrr"] for row in values}
+        assert found == {(query, model): expected[model][query] for model in "AB" for query in self.ROWS}
+
+    def test_names_a_column_left_out_for_one_cell(self, tmp_path):
+        lines = [f"{line},{place},title {place}" for place, line in enumerate(self.TABLE.splitlines())]
+        lines[0], lines[2] = "label,query,A,B,C,title", "0,1,0.4,0.7,n/d,title 2"
+        (tmp_path / "table.csv").write_text("\n".join(lines) + "\n")
+        found = gainsay("compare --json --table", tmp_path / "table.csv")
+        assert json.loads(found.stdout)["models"] == ["A", "B"]
+        assert "'C'" in found.stderr
+        assert "'n/d' in row 1" in found.stderr
+        assert "title" not in found.stderr
+
+    @pytest.mark.parametrize("kind", [Decimal, str])
+    def test_names_a_column_left_out_for_how_its_numbers_are_stored(self, tmp_path, kind):
+        frame = pd.DataFrame({"query": [1, 1, 2, 2], "label": [0, 1, 1, 0], "A": [0.5, 0.2, 0.1, 0.7]})
+        frame["B"] = [kind(text) for text in ("0.5", "0.9", "0.3", "0.1")]
+        frame.to_parquet(tmp_path / "all.parquet")
+        found = gainsay("compare --json --table", tmp_path / "all.parquet")
+        assert json.loads(found.stdout)["models"] == ["A"]
+        assert "'B'" in found.stderr
+        assert kind.__name__ in found.stderr
+
+    def test_numbers_are_read_to_the_last_bit(self, tmp_path):
+        """Older versions of pandas read a third of all decimal numbers one bit away unless asked not to."""
+        parts = np.random.default_rng(0).integers(0, 300, (2000, 3))
+        texts = [f"{whole}.{part:017d}e{power}" for whole, part, power in parts]
+        (tmp_path / "table.csv").write_text("\n".join(["score", *texts]))
+        assert inputs.read_table(tmp_path / "table.csv")["score"].tolist() == [float(text) for text in texts]
+
+
+class TestPerQuery:
+    @pytest.mark.parametrize("name", ["v.csv", "v.csv.gz", "v.parquet", "v.json"])
+    def test_every_value_comes_back_to_the_last_bit(self, files, tmp_path, name):
+        path, metrics = tmp_path / name, ["ndcg_linear@10", "map(empty=skip)"]
+        options = (*(f"-m{metric}" for metric in metrics), "--per-query", path)
+        found = gainsay("compare --data data.txt old.npy worse.npy", *options)
+        assert found.exit_code == 0
+        assert str(path) in found.stderr
+        if name.endswith(".json"):
+            read = pd.DataFrame(json.loads(path.read_text()))
+        else:
+            read = pd.read_parquet(path) if name.endswith("parquet") else pd.read_csv(path, dtype=str)
+        expected = files.compare("old", "worse", metrics=metrics).frame().reset_index()
+        assert expected[metrics[1]].isna().any()
+        assert read["model"].tolist() == expected["model"].tolist()
+        assert read["query"].tolist() == expected["query"].tolist()
+        for metric in metrics:
+            np.testing.assert_array_equal(read[metric].astype(float), expected[metric])
+
+
+class TestTerminal:
+    def test_shows_the_means_of_all_models(self, files):
+        expected = files.compare("old", "better", "worse")
+        call = f"compare {LABELS} old.npy better.npy worse.npy"
+        shown = output_of(call)
+        assert as_text(expected.content.chart.headline) == shown.splitlines()[0]
+        for name in expected.models:
+            for metric in expected.primary:
+                assert f"{expected.leaderboard.loc[name, metric]:.4f}" in shown
+        assert f"{expected.leaderboard.loc['worse', 'map']:.4f}" not in shown
+        assert f"{expected.leaderboard.loc['worse', 'map']:.4f}" in output_of(f"{call} --all")
+        assert expected.verdict.text not in shown
+        assert expected.verdict.text in output_of(f"{call} --text")
+
+    def test_shows_segments_and_unjudged_documents(self, files):
+        options = "--score old --score better --segments kind --rope 0.002"
+        expected = files.compare("old", "better", segments="kind", rope=0.002)
+        assert expected.segments.text in output_of(f"compare --table all.csv {options}")
+        shown = output_of("compare --qrels qrels.txt first.txt second.txt --unjudged drop")
+        assert "2 queries" in shown
+
+    def test_decides_about_a_baseline_first(self, files, tmp_path):
+        call = f"compare {LABELS} old.npy better.npy worse.npy --baseline old --rope 0.002 --html"
+        shown = output_of(call, tmp_path / "r.html")
+        assert "better" in shown.splitlines()[0]
+        assert re.search("(?m)^ *better +ship ", shown)
+        assert re.search("(?m)^ *worse +do not ship ", shown)
+        assert '<section id="baseline">' in (tmp_path / "r.html").read_text("utf-8")
+
+    def test_names_do_not_act_on_it(self, tmp_path):
+        frame = pd.DataFrame({"label": [1, 0] * 30, "query": np.repeat(np.arange(30), 2), "b": [0.2, 0.1] * 30})
+        frame["ev\x1b[31mil\nname"] = [0.1, 0.2] * 30
+        frame.to_parquet(tmp_path / "t.parquet")
+        shown = output_of("compare --table", tmp_path / "t.parquet")
+        assert "ev\ufffd[31mil name" in shown
+        assert "\x1b" not in shown
+
+
+class TestReports:
+    @pytest.fixture
+    def launched(self, monkeypatch):
+        calls = []
+        monkeypatch.setattr("typer.launch", lambda url: calls.append(url) or 0)
+        return calls
+
+    def test_are_written_anew_and_opened_if_asked_for(self, files, launched, tmp_path):
+        page = tmp_path / "a report.html"
+        outputs = ("--html", page, "--markdown", tmp_path / "r.md")
+        output_of(f"compare {LABELS} old.npy First=better.npy", *outputs)
+        assert launched == []
+        output_of(f"compare {LABELS} old.npy Second=worse.npy", *outputs, "--open")
+        assert launched == [page.resolve().as_uri()]
+        for written in (page, page.with_suffix(".json"), tmp_path / "r.md"):
+            assert "Second" in written.read_text("utf-8")
+            assert "First" not in written.read_text("utf-8")
+
+    def test_without_a_browser_there_is_a_warning(self, files, monkeypatch, tmp_path):
+        monkeypatch.setattr("typer.launch", lambda url: 3)
+        result = gainsay(f"compare {LABELS} old.npy --open --html", tmp_path / "r.html")
+        assert result.exit_code == 0
+        assert "warning" in result.stderr

@@ -1,0 +1,143 @@
+"""`gainsay gate`, `gainsay plan` and `gainsay gains` print what Python computes from the same files."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from tests.cli.shell import as_json, gainsay, json_of, output_of
+
+import gainsay as gs
+from gainsay.data import simulate
+from gainsay.experiment import Candidate, Experiment
+
+METRICS = ["ndcg_linear@10", "ndcg_exp@10"]
+JUDGED = "gate --labels labels.npy --group group.npy --baseline old.npy"
+CODES = {"ship": 0, "do not ship": 3, "undecided": 4}
+
+
+@pytest.mark.parametrize(
+    ("candidate", "decision"), [("better", "ship"), ("worse", "do not ship"), ("equal", "undecided")]
+)
+def test_sentence_code_and_json_are_those_of_against(files, tmp_path, candidate, decision):
+    code = CODES[decision]
+    sentence = output_of(f"{JUDGED} --candidate {candidate}.npy --rope 0.002 --json", tmp_path / "gate.json", code=code)
+    content = json.loads((tmp_path / "gate.json").read_text())
+    expected = files.compare("old", candidate, metrics=METRICS).against("old", 0.002)
+    assert expected.decisions[candidate] == decision
+    assert (content["schema"], content["exit_code"], content["decision"]) == (1, code, decision)
+    assert content["metrics"] == as_json(expected.to_dict()["candidates"][candidate]["metrics"])
+    assert content["sentence"] + "\n" == sentence == expected.sentence(candidate) + "\n"
+    assert (content["baseline"], content["candidate"], content["rope"]) == ("old", candidate, 0.002)
+
+
+def test_gate_of_runs(files):
+    found = output_of("gate --qrels qrels.txt --baseline first.txt --candidate new=second.txt --json -", code=4)
+    assert (json.loads(found)["baseline"], json.loads(found)["candidate"]) == ("first", "new")
+
+
+@pytest.mark.parametrize("judged", ["--labels labels.npy --group group.npy", "--table all.csv --clusters session"])
+@pytest.mark.parametrize(("baseline", "candidate"), [("old", "A"), ("A", "old"), ("B", "A"), ("A", "B")])
+def test_gate_of_recipes(files, judged, baseline, candidate):
+    end, options = ("", {"clusters": "session"}) if "table" in judged else (".npy", {})
+
+    def argument(name):
+        return name + end if name == "old" else f"{name}=" + ",".join(f"{name}{run}{end}" for run in (1, 2, 3))
+
+    expected = files.compare(baseline, candidate, metrics=["map"], vary="seed", **options).against(baseline)
+    code = CODES[expected.decisions[candidate]]
+    models = f"--baseline {argument(baseline)} --candidate {argument(candidate)}"
+    content = json.loads(output_of(f"gate {judged} {models} -m map --vary seed --json -", code=code))
+    assert (content["baseline"], content["candidate"], list(content["metrics"])) == (baseline, candidate, ["map"])
+    assert content["sentence"] == expected.sentence(candidate)
+    assert (content["runs"], content["vary"]) == (expected.runs, "seed")
+    assert content["clusters"] == (None if end else files.kinds["session"].nunique())
+
+
+class TestPlan:
+    """`gainsay plan`: from variances that are given, or from those of models."""
+
+    def test_from_given_variances(self):
+        found = json_of("plan --lead 0.02 --claim pair --query-sd 0.1 --power 0.9")
+        assert found == as_json(gs.plan(0.02, 0.9, "pair", query=0.1).to_dict())
+        options = "--query-sd 0.01 --run-sd 0.003 --query-run-sd 0.1 --correlation 0.5 --models 3 --alpha 0.1 --seed 2"
+        expected = gs.plan(
+            0.2, query=0.01, run=0.003, query_run=0.1, correlation=0.5, models=3, alpha=0.1, seed=2, runs=[4]
+        )
+        assert json_of(f"plan --lead 0.2 {options} --runs 4") == as_json(expected.to_dict())
+        assert output_of(f"plan --lead 0.2 {options} --runs 4") == f"{expected.text}\n"
+
+    def test_from_models(self, files):
+        models = "--labels labels.npy --group group.npy old.npy equal.npy"
+        found = json_of(f"plan --lead 0.05 --claim ship --rope 0.01 {models}")
+        expected = files.compare("old", "equal", metrics=METRICS, rope=0.01).plan(0.05, claim="ship")
+        assert found == as_json(expected.to_dict())
+
+    def test_from_recipes_and_clusters(self, files):
+        models = "--table all.csv --clusters session --score old --run A=A1,A2,A3 --run B=B1,B2,B3"
+        found = json_of(f"plan --lead 0.5 --claim pair --runs 10 {models}")
+        comparison = files.compare("old", "A", "B", metrics=METRICS, clusters="session")
+        assert found == as_json(comparison.plan(0.5, claim="pair", runs=[10]).to_dict())
+        assert found["options"][0]["runs"] == 10
+
+
+def means_of(content):
+    return {(row["base"], row["model"]): row["mean"] for row in content["path"]}
+
+
+def test_gains_are_those_of_the_comparison(files):
+    found = json_of("gains --table two.csv --bases 1,1.5,2,4 -m ndcg_exp@5 --alpha 0.1 --seed 3")
+    comparison = files.compare("old", "better", metrics=["ndcg_exp@5"], alpha=0.1, seed=3)
+    assert found == as_json(comparison.gains([1, 1.5, 2, 4], metric="ndcg_exp@5").to_dict())
+    assert found["bases"] == [1, 1.5, 2, 4]
+
+
+def test_tables_and_picture(files, tmp_path):
+    expected = files.compare("old", "better", metrics=["ndcg_linear@10"]).gains()
+    shown = output_of("gains --table two.csv --plot", tmp_path / "path.png")
+    assert expected.text in shown
+    assert f"{expected.frame().set_index(['base', 'model']).loc[(1.0, 'old'), 'regret']:.4f}" in shown
+    assert (tmp_path / "path.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_gains_of_runs(files):
+    """By hand: of q1 first finds a, second c; the best two documents are a (label 2) and c (label 1)."""
+    means = means_of(json_of("gains --qrels qrels.txt first.txt second.txt -m ndcg_linear@2 --bases 1,2"))
+    second = 1 / np.log2(3)
+    assert means[1, "first"] == pytest.approx(2 / (2 + second) / 2)
+    assert means[2, "first"] == pytest.approx(3 / (3 + second) / 2)
+    assert means[2, "second"] == pytest.approx((1 / (3 + second) + 1) / 2)
+
+
+def test_preferences_of_a_file(files, tmp_path):
+    rng = np.random.default_rng(1)
+    first = rng.choice(4, size=(300, 6))
+    second = rng.permuted(first, axis=1)
+    gain, discount = np.array([0, 1, 2.5, 4.75]), 1 / np.log2(np.arange(2, 8))
+    ideal = gain[-np.sort(-first, axis=1)] @ discount
+    gap = (gain[first] @ discount - gain[second] @ discount) / np.where(ideal > 0, ideal, 1)
+    preferred = np.where(rng.random(300) < 1 / (1 + np.exp(-15 * gap)), "a", "b")
+    rows = {"a": [" ".join(map(str, row)) for row in first], "b": [" ".join(map(str, row)) for row in second]}
+    pd.DataFrame({**rows, "preferred": preferred}).to_csv(tmp_path / "preferences.csv", index=False)
+    call = ("gains --table two.csv --preferences", tmp_path / "preferences.csv")
+    expected = gs.fit_gain({"a": first, "b": second, "preferred": preferred})
+    assert json_of(*call)["fit"]["base"] == pytest.approx(expected.base)
+    assert expected.text in output_of(*call)
+
+
+def test_gains_of_an_experiment(tmp_path):
+    parts = simulate(60, seed=1, mean_length=10).split_queries(0.5, 0.25, 0.25, seed=1)
+    candidates = [Candidate(name, "lightgbm", {"num_leaves": leaves}) for name, leaves in (("a", 3), ("b", 15))]
+    metrics = ["ndcg_linear@10", "ndcg_exp@10"]
+    experiment = Experiment(candidates, *parts, metrics=metrics, directory=tmp_path, num_boost_round=4, draws=1000)
+    board = experiment.run(progress=False).comparison.leaderboard
+    means = means_of(json_of("gains --bases 1,2 --experiment", tmp_path))
+    for base, metric in ((1, metrics[0]), (2, metrics[1])):
+        for model in ("a", "b"):
+            assert means[base, model] == pytest.approx(board.loc[model, metric], rel=1e-12)
+    for option in ("a.npy", "--unjudged drop", "--features 3", "--seed 1", "--alpha 0.1"):
+        refused = gainsay(f"gains --experiment {tmp_path} {option}")
+        assert refused.exit_code == 1
+        assert option.split()[0] in refused.stderr

@@ -1,0 +1,80 @@
+"""Every invalid call of reports and pictures, refused before anything is drawn or written."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from tests.bad_inputs import BadInput, bad_inputs
+
+import gainsay as gs
+from gainsay.report.plots import plot_curves, plot_explain, plot_gains, plot_queries
+from gainsay.report.rounds import best_rounds
+
+CURVES = pd.DataFrame({"candidate": "c", "round": 1, "metric": ["a", "b"], "value": 0.1})
+JUDGMENTS = gs.Judgments([1, 0] * 30, group=[2] * 30)
+
+CASES = [
+    BadInput("theme", lambda make, _: make(3).plot.conflict(theme="blue"), "theme", ValueError, "'blue'"),
+    BadInput("kind of picture", lambda make, _: make(3).plot.pairs(path="picture"), "path", ValueError, "kind"),
+    BadInput("no folder", lambda make, _: make(3).plot.pairs(path="no/a.png"), "'no'", OSError, "no folder"),
+    BadInput("one name of a pair", lambda make, _: make(3).plot.attribution("a"), "both", ValueError, "models"),
+    BadInput("one model", lambda make, _: make(1).plot.attribution(), "model", ValueError, "one model"),
+    BadInput("no curves", lambda make, _: make(3).plot.curves(), "curves", ValueError, "no curves"),
+    BadInput("negative, html", lambda make, f: make(3).to_html(f / "r.html", queries=-1), "queries", ValueError, "-1"),
+    BadInput("negative, md", lambda make, f: make(3).to_markdown(f / "r", queries=-1), "queries", ValueError, "-1"),
+    BadInput("negative, json", lambda make, f: make(3).to_json(f / "r", queries=-1), "queries", ValueError, "-1"),
+    BadInput("no queries to draw", lambda make, _: plot_queries(queries_of(make(3)), most=0), "most", ValueError, "0"),
+    BadInput("another table", lambda *_: plot_queries(pd.DataFrame({"a": [1]})), "Comparison.queries", ValueError, "a"),
+    BadInput("candidate", lambda *_: plot_curves(CURVES, ("a", "b"), candidate="x"), "'x'", ValueError, "no curves"),
+    BadInput("metric", lambda *_: plot_curves(CURVES, ("a", "z")), "a and z", ValueError, "no curves"),
+    BadInput("column", lambda *_: plot_curves(CURVES[["value"]], ("a", "b")), "round", ValueError, "missing"),
+    BadInput("twice", lambda *_: best_rounds(CURVES.iloc[[0, 0]], ("a", "b"), ()), "round 1 of a", ValueError, "once"),
+    BadInput("scores", lambda *_: plot_explain([1, 3, 0], [3, 2]), "scores", ValueError, "2 entries"),
+    BadInput("NaN scores", lambda *_: plot_explain([1, 3, 0], [3, 2, np.nan]), "scores", ValueError, "1 NaN"),
+    BadInput("one gain", lambda make, _: plot_gains(make(3).gains([1])), "base", ValueError, "two or more"),
+    BadInput(
+        "baseline",
+        lambda *_: gs.compare({"production": None, "b": None}, JUDGMENTS, baseline="prod"),
+        "'prod'",
+        ValueError,
+        "among the models",
+    ),
+    BadInput(
+        "baseline alone",
+        lambda *_: gs.compare({"production": None}, JUDGMENTS, baseline="production"),
+        "production",
+        ValueError,
+        "no candidate",
+    ),
+]
+
+
+def queries_of(comparison):
+    return comparison.queries(*comparison.models[:2])
+
+
+@bad_inputs(CASES)
+def test_bad_inputs(case, make, tmp_path, monkeypatch):
+    monkeypatch.setattr("gainsay.report.plots.accessor.plot_pairs", lambda *_: pytest.fail("was drawn"))
+    case.check(make, tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("content", [b'{"learner":{}}', b'{\n "alpha": 0.05\n}', b"0.5\n0.25\n"])
+def test_data_of_another_kind_are_not_written_over(make, tmp_path, content):
+    """Nobody named the file beside the report; a model, or the plan of an experiment, may have its name."""
+    (tmp_path / "model.json").write_bytes(content)
+    with pytest.raises(FileExistsError, match=r"model\.json"):
+        make(2).to_html(tmp_path / "model.html")
+    assert [path.name for path in tmp_path.iterdir()] == ["model.json"]
+    assert (tmp_path / "model.json").read_bytes() == content
+
+
+def test_data_of_a_report_are_written_over(make, tmp_path):
+    (tmp_path / "model.json").write_bytes(b"")
+    for models in (2, 3):
+        make(models).to_html(tmp_path / "model.html")
+        assert json.loads((tmp_path / "model.json").read_text("utf-8"))["models"] == list(make(models).models)
