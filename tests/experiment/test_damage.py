@@ -15,7 +15,7 @@ from gainsay.data import simulate
 from gainsay.experiment import Candidate, Experiment, grid
 from gainsay.experiment.folds import Fold
 from gainsay.experiment.serialization import slug
-from gainsay.experiment.storage import Storage, sealed, write_atomically
+from gainsay.experiment.storage import Storage, sealed
 
 FILES = {"experiment.json", "manifest.json", "arrays.npz", "all-rounds.txt", "all-rounds.ubj"}
 
@@ -176,6 +176,19 @@ class TestForeign:
         assert all(word in str(caught.value) for word in words)
         assert contents(copy) == before
 
+    @pytest.mark.parametrize(
+        "name", ["/etc/passwd", "../../experiment.json", "model.txt/../../x", "sub/model.txt", "..", "C:\\x", "\0"]
+    )
+    def test_names_in_a_manifest_are_never_paths(self, copy, name, monkeypatch):
+        manifest = folder_of(copy, "lgb gain=linear") / "manifest.json"
+        reseal(manifest, lambda document: document["files"].update({name: document["files"].pop("arrays.npz")}))
+        opened, read = [], Path.read_bytes
+        monkeypatch.setattr(Path, "read_bytes", lambda path: opened.append(path) or read(path))
+        with pytest.warns(UserWarning, match=r"arrays\.npz"):
+            assert "lgb gain=linear" not in Experiment.load(copy).candidates
+        assert {path.name for path in opened} <= FILES
+        assert all(path.is_relative_to(copy) and ".." not in path.parts for path in opened)
+
     def test_candidate_in_the_directory_but_not_in_the_plan(self, copy, make, candidates):
         """The candidate is left out, and included again with other parameters: its own manifest is different."""
         run(make(copy, candidates=candidates[1:]))
@@ -259,12 +272,3 @@ class TestResume:
         assert manifest["identity"]["candidate"]["params"] == {"max_depth": 3, "subsample": 0.8}
         assert manifest["identity"]["data"] == dict(done.result.plan.data)
         assert set(manifest["versions"]) == {"gainsay", "numpy", "xgboost"}
-
-
-def test_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
-    write_atomically(tmp_path / "a", b"old")
-    monkeypatch.setattr("os.fsync", lambda descriptor: 1 / 0)
-    with pytest.raises(ZeroDivisionError):
-        write_atomically(tmp_path / "a", b"new")
-    assert [path.name for path in Path(tmp_path).iterdir()] == ["a"]
-    assert (tmp_path / "a").read_bytes() == b"old"

@@ -136,12 +136,6 @@ class TestCategories:
         found = gs.compare({"bare": bare, "bm25": array[:, 0]}, judgments, METRICS, features=array, draws=1000)
         assert found.leaderboard.loc["bare", "ndcg_exp@5"] > 0.99
 
-    @pytest.mark.skipif(KEEPS_CATEGORIES, reason="XGBoost from 3.1 on keeps the categories of its training")
-    def test_models_before_xgboost_3_1_are_rejected(self, trained):
-        test = CATEGORICAL[2]
-        with pytest.raises(ValueError, match="which categories"):
-            gs.compare({"x": trained.load_model("xgboost")}, test.judgments(), METRICS, features=test)
-
     def test_parts_have_the_same_codes(self):
         parts = experiment(CATEGORICAL)._parts
         assert {part.categories["shop"] for part in parts.values()} == {("a", "b", "c", "d")}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import signal
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -12,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 import psutil
 import pytest
 from tests.experiment import faults
-from tests.experiment.helpers import ByPickle, contents, facts, folder_of, run
+from tests.experiment.helpers import ByPickle, contents, facts, run
 
 from gainsay.experiment import Experiment, work
 from gainsay.experiment.shared import PartsOnDisk
@@ -136,23 +135,6 @@ def test_interrupted_training_leaves_a_usable_directory(done, make, tmp_path, mo
     assert facts(run(make(directory))) == facts(done.result)
 
 
-def test_note_of_a_full_disk_counts_the_remaining_trainings(done, make, tmp_path, monkeypatch):
-    calls = []
-
-    def full(descriptor):
-        calls.append(descriptor)
-        if len(calls) > 6:  # while the second candidate is written
-            raise OSError(28, "No space left on device")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(os, "fsync", full)
-        with pytest.raises(OSError, match="No space left") as caught:
-            run(make(tmp_path / "run"), jobs=1)
-    assert caught.value.__notes__[0].startswith("3 trainings are left")
-    assert Experiment.load(tmp_path / "run").candidates == ("lgb gain=linear",)
-    assert facts(run(make(tmp_path / "run"))) == facts(done.result)
-
-
 class TestWorkerOutlivesItsRun:
     """Such a worker starts no training and writes nothing."""
 
@@ -230,12 +212,6 @@ class TestLock:
         with pytest.raises(ImportError, match=r"gainsay\[experiment\]"):
             run(make(tmp_path))
 
-    def test_is_released_after_an_error(self, tmp_path):
-        with pytest.raises(KeyError), Storage(tmp_path).lock():
-            raise KeyError
-        with Storage(tmp_path).lock():
-            pass
-
     @pytest.mark.posix
     def test_is_not_kept_by_a_forked_child(self, processes, tmp_path):
         """Otherwise a worker that outlives a killed run would lock the directory forever."""
@@ -259,11 +235,3 @@ def fork_and_die(directory):
             time.sleep(60)
         (directory / "child").write_text(str(child))
         os.kill(os.getpid(), signal.SIGKILL)
-
-
-def test_explains_like_a_run_without_a_break(done, copy, make):
-    shutil.rmtree(folder_of(copy, "xgb gain=linear"))
-    result = run(make(copy))
-    assert repr(result.comparison.attribution("xgb gain=linear", "lgb gain=linear")) == repr(
-        done.result.comparison.attribution("xgb gain=linear", "lgb gain=linear")
-    )
