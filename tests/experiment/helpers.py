@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import re
 from concurrent.futures import Executor, Future
 
 import lightgbm as lgb
@@ -74,6 +75,13 @@ def balanced_by_hand(curves, name, metrics=METRICS[:2]):
     lines = [dict(zip(line["round"], line["value"], strict=True)) for line in lines]
     worst = {number: max(max(line.values()) - line[number] for line in lines) for number in lines[0]}
     return min(worst, key=lambda number: (worst[number], number))
+
+
+def trees(booster):
+    """Return the trees without what the file contains about parameters."""
+    if isinstance(booster, xgb.Booster):
+        return booster.get_dump(with_stats=True)
+    return re.search(r"Tree=0.*end of trees", booster.model_to_string(num_iteration=-1), re.DOTALL)[0]
 
 
 def write_toml(folder, text):

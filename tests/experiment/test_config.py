@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.experiment.helpers import SIMULATED, facts, run, write_toml
+from tests.experiment.helpers import SIMULATED, write_toml
 
 from gainsay.data import read_letor, simulate
 from gainsay.experiment import Experiment, config, k_folds
@@ -161,14 +161,6 @@ def test_file_that_is_not_utf_8_or_missing(tmp_path):
         Experiment.from_toml(tmp_path / "a.toml")
     with pytest.raises(FileNotFoundError):
         Experiment.from_toml(tmp_path / "none.toml")
-
-
-def test_run_and_resume(tmp_path):
-    text = f"metrics = ['ndcg_linear@5', 'ndcg_exp@5']\nnum_boost_round = 3\n[data]\n{SIMULATED}\n{CANDIDATE}"
-    path = write_toml(tmp_path, f"{text}[[candidates]]\nname = 'xgb'\nlibrary = 'xgboost'")
-    first = run(Experiment.from_toml(path))
-    assert facts(run(Experiment.from_toml(path))) == facts(first)
-    assert facts(Experiment.load(tmp_path / "experiment-run")) == facts(first)
 
 
 def test_examples(tmp_path):

@@ -14,7 +14,6 @@ from tests.experiment.helpers import contents, facts, folder_of, run
 from gainsay.data import simulate
 from gainsay.experiment import Candidate, Experiment, grid
 from gainsay.experiment.folds import Fold
-from gainsay.experiment.serialization import slug
 from gainsay.experiment.storage import Storage, sealed
 
 FILES = {"experiment.json", "manifest.json", "arrays.npz", "all-rounds.txt", "all-rounds.ubj"}
@@ -37,8 +36,8 @@ def small(tmp_path_factory):
 
 
 def damaged(content, places):
-    """Yield truncated content, and content with one flipped bit: a few places in each stratum, or every byte."""
-    yield from (b"", content[: len(content) // 2], content[:-1])
+    """Yield None (missing), truncated content, and content with a flipped bit: in a sample of bytes or in each."""
+    yield from (None, b"", content[: len(content) // 2], content[:-1])
     rng = random.Random(0)
     step = max(1, len(content) // places) if places else 1
     sample = [min(start + rng.randrange(step), len(content) - 1) for start in range(0, len(content), step)]
@@ -58,7 +57,12 @@ def test_every_flipped_bit_and_every_truncation_is_noticed_and_mended(small, tmp
     for path in stored:
         content = path.read_bytes()
         for damage in damaged(content, places):
-            path.write_bytes(damage)
+            if damage is not None:
+                path.write_bytes(damage)
+            elif path.suffix != ".json":  # A directory without these is unfinished.
+                path.unlink()
+            else:
+                continue
             if path.name == "experiment.json":
                 with pytest.raises(ValueError, match=r"experiment\.json cannot be read"):
                     Experiment.load(directory)
@@ -77,28 +81,10 @@ def test_every_flipped_bit_and_every_truncation_is_noticed_and_mended(small, tmp
 
 
 def test_stored_files_are_known_and_contain_no_pickle(done):
+    manifest = json.loads((folder_of(done.directory, "xgb gain=linear") / "manifest.json").read_text())
+    assert set(manifest["versions"]) == {"gainsay", "numpy", "xgboost"}
     names = {path.name for path in done.directory.rglob("*") if path.is_file()}
     assert names == FILES | {".lock", "model.txt", "model.ubj"}
-
-
-@pytest.mark.parametrize("name", ["all-rounds.txt", "arrays.npz"])
-def test_missing_file_is_trained_again(done, copy, make, trained, name):
-    (folder_of(copy, "lgb gain=linear") / name).unlink()
-    with pytest.warns(UserWarning, match=name):
-        assert facts(run(make(copy))) == facts(done.result)
-    assert trained == ["lgb gain=linear"]
-
-
-@pytest.mark.parametrize("name", ["all-rounds.txt", "arrays.npz"])
-def test_files_of_two_candidates_swapped(done, copy, make, trained, name):
-    first, second = (folder_of(copy, f"lgb gain={gain}") / name for gain in ("linear", "exponential"))
-    content = first.read_bytes()
-    first.write_bytes(second.read_bytes())
-    second.write_bytes(content)
-    with pytest.warns(UserWarning, match=name) as caught:
-        assert facts(run(make(copy))) == facts(done.result)
-    assert len(caught) == 2
-    assert trained == ["lgb gain=linear", "lgb gain=exponential"]
 
 
 def test_folders_of_two_candidates_swapped(copy, make):
@@ -220,7 +206,6 @@ class TestNames:
         assert len(folders) == len(self.HOSTILE)
         assert all(len(name) < 80 and set(name) <= set("abcdefghijklmnopqrstuvwxyz0123456789-") for name in folders)
         assert not any(name.startswith("-") for name in folders)
-        assert {slug(name) for name in self.HOSTILE} == set(folders)
         assert facts(Experiment.load(tmp_path / "run")) == facts(result)
 
     def test_names_of_folds_cannot_lead_outside(self, done):
@@ -266,9 +251,3 @@ class TestResume:
         assert repr(result.comparison.attribution(*pair)) == repr(done.result.comparison.attribution(*pair))
         with pytest.raises(ValueError, match="not kept"):
             result.load_model("xgb gain=linear")
-
-    def test_manifest_names_its_origin(self, done):
-        manifest = json.loads((folder_of(done.directory, "xgb gain=linear") / "manifest.json").read_text())
-        assert manifest["identity"]["candidate"]["params"] == {"max_depth": 3, "subsample": 0.8}
-        assert manifest["identity"]["data"] == dict(done.result.plan.data)
-        assert set(manifest["versions"]) == {"gainsay", "numpy", "xgboost"}

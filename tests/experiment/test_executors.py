@@ -153,22 +153,21 @@ class TestThreads:
         assert all(len(set(it)) == 1 for it in seen)  # LightGBM has one number of threads per process.
         assert {threads: max(len(it) for it in seen if it[0] == threads) for threads in counts} == most
 
-    def test_interrupt_ends_other_trainings_at_their_next_round(self, done, make, candidates, tmp_path, monkeypatch):
+    def test_ctrl_c_ends_all_trainings_at_their_next_round(self, done, make, candidates, tmp_path, monkeypatch):
         train, started = work.train_candidate, threading.Barrier(3, timeout=900)
 
         def wait(candidate, *rest):
-            started.wait()
-            if candidate.name == "stop":
-                raise KeyboardInterrupt
+            if started.wait() == 0:
+                signal.raise_signal(signal.SIGINT)
             return train(candidate, *rest)
 
         endless = [
-            Candidate(name, "lightgbm", {"num_leaves": leaves}, num_boost_round=10_000_000)
-            for leaves, name in enumerate(["long", "longer"], 3)
+            Candidate(f"long {leaves}", "lightgbm", {"num_leaves": leaves}, num_boost_round=10_000_000)
+            for leaves in (3, 4, 5)
         ]
         directory = tmp_path / "run"
         run(make(directory, candidates=candidates[:2]))
-        more = make(directory, candidates=[*candidates[:2], *endless, Candidate("stop", "xgboost")])
+        more = make(directory, candidates=[*candidates[:2], *endless])
         with monkeypatch.context() as patch:
             patch.setattr(work, "train_candidate", wait)
             with pytest.raises(KeyboardInterrupt) as caught:

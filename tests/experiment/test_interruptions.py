@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 import os
 import signal
+import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-import psutil
 import pytest
 from tests.experiment import faults
-from tests.experiment.helpers import ByPickle, contents, facts, run
+from tests.experiment.helpers import ByPickle, facts, run, write_toml
+from typer.testing import CliRunner
 
+from gainsay.cli import app
 from gainsay.experiment import Experiment, work
 from gainsay.experiment.shared import PartsOnDisk
 from gainsay.experiment.storage import Storage
@@ -45,92 +47,29 @@ def test_survives_a_fault_at_every_system_call(tmp_path, processes, executor, ev
         assert outcome == expected, fault
 
 
-TOML = """
-metrics = ["ndcg_linear@10", "ndcg_exp@10"]
-num_boost_round = 60
-draws = 1000
-[data]
-simulate = {queries = 60, mean_length = 10, seed = 5, split = [0.5, 0.25, 0.25]}
-[[candidates]]
-name = "lgb"
-library = "lightgbm"
-seed = [1, 2, 3]
-params = {num_leaves = 7, feature_fraction = 0.8}
-[[candidates]]
-name = "xgb"
-library = "xgboost"
-seed = [1, 2, 3]
-params = {subsample = 0.8}
-"""
+@pytest.mark.parametrize("way", ["jobs", "threads", "command line"])
+def test_interrupted_training_leaves_a_usable_directory(done, make, tmp_path, monkeypatch, way):
+    train, started, directory = work.train_candidate, [], tmp_path / "run"
 
-
-def run_command(output, *arguments):
-    """Run the command line in this process, which has imported everything already."""
-    import runpy
-    import sys
-
-    for descriptor in (1, 2):
-        os.dup2(os.open(output, os.O_WRONLY | os.O_CREAT | os.O_APPEND), descriptor)
-    sys.argv = ["gainsay", *arguments]
-    runpy.run_module("gainsay", run_name="__main__")
-
-
-@pytest.mark.posix
-@pytest.mark.slow
-def test_command_line_is_locked_interrupted_killed_and_resumed(tmp_path, processes):
-    toml, directory, output = (tmp_path / name for name in ("experiment.toml", "run", "output"))
-    toml.write_text(TOML)
-
-    def start_and_stop(count):
-        command = (output, "run", str(toml), "--directory", str(directory), "--jobs", "2")
-        process = processes.Process(target=run_command, args=command)
-        process.start()
-        ends = time.monotonic() + TIMEOUT
-        while len(list(directory.glob("candidates/*/manifest.json"))) < count:
-            assert process.is_alive(), output.read_text()
-            assert time.monotonic() < ends
-            time.sleep(0.005)
-        os.kill(process.pid, signal.SIGSTOP)
-        return process
-
-    first = start_and_stop(1)
-    assert psutil.Process(first.pid).children(recursive=True) == []  # a terminal would interrupt them as well
-    with pytest.raises(RuntimeError, match="in use by"):
-        run(Experiment.from_toml(toml, directory))
-    os.kill(first.pid, signal.SIGINT)
-    os.kill(first.pid, signal.SIGCONT)
-    first.join(TIMEOUT)
-    finished = len(Experiment.load(directory).candidates)
-    assert first.exitcode == 130
-    assert f"{directory}. Run the same again" in output.read_text()
-    assert not list(directory.glob("failures/*"))
-
-    second = start_and_stop(finished + 1)
-    os.kill(second.pid, signal.SIGKILL)
-    second.join(TIMEOUT)
-    resumed, whole = (run(Experiment.from_toml(toml, place)) for place in (directory, tmp_path / "whole"))
-    assert facts(resumed) == facts(whole)
-    assert contents(directory) == contents(tmp_path / "whole")
-
-
-@pytest.mark.parametrize("threads", [False, True])
-def test_interrupted_training_leaves_a_usable_directory(done, make, tmp_path, monkeypatch, threads):
-    train, started = work.train_candidate, []
-
-    def interrupted(candidate, *rest):
+    def interrupt(candidate, *rest):
         started.append(candidate)
         if len(started) == 3:
             raise KeyboardInterrupt
         return train(candidate, *rest)
 
-    directory = tmp_path / "run"
     with monkeypatch.context() as patch, ThreadPoolExecutor(1) as executor:
-        patch.setattr(work, "train_candidate", interrupted)
-        with pytest.raises(KeyboardInterrupt) as caught:
-            run(make(directory), executor if threads else None, jobs=None if threads else 1)
-    (note,) = caught.value.__notes__
-    assert note.split()[0] in (["2", "1"] if threads else ["2"])  # a thread may have started the last training
-    assert str(directory) in note
+        patch.setattr(work, "train_candidate", interrupt)
+        if way == "command line":
+            patch.setattr(Experiment, "from_toml", lambda *_, **__: make(directory))
+            answer = CliRunner().invoke(app, ["run", str(write_toml(tmp_path, "")), "--jobs", "1"])
+            note = answer.output.split("interrupted\n")[1]
+            assert answer.exit_code == 130
+        else:
+            with pytest.raises(KeyboardInterrupt) as caught:
+                run(make(directory), executor if way == "threads" else None, jobs=1 if way == "jobs" else None)
+            (note,) = caught.value.__notes__
+    assert note.split()[0] in (["2", "1"] if way == "threads" else ["2"])  # A thread may have started the last one.
+    assert str(directory) in note.replace("\n", "")
     assert len(Experiment.load(directory).candidates) >= 2
     assert facts(run(make(directory))) == facts(done.result)
 
@@ -207,8 +146,12 @@ class TestSharedData:
 
 
 class TestLock:
+    def test_rejects_a_second_run(self, make, tmp_path):
+        with Storage(tmp_path).lock(), pytest.raises(RuntimeError, match="in use by"):
+            run(make(tmp_path))
+
     def test_missing_library_is_named(self, make, tmp_path, monkeypatch):
-        monkeypatch.setitem(__import__("sys").modules, "filelock", None)
+        monkeypatch.setitem(sys.modules, "filelock", None)
         with pytest.raises(ImportError, match=r"gainsay\[experiment\]"):
             run(make(tmp_path))
 

@@ -22,8 +22,7 @@ class Terminal(io.StringIO):
         return True
 
 
-@pytest.fixture
-def tty(monkeypatch):
+def use_terminal(monkeypatch):
     """Make stderr a terminal on which every round is drawn."""
     monkeypatch.setattr(terminal, "OFTEN", 0.0)
     for name, value in {"TERM": "xterm", "COLUMNS": "80", "LINES": "24"}.items():
@@ -52,13 +51,16 @@ def test_one_line_per_training_without_a_terminal(make, tmp_path, capsys):
     out, error = capsys.readouterr()
     lines = error.splitlines()
     assert out == ""
+    make(candidates=[Candidate("a", "lightgbm")]).run(progress=False)
+    assert capsys.readouterr() == ("", "")
     assert lines[0].startswith(f"[1/1] a\ufffd[31m  {marks(first, first.candidates[0])}  ")
     assert lines[1].startswith("1 of 2 ")
     assert lines[2].startswith("[2/2] b: failed, ")
     assert len(lines) == 3
 
 
-def test_curves_on_a_terminal(make, tty, screen):
+def test_curves_on_a_terminal(make, monkeypatch, screen):
+    tty = use_terminal(monkeypatch)
     result = make(candidates=[Candidate("[red]a[/red]", "lightgbm")]).run()
     frames = re.split(r"\x1b\[\d+A", tty.getvalue())
     inside = screen().feed(frames[8]).text.splitlines()
@@ -70,9 +72,9 @@ def test_curves_on_a_terminal(make, tty, screen):
     assert sys.stderr is tty
 
 
-def test_several_trainings_at_a_time(make, tty, screen):
-    names = [f"model {number}" for number in range(5)]
-    candidates = [Candidate(name, "lightgbm", {"num_leaves": 3 + at}) for at, name in enumerate(names)]
+def test_several_trainings_at_a_time(make, monkeypatch, screen):
+    tty = use_terminal(monkeypatch)
+    candidates = [Candidate(f"model {at}", "lightgbm", {"num_leaves": 3 + at}) for at in range(5)]
     with ThreadPoolExecutor(5) as executor:
         result = make(candidates=candidates).run(executor)
     lines = sorted(screen().feed(tty.getvalue()).text.splitlines())
@@ -82,15 +84,16 @@ def test_several_trainings_at_a_time(make, tty, screen):
         assert marks(result, re.search(r"model \d", line)[0]) in line
 
 
-def test_counts_without_rounds_for_other_processes(tty):
-    progress = progress_of(True)
+def test_counts_without_rounds_for_other_processes(monkeypatch):
+    tty, progress = use_terminal(monkeypatch), progress_of(True)
     progress.start(None, 3, 1)
     progress.stop()
     assert tty.getvalue().count("1 of 3 ") == 2
 
 
-def test_a_round_is_drawn_completely_or_not_at_all(make, tty):
+def test_a_round_is_drawn_completely_or_not_at_all(make, monkeypatch):
     """Threads draw each other's curves: while one adds a round to a curve, another waits."""
+    use_terminal(monkeypatch)
     plan, progress = make().plan, progress_of(True)
     progress.start(plan, 1, 0)
     tell = progress.follow(plan.first_units()[0])
@@ -112,11 +115,6 @@ def test_a_round_is_drawn_completely_or_not_at_all(make, tty):
     progress.stop()
     ((_, *lines),) = drawn
     assert all("0.6000  best 0.6000 at 2" in text for text in lines)
-
-
-def test_no_progress(make, capsys):
-    make(candidates=[Candidate("a", "lightgbm")]).run(progress=False)
-    assert capsys.readouterr() == ("", "")
 
 
 def test_names_and_marks_that_the_console_cannot_show(make, monkeypatch):

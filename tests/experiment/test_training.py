@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import re
 from dataclasses import replace
 
 import lightgbm as lgb
@@ -11,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import xgboost as xgb
-from tests.experiment.helpers import METRICS, balanced_by_hand, folder_of, predict, run
+from tests.experiment.helpers import METRICS, balanced_by_hand, folder_of, predict, run, trees
 
 import gainsay as gs
 from gainsay.experiment import Candidate
@@ -28,12 +27,6 @@ def train_lightgbm(parts, gains, rounds):
 def train_xgboost(parts, labels, rounds, **params):
     params = {"objective": "rank:ndcg", "max_depth": 3, "seed": 3, "nthread": 1, **params}
     return xgb.train(params, xgb.DMatrix(parts.train.features, labels, qid=parts.train.qid), rounds)
-
-
-def trees(booster):
-    if isinstance(booster, xgb.Booster):
-        return booster.get_dump(with_stats=True)
-    return re.search(r"Tree=0.*end of trees", booster.model_to_string(num_iteration=-1), re.DOTALL)[0]
 
 
 @pytest.mark.parametrize("library", ["lgb", "xgb"])
