@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -10,7 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.experiment.helpers import SIMULATED, write_toml
+from typer.testing import CliRunner
 
+from gainsay.cli import app
 from gainsay.data import read_letor, simulate
 from gainsay.experiment import Experiment, config, k_folds
 
@@ -65,10 +68,10 @@ def test_every_key(tmp_path):
         [data]
         {SIMULATED}
         [[candidates]]
+        params = {{num_leaves = [3, 5], monotone_constraints = [[1, 0]], feature_fraction = 0.5}}
         name = "lgb"
         library = "lightgbm"
         training_gain = ["linear", "exponential"]
-        params = {{num_leaves = [3, 5], monotone_constraints = [[1, 0]], feature_fraction = 0.5}}
         seed = [1, 2]
         num_boost_round = 9
         [[candidates]]
@@ -124,6 +127,52 @@ class TestData:
     def test_k_folds_of_simulated_data(self, tmp_path):
         parts = read(tmp_path, "[data]\nsimulate = {queries = 12, seed = 1}\nk_folds = 4")._parts
         assert [len(fold.query_ids) for fold in parts.values()] == [3, 3, 3, 3]
+
+
+RUNS = """
+metrics = ["ndcg_linear@5", "ndcg_exp@5", "mrr"]
+num_boost_round = 5
+draws = 1000
+candidates = [
+    {name = "one", library = "lightgbm", params = {num_leaves = 7, feature_fraction = 0.8}},
+    {name = "two", library = "xgboost", params = {subsample = 0.8}},
+]
+"""
+
+
+class TestRuns:
+    def test_keys_and_arguments(self, tmp_path):
+        line = 'runs = {finalists = 3, keep = 1, baseline = "one"}'
+        path = write_toml(tmp_path, f"{RUNS}{line}\n[data]\n{SIMULATED}")
+        runs = Experiment.from_toml(path).plan.runs
+        assert (runs.count, runs.finalists, runs.keep, runs.baseline, runs.vary) == (3, True, 1, "one", "seed")
+        runs = Experiment.from_toml(path, runs=4, vary="queries").plan.runs
+        assert (runs.count, runs.finalists, runs.vary) == (4, False, "queries")
+
+    def test_command_line(self, tmp_path):
+        def outcome(line, *options):
+            path = write_toml(tmp_path, f"{RUNS}{line}\n[data]\n{SIMULATED}")
+            done = CliRunner().invoke(app, ["run", str(path), "--json", *options])
+            assert done.exit_code == 0, done.output
+            return json.loads(done.stdout)
+
+        first, second = outcome(""), outcome('stop_by = "mrr"')
+        assert (first["stop_by"], second["stop_by"]) == ("balanced", "mrr")
+        for name, compared in second["compared"].items():
+            assert compared["rounds"] == [second["best_rounds"][name]["mrr"]]
+        assert outcome('stop_by = "mrr"', "--stop-by", "balanced") == first
+        repeated = outcome("", "--vary", "queries", "--runs", "3")
+        assert len(repeated["runs"]) == 6
+        assert {row["candidate"] for row in repeated["shift"]} == {"one", "two"}
+
+    def test_label_files_are_text_without_blanks_around_it(self, tmp_path):
+        """A blank after a comma makes no cluster of its own; 01, 1 and NA are three labels."""
+        ids = read(tmp_path, f"[data]\n{SIMULATED}")._parts["test"].query_ids
+        labels = ["01", "1", "NA", "01", "1", "NA"]
+        rows = "".join(f"{name} , {label}\n" for name, label in zip(ids, labels, strict=True))
+        (tmp_path / "labels.csv").write_text(f"\ufeffquery,kind\n{rows}", encoding="utf-8")
+        plan = read(tmp_path, f"[data]\n{SIMULATED}\nclusters = 'labels.csv'\nsegments = 'labels.csv'").plan
+        assert plan.clusters == plan.segments["kind"] == tuple(labels)
 
 
 class TestMemory:

@@ -153,12 +153,13 @@ class TestThreads:
         assert all(len(set(it)) == 1 for it in seen)  # LightGBM has one number of threads per process.
         assert {threads: max(len(it) for it in seen if it[0] == threads) for threads in counts} == most
 
+    @pytest.mark.posix
     def test_ctrl_c_ends_all_trainings_at_their_next_round(self, done, make, candidates, tmp_path, monkeypatch):
         train, started = work.train_candidate, threading.Barrier(3, timeout=900)
 
         def wait(candidate, *rest):
             if started.wait() == 0:
-                signal.raise_signal(signal.SIGINT)
+                os.kill(os.getpid(), signal.SIGINT)
             return train(candidate, *rest)
 
         endless = [

@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 import xgboost as xgb
 from matplotlib import pyplot as plt
-from tests.experiment.helpers import METRICS, balanced_by_hand, folder_of, predict, run, write_toml
+from tests.experiment.helpers import METRICS, balanced_by_hand, folder_of, predict, run
 from typer.testing import CliRunner
 
 import gainsay as gs
@@ -220,26 +220,6 @@ class TestStopBy:
         names = [Candidate("a", "lightgbm"), Candidate("b @7", "xgboost"), Candidate("c by hand", "lightgbm", seed=8)]
         assert make(candidates=names[:2], stop_by="each").plan.stop_by == "each"
         assert make(candidates=names[1:], stop_by="each").plan.stop_by == "each"
-
-    def test_key_and_option(self, tmp_path):
-        text = """
-            metrics = ["ndcg_linear@5", "ndcg_exp@5", "mrr"]
-            num_boost_round = 15
-            {}
-            data.simulate = {{queries = 40, seed = 3, mean_length = 10, split = [0.6, 0.2, 0.2]}}
-            candidates = [{{name = "a", library = "lightgbm"}}, {{name = "b", library = "xgboost"}}]
-        """
-
-        def outcome(line, *options):
-            done = CliRunner().invoke(app, ["run", str(write_toml(tmp_path, text.format(line))), "--json", *options])
-            assert done.exit_code == 0, done.output
-            return json.loads(done.stdout)
-
-        first, second = outcome(""), outcome('stop_by = "mrr"')
-        assert (first["stop_by"], second["stop_by"]) == ("balanced", "mrr")
-        for name in "ab":
-            assert second["compared"][name]["rounds"] == [second["best_rounds"][name]["mrr"]]
-        assert outcome('stop_by = "mrr"', "--stop-by", "balanced") == first
 
 
 class TestRounds:

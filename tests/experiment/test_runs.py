@@ -10,31 +10,15 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from tests.experiment.helpers import (
-    METRICS,
-    SIMULATED,
-    balanced_by_hand,
-    contents,
-    facts,
-    folder_of,
-    predict,
-    run,
-    write_toml,
-)
-from typer.testing import CliRunner
+from tests.experiment.helpers import METRICS, balanced_by_hand, contents, facts, folder_of, predict, run
 
 import gainsay as gs
-from gainsay.cli import app
 from gainsay.data import RankingData
 from gainsay.experiment import Candidate, Experiment, k_folds, work
 from gainsay.experiment.runs import resample, seed_of
 
 FIXED = Candidate("F", "lightgbm", {"num_leaves": 7})
 RUNS = (1, 2, 3)
-
-
-def mean(data, model, metric="mrr"):
-    return gs.evaluate(metric, data.judgments(), predict(model, data)).mean[metric]
 
 
 class TestSeeds:
@@ -149,7 +133,8 @@ class TestResampledQueries:
     def test_model_of_all_queries_and_the_shift(self, repeated, resampled, parts):
         """The model of all queries is run 1 of the same experiment with other seeds only."""
         result, _ = resampled
-        full = mean(parts.test, result.load_model("A", run="full"))
+        scores = predict(result.load_model("A", run="full"), parts.test)
+        full = gs.evaluate("mrr", parts.test.judgments(), scores).mean["mrr"]
         assert full == pytest.approx(repeated.result.run_values.loc[("A", 1), "test mrr"], rel=1e-12)
         found = result.shift.set_index(["candidate", "metric"]).loc[("A", "mrr")]
         assert found["full"] == pytest.approx(full, rel=1e-12)
@@ -228,42 +213,6 @@ def test_candidates_without_randomness_are_trained_once(make, recipes, trained):
         assert len(list(make(candidates=[FIXED], runs=3, vary="queries").plan.units())) == 4
 
 
-def toml(folder, line="", key=""):
-    return write_toml(
-        folder,
-        f"""
-        metrics = ["ndcg_linear@10", "ndcg_exp@10"]
-        num_boost_round = 5
-        draws = 1000
-        {line}
-        [data]
-        {SIMULATED}
-        {key}
-        [[candidates]]
-        name = "one"
-        library = "lightgbm"
-        params = {{num_leaves = 7, feature_fraction = 0.8}}
-        [[candidates]]
-        name = "two"
-        library = "xgboost"
-        params = {{subsample = 0.8}}
-        """,
-    )
-
-
-def test_runs_in_toml_and_on_the_command_line(tmp_path):
-    path = toml(tmp_path, 'runs = {finalists = 3, keep = 1, baseline = "one"}')
-    runs = Experiment.from_toml(path).plan.runs
-    assert (runs.count, runs.finalists, runs.keep, runs.baseline, runs.vary) == (3, True, 1, "one", "seed")
-    runs = Experiment.from_toml(path, runs=4, vary="queries").plan.runs
-    assert (runs.count, runs.finalists, runs.vary) == (4, False, "queries")
-    done = CliRunner().invoke(app, ["run", str(path), "--vary", "queries", "--json", "--runs", "3"])
-    assert done.exit_code == 0, done.output
-    answer = json.loads(done.stdout)
-    assert len(answer["runs"]) == 6
-    assert {row["candidate"] for row in answer["shift"]} == {"one", "two"}
-
-
 class TestClustersAndSegments:
     def test_by_id_by_position_and_in_columns(self, make, recipes, parts, tmp_path):
         ids = parts.test.query_ids.tolist()
@@ -282,13 +231,3 @@ class TestClustersAndSegments:
         again = Experiment.load(tmp_path / "run")
         assert facts(again) == facts(result)
         assert again.comparison.segments.text == result.comparison.segments.text
-
-    def test_files_keep_labels_as_text_without_blanks_around_them(self, tmp_path):
-        """A blank after a comma makes no cluster of its own; 01, 1 and NA are three labels."""
-        ids = Experiment.from_toml(toml(tmp_path))._parts["test"].query_ids
-        path = toml(tmp_path, key="clusters = 'labels.csv'\nsegments = 'labels.csv'")
-        labels = ["01", "1", "NA", "01", "1", "NA"]
-        rows = "".join(f"{name} , {label}\n" for name, label in zip(ids, labels, strict=True))
-        (tmp_path / "labels.csv").write_text(f"\ufeffquery,kind\n{rows}", encoding="utf-8")
-        plan = Experiment.from_toml(path).plan
-        assert plan.clusters == plan.segments["kind"] == tuple(labels)
