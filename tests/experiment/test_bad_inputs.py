@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from dataclasses import replace
 from functools import partial
@@ -10,7 +11,7 @@ import numpy as np
 import pandas as pd
 from tests.bad_inputs import BadInput, bad_inputs
 from tests.experiment import custom_metrics
-from tests.experiment.helpers import SIMULATED, run, write_toml
+from tests.experiment.helpers import SIMULATED, ByPickle, run, write_toml
 
 import gainsay as gs
 from gainsay.data import simulate
@@ -27,7 +28,28 @@ def rows(kind, call, table):
     ]
 
 
+ROUNDS_AND_THREADS = {"num_boost_round": [0, 10**12], "early_stopping_rounds": [-1, 10**12], "threads": [0, 10**6]}
+CANDIDATE_VALUES = {**ROUNDS_AND_THREADS, "seed": [1.5, -1, 2**31]}
+"""Invalid values of a candidate, in Python and in TOML."""
+VALUES = {
+    **ROUNDS_AND_THREADS,
+    "seed": [-1, 2**31],
+    "alpha": [0.5, -0.1],
+    "rope": [-0.1],
+    "draws": [10**12],
+    "stop_by": ["balance", "ndcg_exp@5"],
+    "runs": [2],
+}
+"""Invalid values of an experiment, in Python and in TOML."""
+
+
+def values(table, prefix="", write=lambda key, value: {key: value}):
+    """Return a row for every invalid value."""
+    return [(write(key, it), f"{prefix}{key}", f"got {it!r}") for key, invalid in table.items() for it in invalid]
+
+
 CANDIDATES = [
+    *values(CANDIDATE_VALUES),
     ({"name": " "}, "name", "blank"),
     ({"name": 3}, "name", "must be a", TypeError),
     ({"name": "\ud800"}, "name", "UTF-8"),
@@ -37,14 +59,7 @@ CANDIDATES = [
     ({"training_gain": float("inf")}, "training_gain", "finite"),
     ({"training_gain": True}, "training_gain", "got True", TypeError),
     ({"params": {"objective": "rank_xendcg"}, "training_gain": "linear"}, "training_gain", "'rank_xendcg'"),
-    ({"num_boost_round": 0}, "num_boost_round", "at least 1"),
     ({"num_boost_round": True}, "num_boost_round", "got True", TypeError),
-    ({"num_boost_round": 10**12}, "num_boost_round", "at most 10000000"),
-    ({"early_stopping_rounds": -1}, "early_stopping_rounds", "at least 0"),
-    ({"seed": 1.5}, "seed", "got 1.5"),
-    ({"seed": 10**10}, "seed", "at most 2147483647"),
-    ({"threads": 0}, "threads", "at least 1"),
-    ({"threads": 10**6}, "threads", "at most 4096"),
     ({"params": {"label_gain": [0, 1]}}, "params.label_gain", "training_gain"),
     ({"params": {"n_jobs": 2}}, "params.n_jobs", "give threads"),
     ({"params": {"metric": "ndcg"}}, "params.metric", "the experiment"),
@@ -120,17 +135,7 @@ EXPERIMENTS = [
     ({"metrics": "ndcg@10"}, "ndcg@10", "which NDCG"),
     ({"primary": ["mrr"]}, "primary", "two different metrics"),
     ({"primary": ["mrr", "map"]}, "primary", "'map'"),
-    ({"alpha": 0.7}, "alpha", "between"),
-    ({"rope": -1}, "rope", "must be"),
     ({"draws": 3}, "draws", "at least"),
-    ({"draws": 10**12}, "draws", "at most 10000000"),
-    ({"seed": -1}, "seed", "at least 0"),
-    ({"seed": 2**31}, "seed", "at most 2147483647"),
-    ({"num_boost_round": 0}, "num_boost_round", "at least 1"),
-    ({"num_boost_round": 10**12}, "num_boost_round", "at most 10000000"),
-    ({"early_stopping_rounds": -1}, "early_stopping_rounds", "at least 0"),
-    ({"threads": 0}, "threads", "at least 1"),
-    ({"stop_by": "balance"}, "stop_by", "mean 'balanced'"),
     ({"stop_by": 3}, "stop_by", "must be"),
     ({"stop_by": ["mrr", "ndcg_exp@10"]}, "stop_by", "must be"),
     ({"candidates": TWINS, "stop_by": "each"}, "candidate 'a @7'", "candidate 'a'"),
@@ -161,6 +166,7 @@ EXPERIMENTS = [
     ({**one(data_sample_strategy="Bagging"), "runs": 3}, "runs=3", "same models"),
 ]
 RUNS = [
+    *values({key: its for key, its in VALUES.items() if key != "threads"}),
     ({"runs": 2}, "runs", "from 3 to"),
     ({"runs": 0}, "runs", "must be"),
     ({"runs": 1001}, "runs", "to 1000"),
@@ -173,26 +179,15 @@ RUNS = [
     ({"runs": {"finalists": 5, "keep": 0}}, "runs['keep']", "must be"),
     ({"runs": {"finalists": 5, "baseline": "Z"}}, "runs['baseline']", "'Z'"),
     ({"runs": 3, "vary": "data"}, "vary", "got 'data'"),
-    ({"vary": "queries"}, "vary", "several runs"),
 ]
 
 
-def label(change):
-    """Labels of the queries of the test set, changed."""
-
-    def of(parts):
-        labels = {name: f"session {place // 2}" for place, name in enumerate(parts.test.query_ids.tolist())}
-        return {"candidates": RANDOM, "clusters": change(labels)}
-
-    return of
-
-
 LABELS = [
-    (label(lambda it: dict(list(it.items())[1:])), "clusters", "for 1 query"),
-    (label(lambda it: list(it.values())[1:]), "clusters", "24 labels"),
-    (label(lambda it: [*list(it.values())[1:], None]), "clusters", "got None"),
-    (label(lambda it: pd.Series(it).iloc[1:]), "clusters", "24 labels"),
-    (label(lambda it: pd.array([*list(it)[1:], pd.NA])), "clusters", "got <NA>"),
+    ({"clusters": {"nobody": "x"}}, "clusters", "for 25 queries"),
+    ({"clusters": ["x"] * 24}, "clusters", "24 labels"),
+    ({"clusters": [*["x"] * 24, None]}, "clusters", "got None"),
+    ({"clusters": pd.Series(["x"] * 24)}, "clusters", "24 labels"),
+    ({"clusters": pd.array([*["x"] * 24, pd.NA])}, "clusters", "got <NA>"),
     ({"segments": {"kind": {"nobody": "x"}}}, "segments 'kind'", "for 25 queries"),
 ]
 
@@ -215,32 +210,21 @@ def simulated(text):
 
 HUGE = "9" * 400
 FILES = [
+    *values(VALUES, "", lambda key, value: top(f"{key} = {json.dumps(value)}")),
+    *values(CANDIDATE_VALUES, "candidates[1].", lambda key, value: candidate(f"{key} = {json.dumps(value)}")),
     ("x = [", "", "not TOML"),
     ("a = 1 #" + "x" * 2**20, "1048576 bytes", "larger"),
     ("a = " + "[" * 5000, "not TOML", "too deeply"),
     ("a." * 70 + "b = 1", "64 parts", "line 1"),
     (top("metrcs = ['mrr']"), "metrcs", "mean 'metrics'"),
     (top("seed = '1'"), "seed", "valid integer"),
-    (top("seed = -1"), "seed", "got -1"),
-    (top("seed = 2147483648"), "seed", "2147483647"),
     (top(f"seed = {HUGE}"), "seed", "2147483647"),
-    (top("alpha = 0.5"), "alpha", "got 0.5"),
     (top("alpha = 0"), "alpha", "got 0"),
-    (top("rope = -0.1"), "rope", "got -0.1"),
     (top("rope = inf"), "rope", "finite"),
-    (top("num_boost_round = 0"), "num_boost_round", "got 0"),
-    (top("num_boost_round = 1000000000000"), "num_boost_round", "10000000"),
-    (top("early_stopping_rounds = -1"), "early_stopping_rounds", "got -1"),
-    (top("early_stopping_rounds = 1000000000000"), "early_stopping_rounds", "10000000"),
-    (top("threads = 0"), "threads", "got 0"),
-    (top("threads = 1000000000"), "threads", "4096"),
-    (top("draws = 1000000000000"), "draws", "10000000"),
     (top("metrics = ['ndgc_exp@10']"), "metrics", "mean 'ndcg_exp'"),
     (top("metrics = ['ndcg@10']"), "metrics", "which NDCG"),
     (top("metrics = []"), "metrics", "1 entry"),
     (top("primary = ['mrr']"), "primary", "2 entries"),
-    (top("stop_by = 'ndcg_exp@5'"), "stop_by", "mean 'ndcg_exp@10'"),
-    (top("runs = 2"), "runs", "from 3"),
     (top("runs = {finalists = 3, baseline = 'x'}"), "runs['baseline']", "'x'"),
     (top("runs = 3\nvary = 'all'"), "vary", "got 'all'"),
     (data("").partition("[[")[2].join(("[[", "")), "data", "missing"),
@@ -277,11 +261,7 @@ FILES = [
     (candidate("params = {num_leavs = 3}"), "candidates[1].params.num_leavs", "mean 'num_leaves'"),
     (candidate("params = {max_bin = 2020-01-01}"), "candidates[1].params.max_bin", "must be"),
     (candidate("params = 3"), "candidates[1].params", "got 3"),
-    (candidate("num_boost_round = 1.5"), "candidates[1].num_boost_round", "got 1.5"),
-    (candidate("num_boost_round = 1000000000000"), "candidates[1].num_boost_round", "10000000"),
-    (candidate("seed = 'a'"), "candidates[1].seed", "got 'a'"),
     (candidate("seed = [1, 10000000000]"), "candidates[1].seed", "got 10000000000"),
-    (candidate("threads = 1000000"), "candidates[1].threads", "got 1000000"),
     (candidate("[[candidates]]\nname = 'y'\nlibrary = 'lightgmb'"), "candidates[2].library", "mean 'lightgbm'"),
     (candidate("[[candidates]]\nname = 'y'"), "candidates[2].library", "missing"),
     (candidate("[[candidates]]\nname = 'x'\nlibrary = 'xgboost'"), "candidates[2].name", "candidates[1]"),
@@ -328,6 +308,7 @@ CALLS = [
     *rows("run", lambda it, make, *_: run(make(**one()), **it), [
         ({"jobs": 0}, "jobs", "at least 1"),
         ({"jobs": "2"}, "jobs", "must be", TypeError),
+        ({"jobs": 2, "executor": ByPickle()}, "jobs=2", "an executor"),
         ({"executor": 3}, "executor", "got int", TypeError),
     ]),
     *rows("k_folds", lambda it, *_: k_folds(simulate(2, seed=1), it), [(3, "2 queries", "3 folds")]),

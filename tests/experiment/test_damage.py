@@ -14,7 +14,7 @@ from tests.experiment.helpers import contents, facts, folder_of, run
 from gainsay.data import simulate
 from gainsay.experiment import Candidate, Experiment, grid
 from gainsay.experiment.folds import Fold
-from gainsay.experiment.storage import Storage, sealed
+from gainsay.experiment.storage import Storage, sealed, write_atomically
 
 FILES = {"experiment.json", "manifest.json", "arrays.npz", "all-rounds.txt", "all-rounds.ubj"}
 
@@ -214,13 +214,6 @@ class TestNames:
 
 
 class TestResume:
-    def test_nothing_is_trained_twice(self, done, copy, make, trained):
-        assert facts(run(make(copy))) == facts(done.result)
-        loaded = Experiment.load(copy)
-        assert facts(loaded) == facts(done.result)
-        assert loaded.directory == copy
-        assert trained == []
-
     def test_unfinished_candidates_are_failures(self, copy):
         (folder_of(copy, "lgb gain=linear") / "manifest.json").unlink()
         result = Experiment.load(copy)
@@ -235,8 +228,10 @@ class TestResume:
         assert run(make(copy, candidates=more)).candidates == tuple(candidate.name for candidate in more)
         assert trained == ["new"]
         assert run(make(copy, candidates=candidates[2:])).candidates == ("xgb gain=linear", "xgb gain=exponential")
-        assert facts(run(make(copy))) == facts(done.result)
-        assert trained == ["new"]
+        loaded, again = Experiment.load(copy), run(make(copy))
+        assert loaded.candidates == ("xgb gain=linear", "xgb gain=exponential")
+        assert facts(again) == facts(Experiment.load(copy)) == facts(done.result)
+        assert (trained, loaded.directory) == (["new"], copy)
 
     def test_another_level_needs_no_training(self, copy, make, trained):
         assert run(make(copy, alpha=0.1)).verdict.alpha == Experiment.load(copy).verdict.alpha == 0.1
@@ -251,3 +246,11 @@ class TestResume:
         assert repr(result.comparison.attribution(*pair)) == repr(done.result.comparison.attribution(*pair))
         with pytest.raises(ValueError, match="not kept"):
             result.load_model("xgb gain=linear")
+
+
+def test_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
+    write_atomically(tmp_path / "a", b"old")
+    monkeypatch.setattr("os.fsync", lambda descriptor: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        write_atomically(tmp_path / "a", b"new")
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {"a": b"old"}

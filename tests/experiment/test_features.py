@@ -201,14 +201,20 @@ class TestFingerprint:
             {"feature_names": ("bm25", "shop2"), "categories": {"shop2": ["x", "y"]}},
             {"categories": {"shop": ["y", "x"]}},
             {"categories": None},
+            {"features": np.array([[0.5, 1], [0.2, 0]])},
+            {"labels": np.array([1.0, 2.0])},
+            {"query_ids": np.array(["x"])},
+            {"weight": np.array([1.0])},
             {"features": sparse.csr_array([[0.5, 1], [0.1, 0]]), "categories": None},
         ],
-        ids=["name", "order", "numbers", "sparse"],
+        ids=["name", "order", "numbers", "features", "labels", "queries", "weight", "sparse"],
     )
     def test_changes_with_the_input_of_models(self, change):
         assert fingerprint(replace(self.DATA, **change)) != fingerprint(self.DATA)
 
-    def test_does_not_depend_on_the_width_of_indices(self):
+    def test_does_not_depend_on_the_form_in_memory(self):
+        columns = np.asfortranarray(self.DATA.features)
+        assert fingerprint(replace(self.DATA, features=columns)) == fingerprint(self.DATA)
         matrix = sparse.csr_matrix(self.DATA.features)
         wide = matrix.copy()
         wide.indices, wide.indptr = wide.indices.astype(np.int64), wide.indptr.astype(np.int64)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -14,7 +13,7 @@ from tests.experiment.helpers import METRICS, balanced_by_hand, facts, predict, 
 import gainsay as gs
 from gainsay.data import RankingData, simulate
 from gainsay.experiment import Experiment, k_folds
-from gainsay.experiment.folds import fingerprint, rotation
+from gainsay.experiment.folds import rotation
 
 ROUNDS = 12
 
@@ -151,15 +150,3 @@ def test_stop_by_each_makes_a_model_for_every_metric(folded, folds, make, on_fol
         for place, metric in enumerate(METRICS):
             found = np.concatenate([table[:, place] for table in tables])
             np.testing.assert_array_equal(found, result.comparison.values[metric][:, at])
-
-
-class TestFingerprint:
-    @pytest.mark.parametrize("field", ["features", "labels", "query_ids", "weight"])
-    def test_changes_with_the_data(self, data, field):
-        weighted = replace(data, weight=np.ones(len(data.query_ids)))
-        values = getattr(weighted, field).copy()
-        values[3] = "x" if field == "query_ids" else values[3] + 1
-        assert fingerprint(replace(weighted, **{field: values})) != fingerprint(weighted) != fingerprint(data)
-
-    def test_does_not_depend_on_the_order_in_memory(self, data):
-        assert fingerprint(replace(data, features=np.asfortranarray(data.features))) == fingerprint(data)
