@@ -1,21 +1,20 @@
-"""Small experiments that the tests of a module share."""
+"""Small experiments that are trained once per session; tests copy the directory before they change it."""
 
 from __future__ import annotations
 
-import json
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
 import pytest
+from tests.experiment.helpers import METRICS, run
 
 from gainsay.data import RankingData, simulate
-from gainsay.experiment import Candidate, Experiment, ExperimentResult, grid, work
+from gainsay.experiment import Candidate, Experiment, ExperimentResult, grid, k_folds, work
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-METRICS = ("ndcg_linear@10", "ndcg_exp@10", "mrr")
 
 
 class Parts(NamedTuple):
@@ -24,17 +23,17 @@ class Parts(NamedTuple):
     test: RankingData
 
 
+class Done(NamedTuple):
+    result: ExperimentResult
+    directory: Path
+
+
 @pytest.fixture(scope="module", autouse=True)
-def _no_waiting_for_disks() -> Iterator[None]:
-    """What is written outlives a killed process without `fsync`, which takes long; `faulty.py` counts the calls."""
+def _no_fsync() -> Iterator[None]:
+    """Skip `fsync`, which is slow: only a crash of the system needs it, and `faults.py` counts the calls."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("os.fsync", lambda descriptor: None)
         yield
-
-
-@pytest.fixture(scope="session")
-def metrics() -> tuple[str, ...]:
-    return METRICS
 
 
 @pytest.fixture(scope="session")
@@ -44,7 +43,7 @@ def parts() -> Parts:
 
 @pytest.fixture(scope="session")
 def candidates() -> list[Candidate]:
-    """Two of each library; different gains, so that what is chosen differs."""
+    """Two candidates of each library with different gains, so that the metrics choose differently."""
     return [
         *grid("lgb", "lightgbm", {"num_leaves": 7}, training_gain=["linear", "exponential"]),
         *grid("xgb", "xgboost", {"max_depth": 3, "subsample": 0.8}, training_gain=["linear", "exponential"]),
@@ -52,8 +51,17 @@ def candidates() -> list[Candidate]:
 
 
 @pytest.fixture(scope="session")
+def recipes() -> list[Candidate]:
+    """Two candidates whose training is random."""
+    return [
+        Candidate("A", "lightgbm", {"num_leaves": 7, "feature_fraction": 0.6}, "linear"),
+        Candidate("B", "xgboost", {"max_depth": 3, "subsample": 0.7}, "exponential"),
+    ]
+
+
+@pytest.fixture(scope="session")
 def make(parts: Parts, candidates: list[Candidate]) -> Any:
-    """Return a function that makes the experiment of these tests, with some things changed."""
+    """Return a function that makes the experiment of these tests with some arguments changed."""
 
     def experiment(directory: Any = None, **changes: Any) -> Experiment:
         arguments: dict[str, Any] = {
@@ -69,64 +77,69 @@ def make(parts: Parts, candidates: list[Candidate]) -> Any:
     return experiment
 
 
-class Done(NamedTuple):
-    result: ExperimentResult
-    directory: Any
+@pytest.fixture(scope="session")
+def make_done(make: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """Return a function that runs an experiment in a directory of its own."""
+
+    def finish(**changes: Any) -> Done:
+        directory = tmp_path_factory.mktemp("done") / "run"
+        return Done(run(make(directory, **changes)), directory)
+
+    return finish
 
 
 @pytest.fixture(scope="session")
-def done(make: Any, tmp_path_factory: pytest.TempPathFactory) -> Done:
-    """The experiment, run once without a break; not to be changed."""
-    directory = tmp_path_factory.mktemp("whole") / "run"
-    return Done(make(directory).run(progress=False), directory)
+def done(make_done: Any) -> Done:
+    return make_done()
+
+
+@pytest.fixture(scope="session")
+def repeated(make_done: Any, recipes: list[Candidate]) -> Done:
+    """Two candidates, three runs each."""
+    return make_done(candidates=recipes, runs=3)
+
+
+@pytest.fixture(scope="session")
+def resampled(make_done: Any, recipes: list[Candidate]) -> Done:
+    """Two candidates, three runs each on resampled queries."""
+    return make_done(candidates=recipes, runs=3, vary="queries")
+
+
+@pytest.fixture(scope="session")
+def folds() -> list[RankingData]:
+    """Four folds of different sizes with weights."""
+    data = simulate(42, seed=2, mean_length=15)
+    weight = np.random.default_rng(3).integers(1, 4, len(data.query_ids)).astype(float)
+    return k_folds(RankingData(data.features, data.labels, qid=data.qid, weight=weight), 4, seed=1)
+
+
+@pytest.fixture(scope="session")
+def on_folds(folds: list[RankingData]) -> dict[str, Any]:
+    """Arguments of an experiment on folds."""
+    chosen = [*grid("lgb", "lightgbm", {"num_leaves": [4, 8]}), Candidate("xgb", "xgboost", {"max_depth": 2})]
+    return {"train": None, "valid": None, "test": None, "folds": folds, "candidates": chosen}
+
+
+@pytest.fixture(scope="session")
+def folded(make_done: Any, on_folds: dict[str, Any]) -> Done:
+    return make_done(**on_folds)
 
 
 @pytest.fixture
 def copy(done: Done, tmp_path: Path) -> Path:
-    """A copy of the directory of the experiment, which may be spoilt."""
+    """A copy of the directory of the experiment."""
     return shutil.copytree(done.directory, tmp_path / "copy")
 
 
 @pytest.fixture
 def trained(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Which units are trained from now on."""
-    noted: list[str] = []
-    original = work.train_candidate
+    """The units that are trained from now on."""
+    units: list[str] = []
+    train = work.train_candidate
 
     def note(candidate: Candidate, unit: Any, *rest: Any) -> Any:
-        noted.append(str(unit))
-        return original(candidate, unit, *rest)
+        units.append(str(unit))
+        return train(candidate, unit, *rest)
 
     monkeypatch.setattr(work, "train_candidate", note)
-    return noted
-
-
-@pytest.fixture(scope="session")
-def facts() -> Any:
-    """Return a function that writes a result out to the last digit."""
-
-    def of(result: ExperimentResult) -> dict[str, str]:
-        frames = {
-            name: getattr(result, name)
-            for name in ("leaderboard", "curves", "best_rounds", "chosen", "choice_loss", "stopping_loss", "pairs")
-        }
-        return {name: frame.to_csv(float_format="%.17g") for name, frame in frames.items()} | {
-            "verdict": json.dumps(result.verdict.to_dict()),
-            "summary": result.summary(),
-        }
-
-    return of
-
-
-@pytest.fixture(scope="session")
-def balanced() -> Any:
-    """Return a function that finds the balanced round of a candidate, in plain Python."""
-
-    def found(curves: Any, name: str, metrics: tuple[str, ...] = METRICS[:2]) -> int:
-        """The first round whose worst shortfall under the two metrics is smallest, in plain Python."""
-        lines = [curves[(curves["candidate"] == name) & (curves["metric"] == metric)] for metric in metrics]
-        lines = [dict(zip(line["round"], line["value"], strict=True)) for line in lines]
-        worst = {number: max(max(line.values()) - line[number] for line in lines) for number in lines[0]}
-        return min(worst, key=lambda number: (worst[number], number))
-
-    return found
+    return units

@@ -1,17 +1,21 @@
-"""Cross-validation: which parts train, validate and test, and how folds are joined."""
+"""Cross-validation: which folds train, validate and test, and how their results are combined."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+import shutil
 
 import numpy as np
+import pandas as pd
 import pytest
 import xgboost as xgb
+from tests.experiment.helpers import METRICS, balanced_by_hand, facts, predict, run
 
 import gainsay as gs
 from gainsay.data import RankingData, simulate
-from gainsay.experiment import Candidate, Experiment, grid, k_folds
-from gainsay.experiment.folds import fingerprint, rotation
+from gainsay.experiment import Experiment, k_folds
+from gainsay.experiment.folds import rotation
+
+ROUNDS = 12
 
 
 @pytest.fixture(scope="module")
@@ -19,171 +23,130 @@ def data():
     return simulate(40, seed=2, mean_length=15)
 
 
-@pytest.fixture(scope="module")
-def folds(data):
-    return k_folds(data, 4, seed=1)
+def per_query(data, scores):
+    return gs.evaluate(METRICS, data.judgments(), scores).per_query
 
 
-@pytest.fixture(scope="module")
-def crossed(make, folds, tmp_path_factory):
-    directory = tmp_path_factory.mktemp("folds") / "run"
-    candidates = [*grid("lgb", "lightgbm", {"num_leaves": [4, 8]}), Candidate("xgb", "xgboost", {"max_depth": 2})]
-    experiment = make(directory, candidates=candidates, train=None, valid=None, test=None, folds=folds)
-    return experiment.run(progress=False), directory
+@pytest.mark.parametrize("count", [3, 4, 5])
+def test_rotation_is_that_of_letor(data, count):
+    parts, made = rotation(k_folds(data, count))
+    assert [fold.test for fold in made] == [f"fold {i + 1}" for i in range(count)]
+    assert [fold.valid for fold in made] == [f"fold {(i + 1) % count + 1}" for i in range(count)]
+    for fold in made:
+        assert set(fold.parts()) == set(parts)
+        assert len(fold.parts()) == count
 
 
-class TestRotation:
-    @pytest.mark.parametrize("count", [3, 4, 5])
-    def test_is_that_of_letor(self, data, count):
-        parts, made = rotation(k_folds(data, count))
-        assert [fold.test for fold in made] == [f"fold {i + 1}" for i in range(count)]
-        assert [fold.valid for fold in made] == [f"fold {(i + 1) % count + 1}" for i in range(count)]
-        for fold in made:
-            assert set(fold.parts()) == set(parts)
-            assert len(fold.parts()) == count
-
-    def test_too_few(self, folds):
-        with pytest.raises(ValueError, match=r"folds must be at least three.*got 2"):
-            rotation(folds[:2])
-
-    def test_a_single_data_set(self, data):
-        with pytest.raises(TypeError, match="divide it with k_folds"):
-            rotation(data)
-
-    def test_weights_for_some_only(self, folds):
-        weighted = replace(folds[0], weight=np.ones(len(folds[0].query_ids)))
-        with pytest.raises(ValueError, match="fold 2 has no weight but other folds have"):
-            rotation([weighted, *folds[1:]])
-
-    def test_together_with_a_split(self, make, folds):
-        with pytest.raises(ValueError, match="either train, valid and test, or folds"):
-            make(folds=folds)
+def test_k_folds_divide_the_queries_at_random(data):
+    parts, again, other = (k_folds(data, 3, seed=seed) for seed in (7, 7, 8))
+    assert sorted(name for part in parts for name in part.query_ids) == sorted(data.query_ids)
+    assert sum(len(part.labels) for part in parts) == len(data.labels)
+    first = [made[0].query_ids.tolist() for made in (parts, again, other)]
+    assert first[0] == first[1] != first[2]
 
 
-class TestKFolds:
-    def test_every_query_in_exactly_one(self, data):
-        parts = k_folds(data, 3, seed=7)
-        assert sorted(name for part in parts for name in part.query_ids) == sorted(data.query_ids)
-        assert sum(len(part.labels) for part in parts) == len(data.labels)
-
-    def test_seed(self, data):
-        first, again, other = (k_folds(data, 3, seed=seed)[0].query_ids.tolist() for seed in (7, 7, 8))
-        assert first == again != other
-
-    def test_more_folds_than_queries(self, data):
-        with pytest.raises(ValueError, match="2 queries cannot be divided into 3 folds"):
-            k_folds(data.take_queries([0, 1]), 3)
-
-
-class TestJoined:
-    def test_each_query_once_where_it_is_tested(self, crossed, folds, metrics, balanced):
-        """Fold after fold, by models that were trained neither on it nor on the fold that chose the round."""
-        result, _ = crossed
-        for place, metric in enumerate(metrics):
-            expected = []
-            for i, test in enumerate(folds):
-                valid = folds[(i + 1) % 4]
-                others = [fold for place, fold in enumerate(folds) if place not in (i, (i + 1) % 4)]
-                train = RankingData.concatenate(others)
-                model = result.load_model("xgb", 12, fold=f"fold {i + 1}")
-                model.set_param({"nthread": 1})
-                assert model.get_dump() == self.trained(train).get_dump()
-                curve = [self.mean(model, valid, metric, n) for n in range(1, 13)]
-                best = 1 + int(np.argmax(curve))
-                assert result.best_rounds.loc[("xgb", f"fold {i + 1}"), metric] == best
-                compared = balanced(result.curves[result.curves["fold"] == f"fold {i + 1}"], "xgb")
-                assert result.compared.loc["xgb", "rounds"][i] == compared
-                scores = model.predict(xgb.DMatrix(test.features, nthread=1), iteration_range=(0, compared))
-                expected.append(gs.evaluate(metrics, test.judgments(), scores).per_query[:, place])
-            found = result.comparison.values[metric][:, result.candidates.index("xgb")]
-            np.testing.assert_array_equal(found, np.concatenate(expected))
-
-    @staticmethod
-    def trained(data):
+def test_each_query_is_tested_once_by_models_trained_on_other_folds(folded, folds):
+    """The fold that chooses the round is not trained on either."""
+    result = folded.result
+    tables = {name: [] for name in result.candidates}
+    scores = {name: [] for name in result.candidates}
+    for i, test in enumerate(folds):
+        name = f"fold {i + 1}"
+        curves = result.curves[result.curves["fold"] == name]
+        train = RankingData.concatenate([fold for j, fold in enumerate(folds) if j not in (i, (i + 1) % 4)])
+        model = result.load_model("xgb", ROUNDS, fold=name)
+        model.set_param({"nthread": 1})
         params = {"objective": "rank:ndcg", "max_depth": 2, "nthread": 1, "seed": 3, "disable_default_eval_metric": 1}
-        return xgb.train(params, xgb.DMatrix(data.features, data.labels, qid=data.qid, nthread=1), 12)
+        matrix = xgb.DMatrix(train.features, train.labels, qid=train.qid, weight=train.weight, nthread=1)
+        assert model.get_dump() == xgb.train(params, matrix, ROUNDS).get_dump()
+        for candidate in result.candidates:
+            compared = balanced_by_hand(curves, candidate)
+            assert result.compared.loc[candidate, "rounds"][i] == compared
+            model = result.load_model(candidate, ROUNDS, fold=name)
+            scores[candidate].append(predict(model, test, compared))
+            cut = predict(result.load_model(candidate, fold=name), test)
+            np.testing.assert_array_equal(cut, scores[candidate][-1])
+            tables[candidate].append(per_query(test, cut))
+    for at, candidate in enumerate(result.candidates):
+        for place, metric in enumerate(METRICS):
+            expected = np.concatenate([table[:, place] for table in tables[candidate]])
+            np.testing.assert_array_equal(result.comparison.values[metric][:, at], expected)
+    labels, qid, weight = (
+        np.concatenate([getattr(fold, name) if name != "qid" else fold.query_ids[fold.qid] for fold in folds])
+        for name in ("labels", "qid", "weight")
+    )
+    models = {name: np.concatenate(values) for name, values in scores.items()}
+    alone = gs.compare(models, gs.Judgments(labels, qid=qid, weight=weight), METRICS, draws=1000)
+    pair = result.candidates[0], result.candidates[2]
+    found, expected = (it.attribution(*pair).difference for it in (result.comparison, alone))
+    assert found == pytest.approx(expected, abs=1e-12)
+    pd.testing.assert_frame_equal(result.comparison.queries(*pair, 100), alone.queries(*pair, 100), rtol=0, atol=1e-12)
 
-    @staticmethod
-    def mean(model, data, metric, rounds):
-        scores = model.predict(xgb.DMatrix(data.features, nthread=1), iteration_range=(0, rounds))
-        return gs.evaluate(metric, data.judgments(), scores).mean[metric]
 
-    def test_a_candidate_is_chosen_in_each_fold_by_its_own_valid_queries(self, crossed, folds, metrics):
-        """As LETOR's protocol has it: the queries that are tested in a fold have no say in it."""
-        result, _ = crossed
-        curves = result.curves
-        several = 0
-        for metric in metrics:
-            its = curves[curves["metric"] == metric]
-            table = its.pivot(index=["candidate", "round"], columns="fold", values="value")
-            best = table.groupby(level="candidate").max()
-            chosen = tuple(best.idxmax())
-            several += len(set(chosen)) > 1
-            row = result.chosen.loc[metric]
-            assert row["candidate"] == chosen
-            assert row["rounds"] == tuple(
-                table.loc[name, fold].idxmax() for name, fold in zip(chosen, table.columns, strict=True)
-            )
-            assert row["valid"] == pytest.approx(best.max().mean(), rel=1e-12)  # all folds have ten queries
-            values = []
-            for test, name, fold in zip(folds, chosen, table.columns, strict=True):
-                model = result.load_model(name, metric, fold=fold)
-                features = xgb.DMatrix(test.features) if name == "xgb" else test.features
-                values.append(gs.evaluate(metrics, test.judgments(), model.predict(features)).per_query)
-            expected = dict(zip(metrics, np.concatenate(values).mean(axis=0), strict=True))
-            assert {other: row[f"test {other}"] for other in metrics} == pytest.approx(expected, rel=1e-12)
-        assert several  # or the mean over all folds would have chosen the same
-
-    def test_losses_are_those_of_what_each_fold_chose(self, crossed, metrics):
-        result, _ = crossed
-        for row in result.choice_loss.to_dict("records"):
-            judge = row["metric"]
-            own, other = (result.chosen.loc[chooser, f"test {judge}"] for chooser in (judge, row["chosen_by"]))
-            assert row["loss"] == pytest.approx(own - other, abs=1e-12)
-
-    def test_words(self, crossed):
-        result, _ = crossed
-        text = result.summary()
-        assert (
-            "The 4 folds are pooled: what is said of a candidate is about the average of 4 models, trained on" in text
+def test_candidates_are_chosen_in_each_fold_by_its_own_validation_queries(folded, folds):
+    """This is LETOR's protocol: the queries that a fold tests do not take part. Folds count by their weights."""
+    result, chosen_together = folded.result, 0
+    weights = np.array([folds[(i + 1) % 4].weight.sum() for i in range(4)])
+    for metric in METRICS:
+        table = result.curves[result.curves["metric"] == metric].pivot_table(
+            index=["candidate", "round"], columns="fold", values="value"
         )
-        assert result.comparison.notes[-1].startswith("The 4 folds are pooled")
-        names = result.chosen.loc["ndcg_exp@10", "candidate"]
-        for name in set(names):
-            places = [str(place) for place, it in enumerate(names, 1) if it == name]
-            assert f"{name} in fold{'s' if len(places) > 1 else ''} {', '.join(places)}" in text or len(set(names)) == 1
-
-    def test_folds_of_unequal_size_count_by_their_queries(self, make, data):
-        unequal = [data.take_queries(range(a, b)) for a, b in ((0, 5), (5, 10), (10, 40))]
-        result = make(
-            candidates=[Candidate("a", "lightgbm")], train=None, valid=None, test=None, folds=unequal, num_boost_round=3
-        ).run(progress=False)
-        best = result.curves.query("metric == 'mrr'").groupby("fold")["value"].max()
-        sizes = {"fold 1": 5, "fold 2": 30, "fold 3": 5}  # of the folds that validate them
-        assert result.chosen.loc["mrr", "valid"] == pytest.approx(sum(best[f] * n for f, n in sizes.items()) / 40)
-
-    def test_frames_name_the_fold(self, crossed):
-        result, _ = crossed
-        assert result.best_rounds.index.names == ["candidate", "fold"]
-        assert set(result.curves["fold"]) == {"fold 1", "fold 2", "fold 3", "fold 4"}
-        with pytest.raises(KeyError, match=r"there are: .*xgb \(fold 2\)"):
-            result.load_model("xgb")
-
-    def test_read_back(self, crossed, facts):
-        result, directory = crossed
-        assert facts(Experiment.load(directory)) == facts(result)
+        best = table.groupby(level="candidate").max()
+        names = tuple(best.idxmax())
+        chosen_together += len(set(names)) == 1
+        row = result.chosen.loc[metric]
+        assert row["candidate"] == names
+        rounds = tuple(table.loc[name, fold].idxmax() for name, fold in zip(names, table.columns, strict=True))
+        assert row["rounds"] == rounds
+        assert row["valid"] == pytest.approx(np.average(best.max(), weights=weights), rel=1e-12)
+        values = [
+            per_query(test, predict(result.load_model(name, metric, fold=fold), test))
+            for test, name, fold in zip(folds, names, table.columns, strict=True)
+        ]
+        means = np.average(np.concatenate(values), axis=0, weights=np.concatenate([fold.weight for fold in folds]))
+        assert [row[f"test {other}"] for other in METRICS] == pytest.approx(list(means), rel=1e-12)
+    assert chosen_together < len(METRICS)
+    for row in result.choice_loss.to_dict("records"):
+        own, other = (
+            result.chosen.loc[chooser, f"test {row['metric']}"] for chooser in (row["metric"], row["chosen_by"])
+        )
+        assert row["loss"] == pytest.approx(own - other, abs=1e-12)
 
 
-class TestFingerprint:
-    @pytest.mark.parametrize("field", ["features", "labels", "query_ids", "weight"])
-    def test_sees_every_change(self, data, field):
-        weighted = replace(data, weight=np.ones(len(data.query_ids)))
-        values = getattr(weighted, field).copy()
-        values[3] = "x" if field == "query_ids" else values[3] + 1
-        assert fingerprint(replace(weighted, **{field: values})) != fingerprint(weighted)
+def test_tables_and_notes_name_the_folds(folded):
+    result = folded.result
+    assert result.best_rounds.index.names == ["candidate", "fold"]
+    assert set(result.curves["fold"]) == {"fold 1", "fold 2", "fold 3", "fold 4"}
+    text = result.summary()
+    assert "4 folds" in text
+    assert "4 folds" in result.comparison.notes[-1]
+    names = result.chosen.loc["ndcg_exp@10", "candidate"]
+    for name in set(names):
+        places = [str(place) for place, it in enumerate(names, 1) if it == name]
+        assert f"{name} in fold{'s' if len(places) > 1 else ''} {', '.join(places)}" in text or len(set(names)) == 1
+    assert facts(Experiment.load(folded.directory)) == facts(result)
 
-    def test_sees_missing_weights(self, data):
-        assert fingerprint(replace(data, weight=np.ones(len(data.query_ids)))) != fingerprint(data)
 
-    def test_does_not_see_how_the_array_lies(self, data):
-        assert fingerprint(replace(data, features=np.asfortranarray(data.features))) == fingerprint(data)
+def test_stop_by_each_makes_a_model_for_every_metric(folded, folds, make, on_folds, tmp_path, monkeypatch):
+    directory = shutil.copytree(folded.directory, tmp_path / "copy")
+    monkeypatch.setattr("gainsay.experiment.work.train_candidate", None)
+    primary = METRICS[1:]
+    result = run(make(directory, **on_folds, primary=primary, stop_by="each"))
+    best = folded.result.best_rounds
+    expected = {
+        f"{name} by {metric}": tuple(best.loc[name, metric])
+        for name in folded.result.candidates
+        for metric in primary
+        if tuple(best.loc[name, primary[0]]) != tuple(best.loc[name, primary[1]])
+    }
+    assert expected
+    assert set(expected) <= set(result.comparison.models)
+    assert result.summary()
+    for model, rounds in expected.items():
+        assert result.compared.loc[model, "rounds"] == rounds
+        at = result.comparison.models.index(model)
+        tables = [per_query(test, predict(result.load_model(model, fold=f"fold {number}"), test))
+                  for number, test in enumerate(folds, 1)]  # fmt: skip
+        for place, metric in enumerate(METRICS):
+            found = np.concatenate([table[:, place] for table in tables])
+            np.testing.assert_array_equal(found, result.comparison.values[metric][:, at])

@@ -1,4 +1,4 @@
-"""Metrics of a user's, in a module that other processes can import."""
+"""Custom metrics in a module that other processes can import."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Missed(gs.NDCG):
 
 
 def gap(labels, scores):
-    """By how much the first document falls short of the best one."""
+    """Return the difference between the best label and that of the first document."""
     return float(labels.max() - labels[scores.argmax()])
 
 

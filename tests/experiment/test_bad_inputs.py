@@ -1,0 +1,361 @@
+"""Invalid candidates, experiments, TOML files, queries' labels and choices of a model: one table for each."""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+import pandas as pd
+from tests.bad_inputs import BadInput, bad_inputs
+from tests.experiment import custom_metrics
+from tests.experiment.helpers import SIMULATED, ByPickle, run, write_toml
+
+import gainsay as gs
+from gainsay.data import simulate
+from gainsay.experiment import Candidate, Experiment, grid, k_folds
+from gainsay.experiment.runs import Runs
+
+
+def rows(kind, call, table):
+    """Return a case per row: the input of the call, the argument and words of the message, and the exception."""
+    filled = [(*row, ValueError)[:4] for row in table]
+    return [
+        BadInput(f"{kind}: {argument} {words}", partial(call, given), argument, exception, words)
+        for given, argument, words, exception in filled
+    ]
+
+
+ROUNDS_AND_THREADS = {"num_boost_round": [0, 10**12], "early_stopping_rounds": [-1, 10**12], "threads": [0, 10**6]}
+CANDIDATE_VALUES = {**ROUNDS_AND_THREADS, "seed": [1.5, -1, 2**31]}
+"""Invalid values of a candidate, in Python and in TOML."""
+VALUES = {
+    **ROUNDS_AND_THREADS,
+    "seed": [-1, 2**31],
+    "alpha": [0.5, -0.1],
+    "rope": [-0.1],
+    "draws": [10**12],
+    "stop_by": ["balance", "ndcg_exp@5"],
+    "runs": [2],
+}
+"""Invalid values of an experiment, in Python and in TOML."""
+
+
+def values(table, prefix="", write=lambda key, value: {key: value}):
+    """Return a row for every invalid value."""
+    return [(write(key, it), f"{prefix}{key}", f"got {it!r}") for key, invalid in table.items() for it in invalid]
+
+
+CANDIDATES = [
+    *values(CANDIDATE_VALUES),
+    ({"name": " "}, "name", "blank"),
+    ({"name": 3}, "name", "must be a", TypeError),
+    ({"name": "\ud800"}, "name", "UTF-8"),
+    ({"library": "lightgmb"}, "library", "mean 'lightgbm'"),
+    ({"training_gain": "exp"}, "training_gain", "'linear' or 'exponential'"),
+    ({"training_gain": 0.5}, "training_gain", "got 0.5"),
+    ({"training_gain": float("inf")}, "training_gain", "finite"),
+    ({"training_gain": True}, "training_gain", "got True", TypeError),
+    ({"params": {"objective": "rank_xendcg"}, "training_gain": "linear"}, "training_gain", "'rank_xendcg'"),
+    ({"num_boost_round": True}, "num_boost_round", "got True", TypeError),
+    ({"params": {"label_gain": [0, 1]}}, "params.label_gain", "training_gain"),
+    ({"params": {"n_jobs": 2}}, "params.n_jobs", "give threads"),
+    ({"params": {"metric": "ndcg"}}, "params.metric", "the experiment"),
+    ({"params": {"boosting": "dart"}}, "params.boosting", "not be 'dart'"),
+    ({"params": {"boosting": "DART"}}, "params.boosting", "'dart'"),
+    ({"library": "xgboost", "params": {"booster": "dart"}}, "params.booster", "'dart'"),
+    ({"library": "xgboost", "params": {"booster": "gblinear"}}, "params.booster", "'gblinear'"),
+    ({"library": "xgboost", "params": {"rate_drop": 0.1}}, "params.rate_drop", "not be"),
+    ({"library": "xgboost", "params": {"one_drop": 1}}, "params.one_drop", "not be"),
+    ({"params": {"max_bin": None}}, "params.max_bin", "None", TypeError),
+    ({"params": {"sigmoid": float("nan")}}, "params.sigmoid", "finite"),
+    ({"params": {3: 1}}, "params", "got 3", TypeError),
+    ({"params": [1]}, "params", "list", TypeError),
+]
+GRIDS = [
+    ({"params": {"max_bin": []}}, "params.max_bin", "no value"),
+    ({"params": {"max_bin": [3, 5, 3]}}, "params.max_bin", "3 twice"),
+    ({"params": [1]}, "params", "list", TypeError),
+    ({"training_gain": ["linear", "linear"]}, "training_gain", "'linear' twice"),
+    ({"params": {f"p{place}": list(range(10)) for place in range(6)}}, "1000000 candidates", "100000"),
+]
+
+
+def one(library="lightgbm", **params):
+    return {"candidates": [Candidate("one", library, params)]}
+
+
+def with_folds(change):
+    """Arguments of an experiment on folds, made from the three parts."""
+    return lambda parts: {"train": None, "valid": None, "test": None, **change(list(parts))}
+
+
+def weighted(data, *values):
+    return replace(data, weight=np.resize(np.array(values, float), len(data.query_ids)))
+
+
+def named(data, *names):
+    return replace(data, features=data.features[:, : len(names)], feature_names=names)
+
+
+def renamed(library, *names):
+    return lambda parts: {**dict.fromkeys(("train", "valid", "test"), named(parts.test, *names)), **one(library)}
+
+
+def unimportable(name, module=None):
+    def metric(labels, scores):
+        return 0.0
+
+    if module:
+        metric.__module__, metric.__qualname__ = module, name
+    return gs.metric(name, metric)
+
+
+def redefined():
+    first = gs.metric("anew", custom_metrics.gap)
+    gs.metric("anew", custom_metrics.gap, higher_is_better=False)
+    return first
+
+
+RANDOM = [Candidate("A", "lightgbm", {"feature_fraction": 0.6}), Candidate("B", "xgboost", {"subsample": 0.7})]
+TWINS = [Candidate("a", "lightgbm"), Candidate("a @7", "xgboost")]
+EXPERIMENTS = [
+    ({"candidates": []}, "candidates", "empty"),
+    ({"candidates": ["lightgbm"]}, "candidates[0]", "got str", TypeError),
+    ({"candidates": [Candidate("a", "lightgbm"), Candidate("a", "xgboost")]}, "candidates[1]", "unique"),
+    (one(num_leavs=3), "params.num_leavs", "mean 'num_leaves'"),
+    (one(num_leaves=15, num_leaf=4), "params.num_leaf", "one parameter of"),
+    (one(eta=0.5, learning_rate=0.1), "params.eta", "one parameter of"),
+    (one("xgboost", eta=0.5, learning_rate=0.1), "params.eta", "one parameter of"),
+    (one("xgboost", **{"lambda": 1, "reg_lambda": 2}), "params.lambda", "one parameter of"),
+    ({"valid": None}, "valid", "missing"),
+    ({"test": np.zeros(3)}, "test", "got ndarray", TypeError),
+    ({"metrics": "ndcg@10"}, "ndcg@10", "which NDCG"),
+    ({"primary": ["mrr"]}, "primary", "two different metrics"),
+    ({"primary": ["mrr", "map"]}, "primary", "'map'"),
+    ({"draws": 3}, "draws", "at least"),
+    ({"stop_by": 3}, "stop_by", "must be"),
+    ({"stop_by": ["mrr", "ndcg_exp@10"]}, "stop_by", "must be"),
+    ({"candidates": TWINS, "stop_by": "each"}, "candidate 'a @7'", "candidate 'a'"),
+    ({"metrics": "err(max_label=2,ties=order)"}, "valid", "max_label"),
+    ({"metrics": [gs.metric("each", custom_metrics.gap), "mrr"]}, "'each'", "another name"),
+    ({"metrics": [gs.metric("balanced", custom_metrics.gap), "mrr"]}, "'balanced'", "another name"),
+    (lambda parts: {"test": named(parts.test, "a", "b", "c")}, "test", "has 3 features"),
+    (
+        lambda parts: {"metrics": ["ndcg_exp@10", "mrr(weights=ignore)"], "test": weighted(parts.test, 1, 2)},
+        "test: mrr(weights=ignore)",
+        "ignores",
+    ),
+    (lambda parts: {"train": weighted(parts.train, 1e300)}, "train", "weight"),
+    (renamed("lightgbm", "a,b"), "'a,b'", "LightGBM"),
+    (renamed("xgboost", "a[0]"), "'a[0]'", "XGBoost"),
+    (renamed("lightgbm", "a_b", "a b"), "'a_b' and 'a b'", "LightGBM"),
+    (lambda parts: {"folds": list(parts)}, "folds", "not both"),
+    (with_folds(lambda folds: {"folds": folds[:2]}), "folds", "got 2"),
+    (with_folds(lambda folds: {"folds": folds[0]}), "folds", "k_folds", TypeError),
+    (with_folds(lambda folds: {"folds": [weighted(folds[0], 1), *folds[1:]]}), "fold 2", "no weight"),
+    (with_folds(lambda folds: {"folds": folds, "runs": {"finalists": 3}}), "finalists", "with folds"),
+    (
+        with_folds(lambda folds: {"folds": folds, "segments": [str(place % 51) for place in range(100)]}),
+        "segments",
+        "51 distinct labels",
+    ),
+    ({**one(), "runs": 3}, "runs=3", "same models"),
+    ({**one(data_sample_strategy="Bagging"), "runs": 3}, "runs=3", "same models"),
+]
+RUNS = [
+    *values({key: its for key, its in VALUES.items() if key != "threads"}),
+    ({"runs": 2}, "runs", "from 3 to"),
+    ({"runs": 0}, "runs", "must be"),
+    ({"runs": 1001}, "runs", "to 1000"),
+    ({"runs": 2.5}, "runs", "must be"),
+    ({"runs": "5"}, "runs", "must be", TypeError),
+    ({"runs": {"finalists": 1}}, "runs['finalists']", "got 1"),
+    ({"runs": {"finalists": 2}}, "runs['finalists']", "from 3"),
+    ({"runs": {"finalist": 5}}, "'finalist'", "mean 'finalists'"),
+    ({"runs": {"keep": 5}}, "runs", "finalists"),
+    ({"runs": {"finalists": 5, "keep": 0}}, "runs['keep']", "must be"),
+    ({"runs": {"finalists": 5, "baseline": "Z"}}, "runs['baseline']", "'Z'"),
+    ({"runs": 3, "vary": "data"}, "vary", "got 'data'"),
+]
+
+
+LABELS = [
+    ({"clusters": {"nobody": "x"}}, "clusters", "for 25 queries"),
+    ({"clusters": ["x"] * 24}, "clusters", "24 labels"),
+    ({"clusters": [*["x"] * 24, None]}, "clusters", "got None"),
+    ({"clusters": pd.Series(["x"] * 24)}, "clusters", "24 labels"),
+    ({"clusters": pd.array([*["x"] * 24, pd.NA])}, "clusters", "got <NA>"),
+    ({"segments": {"kind": {"nobody": "x"}}}, "segments 'kind'", "for 25 queries"),
+]
+
+
+def data(text, more=""):
+    return f"[data]\n{text}\n[[candidates]]\nname = 'lgb'\nlibrary = 'lightgbm'\n{more}"
+
+
+def top(text):
+    return f"{text}\n{data(SIMULATED)}"
+
+
+def candidate(text):
+    return data(SIMULATED, f"[[candidates]]\nname = 'x'\nlibrary = 'lightgbm'\n{text}")
+
+
+def simulated(text):
+    return data(f"simulate = {{queries = 30, seed = 1, {text}}}")
+
+
+HUGE = "9" * 400
+FILES = [
+    *values(VALUES, "", lambda key, value: top(f"{key} = {json.dumps(value)}")),
+    *values(CANDIDATE_VALUES, "candidates[1].", lambda key, value: candidate(f"{key} = {json.dumps(value)}")),
+    ("x = [", "", "not TOML"),
+    ("a = 1 #" + "x" * 2**20, "1048576 bytes", "larger"),
+    ("a = " + "[" * 5000, "not TOML", "too deeply"),
+    ("a." * 70 + "b = 1", "64 parts", "line 1"),
+    (top("metrcs = ['mrr']"), "metrcs", "mean 'metrics'"),
+    (top("seed = '1'"), "seed", "valid integer"),
+    (top(f"seed = {HUGE}"), "seed", "2147483647"),
+    (top("alpha = 0"), "alpha", "got 0"),
+    (top("rope = inf"), "rope", "finite"),
+    (top("metrics = ['ndgc_exp@10']"), "metrics", "mean 'ndcg_exp'"),
+    (top("metrics = ['ndcg@10']"), "metrics", "which NDCG"),
+    (top("metrics = []"), "metrics", "1 entry"),
+    (top("primary = ['mrr']"), "primary", "2 entries"),
+    (top("runs = {finalists = 3, baseline = 'x'}"), "runs['baseline']", "'x'"),
+    (top("runs = 3\nvary = 'all'"), "vary", "got 'all'"),
+    (data("").partition("[[")[2].join(("[[", "")), "data", "missing"),
+    (f"[data]\n{SIMULATED}", "candidates", "missing"),
+    (f"candidates = []\n[data]\n{SIMULATED}", "candidates", "1 entry"),
+    (f"[data]\n{SIMULATED}\n[candidates]\nname = 'x'", "candidates", "valid list"),
+    (data(""), "data", "there is none"),
+    (data(f"{SIMULATED}\nfolds = ['a', 'b', 'c']"), "data", "folds and simulate"),
+    (data("train = 'a'\nvalid = 'b'"), "data", "test missing"),
+    (data("train = 'a'\nvalid = 'b'\ntest = 'c'"), "data.train[0]", "no file", FileNotFoundError),
+    (data(f"{SIMULATED}\nclusters = 'c.csv'"), "data.clusters", "no file", FileNotFoundError),
+    (data("train = []\nvalid = 'b'\ntest = 'c'"), "data.train", "1 entry"),
+    (data("folds = ['a', 'b']"), "data.folds", "3 entries"),
+    (data("folds = ['a', 'b', 3]"), "data.folds[2]", "valid string"),
+    (data("folds = ['a', 'b', 'c']\nk_folds = 3"), "data: k_folds", "not folds"),
+    (data("files = 'a'"), "data: k_folds", "missing"),
+    (data("files = 'a'\nk_folds = 2"), "data.k_folds", "got 2"),
+    (data("format = 'lettor'\nfolds = ['a', 'b', 'c']"), "data.format", "'letor' or 'lightgbm'"),
+    (data(f"{SIMULATED}\nfeatures = 3"), "data: features", "files"),
+    (data(f"{SIMULATED}\nseed = 3"), "data: seed", "k_folds"),
+    (data("simulate = {queries = 30, seed = 1}"), "data: simulate", "split"),
+    (data("simulate = {queries = 30, split = [0.6, 0.2, 0.2]}"), "data.simulate.seed", "missing"),
+    (data("simulate = {queries = 3, seed = 1}\nk_folds = 5"), "data.k_folds", "3 queries"),
+    (simulated("split = [0.2, 0.2, 0.3, 0.3]"), "data.simulate.split", "3 entries"),
+    (simulated("split = [0.6, 0.2, 0.3]"), "data.simulate", "fractions"),
+    (simulated("splits = [1]"), "data.simulate.splits", "mean 'split'"),
+    (simulated("split = [0.6, 0.2, 0.2], mean_length = inf"), "data.simulate.mean_length", "finite"),
+    (simulated("split = [0.6, 0.2, 0.2], signal = nan"), "data.simulate.signal", "finite"),
+    (simulated("split = [0.6, 0.2, 0.2], features = 1000000000000"), "data.simulate.features", "10000000"),
+    (data(SIMULATED.replace("30", str(10**9))), "data.simulate", "queries, mean_length and"),
+    (data(SIMULATED.replace("30", HUGE)), "data.simulate.queries", "10000000000"),
+    (candidate("training_gain = 'exp'"), "candidates[1].training_gain", "got 'exp'"),
+    (candidate("train_gain = 'linear'"), "candidates[1].train_gain", "mean 'training_gain'"),
+    (candidate("params = {num_leavs = 3}"), "candidates[1].params.num_leavs", "mean 'num_leaves'"),
+    (candidate("params = {max_bin = 2020-01-01}"), "candidates[1].params.max_bin", "must be"),
+    (candidate("params = 3"), "candidates[1].params", "got 3"),
+    (candidate("seed = [1, 10000000000]"), "candidates[1].seed", "got 10000000000"),
+    (candidate("[[candidates]]\nname = 'y'\nlibrary = 'lightgmb'"), "candidates[2].library", "mean 'lightgbm'"),
+    (candidate("[[candidates]]\nname = 'y'"), "candidates[2].library", "missing"),
+    (candidate("[[candidates]]\nname = 'x'\nlibrary = 'xgboost'"), "candidates[2].name", "candidates[1]"),
+    (candidate("[[candidates]]\nname = ''\nlibrary = 'xgboost'"), "candidates[2].name", "blank"),
+]
+LABEL_FILES = [
+    (("clusters", "query,cluster\n1,a\n1,b\n"), "query '1'", "in line 3"),
+    (("clusters", "query\n1\n"), "clusters.csv", "one column"),
+    (("clusters", "query,a,b\n1,1,1\n"), "clusters.csv", "a, b"),
+    (("clusters", ""), "clusters.csv", "not CSV"),
+    (("clusters", "query,cluster\n99,a\n"), "clusters", "no label for"),
+    (("segments", "query,kind\n1,10,x\n2,20,y\n"), "line 2", "saw 3"),
+    (("segments", "query,kind,kind\n1,x,u\n2,y,u\n"), "'kind'", "two columns"),
+]
+
+
+def made(change, make, parts, folder):
+    return make(**(change(parts) if callable(change) else change))
+
+
+def kept(metric, make, parts, folder):
+    return make(folder / "run", metrics=[metric(), "mrr"])
+
+
+def label_file(given, make, parts, folder):
+    key, text = given
+    (folder / f"{key}.csv").write_text(text)
+    return Experiment.from_toml(write_toml(folder, data(f"{SIMULATED}\n{key} = '{key}.csv'")))
+
+
+LASTING = [
+    (lambda: unimportable("inner"), "inner", "later run"),
+    (lambda: unimportable("flat", "__main__"), "flat", "later run"),
+    (lambda: gs.NDCG(gain=lambda labels: labels, name="by_lambda"), "by_lambda", "later run"),
+    (redefined, "anew", "the metric again"),
+]
+CALLS = [
+    *rows("Candidate", lambda it, *_: Candidate(**{"name": "a", "library": "lightgbm", **it}), CANDIDATES),
+    *rows("grid", lambda it, *_: grid("g", "lightgbm", **it), GRIDS),
+    *rows("Experiment", made, [*EXPERIMENTS, *LABELS]),
+    *rows("Experiment", lambda it, *rest: made({"candidates": RANDOM, **it}, *rest), RUNS),
+    *rows("metric", kept, LASTING),
+    *rows("file", label_file, LABEL_FILES),
+    *rows("run", lambda it, make, *_: run(make(**one()), **it), [
+        ({"jobs": 0}, "jobs", "at least 1"),
+        ({"jobs": "2"}, "jobs", "must be", TypeError),
+        ({"jobs": 2, "executor": ByPickle()}, "jobs=2", "an executor"),
+        ({"executor": 3}, "executor", "got int", TypeError),
+    ]),
+    *rows("k_folds", lambda it, *_: k_folds(simulate(2, seed=1), it), [(3, "2 queries", "3 folds")]),
+    *rows("--runs", lambda it, *_: Runs.from_text(it), [
+        ("two", "runs", "'two'"), ("finalists=3,finalists=5", "'finalists'", "twice"),
+    ]),
+    *rows("load", lambda it, *given: Experiment.load(given[-1]), [(None, "", "no experiment", FileNotFoundError)]),
+]  # fmt: skip
+
+
+@bad_inputs(CALLS)
+def test_calls(case, make, parts, tmp_path):
+    case.check(make, parts, tmp_path)
+    assert not (tmp_path / "run").exists()
+
+
+@bad_inputs(rows("toml", lambda text, folder: Experiment.from_toml(write_toml(folder, text)), FILES))
+def test_toml(case, tmp_path):
+    started = time.monotonic()
+    message = case.check(tmp_path)
+    assert message.startswith(f"{tmp_path / 'experiment.toml'}: ")
+    assert len(message) < 600
+    assert time.monotonic() - started < 10
+
+
+MODELS = [
+    (("done", "lgbm", {}), "'lgbm'", "no model of", KeyError),
+    (("done", "xgb gain=linear", {"stop_by": "each"}), "stop_by='each'", "no round"),
+    (("done", "xgb gain=linear", {"stop_by": "ndcg_exp@5"}), "stop_by", "mean 'ndcg_exp@10'"),
+    (("done", "xgb gain=linear", {"stop_by": 0}), "stop_by", "got 0"),
+    (("done", "xgb gain=linear", {"stop_by": 13}), "stop_by", "at most 12"),
+    (("done", "xgb gain=linear", {"stop_by": True}), "stop_by", "whole number", TypeError),
+    (("folded", "xgb", {}), "'xgb'", "(fold 2)", KeyError),
+    (("repeated", "A", {}), "'A'", "trained 3 times"),
+    (("repeated", "A", {"run": 4}), "run", "at most 3"),
+    (("repeated", "A", {"run": 0}), "run", "got 0"),
+    (("repeated", "A", {"run": "full"}), "run", "got 'full'"),
+    (("repeated", "A", {"run": 1.5}), "run", "got 1.5"),
+    (("resampled", "A", {}), "'A'", "run='full'"),
+]
+
+
+def load_model(given, request):
+    experiment, name, options = given
+    return request.getfixturevalue(experiment).result.load_model(name, **options)
+
+
+@bad_inputs(rows("load_model", load_model, MODELS))
+def test_load_model(case, request):
+    case.check(request)

@@ -1,0 +1,180 @@
+"""Custom metrics in experiments: losses are minimized, other processes import them, later runs find them."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from tests.experiment import custom_metrics
+from tests.experiment.helpers import ByPickle, facts, predict, run
+
+import gainsay as gs
+from gainsay.experiment import Candidate, Experiment
+from gainsay.experiment.rounds import balanced_round, best_rounds, rising
+from gainsay.experiment.storage import sealed
+from gainsay.experiment.wording import _costs
+
+ROOT = Path(__file__).parents[2]
+MODULE = custom_metrics.__name__
+CUSTOM = (custom_metrics.Missed(gain="exponential", k=10), custom_metrics.GAP, custom_metrics.SQUARED)
+NAMES = ("missed_exp@10", "first_gap", "ndcg_squared@5")
+
+
+@pytest.fixture(scope="module")
+def kept(make_done, candidates):
+    return make_done(metrics=CUSTOM, candidates=candidates[1:3])
+
+
+@pytest.fixture
+def copied(kept, make, tmp_path):
+    """A function that makes the experiment again in a copy of its directory."""
+    directory = shutil.copytree(kept.directory, tmp_path / "copy")
+    arguments = {"metrics": CUSTOM, "candidates": kept.result.plan.candidates}
+    return lambda **changes: make(directory, **{**arguments, **changes})
+
+
+@pytest.fixture(scope="module")
+def both(make):
+    """The same experiment with NDCG and with 1 - NDCG."""
+    changes = {"num_boost_round": 30, "early_stopping_rounds": 4}
+    gained = ["ndcg_linear@10", "ndcg_exp@2"]  # They choose different rounds with all versions of the libraries.
+    missed = [custom_metrics.Missed(gain=gain, k=k) for gain, k in (("linear", 10), ("exponential", 2))]
+    return [run(make(metrics=metrics, **changes)) for metrics in (gained, missed)]
+
+
+class TestLosses:
+    """1 - NDCG chooses exactly as NDCG does, and costs the same."""
+
+    def test_rounds_and_choices(self, both):
+        gained, missed = both
+        assert missed.metrics == ("missed_linear@10", "missed_exp@2")
+        np.testing.assert_array_equal(missed.best_rounds, gained.best_rounds)
+        assert list(missed.compared["rounds"]) == list(gained.compared["rounds"])
+        lengths = [result.curves.groupby("candidate")["round"].max() for result in both]
+        pd.testing.assert_series_equal(*lengths)
+        assert (lengths[0] < 30).any()  # Some stopped early.
+        for column in ("candidate", "rounds"):
+            assert list(missed.chosen[column]) == list(gained.chosen[column])
+        numbers = [result.chosen.drop(columns=["candidate", "rounds"]).to_numpy(dtype=float) for result in both]
+        np.testing.assert_allclose(numbers[1], 1 - numbers[0], rtol=1e-12)
+
+    @pytest.mark.parametrize("table", ["choice_loss", "stopping_loss"])
+    def test_costs(self, both, table):
+        gained, missed = (getattr(result, table)[["loss", "lower", "upper"]].to_numpy() for result in both)
+        np.testing.assert_allclose(missed, gained, atol=1e-14)
+        assert (gained[:, 0] != 0).any()
+
+    def test_summary_writes_costs_as_additions(self, both):
+        costs = [_costs(both[1], "missed_exp@2", loss) for loss in (0.2, -0.00126, 0.00001)]
+        assert [text.split()[:2] for text in costs] == [["adds", "0.2000"], ["takes", "0.0013"], ["costs", "nothing"]]
+        lost = [line for line in both[1].summary().split("\n") if line.startswith(("Choosing", "Stopping"))]
+        assert lost
+        assert all(re.search(r"adds 0\.\d{4}|takes 0\.\d{4}|costs nothing", line) for line in lost)
+
+    def test_rounds_of_metrics_and_losses_together(self):
+        curves = rising(np.array([[0.50, 0.20], [0.49, 0.15], [0.40, 0.14]]), gs.parse_metrics("mrr", "first_gap"))
+        assert best_rounds(curves) == [1, 3]
+        assert balanced_round(curves, [0, 1]) == 2
+
+
+class TestExecutors:
+    def test_values_are_those_of_evaluate(self, kept, parts):
+        assert kept.result.metrics == NAMES
+        for at, name in enumerate(kept.result.comparison.models):
+            scores = predict(kept.result.load_model(name), parts.test)
+            evaluated = gs.evaluate(CUSTOM, parts.test.judgments(), scores).mean
+            for metric in NAMES:
+                mean = kept.result.comparison.values[metric][:, at].mean()
+                assert mean == pytest.approx(evaluated[metric], rel=1e-12)
+
+    def test_stopped_by_a_custom_metric(self, kept, copied):
+        rounds = run(copied(stop_by=custom_metrics.GAP)).compared["rounds"]
+        assert list(rounds) == [(int(number),) for number in kept.result.best_rounds["first_gap"]]
+
+    def test_other_processes_give_the_same_result(self, make, kept, processes):
+        with ProcessPoolExecutor(1, processes) as executor:
+            result = run(make(metrics=CUSTOM, candidates=kept.result.plan.candidates), executor)
+        assert facts(result) == facts(kept.result)
+
+    def test_lambdas_work_in_this_process_only(self, make, candidates):
+        first = gs.metric("first_label", lambda labels, scores: float(labels[scores.argmax()]))
+        experiment = make(metrics=[first, "mrr"], candidates=candidates[:1])
+        assert run(experiment).metrics == ("first_label", "mrr")
+        with pytest.raises(ValueError, match="no other process") as caught:
+            run(experiment, ByPickle())
+        assert "first_label" in str(caught.value)
+
+
+def python(*arguments, folder=ROOT):
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(folder), *sys.path])}
+    return subprocess.run([sys.executable, *arguments], capture_output=True, text=True, env=environment, cwd=folder)
+
+
+LATER = f"""
+import sys
+from gainsay.experiment import Experiment
+try:
+    Experiment.load(sys.argv[1])
+except ValueError as error:
+    print(error)
+import {MODULE}
+print(*Experiment.load(sys.argv[1]).metrics)
+"""
+
+
+class TestLaterRuns:
+    @pytest.mark.slow
+    def test_need_the_module(self, kept):
+        done = python("-c", LATER, str(kept.directory))
+        error, names = done.stdout.splitlines()
+        assert all(text in error for text in (str(kept.directory), "'missed_exp@10'", f"--import {MODULE}"))
+        assert names == " ".join(NAMES)
+
+    @pytest.mark.slow
+    def test_import_the_module_from_a_file_on_the_command_line(self, tmp_path):
+        (tmp_path / "mine.py").write_text(Path(custom_metrics.__file__).read_text())
+        (tmp_path / "small.toml").write_text(
+            'metrics = ["missed_exp@10", "first_gap"]\nnum_boost_round = 4\n'
+            "[data]\nsimulate = {queries = 60, mean_length = 15, seed = 1, split = [0.5, 0.25, 0.25]}\n"
+            '[[candidates]]\nname = "a"\nlibrary = "lightgbm"\nparams = {num_leaves = [3, 7]}\n'
+        )
+        done = python("-m", "gainsay", "run", "small.toml", "--json", "--import", "mine.py", folder=tmp_path)
+        assert done.returncode == 0, done.stderr
+        assert '"first_gap"' in done.stdout
+
+    def test_reject_a_metric_defined_elsewhere(self, make, kept, tmp_path):
+        document = json.loads((kept.directory / "experiment.json").read_bytes())
+        del document["sha256"]
+        assert document["origins"]["ndcg_squared@5"] == [[MODULE, "squared"]]
+        document["origins"]["first_gap"] = [["theirs", "gap"]]
+        (tmp_path / "experiment.json").write_bytes(sealed(document))
+        for attempt in (lambda: Experiment.load(tmp_path), lambda: run(make(tmp_path, metrics=CUSTOM))):
+            with pytest.raises(ValueError, match=r"was theirs\.gap") as caught:
+                attempt()
+            assert f"{MODULE}.gap" in str(caught.value)
+
+    def test_reject_a_metric_that_changed(self, kept, copied, monkeypatch):
+        """Values of before and after must not appear in one report: stored scores are evaluated again."""
+        monkeypatch.setattr(custom_metrics.Missed, "score", lambda *given: 1 - gs.NDCG.score(*given) ** 2)
+        more = copied(candidates=[*kept.result.plan.candidates, Candidate("more", "lightgbm")])
+        for attempt in (lambda: Experiment.load(kept.directory), lambda: run(more)):
+            with pytest.raises(ValueError, match="changed since") as caught:
+                attempt()
+            assert "missed_exp@10" in str(caught.value)
+
+    @pytest.mark.parametrize("places", [5, [], {"first_gap": 5}, {"first_gap": [[]], "mrr": None}])
+    def test_reject_damaged_origins(self, kept, tmp_path, places):
+        document = json.loads((kept.directory / "experiment.json").read_bytes())
+        del document["sha256"]
+        (tmp_path / "experiment.json").write_bytes(sealed({**document, "origins": places}))
+        with pytest.raises(ValueError, match=r"cannot be read|not defined now|is now"):
+            Experiment.load(tmp_path)

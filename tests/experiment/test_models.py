@@ -1,0 +1,246 @@
+"""The model in the report, from `load_model`, in the saved file and on the command line is the same, bit by bit."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import pickle
+import shutil
+
+import lightgbm as lgb
+import numpy as np
+import pandas as pd
+import pytest
+import xgboost as xgb
+from matplotlib import pyplot as plt
+from tests.experiment.helpers import METRICS, balanced_by_hand, folder_of, predict, run
+from typer.testing import CliRunner
+
+import gainsay as gs
+from gainsay.cli import app
+from gainsay.experiment import Candidate, Experiment, work
+from gainsay.experiment.libraries import library_of
+from gainsay.experiment.rounds import balanced_round, best_rounds, kept_rounds
+from gainsay.report.rounds import best_rounds as report_of_rounds
+
+SUFFIX = {"lgb": "txt", "xgb": "ubj"}
+LOADER = {"lgb": lgb.Booster, "xgb": xgb.Booster}
+CANDIDATES = [
+    Candidate("lgb", "lightgbm", {"num_leaves": 15}),
+    Candidate("lgb bagged", "lightgbm", {"num_leaves": 7, "bagging_freq": 1, "bagging_fraction": 0.6}, seed=2),
+    Candidate("lgb forest", "lightgbm", {"boosting": "rf", "bagging_freq": 1, "bagging_fraction": 0.6}),
+    Candidate("xgb", "xgboost", {"max_depth": 2, "eta": 0.05, "lambdarank_pair_method": "mean"}),
+    Candidate("xgb sampled", "xgboost", {"max_depth": 3, "subsample": 0.6, "num_parallel_tree": 2}, seed=4),
+]
+ABOUT = {"candidates": CANDIDATES, "num_boost_round": 40}
+
+
+@pytest.fixture(scope="module")
+def torn(make_done):
+    """An experiment whose two primary metrics choose different rounds."""
+    result = make_done(**ABOUT).result
+    differ = result.best_rounds["ndcg_linear@10"] != result.best_rounds["ndcg_exp@10"]
+    assert any(differ[[name for name in differ.index if name.startswith("lgb")]])
+    assert any(differ[[name for name in differ.index if name.startswith("xgb")]])
+    return result
+
+
+@pytest.fixture
+def again(torn, make, tmp_path, monkeypatch):
+    """Return a function that runs a copy of the experiment with other arguments, without training."""
+    shutil.copytree(torn.directory, tmp_path / "copy")
+    monkeypatch.setattr(work, "train_candidate", None)
+    return lambda **changes: run(make(tmp_path / "copy", **{**ABOUT, **changes}))
+
+
+def saved(result, name, stem="model", fold=""):
+    return folder_of(result.directory, name, fold) / f"{stem}.{SUFFIX[name[:3]]}"
+
+
+def per_query(data, scores):
+    return gs.evaluate(METRICS, data.judgments(), scores).per_query
+
+
+def assert_compared(result, name, scores, data):
+    """Assert that scores are those of a compared model, and that its values are theirs."""
+    np.testing.assert_array_equal(scores, result.comparison.rankings.scores[name])
+    values = per_query(data, scores)
+    at = result.comparison.models.index(name)
+    for place, metric in enumerate(METRICS):
+        np.testing.assert_array_equal(values[:, place], result.comparison.values[metric][:, at])
+
+
+def test_loaded_models_and_saved_files_are_the_compared_models(torn, parts):
+    for name in torn.candidates:
+        model = torn.load_model(name)
+        assert_compared(torn, name, predict(model, parts.test), parts.test)
+        (rounds,) = torn.compared.loc[name, "rounds"]
+        assert rounds == balanced_by_hand(torn.curves, name)
+        if name.startswith("lgb"):
+            assert model.model_to_string() == saved(torn, name).read_text()
+            assert (model.current_iteration(), model.best_iteration) == (rounds, rounds)
+        else:
+            assert bytes(model.save_raw("ubj")) == saved(torn, name).read_bytes()
+            assert (model.num_boosted_rounds(), model.best_iteration) == (rounds, rounds - 1)
+    ranker = xgb.XGBRanker()
+    ranker.load_model(saved(torn, "xgb"))
+    np.testing.assert_array_equal(ranker.predict(parts.test.features), torn.comparison.rankings.scores["xgb"])
+
+
+def test_compare_on_the_command_line_has_the_means_of_the_leaderboard(torn, parts, tmp_path):
+    data = parts.test
+    lines = [
+        f"{label:g} qid:{query} " + " ".join(f"{at}:{float(value)!r}" for at, value in enumerate(row, 1))
+        for label, query, row in zip(data.labels, data.query_ids[data.qid], data.features, strict=True)
+    ]
+    (tmp_path / "test.txt").write_text("\n".join(lines) + "\n")
+    metrics = [option for metric in METRICS for option in ("-m", metric)]
+    options = ["--data", str(tmp_path / "test.txt"), "--features", str(data.features.shape[1]), *metrics, "--json"]
+    models = [f"{name}={saved(torn, name)}" for name in torn.candidates]
+    done = CliRunner().invoke(app, ["compare", *options, *models])
+    assert done.exit_code == 0, done.output
+    found = json.loads(done.stdout)["leaderboard"]
+    for name, metric in itertools.product(torn.candidates, METRICS):
+        assert found[name][metric] == torn.leaderboard.loc[name, metric]
+
+
+def test_compare_explains_as_the_experiment_does(torn, parts):
+    models = {name: torn.load_model(name) for name in torn.candidates}
+    alone = gs.compare(models, parts.test.judgments(), METRICS, features=parts.test.features, seed=3, draws=1000)
+    assert alone.verdict.to_dict() == torn.verdict.to_dict()
+    rows = 0
+    for pair in itertools.combinations(torn.candidates, 2):
+        found, expected = torn.comparison.attribution(*pair), alone.attribution(*pair)
+        pd.testing.assert_frame_equal(found.grades_by_ranks, expected.grades_by_ranks, rtol=0, atol=1e-12)
+        pd.testing.assert_frame_equal(found.parts, expected.parts, rtol=0, atol=1e-12)
+        queries = torn.comparison.queries(*pair, 100)
+        pd.testing.assert_frame_equal(queries, alone.queries(*pair, 100), rtol=0, atol=1e-12)
+        rows += len(queries)
+        for metric in METRICS[:2]:
+            shown = torn.leaderboard.loc[pair[0], metric] - torn.leaderboard.loc[pair[1], metric]
+            assert found.difference[metric] == pytest.approx(shown, abs=1e-12)
+            assert found.grades_by_ranks.loc[metric].to_numpy().sum() == pytest.approx(shown, abs=1e-12)
+            assert found.by_query_class[metric].sum() == pytest.approx(shown, abs=1e-12)
+    assert rows > 0
+    found, expected = (it.attribution(*pair, ["ndcg_exp@3"]) for it in (torn.comparison, alone))
+    assert found.difference == pytest.approx(expected.difference, abs=1e-12)
+
+
+@pytest.mark.parametrize("read", [lambda result: result, lambda result: Experiment.load(result.directory)])
+def test_results_can_be_pickled(torn, read):
+    again = pickle.loads(pickle.dumps(read(torn)))
+    pair = torn.candidates[:2]
+    assert repr(again.comparison.attribution(*pair)) == repr(torn.comparison.attribution(*pair))
+
+
+def test_report_has_the_costs_of_the_compared_rounds(torn, tmp_path):
+    table = report_of_rounds(torn.curves, METRICS[:2]).set_index("candidate")
+    for name in torn.candidates:
+        (compared,) = torn.compared.loc[name, "rounds"]
+        assert table.loc[name, "compared"] == [compared]
+        for metric in METRICS[:2]:
+            line = torn.curves.query("candidate == @name and metric == @metric").set_index("round")["value"]
+            assert table.loc[name, f"round {metric}"] == torn.best_rounds.loc[name, metric]
+            assert table.loc[name, f"compared loss {metric}"] == line.max() - line[compared]
+    ax = torn.comparison.plot.curves("lgb").ax
+    (number,) = torn.compared.loc["lgb", "rounds"]
+    assert any(set(line.get_xdata()) == {number} for line in ax.lines)
+    plt.close(ax.figure)
+    text = torn.comparison.to_markdown()
+    assert all(heading in text for heading in ("## When to stop", "## Why"))
+    assert torn.comparison.to_html(tmp_path / "report.html").stat().st_size > 10_000
+
+
+class TestStopBy:
+    """Another choice of the round needs no training, and changes the report, the model and the file."""
+
+    @pytest.mark.parametrize("stop_by", ["ndcg_exp@10", gs.NDCG(gain="exponential", k=10), gs.parse_metrics("mrr")[0]])
+    def test_metric(self, torn, again, parts, stop_by):
+        result = again(stop_by=stop_by)
+        for name in result.candidates:
+            best = int(torn.best_rounds.loc[name, str(stop_by)])
+            expected = {"candidate": name, "stop_by": str(stop_by), "rounds": (best,)}
+            assert result.compared.loc[name].to_dict() == expected
+            scores = predict(result.load_model(name), parts.test)
+            assert_compared(result, name, scores, parts.test)
+            file = LOADER[name[:3]](model_file=saved(result, name))
+            for model in (torn.load_model(name, best), torn.load_model(name, stop_by), file):
+                np.testing.assert_array_equal(predict(model, parts.test), scores)
+        assert Experiment.load(result.directory).leaderboard.equals(result.leaderboard)
+
+    def test_each_compares_two_models_where_the_rounds_differ(self, torn, again, parts):
+        result = again(stop_by="each")
+        best = torn.best_rounds[list(METRICS[:2])]
+        expected = []
+        for name in torn.candidates:
+            rounds = dict.fromkeys(best.loc[name])
+            expected += [f"{name} @{number}" for number in rounds] if len(rounds) > 1 else [name]
+        assert list(result.comparison.models) == result.compared.index.tolist() == expected
+        for model, row in result.compared.iterrows():
+            name = row["candidate"]
+            stem = "model" if model == name else f"model@{row['rounds'][0]}"
+            file = LOADER[name[:3]](model_file=saved(result, name, stem))
+            own = torn.load_model(name, row["stop_by"].partition(" and ")[0])
+            for booster in (result.load_model(model), file, own):
+                assert_compared(result, model, predict(booster, parts.test), parts.test)
+        double = next(name for name in torn.candidates if len(set(best.loc[name])) > 1)
+        with pytest.raises(ValueError, match="at two rounds"):
+            result.load_model(double)
+        assert "compared at round" in result.comparison.to_markdown()
+        result = again(stop_by="balanced")
+        for name in torn.candidates:
+            assert not list(folder_of(result.directory, name).glob("model@*"))
+            assert saved(result, name).read_bytes() == saved(torn, name).read_bytes()
+
+    def test_balanced_for_other_primary_metrics(self, torn, again, parts):
+        primary = ("mrr", "ndcg_exp@10")
+        result = again(primary=primary)
+        assert result.verdict.metrics == primary
+        scores = {}
+        for name in result.candidates:
+            number = balanced_by_hand(torn.curves, name, primary)
+            assert result.compared.loc[name, "rounds"] == (number,)
+            scores[name] = predict(torn.load_model(name, number), parts.test)
+            np.testing.assert_array_equal(predict(torn.load_model(name, 40), parts.test, number), scores[name])
+        alone = gs.compare(scores, parts.test.judgments(), primary, draws=1000)
+        pair = result.candidates[0], result.candidates[3]
+        pd.testing.assert_frame_equal(
+            result.comparison.queries(*pair, 100), alone.queries(*pair, 100), rtol=0, atol=1e-12
+        )
+
+    @pytest.mark.parametrize("stop_by", ["balanced", "each", "mrr"])
+    def test_one_metric(self, make, stop_by):
+        result = run(make(metrics="mrr", candidates=[Candidate("a", "lightgbm")], stop_by=stop_by))
+        assert result.compared.loc["a", "rounds"] == (int(result.best_rounds.loc["a", "mrr"]),)
+        assert result.stopping_loss.empty
+        assert result.choice_loss.empty
+        assert "a" in result.summary()
+
+    def test_names_that_look_like_models_of_another_candidate(self, make):
+        names = [Candidate("a", "lightgbm"), Candidate("b @7", "xgboost"), Candidate("c by hand", "lightgbm", seed=8)]
+        assert make(candidates=names[:2], stop_by="each").plan.stop_by == "each"
+        assert make(candidates=names[1:], stop_by="each").plan.stop_by == "each"
+
+
+class TestRounds:
+    def test_balanced_round_has_the_smallest_worst_distance(self):
+        """Compared with plain Python over all rounds; of equal rounds the first."""
+        rng = np.random.default_rng(4)
+        for _ in range(300):
+            curves = rng.integers(0, 6, (rng.integers(1, 9), rng.integers(2, 5))) / 8
+            columns = rng.choice(curves.shape[1], 2, replace=False).tolist()
+            worst = [max(max(curves[:, c]) - row[c] for c in columns) for row in curves]
+            assert balanced_round(curves, columns) == 1 + worst.index(min(worst))
+            assert balanced_round(curves, columns[:1]) == best_rounds(curves)[columns[0]]
+            pairs = [(a, b) for a in range(curves.shape[1]) for b in range(a)]
+            expected = {*best_rounds(curves), *(balanced_round(curves, pair) for pair in pairs)}
+            assert kept_rounds(curves) == sorted(expected)
+
+    def test_cut_models_predict_like_the_whole_model_at_every_round(self, torn, parts):
+        for name in torn.candidates:
+            library = library_of("lightgbm" if name.startswith("lgb") else "xgboost")
+            whole = saved(torn, name, "all-rounds").read_bytes()
+            predict_rounds = library.predictor(whole, parts.test, 1)
+            for rounds in (1, 2, 17, 40):
+                cut = library.load(library.cut(whole, rounds))
+                np.testing.assert_array_equal(predict(cut, parts.test), predict_rounds(slice(None), [rounds])[0])
