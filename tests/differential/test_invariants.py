@@ -9,7 +9,7 @@ import hypothesis.strategies as st
 import numpy as np
 import pytest
 from hypothesis import given
-from random_queries import count, cutoffs, examples, queries
+from tests.differential.random_queries import cutoffs, examples, queries
 
 import gainsay as gs
 from gainsay.ranking import layout
@@ -42,7 +42,6 @@ def test_order_of_rows(data, k, seed):
     rows = np.lexsort((np.random.default_rng(seed).random(len(data.labels)), query_of_row(data)))
     found = per_query(metrics, data.labels[rows], data.scores[rows], data.sizes)
     assert np.array_equal(found, per_query(metrics, data.labels, data.scores, data.sizes))
-    count("order of rows", queries=len(found), values=found.size)
 
 
 @examples(40)
@@ -56,7 +55,6 @@ def test_order_of_queries(data, k, seed):
     expected = data.evaluate(panel(k))
     assert np.array_equal(found.per_query, expected.per_query[order])
     assert found.mean == pytest.approx(expected.mean, rel=1e-14, abs=0)
-    count("order of queries", queries=len(order), values=found.per_query.size)
 
 
 @examples(40)
@@ -66,7 +64,6 @@ def test_other_queries(data, k):
     together = per_query(metrics, data.labels, data.scores, data.sizes)
     alone = [per_query(metrics, labels, scores, [len(labels)])[0] for labels, scores in data.arrays()]
     assert np.array_equal(together, alone)
-    count("other queries", queries=len(together), values=together.size)
 
 
 @examples(20)
@@ -79,7 +76,6 @@ def test_cut_into_blocks(data, k):
             patch.setattr(layout, "SPARE_CELLS", cells)
             found = per_query(panel(k), data.labels, data.scores, data.sizes)
         assert np.array_equal(found, expected), cells
-        count("cut into blocks", queries=len(found), values=found.size)
 
 
 def ranks(scores):
@@ -104,7 +100,6 @@ def test_strictly_monotone_transforms_of_scores(data, k):
     for transform in (ranks, cubes, reciprocals):
         found = per_query(panel(k), data.labels, transform(data.scores), data.sizes)
         assert np.array_equal(found, expected), transform
-        count("monotone transforms", queries=len(found), values=found.size)
 
 
 @examples(40)
@@ -113,7 +108,6 @@ def test_both_gains_are_one_on_binary_labels(data, k):
     for ties in TIES:
         found = data.evaluate([gs.NDCG(gain=gain, k=k, ties=ties) for gain in ("linear", "exponential")]).per_query
         assert np.array_equal(found[:, 0], found[:, 1])
-    count("gains on binary labels", queries=len(found), values=found.size * len(TIES))
 
 
 ROUNDING = 3000 * np.finfo(np.float64).eps
@@ -129,7 +123,6 @@ def test_bounds(data, k):
         assert (found <= 1 + ROUNDING).all()
         assert (values["worst"] <= found + ROUNDING).all(), ties
         assert (found <= values["best"] + ROUNDING).all(), ties
-    count("bounds", queries=len(found), values=found.size * len(TIES))
 
 
 @examples(40)
@@ -139,7 +132,6 @@ def test_ideal_order_gives_1(data, k):
     found = per_query(metrics, data.labels, data.labels, data.sizes)
     relevant = [[labels.max(initial=0) > 0] * 3 + [labels.max(initial=0) >= 1] * 2 for labels, _ in data.arrays()]
     np.testing.assert_allclose(found, relevant, rtol=1e-14, atol=0)
-    count("ideal order", queries=len(found), values=found.size)
 
 
 @examples(4)
@@ -153,4 +145,3 @@ def test_order_of_models(data):
     assert one.leaderboard.loc[list("abc"), means].equals(other.leaderboard.loc[list("abc"), means])
     assert one.verdict.kind == other.verdict.kind
     assert one.verdict.winners == other.verdict.winners
-    count("order of models", queries=len(data.sizes), values=3 * len(means))
