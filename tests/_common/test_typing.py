@@ -38,10 +38,8 @@ def test_judgments() -> None:
     table = pl.from_pandas(FRAME)
     assert expected == mean(gs.Judgments(np.array(LABELS), group=SIZES))
     assert expected == mean(gs.Judgments(FRAME["label"], qid=FRAME["query"]))
-    assert expected == mean(gs.Judgments(FRAME["label"].to_numpy(), group=FRAME.groupby("query").size()))
     assert expected == mean(gs.Judgments(table["label"], qid=table["query"]))
     assert expected == mean(gs.Judgments([Decimal(label) for label in LABELS], qid=["a", "a", 7, 7]))
-    assert expected == mean(gs.Judgments(tuple(LABELS), qid=(1, 1, 2, 2), weight={1: 0.5, 2: 0.5}))
     assert expected == mean(gs.Judgments([1, 0, 2, float("nan")], group=[2, 2], judged=[True, True, True, False]))
     for frame in (FRAME, table):
         assert gs.Judgments.from_frame(frame, weight="weight").queries == 2
@@ -86,14 +84,10 @@ def test_comparisons() -> None:
     assert gs.evaluate_run("mrr", {"q": {"d": 1.0}}, {"q": {"d": 1}}).mean == {"mrr": 1.0}
 
 
-def test_data_sets_of_xgboost() -> None:
+def test_training() -> None:
     matrix = xgb.DMatrix(np.eye(4), label=LABELS, group=SIZES)
     rows = {"arrays": (np.eye(4), LABELS, [1, 1, 2, 2]), "frame": (FRAME[["score"]], FRAME["label"], FRAME["query"])}
-    assert EvaluateRanking({"valid": matrix}, "mrr").panel.names == ("mrr",)
     assert EvaluateRanking({**rows, "valid": matrix}, ["mrr", "map"], every=2).every == 2
-
-
-def test_early_stopping() -> None:
     assert stopping_in_lightgbm("mrr", 5, dataset="valid").dataset == "valid"
     assert stopping_in_xgboost(gs.NDCG(gain="linear"), rounds=5, dataset="valid", save_best=True).dataset == "valid"
 
@@ -101,9 +95,9 @@ def test_early_stopping() -> None:
 def test_what_mypy_refuses() -> None:
     """Were one of these taken, mypy would complain of a comment that it does not need."""
     judgments = gs.Judgments(LABELS, group=SIZES)
-    with pytest.raises(TypeError, match="changed places"):
+    with pytest.raises(TypeError):
         gs.evaluate("mrr", SCORES, judgments)  # type: ignore[arg-type]
     with pytest.raises((TypeError, ValueError)):
         gs.Judgments(LABELS, group=object())  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="rounds="):
+    with pytest.raises(TypeError):
         stopping_in_xgboost("mrr", stopping_rounds=5)  # type: ignore[call-arg]

@@ -142,6 +142,12 @@ class TestForms:
     def test_text_reads_back_as_the_same_gain(self, gain):
         assert canonical_gain(gain_text(canonical_gain(gain))) == canonical_gain(gain)
 
+    def test_linear_and_exponential_gain_are_one_on_binary_labels(self, grouped):
+        data = grouped(8, grades=2)
+        metrics = [gs.NDCG(gain=gain, ties=ties) for ties in ("average", "worst") for gain in ("linear", "exponential")]
+        values = gs.evaluate(metrics, data.judgments, data.scores).per_query
+        assert np.array_equal(values[:, ::2], values[:, 1::2])
+
     def test_a_table_of_the_caller_may_change_afterwards(self):
         table = [0, 1, 10]
         metric = gs.NDCG(gain=table)

@@ -59,29 +59,6 @@ def test_average_precision_per_hit_of_two_thousand(k):
     assert found == pytest.approx(expected_ap([], 2000, 700, k, "hits"), rel=1e-9)
 
 
-def ap_by_places(labels, scores, k):
-    """AP with the expectation of every place of every run, added up exactly."""
-    terms, before, hits = [], 0, 0
-    for score in np.unique(scores)[::-1]:
-        run = labels[scores == score]
-        t, r = len(run), int(run.sum())
-        slope = Fraction(r - 1, t - 1) if t > 1 else Fraction(0)
-        places = range(1, min(t, k - before) + 1) if r else ()
-        terms += [float(Fraction(r, t) * (hits + 1 + (i - 1) * slope) / (before + i)) for i in places]
-        before, hits = before + t, hits + r
-    return math.fsum(terms) / min(hits, k)
-
-
-@pytest.mark.parametrize("k", [1, 10, 100, 3000])
-@pytest.mark.parametrize("levels", [1, 40, 1000])
-@pytest.mark.parametrize("share", [0.001, 0.3, 0.9])
-def test_average_precision_place_by_place(levels, share, k):
-    rng = np.random.default_rng(levels)
-    labels, scores = (rng.random(3000) < share).astype(int), rng.integers(0, levels, 3000)
-    labels[0] = 1
-    assert value(gs.AP(k=k), labels, scores) == pytest.approx(ap_by_places(labels, scores, k), rel=1e-13, abs=1e-15)
-
-
 def test_average_precision_of_ties_at_the_end_of_a_hundred_thousand():
     labels, scores = np.zeros(100_000, dtype=int), np.arange(100_000)[::-1].copy()
     labels[[-1, -3]] = 1
@@ -124,27 +101,6 @@ class TestERR:
         labels = np.repeat(np.arange(len(lengths)), lengths)
         found = value(gs.ERR(max_label=4, k=k), labels, np.zeros(len(labels)))
         assert found == pytest.approx(float(expected(tuple(lengths), 1)), rel=4e-15, abs=0)
-
-    @pytest.mark.parametrize("k", [1, 5, 40, None])
-    @pytest.mark.parametrize(("max_label", "labels"), [(4, (0, 1, 4)), (30, (0, 1, 2)), (30, (0, 29, 30))])
-    def test_several_runs(self, k, max_label, labels):
-        """By the elementary symmetric polynomials of 1 - stop of each run."""
-        rng = np.random.default_rng(max_label)
-        runs = [rng.choice(labels, length).tolist() for length in (3, 60, 1, 25)]
-        total, reaches, rank = Fraction(0), Fraction(1), 0
-        for run in runs:
-            sums = [Fraction(1)] + [Fraction(0)] * len(run)
-            for count, label in enumerate(run, start=1):
-                for j in range(count, 0, -1):
-                    sums[j] += (1 - Fraction(2**label - 1, 2**max_label)) * sums[j - 1]
-            past = [reaches * sums[j] / comb(len(run), j) for j in range(len(run) + 1)]
-            for j in range(1, len(run) + 1):
-                rank += 1
-                total += (past[j - 1] - past[j]) / rank if k is None or rank <= k else 0
-            reaches = past[-1]
-        scores = [-at for at, run in enumerate(runs) for _ in run]
-        found = value(gs.ERR(max_label=max_label, k=k), [label for run in runs for label in run], scores)
-        assert found == pytest.approx(float(total), rel=1e-12, abs=0)
 
     @pytest.mark.parametrize("grades", [2, 5, 1000])
     @pytest.mark.parametrize("most", [1, 64, 200])

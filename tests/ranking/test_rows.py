@@ -29,14 +29,6 @@ def rank(*arguments):
     return rows
 
 
-@pytest.mark.parametrize(
-    ("ties", "expected"), [("order", [2, 1, 3, 0]), ("worst", [1, 2, 3, 0]), ("best", [3, 2, 1, 0])]
-)
-def test_ties_by_rank(ties, expected):
-    rows = rank([[0, 2, 1, 3]], [[-1, 5, 5, 5]], ties)
-    assert rows.codes.tolist() == [expected]
-
-
 def test_runs_are_ties_of_different_labels_only():
     rows = parts([[0, 1], [1, 0], [2, 2]], [[1, 1], [1, 0], [1, 1]])[-1]
     assert rows.runs is not None
@@ -113,18 +105,6 @@ def test_at_least_finds_neither_lower_codes_nor_blanks(levels):
     for code in range(levels + 1):
         expected = [own >= code for own in all_codes] + [False] * (rows.width - levels)
         assert rows.at_least(code, levels)[row].tolist() == expected
-
-
-@pytest.mark.parametrize(
-    ("codes", "scores", "ties", "expected"),
-    [
-        ([0, 2], [2, 1], "order", [10, 30]),
-        ([1, 1], [1, -np.inf], "order", [20, 0]),  # a blank is worth nothing
-        ([0, 2, 3], [1, 1, 1], "average", [(10 + 30 + 41) / 3] * 2),  # the mean of a run that the depth divides
-    ],
-)
-def test_look_up(codes, scores, ties, expected):
-    assert rank([codes], [scores], ties).look_up(table_of(np.array([10.0, 20.0, 30.0, 41.0])), 2).tolist() == [expected]
 
 
 def test_ideal_rows():
