@@ -38,7 +38,7 @@ def transforms(scores):
     return [np.where(scores == -INF, -INF, values) for values in (ranks, ranks**3, -1 / (ranks + 2))]
 
 
-@examples(40)
+@examples(25)
 @given(data=queries(weighted=[False]), k=cutoffs, seed=st.integers(0, 99))
 def test_order_of_rows_monotone_transforms_and_blocks(data, k, seed):
     expected = per_query(panel(k), data.labels, data.scores, data.sizes)
