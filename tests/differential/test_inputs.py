@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
-from random_queries import count, examples, queries
+from tests.differential.random_queries import examples, queries
 
 import gainsay as gs
 
@@ -70,7 +70,6 @@ def test_any_holder_gives_the_same_values_to_the_last_bit(holder, data):
     by_qid = gs.Judgments(hold(data.labels), qid=hold(qid))
     found = gs.evaluate(PANEL, by_qid, hold(data.scores))
     assert np.array_equal(found.per_query, expected.per_query[np.array(data.sizes) > 0])
-    count(f"held as {holder}", queries=len(data.sizes), values=found.per_query.size)
 
 
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "uint32", "int64", "uint64", "float16", "float32", "bool"])
@@ -81,57 +80,6 @@ def test_labels_of_any_type(dtype, data):
     expected = gs.evaluate(PANEL, gs.Judgments(labels, group=data.sizes), data.scores).per_query
     found = gs.evaluate(PANEL, gs.Judgments(labels.astype(dtype), group=data.sizes), data.scores).per_query
     assert np.array_equal(found, expected)
-
-
-COLUMNS = {"polars": polars_series, "pyarrow": lambda values: pytest.importorskip("pyarrow").array(values)}
-
-
-@pytest.mark.parametrize("library", COLUMNS)
-class TestNulls:
-    labels, qid = (0, 1, 2, 0, 1), ("a", "a", "b", "b", "b")
-
-    @pytest.mark.parametrize("values", [[1.5, None, 2.5, 3.5, 4.5], [1, None, 2, 3, 4]], ids=["floats", "integers"])
-    def test_in_scores(self, library, values):
-        judgments = gs.Judgments(self.labels, qid=self.qid)
-        with pytest.raises(ValueError, match=r"scores holds 1 NaN among 5, the first at row 1 \(query a\)"):
-            gs.evaluate("mrr", judgments, COLUMNS[library](values))
-
-    @pytest.mark.parametrize(
-        "values", [[0, None, 1, 0, 1], [0.5, None, 1, 0, 1], [True, None, False, True, True], [None] * 5],
-        ids=["integers", "floats", "booleans", "nothing else"],
-    )  # fmt: skip
-    def test_in_labels(self, library, values):
-        with pytest.raises(ValueError, match=r"labels must be finite: \d of 5 are not, the first is nan at row [01]"):
-            gs.Judgments(COLUMNS[library](values), qid=self.qid)
-
-    @pytest.mark.parametrize("values", [["a", None, "b", "b", "b"], [1, None, 2, 2, 2]], ids=["strings", "integers"])
-    def test_in_qid(self, library, values):
-        with pytest.raises(ValueError, match="qid is missing for 1 of 5 documents, the first at row 1"):
-            gs.Judgments(self.labels, qid=COLUMNS[library](values))
-
-    def test_in_group(self, library):
-        with pytest.raises(ValueError, match="group must be whole numbers; entry 1 is nan"):
-            gs.Judgments(self.labels, group=COLUMNS[library]([2, None, 3]))
-
-    def test_in_weights(self, library):
-        with pytest.raises(ValueError, match="weight must be finite and not negative; entry 1 is nan"):
-            gs.Judgments(self.labels, group=[2, 3], weight=COLUMNS[library]([1.0, None]))
-
-
-@pytest.mark.parametrize("kind", ["Categorical", "Enum"])
-def test_query_ids_of_polars_that_are_categories(kind):
-    polars = pytest.importorskip("polars")
-    dtype = polars.Categorical if kind == "Categorical" else polars.Enum(["b", "a"])
-    judgments = gs.Judgments([0, 1, 1], qid=polars.Series(["a", "b", "a"]).cast(dtype))
-    assert judgments.query_ids.tolist() == ["a", "b"]
-    assert judgments.sizes.tolist() == [2, 1]
-
-
-def test_query_ids_of_pyarrow_that_are_categories():
-    arrow = pytest.importorskip("pyarrow")
-    judgments = gs.Judgments([0, 1, 1], qid=arrow.array(["a", "b", "a"]).dictionary_encode())
-    assert judgments.query_ids.tolist() == ["a", "b"]
-    assert judgments.sizes.tolist() == [2, 1]
 
 
 def test_columns_of_a_polars_frame():

@@ -10,7 +10,9 @@ import hypothesis.strategies as st
 import numpy as np
 import pytest
 from hypothesis import given
-from random_queries import FINITE, NOT_0, WHOLE, count, examples, queries
+from tests.differential.random_queries import FINITE, NOT_0, WHOLE, examples, queries
+
+import gainsay as gs
 
 lgb = pytest.importorskip("lightgbm")
 
@@ -35,10 +37,9 @@ def document_weights(data):
 def compare(data, values):
     found = list(data.evaluate(NAMES, convention="lightgbm").mean.values())
     expected = [values[name] for name in NAMES]
-    slips = data.weights is not None and not all(labels.any() for labels, _ in data.arrays())
-    first = len(CUTOFFS) if slips else 0  # a weighted ndcg with queries without relevant documents
+    adds_one = data.weights is not None and not all(labels.any() for labels, _ in data.arrays())
+    first = len(CUTOFFS) if adds_one else 0  # a weighted ndcg with queries without relevant documents
     np.testing.assert_allclose(found[first:], expected[first:], rtol=1e-12)
-    count("LightGBM", queries=len(data.sizes), values=len(NAMES) - first)
 
 
 random_queries = st.one_of(
@@ -64,3 +65,21 @@ def test_training(data):
         callbacks=[lgb.record_evaluation(curves)],
     )  # fmt: skip
     compare(data, {name: value for name, (value,) in curves["train"].items()})
+
+
+def test_the_library_adds_one_instead_of_the_weight_of_an_empty_query():
+    """Weights 0.25 and 0.75: one query ranked 0 1, one without relevant documents, which counts as 1."""
+    options = {"group": [2, 2], "weight": [0.25, 0.25, 0.75, 0.75], "init_score": [2.0, 1.0, 2.0, 1.0]}
+    dataset = lgb.Dataset(np.zeros((4, 1)), [0.0, 1.0, 0.0, 0.0], params=QUIET, **options)
+    theirs = {name: value for _, name, value, _ in lgb.Booster(PARAMS, dataset).eval_train()}
+    worst = 1 / np.log2(3)
+    assert theirs["ndcg@2"] == pytest.approx((0.25 * worst + 1) / (0.25 + 0.75), rel=1e-12, abs=0)
+    judgments = gs.Judgments([0, 1, 0, 0], group=[2, 2], weight=options["weight"])
+    ours = gs.evaluate(gs.parse_metrics("ndcg@2", convention="lightgbm"), judgments, options["init_score"]).mean
+    assert list(ours.values()) == pytest.approx([0.25 * worst + 0.75 * 1], rel=1e-15, abs=0)
+
+
+def test_the_library_rewards_the_order_of_the_file_if_all_scores_are_equal():
+    dataset = lgb.Dataset(np.zeros((4, 1)), [3.0, 2.0, 1.0, 0.0], group=[4], init_score=[0.0] * 4, params=QUIET)
+    theirs = {name: value for _, name, value, _ in lgb.Booster(PARAMS, dataset).eval_train()}
+    assert theirs["ndcg@10"] == 1.0

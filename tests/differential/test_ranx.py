@@ -8,7 +8,7 @@ import hypothesis.strategies as st
 import numpy as np
 import pytest
 from hypothesis import given
-from random_queries import count, examples, queries
+from tests.differential.random_queries import examples, queries
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # of the libraries that it imports
@@ -45,4 +45,3 @@ def test_each_query(data):
     }
     values = ranx.evaluate(ranx.Qrels(qrels), ranx.Run(run), list(names), return_mean=False)
     np.testing.assert_allclose(found.T, [values[name] for name in names], rtol=1e-12, atol=1e-16)
-    count("ranx", queries=len(data.sizes), values=found.size)

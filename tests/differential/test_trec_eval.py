@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from hypothesis import given
-from random_queries import count, examples, queries
+from tests.differential.random_queries import examples, queries
 
 import gainsay as gs
 
@@ -55,4 +55,3 @@ def test_each_query(data):
     assert set(found) == set(expected)
     for query, values in expected.items():
         np.testing.assert_allclose(found[query], [values[name] for name in NAMES], rtol=1e-12, atol=1e-16)
-    count("trec_eval", queries=len(run), values=result.per_query.size)

@@ -10,7 +10,9 @@ import re
 import numpy as np
 import pytest
 from hypothesis import given
-from random_queries import FINITE, NOT_0, WHOLE, count, examples, queries
+from tests.differential.random_queries import FINITE, NOT_0, WHOLE, examples, queries
+
+import gainsay as gs
 
 xgb = pytest.importorskip("xgboost")
 
@@ -19,13 +21,13 @@ LINEAR = pytest.mark.skipif(xgb.__version__ < "3", reason="the built-in ndcg of 
 GAINS = [(True, "ndcg_exp"), pytest.param(False, "ndcg_linear", marks=LINEAR)]
 
 
-def printed(data, names, **options):
-    matrix = xgb.DMatrix(np.zeros((len(data.labels), 1)), data.labels, nthread=1)
-    matrix.set_group(data.sizes)
+def printed(labels, sizes, scores, weights, names, **options):
+    matrix = xgb.DMatrix(np.zeros((len(labels), 1)), labels, nthread=1)
+    matrix.set_group(sizes)
     with np.errstate(over="ignore", under="ignore"):
-        matrix.set_base_margin(data.scores.astype(np.float32))
-    if data.weights is not None:
-        matrix.set_weight(data.weights)
+        matrix.set_base_margin(np.asarray(scores).astype(np.float32))
+    if weights is not None:
+        matrix.set_weight(weights)
     params = {"objective": "rank:ndcg", "eval_metric": names, "nthread": 1, **options}
     text = xgb.Booster(params, [matrix]).eval_set([(matrix, "data")])
     return [float(value) for _, value in re.findall(r"\tdata-([^:]+):(\S+)", text)]
@@ -33,8 +35,8 @@ def printed(data, names, **options):
 
 def compare(data, theirs, ours, **options):
     found = list(data.evaluate(ours, convention="xgboost").mean.values())
-    np.testing.assert_allclose(found, printed(data, theirs, **options), rtol=1e-12, atol=1e-16)
-    count("XGBoost", queries=len(data.sizes), values=len(ours))
+    expected = printed(data.labels, data.sizes, data.scores, data.weights, theirs, **options)
+    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-16)
 
 
 def at_cutoffs(name, form="{name}@{k}"):
@@ -76,3 +78,33 @@ def test_map(data):
 @given(data=queries(labels=["binary"], scores=scores, lengths=NOT_0))
 def test_pre(data):
     compare(data, at_cutoffs("pre"), at_cutoffs("precision"))
+
+
+@pytest.mark.parametrize("name", ["ndcg", "map", "pre"])
+def test_without_a_cutoff_the_library_cuts_at_32(name):
+    labels = np.zeros(40)
+    labels[[0, 35]] = 1
+    scores = -np.arange(40.0)
+    plain, at_32, at_40 = printed(labels, [40], scores, None, [name, f"{name}@32", f"{name}@40"])
+    assert plain == at_32 != at_40
+    (metric,) = gs.parse_metrics({"pre": "precision"}.get(name, name), convention="xgboost")
+    ours = gs.evaluate(metric, gs.Judgments(labels, group=[40]), scores).mean[str(metric)]
+    assert ours == pytest.approx(plain, rel=1e-12, abs=0)
+
+
+def test_the_library_adds_one_instead_of_the_weight_of_an_empty_query():
+    """One query ranked 0 1, one without relevant documents, which counts as 1; a mean above 1 makes it fail."""
+    labels, sizes, scores, weight, worst = (
+        [0.0, 1.0, 0.0, 0.0],
+        [2, 2],
+        [2.0, 1.0, 2.0, 1.0],
+        [0.25, 2.0],
+        1 / np.log2(3),
+    )
+    theirs = printed(labels, sizes, scores, weight, ["ndcg@2"])
+    assert theirs == pytest.approx([(0.25 * worst + 1) / (0.25 + 2)], rel=1e-12, abs=0)
+    judgments = gs.Judgments(labels, group=sizes, weight=weight)
+    ours = gs.evaluate(gs.parse_metrics("ndcg@2", convention="xgboost"), judgments, scores).mean
+    assert list(ours.values()) == pytest.approx([(0.25 * worst + 2 * 1) / (0.25 + 2)], rel=1e-15, abs=0)
+    with pytest.raises(xgb.core.XGBoostError, match="Invalid output score"):
+        printed(labels, sizes, scores, [0.1, 0.2], ["ndcg@2"])

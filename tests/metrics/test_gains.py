@@ -1,8 +1,12 @@
-"""Gains: names, tables, mappings, and how they are written."""
+"""Gains and discounts: formulas, tables, mappings, and functions of the user."""
 
 from __future__ import annotations
 
+import itertools
+import math
+import pickle
 from decimal import Decimal, getcontext
+from functools import partial
 
 import hypothesis.strategies as st
 import numpy as np
@@ -10,176 +14,229 @@ import pytest
 from hypothesis import given
 
 import gainsay as gs
-from gainsay._common.words import number_text
+from gainsay.metrics.discounts import discounts
 from gainsay.metrics.gains import canonical_gain, exponential, gain_text, gains_of, power
 
 getcontext().prec = 60
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
-tables = st.lists(finite, min_size=1, max_size=6).map(tuple)
-mappings = st.dictionaries(finite, finite, min_size=1, max_size=6)
+LABELS = [3, 0, 2, 1, 4, 0, 2, 1, 1, 0]
+SIZES = [5, 3, 2]
+JUDGMENTS = gs.Judgments(LABELS, group=SIZES)
+SCORES = [1, 2, 3, 3, 5, 4, 4, 0, 1, 2]
 
 
-class TestExponential:
-    def test_whole_labels_are_exact(self):
-        assert exponential(np.arange(54.0)).tolist() == [2**label - 1 for label in range(54)]
+def burges(labels):
+    return 2.0**labels - 1
 
+
+def squared(labels):
+    return labels**2
+
+
+def peaked(labels):
+    return np.where(labels == 1, 5.0, labels)
+
+
+def shelves(ranks):
+    """Four products a shelf, each shelf is half as likely to be looked at."""
+    return 0.5 ** ((ranks - 1) // 4)
+
+
+def halving(ranks):
+    return 0.5**ranks
+
+
+def logarithmic(ranks):
+    return 1 / np.log2(ranks + 1)
+
+
+def per_query(*metrics):
+    return gs.evaluate(metrics, JUDGMENTS, SCORES).per_query.T
+
+
+class TestFormulas:
     @pytest.mark.parametrize("label", [1e-12, 1e-3, 0.25, 0.5, 0.999, 1.5, 3.3, 30.7])
-    def test_fractions_keep_full_relative_precision(self, label):
-        expected = Decimal(2) ** Decimal(label) - 1
-        assert exponential(np.array([label]))[0] == pytest.approx(float(expected), rel=1e-15, abs=0)
+    def test_exponential_gain_keeps_its_digits(self, label):
+        expected = float(Decimal(2) ** Decimal(label) - 1)
+        found = exponential(np.array([label, *range(54)]))
+        assert found[0] == pytest.approx(expected, rel=1e-15, abs=0)
+        assert found[1:].tolist() == [2**whole - 1 for whole in range(54)]
 
-    def test_whole_labels_beside_fractions_are_exact(self):
-        assert exponential(np.array([0.0, 1.0, 2.0, 0.5]))[:3].tolist() == [0, 1, 3]
-
-    def test_equals_linear_on_binary_labels(self):
-        assert exponential(np.array([0.0, 1.0])).tolist() == [0, 1]
-
-
-class TestPower:
     @pytest.mark.parametrize("base", [1 + 2**-52, 1 + 1e-12, 1.001, 1.25, 1.5, 1.9999, 2.5, 4.0, 1e6])
-    @pytest.mark.parametrize("label", [1e-6, 0.5, 1.0, 1.5, 2.0, 4.0, 31.0])
-    def test_keeps_full_relative_precision(self, base, label):
+    @pytest.mark.parametrize("label", [1e-6, 0.5, 1.5, 2.0, 4.0, 31.0])
+    def test_power_gain_keeps_its_digits(self, base, label):
         expected = (Decimal(base) ** Decimal(label) - 1) / (Decimal(base) - 1)
-        assert power(np.array([label]), base)[0] == pytest.approx(float(expected), rel=4e-15, abs=0)
-
-    @pytest.mark.parametrize("base", [1 + 1e-12, 1.1, 1.7, 3.0])
-    def test_grade_0_is_worth_0_and_grade_1_is_worth_1(self, base):
-        assert power(np.array([0.0, 1.0]), base).tolist() == [0.0, 1.0]
-
-    @given(st.floats(1 + 1e-9, 8), st.integers(1, 30))
-    def test_a_grade_adds_b_times_what_the_one_below_added(self, base, grade):
-        below, at, above = power(np.array([grade - 1.0, grade, grade + 1.0]), base)
-        assert above - at == pytest.approx(base * (at - below), rel=1e-9)
+        found = power(np.array([label, 0, 1]), base)
+        assert found[0] == pytest.approx(float(expected), rel=4e-15, abs=0)
+        assert found[1:].tolist() == [0, 1]
 
     @pytest.mark.parametrize("name", ["ndcg_power", "dcg_power"])
-    @pytest.mark.parametrize(
-        ("base", "canonical"), [(1, "linear"), (1.0, "linear"), (2, "exp"), (np.float64(2), "exp")]
-    )
-    def test_the_ends_are_the_metrics_of_that_name(self, name, base, canonical):
+    @pytest.mark.parametrize(("base", "canonical"), [(1, "linear"), (2, "exp"), (np.float64(2), "exp")])
+    def test_power_gains_of_base_1_and_2_go_by_their_names(self, name, base, canonical):
         (metric,) = gs.parse_metrics(f"{name}(gain_base={base},ties=worst)@5")
         (other,) = gs.parse_metrics(f"{name.replace('power', canonical)}(ties=worst)@5")
         assert (metric, hash(metric), str(metric)) == (other, hash(other), str(other))
 
-    def test_is_continuous_where_the_names_change(self):
-        rng = np.random.default_rng(1)
-        judgments, scores = gs.Judgments(rng.integers(0, 5, 400), group=[20] * 20), rng.integers(0, 9, 400)
+    def test_power_gain_is_continuous_where_its_name_changes(self):
         for base, name in ((1 + 1e-12, "ndcg_linear@10"), (2 - 1e-12, "ndcg_exp@10"), (2 + 1e-12, "ndcg_exp@10")):
-            near = gs.evaluate([gs.NDCG(gain="power", gain_base=base, k=10), name], judgments, scores).per_query
-            np.testing.assert_allclose(near[:, 0], near[:, 1], rtol=2e-11)
-
-    def test_huge_labels_are_exact(self):
-        """By exact fractions: b = 3/2 of labels up to 5000 beside small ones, scaled query by query."""
-        base, ranked = Decimal("1.5"), [[4998, 5000, 4990], [2, 0, 3]]
-
-        def dcg(labels):
-            return sum((base**label - 1) / Decimal(rank + 1).ln() for rank, label in enumerate(labels, start=1))
-
-        judgments = gs.Judgments(np.concatenate(ranked), group=[3, 3])
-        found = gs.evaluate("ndcg_power(gain_base=1.5)", judgments, [3, 2, 1] * 2).per_query[:, 0]
-        expected = [float(dcg(labels) / dcg(sorted(labels, reverse=True))) for labels in ranked]
-        np.testing.assert_allclose(found, expected, rtol=1e-13)
+            near, named = per_query(gs.NDCG(gain="power", gain_base=base, k=10), name)
+            np.testing.assert_allclose(near, named, rtol=2e-11)
 
     @pytest.mark.parametrize(
-        ("options", "error", "message"),
+        ("name", "base", "formula"),
         [
-            ({"gain": "power"}, ValueError, "gain='power' needs its base, for example gain_base=1.5"),
-            ({"gain": "power", "gain_base": 0.9}, ValueError, "gain_base must be at least 1, got 0.9"),
-            ({"gain": "power", "gain_base": np.inf}, ValueError, "gain_base must be finite"),
-            ({"gain": "power", "gain_base": np.nan}, ValueError, "gain_base"),
-            ({"gain": "power", "gain_base": "big"}, TypeError, "gain_base must be a number, got 'big'"),
-            ({"gain": "linear", "gain_base": 1.5}, ValueError, "gain_base=1.5 has no meaning for gain=linear"),
-            ({"gain": (0, 1), "gain_base": 2}, ValueError, "gain_base=2 has no meaning for gain=0/1"),
+            ("log2", 2, lambda r: 1 / math.log2(r + 1)),
+            ("log", 10, lambda r: 1 / math.log10(r + 1)),
+            ("log", math.e, lambda r: 1 / math.log(r + 1)),
+            ("jk", 2, lambda r: 1 / max(1, math.log2(r))),
+            ("jk", 10, lambda r: 1 / max(1, math.log10(r))),
+            ("jk", 2.5, lambda r: 1 / max(1, math.log(r) / math.log(2.5))),
+            ("reciprocal", 2, lambda r: 1 / r),
+            ("none", 2, lambda r: 1),
         ],
     )
-    def test_refuses(self, options, error, message):
-        with pytest.raises(error, match=message):
-            gs.NDCG(**options)
+    def test_discounts(self, name, base, formula):
+        found = discounts(name, base, 5000)
+        assert found.dtype == np.float64
+        np.testing.assert_allclose(found, [formula(r) for r in range(1, 5001)], rtol=3e-16 if base == 2 else 1e-15)
+        assert np.array_equal(found[:37], discounts(name, base, 37))
+        assert (np.diff(found) <= 0).all()
 
-    def test_a_name_with_a_base_and_no_gain(self):
-        with pytest.raises(ValueError, match=r"has a gain_base but no gain: write ndcg\(gain=power,gain_base=1.5\)"):
-            gs.parse_metrics("ndcg(gain_base=1.5)@10")
+    @pytest.mark.parametrize("exponent", range(1, 16))
+    def test_logarithms_of_powers_of_two_are_whole(self, exponent):
+        assert discounts("log2", 2.0, 2**exponent)[-2] == discounts("jk", 2.0, 2**exponent)[-1] == 1 / exponent
 
-    def test_negative_labels_are_refused(self):
-        judgments = gs.Judgments([-1, 2], group=[2], negative_labels="allow")
-        with pytest.raises(
-            ValueError, match=r"cannot take negative labels \(the lowest is -1\): \(b\^l - 1\)/\(b - 1\)"
-        ):
-            gs.evaluate("ndcg_power(gain_base=1.5)", judgments, [1, 2])
+    @pytest.mark.parametrize("base", [2, 3, 10, 2.5])
+    def test_jk_discounts_ranks_beyond_the_base(self, base):
+        found = discounts("jk", base, 30)
+        assert np.flatnonzero(found < 1)[0] == math.floor(base)
 
-    def test_dcg_that_overflows_is_refused(self):
-        with pytest.raises(ValueError, match=r"overflows: 1.5\^5000 - 1 is too large for a float; take ndcg_power"):
-            gs.evaluate("dcg_power(gain_base=1.5)", gs.Judgments([5000, 2], group=[2]), [1, 2])
+    @pytest.mark.parametrize("base", [1.5, 3, 10, math.e])
+    @pytest.mark.parametrize("gain", ["linear", "exponential"])
+    def test_the_base_of_a_logarithm_cancels_in_ndcg_but_not_in_dcg(self, gain, base):
+        ndcg, ndcg2 = per_query(gs.NDCG(gain=gain, discount="log", base=base), gs.NDCG(gain=gain))
+        np.testing.assert_allclose(ndcg, ndcg2, rtol=1e-14)
+        dcg, dcg2 = per_query(gs.DCG(gain=gain, discount="log", base=base), gs.DCG(gain=gain))
+        np.testing.assert_allclose(dcg, dcg2 * math.log2(base), rtol=1e-14)
 
-
-class TestTables:
-    def test_table_by_label(self):
-        assert gains_of((0.0, 1.0, 4.0), np.array([2.0, 0.0])).tolist() == [4, 0]
-
-    def test_mapping_takes_any_label(self):
-        assert gains_of(((-1.0, -3.0), (0.5, 2.0)), np.array([0.5, -1.0])).tolist() == [2, -3]
-
-    @pytest.mark.parametrize("gain", [(0.0, 1.0), ((0.0, 0.0), (1.0, 1.0))], ids=["table", "mapping"])
-    @pytest.mark.parametrize(("label", "text"), [(2.0, "2"), (0.5, "0.5"), (-1.0, "-1")])
-    def test_label_without_entry(self, gain, label, text):
-        with pytest.raises(ValueError, match=f"gain has no entry for label {text}; it has entries for 0, 1"):
-            gains_of(gain, np.array([0.0, label]))
-
-    def test_error_reaches_the_caller(self):
-        with pytest.raises(ValueError, match="gain has no entry for label 3"):
-            gs.evaluate("ndcg(gain=0/1/2)", gs.Judgments([3, 0], group=[2]), [1, 2])
+    def test_log2_is_the_logarithm_of_base_2(self):
+        assert gs.NDCG(gain="linear", discount="log", base=2) == gs.NDCG(gain="linear")
+        assert gs.NDCG(gain="linear", base=10) == gs.NDCG(gain="linear", discount="log", base=10)
 
 
-class TestCanonical:
-    @pytest.mark.parametrize(
-        "given_as",
-        [(0, 1, 3), [0, 1, 3], np.array([0, 1, 3]), np.float32([0, 1, 3]), "0/1/3"],
-        ids=["tuple", "list", "array", "float32", "text"],
+class TestForms:
+    @pytest.mark.parametrize("form", [(0, 1, 3), [0, 1, 3], np.array([0, 1, 3]), np.float32([0, 1, 3]), "0/1/3"])
+    def test_tables(self, form):
+        assert canonical_gain(form) == (0.0, 1.0, 3.0)
+        assert gains_of(canonical_gain(form), np.array([2.0, 0.0])).tolist() == [3, 0]
+
+    @pytest.mark.parametrize("form", [{1: 3, -1: 2}, [(1, 3), (-1, 2)], np.array([[-1, 2], [1, 3]]), "1>3/-1>2"])
+    def test_mappings_are_sorted_by_label(self, form):
+        assert canonical_gain(form) == ((-1.0, 2.0), (1.0, 3.0))
+        assert gains_of(canonical_gain(form), np.array([1.0, -1.0])).tolist() == [3, 2]
+
+    @given(
+        st.lists(finite, min_size=1, max_size=6).map(tuple) | st.dictionaries(finite, finite, min_size=1, max_size=6)
     )
-    def test_tables(self, given_as):
-        assert canonical_gain(given_as) == (0.0, 1.0, 3.0)
-
-    @pytest.mark.parametrize(
-        "given_as",
-        [{1: 3, 0: 1}, [(1, 3), (0, 1)], ((0, 1), (1, 3)), np.array([[0, 1], [1, 3]]), "1>3/0>1"],
-        ids=["mapping", "pairs", "tuples", "array", "text"],
-    )
-    def test_mappings_are_sorted_by_label(self, given_as):
-        assert canonical_gain(given_as) == ((0.0, 1.0), (1.0, 3.0))
-
-    @pytest.mark.parametrize("gain", [(), {}, (0, np.nan), (0, np.inf), {0: np.nan}, {np.nan: 1}])
-    def test_nothing_and_not_finite(self, gain):
-        with pytest.raises(ValueError, match="gain must hold at least one entry, all of them finite"):
-            canonical_gain(gain)
-
-    @pytest.mark.parametrize("text", ["exponentiel", "", "0/a", "1>2>3", "1>2/3", ">", "0//1", "0>1/0>2"])
-    def test_text_that_says_nothing(self, text):
-        with pytest.raises(ValueError, match="gain must be 'linear', 'exponential', 'power', a table such as"):
-            canonical_gain(text)
-
-    def test_did_you_mean(self):
-        with pytest.raises(ValueError, match="did you mean 'exponential'"):
-            canonical_gain("exponentiel")
-
-    def test_label_with_two_gains(self):
-        with pytest.raises(ValueError, match="gain must give each label once"):
-            canonical_gain([(0, 1), (0, 2)])
-
-    @pytest.mark.parametrize("gain", [None, 3, dict])
-    def test_other_types(self, gain):
-        with pytest.raises(TypeError, match="gain must be 'linear', 'exponential', 'power', a table or a mapping"):
-            canonical_gain(gain)
-
-
-class TestText:
-    @given(st.one_of(tables, mappings))
-    def test_reads_back_as_the_same_gain(self, gain):
+    def test_text_reads_back_as_the_same_gain(self, gain):
         assert canonical_gain(gain_text(canonical_gain(gain))) == canonical_gain(gain)
 
-    @given(finite)
-    def test_numbers_read_back(self, number):
-        assert float(number_text(number)) == number
+    def test_linear_and_exponential_gain_are_one_on_binary_labels(self, grouped):
+        data = grouped(8, grades=2)
+        metrics = [gs.NDCG(gain=gain, ties=ties) for ties in ("average", "worst") for gain in ("linear", "exponential")]
+        values = gs.evaluate(metrics, data.judgments, data.scores).per_query
+        assert np.array_equal(values[:, ::2], values[:, 1::2])
 
-    @pytest.mark.parametrize(("number", "text"), [(3.0, "3"), (0.5, "0.5"), (-2.0, "-2"), (1e300, "1e+300")])
-    def test_numbers_are_short(self, number, text):
-        assert number_text(number) == text
+    def test_a_table_of_the_caller_may_change_afterwards(self):
+        table = [0, 1, 10]
+        metric = gs.NDCG(gain=table)
+        table[1] = 99
+        assert metric.gain == (0.0, 1.0, 10.0)
+
+    @pytest.mark.parametrize("kind", [gs.NDCG, gs.DCG])
+    @pytest.mark.parametrize("k", [1, 3, None])
+    def test_built_in_gains_and_discounts_in_other_forms(self, kind, k):
+        gains = (burges, (0, 1, 3, 7, 15), {4: 15, 3: 7, 2: 3, 1: 1, 0: 0, 9: -5})
+        others = [kind(gain="exponential", discount=form, k=k) for form in (logarithmic, discounts("log2", 2, 5))]
+        expected, *found = per_query(kind(gain="exponential", k=k), *(kind(gain=gain, k=k) for gain in gains), *others)
+        assert all(np.array_equal(values, expected) for values in found)
+
+    @pytest.mark.parametrize("discount", ["none", lambda ranks: np.ones(len(ranks))])
+    def test_cumulated_gain_is_dcg_without_a_discount(self, discount):
+        name = None if discount == "none" else "cumulated"
+        np.testing.assert_array_equal(*per_query(gs.DCG(gain="linear", discount=discount, name=name), gs.CG()))
+
+
+def over_all_orders(labels, scores, gain, discount, k):
+    """The mean of NDCG over all orders of ties, by the definition."""
+
+    def dcg(order):
+        return sum(gain(label) * discount(rank) for rank, label in enumerate(order[:k], start=1))
+
+    ideal = max(map(dcg, itertools.permutations(labels)))
+    orders = [
+        order
+        for order in itertools.permutations(range(len(labels)))
+        if all(scores[a] >= scores[b] for a, b in itertools.pairwise(order))
+    ]
+    return sum(dcg([labels[at] for at in order]) for order in orders) / len(orders) / ideal if ideal else 0.0
+
+
+class TestFunctions:
+    @pytest.mark.parametrize("k", [1, 3, None])
+    @pytest.mark.parametrize("gain", [squared, peaked])
+    @pytest.mark.parametrize("discount", [shelves, halving, (1, 0.9, 0.9, 0.25, 0)])
+    def test_against_all_orders(self, gain, discount, k):
+        def discount_of(rank):
+            return discount[rank - 1] if isinstance(discount, tuple) else float(discount(np.array([rank]))[0])
+
+        (found,) = per_query(gs.NDCG(gain=gain, discount=discount, k=k))
+        ends = np.cumsum(SIZES)
+        expected = [
+            over_all_orders(LABELS[a:b], SCORES[a:b], lambda label: float(gain(np.array([label]))[0]), discount_of, k)
+            for a, b in zip(ends - SIZES, ends, strict=True)
+        ]
+        np.testing.assert_allclose(found, expected, rtol=1e-13)
+
+    def test_a_gain_that_changes_its_argument_spoils_nothing(self):
+        def careless(labels):
+            labels *= 2
+            return labels
+
+        assert gains_of(careless, np.array([1.0, 2.0])).tolist() == [2, 4]
+
+    def test_a_gain_defined_again_in_the_same_place(self):
+        def make(exponent):
+            def in_a_cell(labels):
+                return labels**exponent
+
+            return gs.NDCG(gain=in_a_cell)
+
+        make(1)
+        second = make(3)
+        assert gs.parse_metrics("ndcg(gain=in_a_cell)") == (second,)
+
+    @pytest.mark.parametrize(
+        ("metric", "name"),
+        [
+            (gs.NDCG(gain=squared, k=10), "ndcg(gain=squared)@10"),
+            (gs.DCG(gain="linear", discount=shelves), "dcg_linear(discount=shelves)"),
+            (gs.CG(gain=squared, ties="order"), "cg(ties=order,gain=squared)"),
+            (gs.NDCG(gain="linear", discount=[1, 0.5, 0.25], k=3), "ndcg_linear(discount=1/0.5/0.25)@3"),
+            (gs.NDCG(gain="exponential", discount=[1], k=1), "ndcg_exp(discount=1)@1"),
+            (gs.NDCG(gain=lambda labels: labels * 3, name="tripled", k=5), "tripled@5"),
+            (gs.NDCG(gain=squared, discount=shelves, name="shop", empty=1), "shop(empty=1)"),
+            (gs.NDCG(gain="linear", discount=partial(np.power, 0.9), name="patient"), "patient"),
+        ],
+    )
+    def test_names_read_back(self, metric, name):
+        assert str(metric) == name
+        assert gs.parse_metrics(name) == (metric,)
+        assert hash(gs.parse_metrics(name)[0]) == hash(metric)
+        assert name in metric._repr_html_()
+        if name not in ("tripled@5", "patient"):
+            assert pickle.loads(pickle.dumps(metric)) == metric
+
+    def test_repr(self):
+        assert repr(gs.NDCG(gain=squared, discount=shelves, k=3)) == "NDCG(gain=squared, discount=shelves, k=3)"

@@ -108,8 +108,10 @@ def reciprocal_rank(ranking: Labels, judged: Labels, k: int | None, *, min_label
     return 0.0
 
 
-def precision(ranking: Labels, judged: Labels, k: int | None, *, denominator: str = "k") -> float:
-    hits = sum(label >= 1 for label in ranking[:k])
+def precision(
+    ranking: Labels, judged: Labels, k: int | None, *, denominator: str = "k", min_label: float = 1
+) -> float:
+    hits = sum(label >= min_label for label in ranking[:k])
     if k is None:
         return hits / len(judged)
     return hits / (min(k, len(judged)) if denominator == "min_k_n" else k)
@@ -120,20 +122,22 @@ def r_precision(ranking: Labels, judged: Labels, k: int | None, *, min_label: fl
     return sum(label >= min_label for label in ranking[:k][:relevant]) / relevant if relevant else 0.0
 
 
-def recall(ranking: Labels, judged: Labels, k: int | None) -> float:
-    relevant = sum(label >= 1 for label in judged)
-    return sum(label >= 1 for label in ranking[:k]) / relevant if relevant else 0.0
+def recall(ranking: Labels, judged: Labels, k: int | None, *, min_label: float = 1) -> float:
+    relevant = sum(label >= min_label for label in judged)
+    return sum(label >= min_label for label in ranking[:k]) / relevant if relevant else 0.0
 
 
-def hit(ranking: Labels, judged: Labels, k: int | None) -> float:
-    return 1.0 if any(label >= 1 for label in ranking[:k]) else 0.0
+def hit(ranking: Labels, judged: Labels, k: int | None, *, min_label: float = 1) -> float:
+    return 1.0 if any(label >= min_label for label in ranking[:k]) else 0.0
 
 
-def rank_biased_precision(ranking: Labels, judged: Labels, k: int | None, *, p: float, graded: bool = False) -> float:
+def rank_biased_precision(
+    ranking: Labels, judged: Labels, k: int | None, *, p: float, graded: bool = False, min_label: float = 1
+) -> float:
     highest = max(judged)
     total = 0.0
     for rank, label in enumerate(ranking[:k], start=1):
-        gain = (label / highest if highest else 0.0) if graded else float(label >= 1)
+        gain = (label / highest if highest else 0.0) if graded else float(label >= min_label)
         total += gain * p ** (rank - 1)
     return (1.0 - p) * total
 
@@ -185,11 +189,15 @@ METRICS: dict[str, Definition] = {
     "mrr(min_label=3)": partial(reciprocal_rank, min_label=3),
     "precision": precision,
     "precision(denominator=min_k_n)": partial(precision, denominator="min_k_n"),
+    "precision(min_label=2)": partial(precision, min_label=2),
     "rprec": r_precision,
     "rprec(min_label=2)": partial(r_precision, min_label=2),
     "recall": recall,
+    "recall(min_label=3)": partial(recall, min_label=3),
     "hit": hit,
+    "hit(min_label=2)": partial(hit, min_label=2),
     "rbp": partial(rank_biased_precision, p=0.8),
+    "rbp(p=0.5,min_label=2)": partial(rank_biased_precision, p=0.5, min_label=2),
     "rbp(p=0.9,gain=graded)": partial(rank_biased_precision, p=0.9, graded=True),
     "err(max_label=4)": partial(expected_reciprocal_rank, max_label=4),
 }
@@ -235,19 +243,3 @@ def mean_over_orders(
     """The mean of the metric over rankings, each with how often it counts."""
     weighted = [(definition(ranking, labels, k), count) for ranking, count in rankings]
     return math.fsum(value * count for value, count in weighted) / sum(count for _, count in weighted)
-
-
-def value(definition: Definition, labels: Labels, scores: Sequence[float], k: int | None, ties: str) -> float:
-    """The metric of one query under one way to settle ties."""
-    if ties == "average":
-        return expectation(definition, labels, scores, k)
-    return definition(RANKINGS[ties](labels, scores), labels, k)
-
-
-def values(labels: Labels, scores: Sequence[float], k: int | None, ties: str) -> list[float]:
-    """All metrics of one query under one way to settle ties."""
-    if ties == "average":
-        rankings = list(rankings_with_multiplicity(labels, scores))
-        return [mean_over_orders(definition, labels, rankings, k) for definition in METRICS.values()]
-    ranking = RANKINGS[ties](labels, scores)
-    return [definition(ranking, labels, k) for definition in METRICS.values()]

@@ -1,4 +1,4 @@
-"""Every document stands in exactly one cell, beside the documents of its own query."""
+"""Every document is in exactly one cell, next to the documents of its own query."""
 
 from __future__ import annotations
 
@@ -20,15 +20,10 @@ def make(sizes):
 
 
 @given(sizes_of_queries)
-def test_each_query_with_documents_is_one_row_of_one_block(sizes):
-    layout, _ = make(sizes)
-    found = np.concatenate([block.queries for block in layout.blocks])
-    assert sorted(found.tolist()) == [query for query, size in enumerate(sizes) if size > 0]
-
-
-@given(sizes_of_queries)
-def test_a_row_holds_the_values_of_its_query_and_nothing_else(sizes):
+def test_each_query_with_documents_is_one_row_with_its_values_only(sizes):
     layout, codes = make(sizes)
+    queries = np.concatenate([block.queries for block in layout.blocks])
+    assert sorted(queries.tolist()) == [query for query, size in enumerate(sizes) if size > 0]
     starts = np.cumsum(sizes) - sizes
     values = np.arange(sum(sizes)) * 1.5
     for block in layout.blocks:
@@ -37,6 +32,8 @@ def test_a_row_holds_the_values_of_its_query_and_nothing_else(sizes):
             own = slice(starts[query], starts[query] + sizes[query])
             assert block.codes[row].tolist() == codes[own].tolist() + [-1] * (block.width - sizes[query])
             assert cells[row, : sizes[query]].tolist() == values[own].tolist()
+        cells[:] = -1
+    assert values.tolist() == (np.arange(sum(sizes)) * 1.5).tolist()
 
 
 @given(st.lists(st.integers(1, 3 * BLOCK_CELLS), min_size=1, max_size=8))
@@ -50,35 +47,18 @@ def test_blocks_stay_small_unless_one_query_is_large(sizes):
         assert block.codes.size - cells <= 7 * len(block.queries)  # rows are widened to a multiple of eight
 
 
-def test_queries_of_one_length_share_a_block():
-    layout, _ = make([7] * 50)
-    assert len(layout.blocks) == 1
+def test_queries_share_blocks_unless_their_widths_differ_too_much():
+    assert [block.width for block in make([7] * 50)[0].blocks] == [7]
+    assert [block.width for block in make([1] * 100 + [1000])[0].blocks] == [1, 1000]
 
 
-def test_a_new_block_begins_where_the_widths_differ_too_much():
-    layout, _ = make([1] * 100 + [1000])
-    assert [block.width for block in layout.blocks] == [1, 1000]
-
-
-def test_count_by_query():
+@pytest.mark.parametrize(("code", "counts"), [(0, [5, 0, 10, 3]), (2, [3, 0, 6, 1]), (5, [0, 0, 0, 0])])
+def test_count_by_query(code, counts):
     layout, _ = make([5, 0, 10, 3])  # codes 0 1 2 3 4 | | 0 1 2 3 4 0 1 2 3 4 | 0 1 2
-    assert layout.count(2).tolist() == [3, 0, 6, 1]
-
-
-@pytest.mark.parametrize("code", [0, 5])
-def test_count_of_all_and_of_none(code):
-    layout, _ = make([5, 0, 10, 3])
-    assert layout.count(code).tolist() == ([5, 0, 10, 3] if code == 0 else [0, 0, 0, 0])
+    assert layout.count(code).tolist() == counts
 
 
 def test_sequential_sums_round_after_every_addend():
     layout, _ = make([3, 2])
     values = np.array([2.0**24, 1.0, 1.0, 1.0, 1.0], dtype=np.float32)  # 2^24 + 1 is not a 32-bit float
     assert layout.sequential_sums(values).tolist() == [2.0**24, 2.0]
-
-
-def test_gather_does_not_expose_the_values():
-    layout, _ = make([3, 3])
-    values = np.arange(6.0)
-    layout.blocks[0].gather(values)[:] = -1
-    assert values.tolist() == [0, 1, 2, 3, 4, 5]

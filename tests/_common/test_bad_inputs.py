@@ -1,0 +1,179 @@
+"""Invalid numbers, arrays that NumPy cannot read, ids that would become one, and indexes that do not match."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from fractions import Fraction
+from functools import partial
+from math import inf, nan
+
+import numpy as np
+import pandas as pd
+import polars
+import pyarrow
+import pytest
+from tests.bad_inputs import BadInput, bad_inputs
+
+import gainsay as gs
+from gainsay._common.checks import check_real, check_whole
+
+BEYOND = 2**53 + 1
+"""The first integer that is no float64."""
+ROWS = [40, 10, 30, 20]
+LABELS = pd.Series([1, 0, 0, 1], index=ROWS)
+QUERIES = pd.Series(["b", "b", "a", "a"], index=ROWS)
+JUDGMENTS = gs.Judgments(LABELS, qid=QUERIES)
+TWO = gs.Judgments([0, 1], group=[2])
+
+
+def evaluate(scores, judgments=TWO):
+    return gs.evaluate("mrr", judgments, scores)
+
+
+def weigh(weight):
+    return gs.Judgments(LABELS, qid=QUERIES, weight=weight)
+
+
+def weigh_rows(weight):
+    return gs.Judgments(pd.Series([1, 1]), qid=[1, 0], weight=weight)
+
+
+def evaluate_run(run):
+    return gs.evaluate_run("mrr", run, {"q": {"a": 1, "b": 0}, "1": {"a": 1}})
+
+
+class Tensor:
+    """What the checks see of a tensor of PyTorch."""
+
+    def __init__(self, requires_grad=False, device="cpu", dtype="torch.float32"):
+        self.requires_grad, self.device, self.dtype = requires_grad, device, dtype
+
+    def detach(self):
+        """Return a tensor without its history."""
+
+    def __array__(self, dtype=None, copy=None):
+        if self.requires_grad or self.device != "cpu" or self.dtype == "torch.bfloat16":
+            raise TypeError("not for NumPy")
+        return np.array([2.0, 1.0])
+
+
+class OnGpu:
+    """What the checks see of an array of CuPy."""
+
+    __cuda_array_interface__ = {"shape": (2,)}
+    __module__ = "cupy"
+
+    def get(self):
+        """Return the array in this process's memory."""
+
+
+ARGUMENTS = {
+    "labels": lambda values: gs.Judgments(values, group=[2]),
+    "qid": lambda values: gs.Judgments([0, 1], qid=values),
+    "weight": lambda values: gs.Judgments([0, 1], group=[1, 1], weight=values),
+    "group": lambda values: gs.Judgments([0, 1], group=values),
+    "scores": evaluate,
+    "model 'm': scores": lambda values: gs.compare({"m": values}, TWO, ["mrr", "map"]),
+    "features": lambda values: gs.RankingData(values, [0, 1], group=[2]),
+}
+UNREADY = [
+    (Tensor(requires_grad=True), "is a tensor", ".detach().numpy()"),
+    (Tensor(device="cuda:0"), "is a tensor", ".cpu().numpy()"),
+    (Tensor(requires_grad=True, device="mps:0"), "is a tensor", ".detach().cpu().numpy()"),
+    (Tensor(dtype="torch.bfloat16"), "is a tensor", ".float().numpy()"),
+    (OnGpu(), "on the GPU", ".get()"),
+    (polars.LazyFrame({"label": [1, 0]}), "lazy frame", ".collect()"),
+]
+HUGE = {
+    "list": [BEYOND, 0.5],
+    "tuple": (BEYOND, 0.5),
+    "beyond any float": [10**400, 0.5],
+    "decimals": [Decimal(BEYOND), Decimal("0.5")],
+    "fractions": [Fraction(BEYOND), 0.5],
+    "int64": np.array([1, BEYOND]),
+    "uint64": np.array([1, BEYOND], dtype=np.uint64),
+    "objects": np.array([BEYOND, 0.5], dtype=object),
+    "decimals among objects": np.array([Decimal(BEYOND), 1], dtype=object),
+    "pandas": pd.Series([BEYOND, 0.5], dtype=object),
+    "nullable pandas": pd.Series([BEYOND, 1], dtype="Int64"),
+    "Arrow": pd.Series([BEYOND, 1], dtype=pd.ArrowDtype(pyarrow.int64())),
+    "decimals of Arrow": pd.Series([Decimal(BEYOND), Decimal("0.5")], dtype=pd.ArrowDtype(pyarrow.decimal128(30, 1))),
+    "polars": polars.Series([BEYOND, 1]),
+    "decimals of polars": polars.Series([Decimal(BEYOND), Decimal("0.5")]),
+    "polars Int128": polars.Series([2**65, 1], dtype=polars.Int128),
+}
+SCORES = pd.Series([2.0, 1.0, 2.0, 1.0], index=ROWS)
+DUPLICATES = gs.Judgments(pd.Series([1, 0, 1], index=["q1", "q1", "q2"]), qid=[1, 1, 2])
+NO_NUMBERS = (True, np.bool_(True), "3", None, [3], np.array([3]), 3j)
+VALUES = [
+    ("n", "0 and 1,", lambda: check_real("n", 1.5, 0.0, 1.0)),
+    ("n", "got nan", lambda: check_real("n", nan, 0.0, 1.0)),
+    ("n", "at least 0,", lambda: check_real("n", -1, 0.0)),
+    ("n", "NaN", lambda: check_real("n", nan)),
+    ("scores", "in row 0", lambda: evaluate([-BEYOND, 0.5])),
+    ("scores", "in row 1", lambda: evaluate([-1, 2**63])),
+    ("run's score", "between", lambda: evaluate_run({"q": {"a": BEYOND, "b": 0.5}})),
+    ("run has the queries", "1 and '1'", lambda: evaluate_run({1: {"a": 1}, "1": {"b": 2}})),
+    ("qid", "row 1: from", lambda: ARGUMENTS["qid"](np.array([5, 2.0**53]))),
+    ("qid holds the float32", "row 1: from", lambda: ARGUMENTS["qid"](np.float32([5, 2**24]))),
+    ("qid", "at row 1", lambda: ARGUMENTS["qid"](["a", nan])),
+    ("weight", "2 of 2", lambda: weigh(pd.Series([1.0, 3.0]))),
+    ("weight", "1 of 2", lambda: weigh(pd.Series([1, 3], index=["a", "c"]))),
+    ("weight", "first is 'b'", lambda: weigh({"a": 1})),
+    ("weight", "no entry", lambda: weigh({})),
+    ("weight", "'a' more than", lambda: weigh(pd.Series([1, 2, 3], index=list("aab")))),
+    ("weight", "first is 1:", lambda: gs.Judgments([0, 1], qid=[1, 2], weight={"1": 2, "2": 5})),
+    ("group=", "numbered from 0", lambda: gs.Judgments([1, 0], group=[2], weight=pd.Series([1], index=["a"]))),
+    ("weight.to_numpy()", "different orders", lambda: weigh_rows(pd.Series([1.0, 3.0]))),
+    ("scores.to_numpy()", "index 40 (row", lambda: evaluate(SCORES.set_axis([0, 1, 2, 3]), JUDGMENTS)),
+    ("scores", "index 20 (row", lambda: evaluate(SCORES.set_axis([40, 10, 30, 21]), JUDGMENTS)),
+    ("scores", "40 more than", lambda: evaluate(SCORES.set_axis([40, 40, 30, 20]), JUDGMENTS)),
+    ("scores", "'q1' more than", lambda: evaluate(SCORES[:3].set_axis(["q2", "q1", "q1"]), DUPLICATES)),
+    ("scores", "3 entries", lambda: evaluate(SCORES[:3], JUDGMENTS)),
+    ("qid", "matched", lambda: gs.Judgments(LABELS, qid=QUERIES.reset_index(drop=True))),
+]
+CASES = [
+    *(BadInput(f"whole {n!r}", partial(check_whole, "n", n, unit="m"), "n", TypeError, "m, at") for n in NO_NUMBERS),
+    *(BadInput(f"real {n!r}", partial(check_real, "n", n), "n", TypeError, "a number") for n in NO_NUMBERS),
+    *(BadInput(f"{n}", partial(check_whole, "n", n), "n", ValueError, "at least 1") for n in (0, 2.5, nan, inf, -inf)),
+    *(
+        BadInput(f"{argument} {remedy}", partial(call, values), argument, TypeError, words)
+        for values, words, remedy in UNREADY
+        for argument, call in ARGUMENTS.items()
+    ),
+    *(BadInput(f"scores{how}", partial(evaluate, values), f"scores{how}", TypeError) for values, _, how in UNREADY),
+    BadInput("lazy frame", lambda: gs.Judgments.from_frame(UNREADY[-1][0]), "frame.collect()", TypeError, "lazy frame"),
+    *(
+        BadInput(f"huge {argument}, {kind}", partial(ARGUMENTS[argument], values), argument, ValueError, "in row")
+        for argument in ("labels", "scores")
+        for kind, values in HUGE.items()
+    ),
+    *(BadInput(f"{argument}: {words}", call, argument, ValueError, words) for argument, words, call in VALUES),
+]
+
+
+@bad_inputs(CASES)
+def test_bad_inputs(case):
+    case.check()
+
+
+@pytest.mark.parametrize("value", [3, 3.0, np.int8(3), np.uint64(3), np.float32(3), np.float64(3)])
+def test_numbers_of_all_kinds(value):
+    for check, kind in ((check_whole, int), (check_real, float)):
+        number = check("n", value)
+        assert number == 3
+        assert type(number) is kind
+
+
+def test_bounds_are_allowed():
+    assert [check_real("n", value, 0, 1) for value in (0, 1)] == [0, 1]
+    assert check_real("n", -inf) == -inf
+
+
+@pytest.mark.parametrize("scores", [[2**53, 0.5], [-(2**53), 0.5], [1e300, 0.5], [Decimal("Infinity"), 1], [inf, 1]])
+def test_large_scores_that_floats_hold(scores):
+    assert evaluate(scores).mean == {"mrr": 0.5 if scores[0] > 0 else 1.0}
+
+
+def test_a_tensor_that_numpy_reads():
+    assert evaluate(Tensor(), gs.Judgments(Tensor(), group=[2])).mean == {"mrr": 1.0}

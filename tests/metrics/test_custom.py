@@ -1,0 +1,286 @@
+"""Custom metrics: subclasses, and functions of the labels and scores of one query."""
+
+from __future__ import annotations
+
+import copy
+import math
+import pickle
+import subprocess
+import sys
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.stats import kendalltau
+from tests.metrics.test_bad_inputs import define
+
+import gainsay as gs
+from gainsay.data import simulate
+from gainsay.metrics.base import Facts
+
+JUDGMENTS = gs.Judgments([3, 2, 0, 1, 4, 0, 2, 0, 0], group=[4, 3, 2])
+SCORES = (1, 2, 3, 3, 5, 4, 4, 0, 1)
+DATA = simulate(60, seed=5, mean_length=20)
+DATA_SCORES = np.random.default_rng(0).normal(size=len(DATA.labels))
+
+
+class Halved(gs.NDCG):
+    """NDCG / 2."""
+
+    names = {"halved": {}, "halved_exp": {"gain": "exponential"}}
+
+    def score(self, rows, facts, cutoffs):
+        return super().score(rows, facts, cutoffs) / 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class FirstRelevantRank(gs.metrics.relevance.BinaryMetric):
+    """Rank of the first relevant document, or one beyond the last: lower is better."""
+
+    scale: float = 1.0
+
+    names = {"first_rank": {}}
+    higher_is_better = False
+
+    def score(self, rows, facts, cutoffs):
+        relevant = facts.at_ranks(rows)
+        first = np.where(relevant.any(axis=1), relevant.argmax(axis=1), rows.sizes) + 1
+        return np.stack([self.scale * np.minimum(first, np.inf if k is None else k + 1) for k in cutoffs], axis=1)
+
+
+class TestSubclasses:
+    @pytest.mark.parametrize(
+        ("metric", "name"),
+        [
+            (Halved(gain="exponential", k=3), "halved_exp@3"),
+            (Halved(gain="linear"), "halved(gain=linear)"),
+            (Halved(gain=(0, 1, 3, 7, 20), ties="order"), "halved(ties=order,gain=0/1/3/7/20)"),
+            (FirstRelevantRank(k=2, scale=0.5), "first_rank(scale=0.5)@2"),
+        ],
+    )
+    def test_name_reads_back_as_an_equal_metric(self, metric, name):
+        assert str(metric) == name
+        assert gs.parse_metrics(name) == (metric,)
+        assert gs.parse_metrics(name)[0] != gs.NDCG(gain="exponential", k=3)
+        assert pickle.loads(pickle.dumps(metric)) == metric == replace(metric)
+        assert copy.deepcopy(metric) is metric
+
+    @pytest.mark.parametrize("k", [1, 2, None])
+    @pytest.mark.parametrize("gain", ["linear", "exponential"])
+    def test_values_are_those_of_its_score(self, gain, k):
+        own, ndcg = Halved(gain=gain, k=k), gs.NDCG(gain=gain, k=k)
+        result = gs.evaluate([own, ndcg], JUDGMENTS, SCORES)
+        np.testing.assert_array_equal(result.per_query[:, 0], result.per_query[:, 1] / 2)
+        assert list(result.mean) == [str(own), str(ndcg)]
+
+    def test_conventions_and_direction(self):
+        (metric,) = gs.parse_metrics("first_rank", convention="lightgbm")
+        assert (metric.ties, metric.empty, metric.min_label) == ("order", 1.0, np.nextafter(0.5, 1))
+        assert not metric.higher_is_better
+        assert all(metric.higher_is_better for metric in gs.parse_metrics("ndcg_exp", "map", "mrr", "err(max_label=4)"))
+
+    def test_a_name_that_needs_its_gain(self):
+        with pytest.raises(ValueError, match=r"halved\(gain=linear\)@10"):
+            gs.parse_metrics("halved@10")
+        assert gs.parse_metrics("halved@10", convention="lightgbm")[0].gain == "exponential"
+
+    def test_a_class_that_changes_no_number_needs_no_name(self):
+        own = define('class Own(gs.NDCG):\n    """NDCG."""\n    def about(self): return "it"\n').Own(gain="linear")
+        assert str(own) == "ndcg_linear"
+        assert str(define("class Beside: pass\nclass Own(Beside, gs.RR): pass").Own()) == "mrr"
+
+    def test_a_subclass_of_a_base_and_names_for_some_options(self):
+        base = "class Base(gs.NDCG, abstract=True):\n    def score(self, rows, facts, cutoffs): return 0\n"
+        own = define(base + "class Own(Base):\n    names = {'of_a_base': {}}\n").Own
+        assert str(own(gain="linear")) == "of_a_base(gain=linear)"
+        own = define("class Own(gs.NDCG): names = {'own_exp': {'gain': 'exponential'}}").Own
+        assert str(own(gain="exponential")) == "own_exp"
+
+    def test_a_cell_that_is_run_again_replaces_its_class(self):
+        cell = "class Part(gs.NDCG):\n names = {'part': {}}\n def score(self, *a): return super().score(*a) / "
+        define(cell + "2")
+        second = define(cell + "4").Part
+        (metric,) = gs.parse_metrics("part(gain=linear)")
+        assert type(metric) is second
+        values = gs.evaluate([metric, "ndcg_linear"], JUDGMENTS, SCORES).per_query
+        np.testing.assert_array_equal(values[:, 0], values[:, 1] / 4)
+
+    def test_classes_made_by_one_function_and_classes_with_slots(self):
+        made = define("def make(n):\n class Own(gs.RR): names = {f'own_{n}': {}}\n return Own\n").make
+        first, second = made(1), made(2)
+        assert [type(metric) for metric in gs.parse_metrics("own_1", "own_2")] == [first, second]
+        code = "from dataclasses import dataclass\n@dataclass(frozen=True, slots=True)\nclass Own(gs.RR):\n names = "
+        own = define(code + "{'with_slots': {}}").Own
+        assert type(*gs.parse_metrics("with_slots")) is own
+
+    def test_a_metric_without_labels(self):
+        """The sum of squared ranks: bind returns only which queries are empty."""
+        module = define(
+            "class Ranks(gs.Metric):\n"
+            "    names = {'sum_of_squares': {}}\n"
+            "    def bind(self, judgments, cutoffs): return Facts(np.zeros((judgments.queries, 1), bool))\n"
+            "    def score(self, rows, facts, cutoffs):\n"
+            "        return np.stack([(np.arange(1, rows.width + 1)[:k] ** 2 * (rows.codes[:, :k] < 7)).sum(axis=1)\n"
+            "                         for k in cutoffs], axis=1)\n"
+        )
+        module.np, module.Facts = np, Facts
+        found = gs.evaluate(["sum_of_squares", "sum_of_squares@2"], JUDGMENTS, range(9)).per_query
+        assert found.tolist() == [[30, 5], [14, 5], [5, 5]]
+
+
+class Wrong(gs.RR):
+    names = {"wrong": {}}
+    change = staticmethod(lambda right, rows: right)
+
+    def score(self, rows, facts, cutoffs):
+        return self.change(super().score(rows, facts, cutoffs), rows)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda right, rows: right[:, 0], r"shape \(3,.*2 cutoffs|for 1 rows"),
+        (lambda right, rows: right[:, :1], r"shape \(3,.*2 cutoffs|for 1 rows"),
+        (lambda right, rows: np.where(rows.queries[:, None] == 1, np.nan, right), r"nan for query b \(3 documents\)"),
+    ],
+)
+def test_scores_of_another_shape_and_nan(monkeypatch, change, words):
+    monkeypatch.setattr(Wrong, "change", staticmethod(change))
+    judgments = gs.Judgments(JUDGMENTS.labels, qid=list("aaaabbbcc"))
+    with pytest.raises(ValueError, match=words):
+        gs.evaluate(["wrong", "wrong@2"], judgments, SCORES)
+
+
+def test_skipped_queries_may_be_nan():
+    assert np.isnan(gs.evaluate([Halved(gain="linear", empty="skip")], JUDGMENTS, SCORES).per_query[2, 0])
+
+
+def plain_ndcg(labels, scores, k=10):
+    """NDCG with exponential gain from its definition, ties in the order of the input."""
+    ranked = labels[np.argsort(-scores, kind="stable")]
+    dcg, ideal = (
+        sum((2**label - 1) / math.log2(rank + 1) for rank, label in enumerate(order[:k], start=1))
+        for order in (ranked, np.sort(labels)[::-1])
+    )
+    return dcg / ideal if ideal else 0.0
+
+
+def first_relevant_rank(labels, scores):
+    """Rank of the first relevant document, one beyond the last if there is none."""
+    relevant = labels[np.argsort(-scores, kind="stable")] >= 1
+    return int(relevant.argmax()) + 1 if relevant.any() else len(labels) + 1
+
+
+OWN_NDCG = gs.metric("own_ndcg", plain_ndcg)
+LOSS = gs.metric("first_relevant_rank", first_relevant_rank, higher_is_better=False)
+
+
+class TestFunctions:
+    def test_ndcg_by_its_definition_with_weights(self):
+        weight = np.random.default_rng(1).uniform(0.1, 3, len(DATA.group))
+        judgments = gs.Judgments(DATA.labels, group=DATA.group, weight=weight)
+        names = ["own_ndcg", "ndcg_exp@10", "own_ndcg(weights=ignore)", "ndcg_exp(weights=ignore)@10"]
+        result = gs.evaluate(names, judgments, DATA_SCORES)
+        np.testing.assert_allclose(result.per_query[:, 0], result.per_query[:, 1], rtol=1e-13)
+        assert len(np.unique(result.per_query[:, 0])) > 30
+        assert result.mean["own_ndcg"] == pytest.approx(result.mean["ndcg_exp@10"], rel=1e-13)
+        ignored, expected = list(result.mean.values())[2:]
+        assert ignored == pytest.approx(expected, rel=1e-13)
+        assert ignored != result.mean["own_ndcg"]
+
+    def test_a_statistic_of_the_scores(self):
+        metric = gs.metric("tau", lambda labels, scores: kendalltau(labels, scores).statistic)
+        found = gs.evaluate(metric, DATA.judgments(), DATA_SCORES).per_query[:, 0]
+        cuts = np.cumsum(DATA.group)[:-1]
+        pairs = zip(np.split(DATA.labels, cuts), np.split(DATA_SCORES, cuts), strict=True)
+        assert found.tolist() == [kendalltau(labels, scores).statistic for labels, scores in pairs]
+
+    def test_one_query_in_input_order_where_rows_are_scattered(self):
+        seen = []
+        metric = gs.metric("seen", lambda labels, scores: seen.append((labels.tolist(), scores.tolist())) or 1.0)
+        gs.evaluate(metric, gs.Judgments([3, 0, 1, 2, 4], qid=list("abaab")), np.float32([5, 4, 3, 2, -np.inf]))
+        assert seen == [([3, 1, 2], [5, 3, 2]), ([0, 4], [4, -np.inf])]
+
+    def test_columns_are_in_the_order_of_the_metrics(self):
+        names = ["own_ndcg", "mrr", "first_relevant_rank", "ndcg_exp@10", "map(ties=order)"]
+        together = gs.evaluate(names, DATA.judgments(), DATA_SCORES)
+        alone = {name: gs.evaluate(name, DATA.judgments(), DATA_SCORES).mean[name] for name in names}
+        assert list(together.mean.items()) == list(alone.items())
+
+    def test_queries_without_documents_are_left_out(self):
+        result = gs.evaluate(["first_relevant_rank"], gs.Judgments([0, 1], group=[0, 2, 0]), [2, 1])
+        assert np.isnan(result.per_query[[0, 2], 0]).all()
+        assert result.mean == {"first_relevant_rank": 2.0}
+
+    @pytest.mark.parametrize("value", [1, True, np.float32(0.25), np.int8(3), np.bool_(True)])
+    def test_numbers_of_any_kind(self, value):
+        metric = gs.metric("number", lambda labels, scores: value)
+        assert gs.evaluate(metric, gs.Judgments([1], group=[1]), [1]).mean == {"number": float(value)}
+
+    def test_a_function_that_sorts_in_place_spoils_nothing(self):
+        def careless(labels, scores):
+            labels.sort()
+            scores.sort()
+            return 0.0
+
+        judgments, scores = gs.Judgments([3, 1, 2], group=[3]), np.array([1.0, 3.0, 2.0])
+        metrics = [gs.metric("careless", careless), "own_ndcg"]
+        assert gs.evaluate(metrics, judgments, scores).mean["own_ndcg"] == plain_ndcg(judgments.labels, scores)
+        assert scores.tolist() == [1, 3, 2]
+
+    def test_it_is_a_metric_as_any_other(self):
+        assert str(OWN_NDCG) == "own_ndcg"
+        assert repr(LOSS) == "metric('first_relevant_rank', first_relevant_rank, higher_is_better=False)"
+        assert "first_relevant_rank: Rank of the first relevant document" in LOSS._repr_html_()
+        assert gs.parse_metrics("own_ndcg", LOSS) == (OWN_NDCG, LOSS)
+        assert gs.parse_metrics("own_ndcg(weights=ignore)") == (replace(OWN_NDCG, weights="ignore"),)
+        assert str(*gs.parse_metrics("own_ndcg", convention="lightgbm")) == "own_ndcg(weights=float32_mean)"
+        assert (OWN_NDCG.higher_is_better, LOSS.higher_is_better) == (True, False)
+        assert len({OWN_NDCG, LOSS, gs.metric("own_ndcg", plain_ndcg)}) == 2
+
+    def test_a_function_defined_again_in_the_same_place(self):
+        def make(value):
+            def in_a_notebook(labels, scores):
+                return value
+
+            return gs.metric("in_a_notebook", in_a_notebook)
+
+        make(1.0)
+        make(2.0)
+        assert gs.evaluate("in_a_notebook", gs.Judgments([1], group=[1]), [1]).mean == {"in_a_notebook": 2.0}
+
+    def test_interruption_is_not_caught(self):
+        def stop(labels, scores):
+            raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            gs.evaluate(gs.metric("stop", stop), JUDGMENTS, SCORES)
+
+    def test_pickle(self):
+        for metric in (OWN_NDCG, LOSS, replace(LOSS, weights="ignore")):
+            assert pickle.loads(pickle.dumps(metric)) == metric
+        again = pickle.loads(pickle.dumps(gs.metric("own_ndcg_at_3", partial(plain_ndcg, k=3))))
+        assert again.function.keywords == {"k": 3}
+
+    def test_a_pickle_makes_its_metric_known_elsewhere(self, tmp_path):
+        (tmp_path / "shop.py").write_text(
+            "import gainsay as gs\n\n\ndef clicks(labels, scores):\n    return float(labels[scores.argmax()])\n\n\n"
+            "def cubed(labels):\n    return labels**3\n"
+        )
+        make = (
+            "import gainsay as gs, pickle, shop; metrics = [gs.metric('clicks', shop.clicks, higher_is_better=False), "
+            "gs.NDCG(gain=shop.cubed, k=3)]; open('metrics.pickle', 'wb').write(pickle.dumps(metrics))"
+        )
+        read = (
+            "import gainsay as gs, pickle; metrics = pickle.load(open('metrics.pickle', 'rb')); "
+            "assert gs.parse_metrics('clicks', 'ndcg(gain=cubed)@3') == tuple(metrics); "
+            "print(gs.evaluate(metrics, gs.Judgments([3, 0], group=[2]), [1, 0]).mean, metrics[0].higher_is_better)"
+        )
+        source = str(Path(gs.__file__).parents[1])
+        for code in (make, read):
+            command = [sys.executable, "-c", f"import sys; sys.path[:0] = [{source!r}, '.']; {code}"]
+            done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+            assert done.returncode == 0, done.stderr
+        assert done.stdout == "{'clicks': 3.0, 'ndcg(gain=cubed)@3': 1.0} False\n"
