@@ -4,7 +4,7 @@
 
 The page that `calibration.py` writes gets a section at its end. Populations are those of that script: NDCG@10 by query
 of eight models, tilted to the truth of a scenario, and recipes of several runs. A *false ship* is one of any candidate
-that in truth loses more than the rope under some metric, or gains under none. In segments a *false* `genuine` or
+that in truth loses more than the margin under some metric, or gains under none. In segments a *false* `genuine` or
 `agree` is one in any segment, a false lead one of a model that is in truth not ahead, under any metric, in any segment.
 
 Finalists are chosen as an experiment does: every recipe is trained once, the best three on valid by each metric go on,
@@ -36,7 +36,7 @@ from gainsay.comparison.sample import Sample
 from gainsay.comparison.segments import segments_of
 from gainsay.comparison.verdict import Verdict
 
-ROPE = 0.004
+margin = 0.004
 SHARES = (0.5, 0.3, 0.15, 0.05)
 START, END = "## Decisions and segments", "<!-- end of decisions and segments -->"
 
@@ -48,8 +48,8 @@ def truths(models: int) -> dict[str, Array]:
     none = np.zeros(models)
     return {
         "all equal": np.array([none, none]),
-        "all gain .012 on linear, and lose the rope on exponential": np.array([lead, -ROPE * (lead > 0)]),
-        "all lose half the rope on both": np.array([-ROPE / 2 * (lead > 0)] * 2),
+        "all gain .012 on linear, and lose the margin on exponential": np.array([lead, -margin * (lead > 0)]),
+        "all lose half the margin on both": np.array([-margin / 2 * (lead > 0)] * 2),
         "all gain .012 on both": np.array([lead, lead]),
         "all lose .012 on exponential": np.array([none, -lead]),
     }
@@ -61,7 +61,7 @@ class ShipCell:
 
     scenario: str
     queries: int
-    rope: float
+    margin: float
 
     @property
     def key(self) -> str:
@@ -75,7 +75,7 @@ class ShipCell:
         for seed in seeds:
             rows = _population[np.searchsorted(edges / edges[-1], np.random.default_rng(seed).random(self.queries))]
             panel = read_panel(dict(zip(METRICS, np.moveaxis(rows, 1, 0), strict=True)), NAMES)
-            lines.append(decided(Sample(panel, ALPHA, DRAWS, seed), NAMES, truth, self.rope))
+            lines.append(decided(Sample(panel, ALPHA, DRAWS, seed), NAMES, truth, self.margin))
         return dict(zip(RATES, np.mean(lines, axis=0).tolist(), strict=True))
 
 
@@ -83,7 +83,7 @@ class ShipCell:
 class ShipRecipes(RecipeCell):
     """Recipes against a baseline, which is a recipe too or one fixed model."""
 
-    rope: float = ROPE
+    margin: float = margin
 
     @property
     def key(self) -> str:
@@ -107,7 +107,7 @@ class ShipRecipes(RecipeCell):
             first = {it: np.stack([one[row, :, 0] for one in values], axis=1) for row, it in enumerate(METRICS)}
             alone = Sample(read_panel(first, names), ALPHA, DRAWS, seed)
             lines.append((
-                *decided(of_runs, names, self.truth, self.rope), decided(alone, names, self.truth, self.rope)[0]
+                *decided(of_runs, names, self.truth, self.margin), decided(alone, names, self.truth, self.margin)[0]
             ))  # fmt: skip
         return dict(zip((*RATES, "one run: false ship"), np.mean(lines, axis=0).tolist(), strict=True))
 
@@ -216,12 +216,12 @@ SEGMENT_TRUTHS = {
 RATES = ("false ship", "false do not ship", "ships", "does not ship")
 
 
-def decided(sample: Sample, names: Sequence[str], truth: Array, rope: float) -> tuple[float, ...]:
+def decided(sample: Sample, names: Sequence[str], truth: Array, margin: float) -> tuple[float, ...]:
     """Return whether some candidate is shipped that must not be, whether some is refused wrongly, and both shares."""
-    decisions = against(sample, METRICS, names[0], rope, needs=False).decisions
+    decisions = against(sample, METRICS, names[0], margin, needs=False).decisions
     lead = truth[:, 1:] - truth[:, :1]
-    fine = (lead >= -rope + 1e-12).all(axis=0) & (lead > 1e-12).any(axis=0)
-    beyond = (lead < -rope - 1e-12).any(axis=0)
+    fine = (lead >= -margin + 1e-12).all(axis=0) & (lead > 1e-12).any(axis=0)
+    beyond = (lead < -margin - 1e-12).any(axis=0)
     ships = np.array([decisions[name] == "ship" for name in names[1:]])
     refuses = np.array([decisions[name] == "do not ship" for name in names[1:]])
     return float((ships & ~fine).any()), float((refuses & ~beyond).any()), float(ships.mean()), float(refuses.mean())
@@ -229,7 +229,7 @@ def decided(sample: Sample, names: Sequence[str], truth: Array, rope: float) -> 
 
 def ship_cells() -> list[ShipCell]:
     """Return the cells of fixed models."""
-    cells = [ShipCell(scenario, n, ROPE) for scenario in truths(MODELS) for n in (200, 1000, 3000)]
+    cells = [ShipCell(scenario, n, margin) for scenario in truths(MODELS) for n in (200, 1000, 3000)]
     return [*cells, *(ShipCell("all equal", n, 0.0) for n in (200, 1000, 3000))]
 
 
@@ -336,17 +336,17 @@ def report(store: Store) -> str:
         "",
         f"Written by `benchmarks/calibration_decisions.py`, α = {ALPHA}, {DRAWS} draws (in segments as many as their "
         f"level takes), seed {store.seed}. What is called false is an error rate, which should be at most α: a false "
-        "*ship* is one of any candidate that loses more than the rope under some metric or gains under none, a false "
-        "*do not ship* one of any candidate that is within the rope. The last columns are the shares of candidates "
+        "*ship* is one of any candidate that loses more than the margin under some metric or gains under none, a false "
+        "*do not ship* one of any candidate that is within the margin. The last columns are the shares of candidates "
         "that are shipped and refused, power where that is right. Segments hold 50, 30, 15 and 5 % of the queries, all "
         "alike in truth; an error is one in any of them, and a contrast between any two is one.",
         "",
         "Seven fixed candidates against a baseline:",
         "",
         table(
-            ["scenario", "queries", "rope", "samples", *RATES],
+            ["scenario", "queries", "margin", "samples", *RATES],
             ship_cells(),
-            ("scenario", "queries", "rope"),
+            ("scenario", "queries", "margin"),
             RATES,
             store,
         ),

@@ -23,14 +23,14 @@ PLAN = Plan(
     metrics=parse_metrics("ndcg_linear@10", "mrr"),
     primary=("ndcg_linear@10", "mrr"),
     alpha=0.05,
-    rope=0.0,
+    margin=0.0,
     draws=200,
     seed=1,
 )
 SEEDS = (json.dumps(PLAN.to_dict()).encode(), b"{", b"[" * 3000, b'{"format": 1, "candidates": []}')
 TOKENS = (
     *b'"candidates" "folds" "data" "metrics" "primary" null true -1 1e999 NaN "..", "/etc/passwd" "\\ud800"'.split(),
-    *b'"name" "library" "params" "origins" "format" "train" "seed" "draws" "rope" "alpha" [] {} ,'.split(),
+    *b'"name" "library" "params" "origins" "format" "train" "seed" "draws" "margin" "alpha" [] {} ,'.split(),
 )
 
 

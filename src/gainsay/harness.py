@@ -16,7 +16,7 @@ from .comparison.baseline import check_baseline
 from .comparison.clusters import clusters_of
 from .comparison.findings import Findings
 from .comparison.gains import Gains
-from .comparison.holes import find_holes
+from .comparison.unjudged import find_unjudged
 from .comparison.labelling import read_labels
 from .comparison.rankings import Rankings
 from .comparison.runs import one_by_one
@@ -55,7 +55,7 @@ def compare(
     n_jobs: int | None = None,
     primary: Sequence[MetricLike] | None = None,
     alpha: float = 0.05,
-    rope: float = 0.0,
+    margin: float = 0.0,
     draws: int = 10_000,
     seed: int = 0,
     unjudged: Unjudged = "irrelevant",
@@ -93,11 +93,11 @@ def compare(
         Threads that evaluate; by default the CPUs that the process may use.
     primary : two metrics, optional
         The two between which disagreement is looked for; by default the first two of `metrics`.
-    alpha, rope, draws, seed
+    alpha, margin, draws, seed
         See `Verdict.from_values`.
     unjudged : {"irrelevant", "drop"}
         Where the judgments know documents that nobody judged: they have label 0, or condensed lists are compared, from
-        which they are dropped (Sakai 2007). Either way `Comparison.holes` says how many each model has.
+        which they are dropped (Sakai 2007). Either way `Comparison.unjudged` says how many each model has.
     segments : array-like, mapping of query id to label, mapping of name to either, or DataFrame, optional
         What kind each query is of, such as head or tail: one column of labels, or several with names, 50 distinct
         labels at most. Labels are matched by query id where they are a mapping or have an index, else stand in the
@@ -111,7 +111,7 @@ def compare(
         queries as well (resampled for every run). Without, any difference between runs counts as chance.
     baseline : str, optional
         The model that is deployed, say: what is shown then answers first whether to replace it, and decides about every
-        other model as `Comparison.against` does, with this `rope`.
+        other model as `Comparison.against` does, with this `margin`.
 
     Returns
     -------
@@ -165,7 +165,7 @@ def compare(
     metric_of = dict(zip(evaluator.names, chosen, strict=True))
     labels = {} if segments is None else read_labels(segments, judgments)
     together = None if clusters is None else clusters_of(clusters, judgments)
-    holes, documents = find_holes(judgments, scores, leading, unjudged), None
+    unjudged_documents, documents = find_unjudged(judgments, scores, leading, unjudged), None
     if unjudged == "drop":
         judgments, kept = judgments.condensed
         documents = evaluator.judgments.rows_by_query(slice(None))[kept]
@@ -178,10 +178,10 @@ def compare(
         weights=None if weights is None else weights[counted],
         primary=None if primary is None else [str(metric) for metric in leading],
         rankings=Rankings(judgments, _joined(scores, recipes, names), counted, weights, documents),
-        holes=holes and holes.of_recipes(recipes, names),
+        unjudged=unjudged_documents and unjudged_documents.of_recipes(recipes, names),
         iterations={name: used for name, used in iterations.items() if name in names},
         alpha=alpha,
-        rope=rope,
+        margin=margin,
         draws=draws,
         seed=seed,
         segments={name: of[counted] for name, of in labels.items()} or None,

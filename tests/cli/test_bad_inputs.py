@@ -134,7 +134,7 @@ WRITES = [
 GATES = [
     BadCall(f"{GATE} old.npy", "'old.npy'", "two different models"),
     BadCall(f"{GATE} nobody.npy", "'nobody.npy'", "no file"),
-    BadCall(f"{GATE} better.npy --rope -1", "rope", "0 or more"),
+    BadCall(f"{GATE} better.npy --margin -1", "margin", "0 or more"),
     BadCall(f"{GATE} better.npy --json no/x.json", "no", "no folder"),
     BadCall(f"{GATE} better.npy -m mrr -m map -m err", "got 3", "metric or two"),
     BadCall(f"{GATE} N=old.npy,better.npy", "N=old.npy"),

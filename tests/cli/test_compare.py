@@ -28,8 +28,8 @@ SAME = [
     ("--table renamed.parquet --label grade --query topic", "old better", {}),
     ("--table all.csv --score old --score worse", "old worse", {}),
     ("--table two.csv -m mrr -m map@5 --seed 3", "old better", {"metrics": ["mrr", "map@5"], "seed": 3}),
-    ("--table two.csv --alpha 0.1 --rope 0.01", "old better", {"alpha": 0.1, "rope": 0.01}),
-    ("--table two.csv --baseline old --rope 0.002", "old better", {"baseline": "old", "rope": 0.002}),
+    ("--table two.csv --alpha 0.1 --margin 0.01", "old better", {"alpha": 0.1, "margin": 0.01}),
+    ("--table two.csv --baseline old --margin 0.002", "old better", {"baseline": "old", "margin": 0.002}),
     (f"--data data.txt old.npy {RECIPES} --vary seed", "old A B", {"vary": "seed"}),
     ("--data data.txt old.npy worse.npy --segments kinds.csv:kind", "old worse", {"segments": "kind"}),
     ("--table all.csv --score old --score worse --segments kind", "old worse", {"segments": "kind"}),
@@ -166,14 +166,14 @@ class TestTerminal:
         assert expected.verdict.text in output_of(f"{call} --text")
 
     def test_shows_segments_and_unjudged_documents(self, files):
-        options = "--score old --score better --segments kind --rope 0.002"
-        expected = files.compare("old", "better", segments="kind", rope=0.002)
+        options = "--score old --score better --segments kind --margin 0.002"
+        expected = files.compare("old", "better", segments="kind", margin=0.002)
         assert expected.segments.text in output_of(f"compare --table all.csv {options}")
         shown = output_of("compare --qrels qrels.txt first.txt second.txt --unjudged drop")
         assert "2 queries" in shown
 
     def test_decides_about_a_baseline_first(self, files, tmp_path):
-        call = f"compare {LABELS} old.npy better.npy worse.npy --baseline old --rope 0.002 --html"
+        call = f"compare {LABELS} old.npy better.npy worse.npy --baseline old --margin 0.002 --html"
         shown = output_of(call, tmp_path / "r.html")
         assert "better" in shown.splitlines()[0]
         assert re.search("(?m)^ *better +ship ", shown)

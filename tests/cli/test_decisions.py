@@ -23,14 +23,16 @@ CODES = {"ship": 0, "do not ship": 3, "undecided": 4}
 )
 def test_sentence_code_and_json_are_those_of_against(files, tmp_path, candidate, decision):
     code = CODES[decision]
-    sentence = output_of(f"{JUDGED} --candidate {candidate}.npy --rope 0.002 --json", tmp_path / "gate.json", code=code)
+    sentence = output_of(
+        f"{JUDGED} --candidate {candidate}.npy --margin 0.002 --json", tmp_path / "gate.json", code=code
+    )
     content = json.loads((tmp_path / "gate.json").read_text())
     expected = files.compare("old", candidate, metrics=METRICS).against("old", 0.002)
     assert expected.decisions[candidate] == decision
     assert (content["schema"], content["exit_code"], content["decision"]) == (1, code, decision)
     assert content["metrics"] == as_json(expected.to_dict()["candidates"][candidate]["metrics"])
     assert content["sentence"] + "\n" == sentence == expected.sentence(candidate) + "\n"
-    assert (content["baseline"], content["candidate"], content["rope"]) == ("old", candidate, 0.002)
+    assert (content["baseline"], content["candidate"], content["margin"]) == ("old", candidate, 0.002)
 
 
 def test_gate_of_runs(files):
@@ -71,8 +73,8 @@ class TestPlan:
 
     def test_from_models(self, files):
         models = "--labels labels.npy --group group.npy old.npy equal.npy"
-        found = json_of(f"plan --lead 0.05 --claim ship --rope 0.01 {models}")
-        expected = files.compare("old", "equal", metrics=METRICS, rope=0.01).plan(0.05, claim="ship")
+        found = json_of(f"plan --lead 0.05 --claim ship --margin 0.01 {models}")
+        expected = files.compare("old", "equal", metrics=METRICS, margin=0.01).plan(0.05, claim="ship")
         assert found == as_json(expected.to_dict())
 
     def test_from_recipes_and_clusters(self, files):

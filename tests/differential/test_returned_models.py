@@ -10,13 +10,13 @@ import lightgbm as lgb
 import numpy as np
 import pytest
 import xgboost as xgb
-from trainings import held_out
 
 from gainsay.data import simulate
 from gainsay.lightgbm import early_stopping as lgb_stopping
 from gainsay.lightgbm import eval_metric, feval
-from gainsay.lightgbm import keep as lgb_keep
-from gainsay.xgboost import EvaluateRanking, custom_metric, early_stopping, full_precision, keep
+from gainsay.lightgbm import checkpoint as lgb_checkpoint
+from gainsay.xgboost import EvaluateRanking, checkpoint, custom_metric, early_stopping, full_precision
+from tests.adapters.drivers import lgb_held_out
 
 ndcg_score = pytest.importorskip("sklearn.metrics").ndcg_score
 
@@ -58,7 +58,7 @@ class TestLightGBM:
         metric, every, min_delta = pick(*PANEL), pick(1, 1, 2, 3), pick(0.0, 0.0, 0.002)
         stop = lgb_stopping(metric, pick(1, 3, 6), min_delta=min_delta, verbose=False)
         second = pick(None, None, "ours", *(["LightGBM's", "parameter"] if every == 1 else []))
-        callbacks = [stop, *([lgb_keep()] if pick(True, False) else [])]
+        callbacks = [stop, *([lgb_checkpoint()] if pick(True, False) else [])]
         if second == "ours":
             callbacks.append(lgb_stopping(pick(*PANEL), pick(1, 4), verbose=False))
         elif second == "LightGBM's":
@@ -72,7 +72,7 @@ class TestLightGBM:
         if pick(True, False):
             ranker = lgb.LGBMRanker(n_estimators=rounds, **{k: v for k, v in params.items() if k != "objective"})
             ranker.fit(
-                TRAIN.features, TRAIN.labels, group=TRAIN.group, **held_out(VALID), eval_group=[VALID.group],
+                TRAIN.features, TRAIN.labels, group=TRAIN.group, **lgb_held_out([VALID]),
                 eval_metric=eval_metric(PANEL, every=every), callbacks=callbacks, init_model=start,
             )  # fmt: skip
             booster, scores, best = ranker.booster_, ranker.predict(VALID.features), ranker.best_score_["valid_0"]
@@ -129,7 +129,7 @@ class TestXGBoost:
         second = pick(None, "early_stopping_rounds", "XGBoost's", "XGBoost's")
         if second is not None and not IN_ORDER:
             log = "custom_metric"  # its values are there before any callback is called
-        options, callbacks = {}, [keep()] if pick(True, False) else []
+        options, callbacks = {}, [checkpoint()] if pick(True, False) else []
         arrays = (VALID.features, VALID.labels, VALID.qid)
         if log == "EvaluateRanking":
             data = pick(arrays, xgb.DMatrix(VALID.features, label=VALID.labels, qid=VALID.qid))

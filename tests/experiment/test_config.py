@@ -60,7 +60,7 @@ def test_every_key(tmp_path):
         directory = "runs/ä"
         seed = 4
         alpha = 0.1
-        rope = 0.01
+        margin = 0.01
         draws = 500
         num_boost_round = 7
         early_stopping_rounds = 3
@@ -84,7 +84,7 @@ def test_every_key(tmp_path):
     experiment = Experiment.from_toml(path)
     plan = experiment.plan
     assert plan.names == ("mrr", "map@5", "ndcg_exp@10")
-    assert (plan.primary, plan.seed, plan.alpha, plan.rope, plan.draws) == (("map@5", "mrr"), 4, 0.1, 0.01, 500)
+    assert (plan.primary, plan.seed, plan.alpha, plan.margin, plan.draws) == (("map@5", "mrr"), 4, 0.1, 0.01, 500)
     assert experiment.directory == tmp_path / "runs" / "ä"
     assert Experiment.from_toml(path, tmp_path / "here").directory == tmp_path / "here"
     assert len(plan.candidates) == 9

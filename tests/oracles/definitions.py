@@ -108,9 +108,7 @@ def reciprocal_rank(ranking: Labels, judged: Labels, k: int | None, *, min_label
     return 0.0
 
 
-def precision(
-    ranking: Labels, judged: Labels, k: int | None, *, denominator: str = "k", min_label: float = 1
-) -> float:
+def precision(ranking: Labels, judged: Labels, k: int | None, *, denominator: str = "k", min_label: float = 1) -> float:
     hits = sum(label >= min_label for label in ranking[:k])
     if k is None:
         return hits / len(judged)

@@ -49,14 +49,14 @@ def curves_of(names, metrics, rounds=120):
 
 
 @cache
-def made(models=8, queries=300, metrics=None, names=None, twins=False, curves=False, rope=0.002, seed=0):
+def made(models=8, queries=300, metrics=None, names=None, twins=False, curves=False, margin=0.002, seed=0):
     rng = np.random.default_rng(seed)
     names = names or tuple(f"lambdarank, taste {number}" for number in range(models))
     labels = rng.choice(5, size=queries * 15, p=[0.5, 0.28, 0.14, 0.05, 0.03])
     scores = scores_of(names, labels, rng)
     if twins:
         scores[names[1]] = scores[names[0]]
-    comparison = gs.compare(scores, gs.Judgments(labels, group=[15] * queries), metrics, rope=rope, draws=2000)
+    comparison = gs.compare(scores, gs.Judgments(labels, group=[15] * queries), metrics, margin=margin, draws=2000)
     if curves:
         comparison.curves = curves_of(names, comparison.metrics[:2])
     return comparison

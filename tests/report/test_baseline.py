@@ -29,14 +29,14 @@ def values_of(leads, queries=2000, noise=0.05, seed=0):
     return {name: base + own + row * moved / 0.75 for name, row in zip((FIRST, SECOND), lead, strict=True)}
 
 
-def decided(*leads, rope=0.0, queries=2000, **options):
+def decided(*leads, margin=0.0, queries=2000, **options):
     models = ["production", *"ABCDEFGH"[: len(leads)]]
-    comparison = Comparison(values_of(leads, queries), models, ranges={}, rope=rope, draws=2000, **options)
+    comparison = Comparison(values_of(leads, queries), models, ranges={}, margin=margin, draws=2000, **options)
     return comparison.against("production"), {model: model for model in models}
 
 
 @pytest.mark.parametrize(
-    ("leads", "rope", "starts", "mentioned"),
+    ("leads", "margin", "starts", "mentioned"),
     [
         ([(0.02, 0.02)], 0, "Yes", ["A", "production"]),
         ([(-0.02, 0.02)], 0, "No", ["production", "A", "linear"]),
@@ -49,13 +49,13 @@ def decided(*leads, rope=0.0, queries=2000, **options):
         ([(0.02, -0.001)], 0.02, "Yes", ["A", "production"]),
     ],
 )
-def test_the_answer_is_that_of_the_decisions(leads, rope, starts, mentioned):
-    found, names = decided(*leads, rope=rope)
+def test_the_answer_is_that_of_the_decisions(leads, margin, starts, mentioned):
+    found, names = decided(*leads, margin=margin)
     _, answer, reasons = map(as_text, replacing(found, names)[:3])
     assert re.match(rf"{starts}\b", answer)
     assert set(mentioned) <= set(re.findall(r"\d of \d|\w+", answer))
-    if rope:
-        assert f"{rope:.4f}" in reasons
+    if margin:
+        assert f"{margin:.4f}" in reasons
     needed = found.standings[0].queries_needed
     assert starts != "Undecided" or f"{needed:,}" in reasons
 
@@ -72,7 +72,7 @@ def comparison():
     scores = {
         f"<b>{name}": labels * taste + rng.normal(size=7200) for name, taste in zip("abc", (0.5, 0.8, 0.3), strict=True)
     }
-    return gs.compare(scores, gs.Judgments(labels, group=[12] * 600), baseline="<b>a", rope=0.001, draws=1000)
+    return gs.compare(scores, gs.Judgments(labels, group=[12] * 600), baseline="<b>a", margin=0.001, draws=1000)
 
 
 def without_tags(page):
@@ -114,8 +114,8 @@ def test_a_baseline_can_be_named_with_a_report_or_decided_before(make, tmp_path)
     named = comparison.to_json(baseline=name)
     assert json.loads(plain)["against"] is None
     assert json.loads(named)["against"]["baseline"] == name
-    wide = comparison.to_json(baseline=comparison.against(name, rope=0.5))
-    assert json.loads(wide)["against"]["rope"] == 0.5
+    wide = comparison.to_json(baseline=comparison.against(name, margin=0.5))
+    assert json.loads(wide)["against"]["margin"] == 0.5
     page = comparison.to_html(tmp_path / "r.html", baseline=name).read_text("utf-8")
     assert '<section id="baseline">' in page
     assert '<section id="baseline">' not in comparison.to_html(tmp_path / "s.html").read_text("utf-8")

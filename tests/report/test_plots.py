@@ -161,10 +161,10 @@ class TestRegret:
         assert set(pareto_front(verdict)) == set(expected)
         assert list(pareto_front(verdict)) == sorted(expected, key=lambda name: x[name])
 
-    def test_the_box_is_the_rope(self, make):
-        (box,) = make(8, rope=0.01).plot.regret().ax.patches
+    def test_the_box_is_the_margin(self, make):
+        (box,) = make(8, margin=0.01).plot.regret().ax.patches
         assert (box.get_xy(), box.get_width(), box.get_height()) == ((0, 0), 0.01, 0.01)
-        assert len(make(8, rope=0.0).plot.regret().ax.patches) == 0
+        assert len(make(8, margin=0.0).plot.regret().ax.patches) == 0
 
 
 class TestRanks:

@@ -63,7 +63,7 @@ class TestJson:
         assert content["kernel"] == gs.show_config("dicts")["kernel"]["path"]
         assert content["models"] == list(comparison.models)
         assert content["primary"] == ["ndcg_linear@10", "ndcg_exp@10"]
-        assert content["settings"] == {"alpha": 0.05, "rope": 0.002, "draws": 2000, "seed": 0}
+        assert content["settings"] == {"alpha": 0.05, "margin": 0.002, "draws": 2000, "seed": 0}
         assert pd.DataFrame(content["pairs"]).equals(comparison.pairs.astype({"flag": "str"}))
         board = pd.DataFrame.from_dict(content["leaderboard"], orient="index").rename_axis("model")
         pd.testing.assert_frame_equal(board, comparison.leaderboard, check_index_type=False)

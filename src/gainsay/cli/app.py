@@ -266,7 +266,7 @@ def compare(
     sources: Sources,
     metric: Metrics = None,
     alpha: Level = 0.05,
-    rope: Annotated[float, typer.Option(help="A difference up to this does not matter to you.")] = 0.0,
+    margin: Annotated[float, typer.Option(help="A difference up to this does not matter to you.")] = 0.0,
     seed: Seed = 0,
     unjudged: Unjudged = "irrelevant",
     segments: Segments = None,
@@ -277,7 +277,7 @@ def compare(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="The model that is deployed: say first whether to replace it, and by which; --rope is tolerated.",
+            help="The model that is deployed: say first whether to replace it, and by which; --margin is tolerated.",
             show_default=False,
         ),
     ] = None,
@@ -310,7 +310,7 @@ def compare(
         if html is not None:
             written |= {f"--html ({what})": html.with_name(f"{html.stem}.{what}") for what in ("json", "queries.csv")}
         check_apart(written, [*sources, *(models or []), *(segments or []), *(run or []), clusters])
-        options: Any = {"alpha": alpha, "rope": rope, "seed": seed, "unjudged": unjudged, "vary": vary}
+        options: Any = {"alpha": alpha, "margin": margin, "seed": seed, "unjudged": unjudged, "vary": vary}
         options |= {"segments": segments or (), "run": run or (), "clusters": clusters, "baseline": baseline}
         comparison = read_comparison(models or [], sources, metric, **options)
         if as_json:

@@ -49,7 +49,7 @@ def _require(**options: object) -> None:
 @app.command(
     epilog=examples(
         "gate --data valid.txt --baseline old.txt --candidate new.txt",
-        "gate --table scores.csv --baseline old --candidate new --rope 0.002",
+        "gate --table scores.csv --baseline old --candidate new --margin 0.002",
     )
 )
 @takes_sources("score")
@@ -67,7 +67,7 @@ def gate(
     sources: Sources,
     metric: Metrics = None,
     alpha: Level = 0.05,
-    rope: Annotated[float, typer.Option(help="A loss up to this is tolerated, in the metrics' unit.")] = 0.0,
+    margin: Annotated[float, typer.Option(help="A loss up to this is tolerated, in the metrics' unit.")] = 0.0,
     seed: Seed = 0,
     unjudged: Unjudged = "irrelevant",
     vary: Vary = None,
@@ -80,8 +80,8 @@ def gate(
 ) -> None:
     """Ship a candidate or not: one sentence, and exit code 0 (ship), 3 (do not ship) or 4 (undecided).
 
-    Ship: under both metrics the candidate's loss against the baseline is proven to be within --rope, and under one of
-    them it is proven better. Do not ship: under one of them its loss is proven to be beyond --rope. By default both
+    Ship: under both metrics the candidate's loss against the baseline is proven to be within --margin, and under one of
+    them it is proven better. Do not ship: under one of them its loss is proven to be beyond --margin. By default both
     NDCGs at 10; one metric or two, by --metric. Wrong input ends with 1 or 2, so that nothing is shipped by mistake.
     """
     _require(baseline=baseline, candidate=candidate)
@@ -98,7 +98,7 @@ def gate(
             raise ValueError(f"--baseline and --candidate are both {baseline!r}: name two different models")
         recipes = [text for text in (baseline, candidate) if is_recipe(text)]
         single = [text for text in (baseline, candidate) if text not in recipes]
-        options: Any = {"alpha": alpha, "rope": rope, "seed": seed, "unjudged": unjudged, "vary": vary}
+        options: Any = {"alpha": alpha, "margin": margin, "seed": seed, "unjudged": unjudged, "vary": vary}
         options |= {"run": recipes, "clusters": clusters}
         if sources.table is None:
             comparison = read_comparison(single, sources, metrics, **options)
@@ -160,7 +160,7 @@ def plan(
     sources: Sources,
     metric: Metrics = None,
     alpha: Level = 0.05,
-    rope: Annotated[float, typer.Option(help="With --claim ship: the loss that is tolerated.")] = 0.0,
+    margin: Annotated[float, typer.Option(help="With --claim ship: the loss that is tolerated.")] = 0.0,
     seed: Seed = 0,
     unjudged: Unjudged = "irrelevant",
     run: Recipes = None,
@@ -185,7 +185,7 @@ def plan(
             for option, value in (apart | {"--correlation": correlation, "--models": number}).items():
                 if value is not None:
                     raise ValueError(f"{option} belongs to --query-sd: variances are given, or those of models")
-            options: Any = {"alpha": alpha, "rope": rope, "seed": seed, "unjudged": unjudged}
+            options: Any = {"alpha": alpha, "margin": margin, "seed": seed, "unjudged": unjudged}
             options |= {"run": run or (), "clusters": clusters}
             comparison = read_comparison(models or [], sources, metric or ["ndcg_linear@10", "ndcg_exp@10"], **options)
             found = comparison.plan(lead, power, claim, runs=runs or None)  # type: ignore[arg-type]  # checked there
@@ -207,7 +207,7 @@ def plan(
                 **{name: value for name, value in given.items() if value is not None},  # type: ignore[arg-type]
                 runs=runs or None,
                 alpha=alpha,
-                rope=rope,
+                margin=margin,
                 seed=seed,
             )
         if as_json:

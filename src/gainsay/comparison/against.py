@@ -77,9 +77,9 @@ class Standing:
 class Against(Spoken):
     """Every candidate against a baseline, under one metric or both primary ones; made by `Comparison.against`.
 
-    *Ship*: under no metric is the candidate proven worse than the baseline by more than `rope`, in the strict sense
-    that every lower bound of candidate − baseline lies above −`rope`, and at least one above 0. *Do not ship*: some
-    upper bound lies below −`rope`. Otherwise *undecided*. (For a loss read these with the sign turned.)
+    *Ship*: under no metric is the candidate proven worse than the baseline by more than `margin`, in the strict sense
+    that every lower bound of candidate − baseline lies above −`margin`, and at least one above 0. *Do not ship*: some
+    upper bound lies below −`margin`. Otherwise *undecided*. (For a loss read these with the sign turned.)
 
     All bounds of all candidates and metrics hold together with probability 1 − `alpha`: difference ± c · error, with c
     the 1 − `alpha` quantile of the largest absolute studentised error over candidates and metrics (max-T). So with that
@@ -99,7 +99,7 @@ class Against(Spoken):
         Those of the metrics that are losses.
     queries : int
         On how many queries, those that all `metrics` have.
-    alpha, rope, draws, seed : float, float, int, int
+    alpha, margin, draws, seed : float, float, int, int
         As given.
     runs : dict of model to int
         How often each model was trained, where there are recipes; 0 for a fixed one. The decisions are then about
@@ -117,7 +117,7 @@ class Against(Spoken):
     lower_is_better: tuple[str, ...]
     queries: int
     alpha: float
-    rope: float
+    margin: float
     draws: int
     seed: int
     runs: dict[str, int]
@@ -174,7 +174,7 @@ class Against(Spoken):
     def text(self) -> str:
         """A paragraph for whoever has to decide, with numbers."""
         said = [self._about(one) for one in self.standings]
-        tolerated = f"A loss up to {amount(self.rope)} is tolerated" if self.rope > 0 else "No loss is tolerated"
+        tolerated = f"A loss up to {amount(self.margin)} is tolerated" if self.margin > 0 else "No loss is tolerated"
         rule = (
             f"{tolerated}; bounds of differences hold all together, those of shares for one candidate and metric at a "
             "time."
@@ -214,9 +214,9 @@ class Against(Spoken):
         """Return what made the decision, or what it would take."""
         if one.decision == "ship":
             sure = all(one.upper[it] < 0 if it in self.lower_is_better else one.lower[it] > 0 for it in self.metrics)
-            return "" if sure else f", at worst a loss within the {amount(self.rope)} tolerated"
+            return "" if sure else f", at worst a loss within the {amount(self.margin)} tolerated"
         if one.decision == "do not ship":
-            return f", a loss beyond the {amount(self.rope)} tolerated" if self.rope > 0 else ""
+            return f", a loss beyond the {amount(self.margin)} tolerated" if self.margin > 0 else ""
         ways = [
             f"about {count(number, thing)}{extra}"
             for number, thing, extra in (

@@ -11,7 +11,7 @@ from .._common.typing import Bools, Floats
 from .against import Against, Decision, Standing
 from .bounds import POWER
 from .inequalities import FEWEST
-from .inputs import check_rope
+from .inputs import check_margin
 from .rankings import check_model
 from .resampling import critical_value
 from .shares import shares_of
@@ -33,12 +33,12 @@ FEWER_DRAWS = 4000
 """Of recipes, whose critical value is found anew for every number of queries and runs."""
 
 
-def against(sample: Sample, metrics: tuple[str, ...], baseline: str, rope: float, *, needs: bool = True) -> Against:
+def against(sample: Sample, metrics: tuple[str, ...], baseline: str, margin: float, *, needs: bool = True) -> Against:
     """Set every other model against one: see `Against` and `Comparison.against`.
 
     Without `needs` it is not worked out what would decide where nothing is decided.
     """
-    width = check_rope(rope)
+    width = check_margin(margin)
     family = sample.family(metrics)
     panel, noise = family.panel, family.noise
     check_baseline(baseline, panel.models)
@@ -55,7 +55,7 @@ def against(sample: Sample, metrics: tuple[str, ...], baseline: str, rope: float
         standings=tuple(_standing(sample, family, b, c, critical, width, needs) for c in others),
         queries=panel.queries,
         alpha=sample.alpha,
-        rope=width,
+        margin=width,
         draws=sample.draws,
         seed=sample.seed,
         lower_is_better=tuple(metric for metric in metrics if metric in panel.lower_is_better),
@@ -72,17 +72,17 @@ def check_baseline(baseline: str, models: Sequence[str]) -> None:
         raise ValueError(f"{baseline!r} is the only model: there is no candidate to set against it")
 
 
-def _standing(sample: Sample, family: Family, b: int, c: int, critical: float, rope: float, needs: bool) -> Standing:
+def _standing(sample: Sample, family: Family, b: int, c: int, critical: float, margin: float, needs: bool) -> Standing:
     panel, estimated = family.panel, family.estimated
     difference, error = estimated.difference[:, b, c], estimated.error[:, b, c]
     speaks = (estimated.support[:, b, c] >= FEWEST) & np.isfinite(error)
     half = critical * np.where(speaks, error, 0.0)
     lower = np.where(speaks, difference - half, -np.inf)
     upper = np.where(speaks, difference + half, np.inf)
-    decision = _decided(lower, upper, rope)
+    decision = _decided(lower, upper, margin)
     queries = runs = None
     if needs and decision == "undecided":
-        queries, runs = _needed(sample, family, b, c, critical, rope)
+        queries, runs = _needed(sample, family, b, c, critical, margin)
     units = [sample.ranges[metric] for metric in panel.metrics]
     ends = [
         sorted(float(panel.in_unit(metric, np.array(end))) for end in both)
@@ -103,7 +103,7 @@ def _standing(sample: Sample, family: Family, b: int, c: int, critical: float, r
 
 
 def _needed(
-    sample: Sample, family: Family, b: int, c: int, critical: float, rope: float
+    sample: Sample, family: Family, b: int, c: int, critical: float, margin: float
 ) -> tuple[int | None, int | None]:
     """Return with how many queries, and with how many runs, the decision would fall, were the differences as measured.
 
@@ -117,7 +117,7 @@ def _needed(
 
     def chance(more_queries: float, more_runs: float = 1.0) -> float:
         lower, upper = further.bounds(more_queries, more_runs)
-        return float((_ships(lower, rope) | (upper < -rope).any(axis=0)).mean())
+        return float((_ships(lower, margin) | (upper < -margin).any(axis=0)).mean())
 
     fewest = max(1.0, float((FEWEST / support).max()))
     factor = _least(chance, fewest, MOST / panel.queries)
@@ -176,16 +176,16 @@ class _Further:
         return seen
 
 
-def _ships(lower: Floats, rope: float) -> Bools:
+def _ships(lower: Floats, margin: float) -> Bools:
     """Whether a candidate is shipped by its lower bounds, by metric along the first axis, one or in many draws."""
-    return np.asarray((lower > -rope).all(axis=0) & (lower > 0).any(axis=0))
+    return np.asarray((lower > -margin).all(axis=0) & (lower > 0).any(axis=0))
 
 
-def _decided(lower: Floats, upper: Floats, rope: float) -> Decision:
+def _decided(lower: Floats, upper: Floats, margin: float) -> Decision:
     """Return what bounds of candidate − baseline, larger is better, say: the rule itself."""
-    if _ships(lower, rope):
+    if _ships(lower, margin):
         return "ship"
-    return "do not ship" if (upper < -rope).any() else "undecided"
+    return "do not ship" if (upper < -margin).any() else "undecided"
 
 
 def _least(chance: Callable[[float], float], low: float, high: float) -> float | None:

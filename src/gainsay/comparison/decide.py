@@ -11,7 +11,7 @@ from .._common.typing import Floats
 from .bounds import detectable_lead, regret_upper
 from .descriptions import best_in_draws
 from .flags import Flag, find_flags, left_out_flags
-from .holes import Holes
+from .unjudged import UnjudgedDocuments
 from .inequalities import FEWEST, BestTest, price_lower, regret_lower, two_step_test
 from .recipes import VarianceParts, variance_parts
 from .runs import Vary
@@ -30,17 +30,17 @@ class Outcome:
 
     kind: Kind
     material: bool
-    within_rope: bool
+    within_margin: bool
     metrics: tuple[str, str]
     models: tuple[str, ...]
     queries: int
     left_out: dict[str, int]
     winners: dict[str, str]
     common_best: tuple[str, ...]
-    common_within_rope: tuple[str, ...]
+    common_within_margin: tuple[str, ...]
     best_sets: dict[str, tuple[str, ...]]
     p_value: float
-    rope_p_value: float
+    margin_p_value: float
     price: float
     price_lower: float
     safe_choice: str
@@ -57,10 +57,10 @@ class Outcome:
     winners_differ_probability: float
     flags: tuple[Flag, ...]
     alpha: float
-    rope: float
+    margin: float
     draws: int
     seed: int
-    holes: Holes | None = None
+    unjudged: UnjudgedDocuments | None = None
     lower_is_better: tuple[str, ...] = ()
     clusters: int | None = None
     runs: dict[str, int] = field(default_factory=dict)
@@ -74,13 +74,13 @@ class Outcome:
         return tuple(model for model in self.models if model in chosen)
 
 
-def decide(sample: Sample, names: tuple[str, str], rope: float) -> Outcome:
+def decide(sample: Sample, names: tuple[str, str], margin: float) -> Outcome:
     """Test, bound and describe what two metrics of a sample say together."""
     alpha, counts = sample.alpha, sample.panel.counts(names)
     family = sample.family(names)
     panel, estimated, noise = family
     joint = two_step_test(estimated, noise, alpha)
-    roped = joint.inequalities.tested(rope) if rope > 0 else joint
+    margin_test = joint.inequalities.tested(margin) if margin > 0 else joint
     single = [two_step_test(estimated, noise, alpha, rows=[row]) for row in (0, 1)]
     models = np.array(panel.models, dtype=object)
     level = estimated.mean.max(axis=1, keepdims=True)
@@ -93,14 +93,14 @@ def decide(sample: Sample, names: tuple[str, str], rope: float) -> Outcome:
     upper = regret_upper(estimated, noise, alpha)
     worst = regret.max(axis=0)
     safe = int(np.argmax(worst <= worst.min() + estimated.tolerance.max()))
-    within = estimated.units >= FEWEST and bool((upper[:, winner] <= rope).all())
+    within = estimated.units >= FEWEST and bool((upper[:, winner] <= margin).all())
     kind: Kind = "immaterial" if within else "unresolved"
     if not joint.kept.any():
         kind = "genuine"
     elif _beats_all(family, alpha, single):
         kind = "agree"
-    kept_within_rope = joint.kept | roped.kept  # who may be best may be within the ROPE of the best
-    material = not kept_within_rope.any()
+    kept_within_margin = joint.kept | margin_test.kept  # who may be best may be within the margin of the best
+    material = not kept_within_margin.any()
     best_shares, differ = best_in_draws(estimated, noise)
 
     def by_model(table: Floats) -> PerModel:
@@ -111,19 +111,19 @@ def decide(sample: Sample, names: tuple[str, str], rope: float) -> Outcome:
     return Outcome(
         kind=kind,
         material=material,
-        within_rope=within,
+        within_margin=within,
         metrics=names,
         models=panel.models,
         queries=panel.queries,
         left_out=counts.left_out,
         winners={name: models[place] for name, place in zip(names, winner, strict=True)},
         common_best=tuple(models[joint.kept]),
-        common_within_rope=tuple(models[kept_within_rope]),
+        common_within_margin=tuple(models[kept_within_margin]),
         best_sets={name: tuple(models[kept]) for name, kept in zip(names, best, strict=True)},
         p_value=joint.p_value,
-        rope_p_value=max(joint.p_value, roped.p_value),
+        margin_p_value=max(joint.p_value, margin_test.p_value),
         price=float(worst[safe]),
-        price_lower=price_lower(roped, rope) if material else price_lower(joint, 0.0),
+        price_lower=price_lower(margin_test, margin) if material else price_lower(joint, 0.0),
         safe_choice=models[safe],
         safe_regret=float(worst[safe]),
         safe_regret_upper=float(upper[:, safe].max()),
@@ -139,7 +139,7 @@ def decide(sample: Sample, names: tuple[str, str], rope: float) -> Outcome:
         flags=left_out_flags(counts)
         + find_flags(panel, estimated, {name: tuple(models[row]) for name, row in zip(names, top, strict=True)}, alpha),
         alpha=alpha,
-        rope=rope,
+        margin=margin,
         draws=sample.draws,
         seed=sample.seed,
         lower_is_better=tuple(metric for metric in names if metric in panel.lower_is_better),

@@ -20,7 +20,7 @@ from .attribution import Attribution, attribute
 from .baseline import against, check_baseline
 from .contradictions import Preferences, contradictory_queries, preferences
 from .gains import check_bases, trace
-from .inputs import check_family, check_level, check_rope, check_seed, read_panel, read_tables
+from .inputs import check_family, check_level, check_margin, check_seed, read_panel, read_tables
 from .labelling import check_labels
 from .pairs import leaderboard_of, pairs_of
 from .planned import Claimed, Plan
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from ..training.iterations import Iteration
     from .gain_fit import GainFit
     from .gains import Gains
-    from .holes import Holes
+    from .unjudged import UnjudgedDocuments
     from .inputs import Queries
     from .rankings import Rankings
     from .recipes import VarianceParts
@@ -80,9 +80,9 @@ class Findings:
     ranges : mapping of metric name to (lowest, highest), optional
         Between which values a metric lies (`Metric.value_range`); its intervals end there. By default asked of the
         metrics where there are `rankings`, and without bounds where there are values only.
-    alpha, rope, draws, seed
+    alpha, margin, draws, seed
         See `Verdict.from_values`.
-    holes : Holes, optional
+    unjudged : UnjudgedDocuments, optional
         How much of what each model retrieved was judged, and what became of the rest.
     notes : sequence of str, optional
         Queries that only the runs or only the judgments have, and what became of them; reports show them.
@@ -119,10 +119,10 @@ class Findings:
         iterations: Mapping[str, Iteration] | None = None,
         ranges: Mapping[str, tuple[float, float]] | None = None,
         alpha: float = 0.05,
-        rope: float = 0.0,
+        margin: float = 0.0,
         draws: int = 10_000,
         seed: int = 0,
-        holes: Holes | None = None,
+        unjudged: UnjudgedDocuments | None = None,
         notes: Sequence[str] = (),
         runs: Runs | None = None,
         vary: Vary | None = None,
@@ -149,13 +149,13 @@ class Findings:
         self.rankings = rankings
         self.curves = curves
         self.missing = tuple(missing)
-        self.holes = holes
+        self.unjudged = unjudged
         self.notes = tuple(notes)
         self.iterations = dict(iterations or {})
         if ranges is None and rankings is not None:
             ranges = {name: metric.value_range(rankings.judgments) for name, metric in self.definitions.items()}
         self.ranges = dict(ranges or {})
-        self.alpha, self.rope = check_level(alpha), check_rope(rope)
+        self.alpha, self.margin = check_level(alpha), check_margin(margin)
         self.seed, self.draws = check_seed(seed, draws, self.alpha)
         self.runs = {
             model: {metric: number_table(f"runs[{model!r}][{metric!r}]", of) for metric, of in by_metric.items()}
@@ -206,7 +206,7 @@ class Findings:
 
         For each metric M: `M` (weighted mean over its queries), `M rank` (1 is best; equal means share a rank),
         `M lower`, `M upper`, simultaneous confidence intervals of the means of all models within the metric's range,
-        and `M queries`, how many queries it has. Of runs also the shares of `holes`, under their names.
+        and `M queries`, how many queries it has. Of runs also the shares of `unjudged`, under their names.
         """
         import pandas as pd
 
@@ -245,13 +245,13 @@ class Findings:
     @property
     def shown_shares(self) -> dict[str, dict[str, float]]:
         """The shares of judged documents by name and model that are not among the compared metrics anyhow."""
-        shares = {} if self.holes is None else self.holes.shares
+        shares = {} if self.unjudged is None else self.unjudged.shares
         return {name: by_model for name, by_model in shares.items() if name not in self.values}
 
     @property
     def condensed(self) -> str:
         """What to add to the heading of a table where unjudged documents were dropped."""
-        return "" if self.holes is None or self.holes.handling != "drop" else "; unjudged documents dropped"
+        return "" if self.unjudged is None or self.unjudged.handling != "drop" else "; unjudged documents dropped"
 
     @cached_property
     def winners(self) -> dict[str, str]:
@@ -305,9 +305,9 @@ class Findings:
 
         It is about the queries that both have: see `Verdict.left_out`.
         """
-        return Verdict.of(self.sample, self._both_primary(), self.rope).with_holes(self.holes)
+        return Verdict.of(self.sample, self._both_primary(), self.margin).with_unjudged(self.unjudged)
 
-    def against(self, baseline: str, rope: float | None = None) -> Against:
+    def against(self, baseline: str, margin: float | None = None) -> Against:
         """Decide about every other model whether to ship it in place of one, by both primary metrics: see `Against`.
 
         Where only one metric is compared, it decides.
@@ -316,7 +316,7 @@ class Findings:
         ----------
         baseline : str
             The model that is deployed, say.
-        rope : float, optional
+        margin : float, optional
             The loss that is tolerated, in the metrics' unit; by default that of the comparison.
 
         Returns
@@ -326,7 +326,7 @@ class Findings:
         Raises
         ------
         ValueError
-            For a baseline that is not among the models or is the only one, or a negative `rope`.
+            For a baseline that is not among the models or is the only one, or a negative `margin`.
 
         Examples
         --------
@@ -336,15 +336,15 @@ class Findings:
         >>> new = production + np.random.default_rng(1).normal(0.01, 0.1, 2000)
         >>> values = np.stack([production, new], axis=1)
         >>> comparison = Comparison({"ndcg_linear@10": values, "ndcg_exp@10": values - [0, 0.001]}, ["production", "B"])
-        >>> comparison.against("production", rope=0.002).decisions
+        >>> comparison.against("production", margin=0.002).decisions
         {'B': 'ship'}
         """
-        return against(self.sample, self._leading, baseline, self.rope if rope is None else rope)
+        return against(self.sample, self._leading, baseline, self.margin if margin is None else margin)
 
     def check_own(self, found: Against) -> Against:
         """Return decisions if they are about these models and values, or raise `ValueError`."""
         check_baseline(found.baseline, self.models)
-        own = against(self.sample, self._leading, found.baseline, found.rope, needs=False)
+        own = against(self.sample, self._leading, found.baseline, found.margin, needs=False)
         bare = [replace(one, queries_needed=None, runs_needed=None) for one in found.standings]
         if replace(found, standings=own.standings) != own or tuple(bare) != own.standings:
             raise ValueError(
@@ -403,7 +403,7 @@ class Findings:
             )
         kept = slice(None) if self.weights is None else np.asarray(self.weights) > 0  # as the sample has them
         labels = {name: of[kept] for name, of in self.segment_labels.items()}
-        return segments_of(self.sample, labels, self._both_primary(), self.rope, self.verdict)
+        return segments_of(self.sample, labels, self._both_primary(), self.margin, self.verdict)
 
     def plan(
         self,
@@ -411,7 +411,7 @@ class Findings:
         power: float = 0.8,
         claim: Claimed = "genuine",
         models: Sequence[str] | None = None,
-        rope: float | None = None,
+        margin: float | None = None,
         runs: int | Sequence[int] | None = None,
     ) -> Plan:
         """Say how many queries, and runs of each recipe, would prove a lead, from the variances found here.
@@ -428,7 +428,7 @@ class Findings:
             For which two; for ``"ship"`` the baseline first, by default the two as they were given. Else by default
             the winner of the first metric and the best other model under the second for ``"genuine"``, and those two
             of the models in question that differ most from query to query, to be on the safe side.
-        rope : float, optional
+        margin : float, optional
             Of ``"ship"``; by default that of the comparison.
         runs : int or sequence of int, optional
             Of each recipe, 3 or more; by default as many as there are, and 3, 5 and 10.
@@ -451,7 +451,7 @@ class Findings:
             models = self.models  # as they were given: the baseline first
         both = self.primary is not None and len(self.models) > 1
         likely = self.verdict.in_question if both else self.models
-        width = self.rope if rope is None else rope
+        width = self.margin if margin is None else margin
         return plan_from(self.sample, self._leading, lead, power, claim, models, width, likely, runs)
 
     def attribution(
@@ -725,7 +725,7 @@ class Findings:
             "iterations": {name: iteration.to_dict() for name, iteration in self.iterations.items()},
             "leaderboard": plain(self.leaderboard.to_dict("index")),
             "winners": self.winners,
-            "holes": None if self.holes is None else self.holes.to_dict(),
+            "unjudged": None if self.unjudged is None else self.unjudged.to_dict(),
             "notes": list(self.notes),
         }
         if self.primary is not None:

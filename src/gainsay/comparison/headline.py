@@ -126,7 +126,7 @@ def advice(verdict: Outcome, said: Mapping[str, str]) -> str:
     if verdict.kind == "agree":
         return _ahead(verdict, said)
     if verdict.kind == "immaterial":
-        negligible = f", no more than the {amount(verdict.rope)} that you called negligible" if verdict.rope else ""
+        negligible = f", no more than the {amount(verdict.margin)} that you called negligible" if verdict.margin else ""
         return f"{_choose('Take', safe)}: {bound}{negligible}."
     if verdict.kind == "genuine":
         sure = p_value(verdict.p_value).replace(" ", "\u00a0")
@@ -148,13 +148,13 @@ def _choose(verb: str, name: str) -> str:
 
 def _size(verdict: Outcome) -> str:
     """Say of a proven disagreement how it compares with what the caller called negligible."""
-    if not verdict.rope:
+    if not verdict.margin:
         return ""
     if verdict.material:
-        return f" That is more than the {amount(verdict.rope)} that you called negligible."
-    if verdict.within_rope:
-        return f" It is small, though: no more than the {amount(verdict.rope)} that you called negligible."
-    return f" Whether it exceeds the {amount(verdict.rope)} that you called negligible is open."
+        return f" That is more than the {amount(verdict.margin)} that you called negligible."
+    if verdict.within_margin:
+        return f" It is small, though: no more than the {amount(verdict.margin)} that you called negligible."
+    return f" Whether it exceeds the {amount(verdict.margin)} that you called negligible is open."
 
 
 def _ahead(verdict: Outcome, said: Mapping[str, str]) -> str:

@@ -160,11 +160,11 @@ def check_level(alpha: float) -> float:
     return level
 
 
-def check_rope(rope: float) -> float:
-    """Return `rope` as a float, or raise `ValueError` where it is negative or not finite."""
-    width = check_number("rope", rope)
+def check_margin(margin: float) -> float:
+    """Return `margin` as a float, or raise `ValueError` where it is negative or not finite."""
+    width = check_number("margin", margin)
     if not 0 <= width < math.inf:
-        raise ValueError(f"rope must be a finite difference of means, 0 or more: got {rope!r}")
+        raise ValueError(f"margin must be a finite difference of means, 0 or more: got {margin!r}")
     return width
 
 

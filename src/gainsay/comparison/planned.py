@@ -59,7 +59,7 @@ class Plan(Spoken):
         How many models there are in all.
     present : tuple of (int, int or None, float), or None
         Queries and runs that there are, and the probability with which they prove the claim.
-    alpha, rope, seed : float, float, int
+    alpha, margin, seed : float, float, int
         As given.
     """
 
@@ -72,7 +72,7 @@ class Plan(Spoken):
     rivals: int
     present: tuple[int, int | None, float] | None
     alpha: float
-    rope: float
+    margin: float
     seed: int
 
     @property
@@ -130,7 +130,7 @@ class Plan(Spoken):
             "pair": f"that {second} is ahead of {first} where it leads by {amount(self.lead)}, by the interval of this "
             "pair and one metric alone",
             "ship": f"that {second} is to take the place of {first} where it leads by {amount(self.lead)} under every "
-            f"metric ({count(self.rivals - 1, 'candidate')}, rope {amount(self.rope)})",
+            f"metric ({count(self.rivals - 1, 'candidate')}, margin {amount(self.margin)})",
         }[self.claim]
         return f"Wanted is a proof, with probability {100 * self.power:g} % and at level {self.alpha:g}, {what}."
 

@@ -12,7 +12,7 @@ import numpy as np
 from .._common.arrays import nearest
 from .._common.checks import check_real, check_whole
 from .inequalities import FEWEST
-from .inputs import check_level, check_rope
+from .inputs import check_level, check_margin
 from .parts import Parts, found_parts, given_parts
 from .planned import Claimed, Plan, PlannedRuns
 from .rankings import check_pair
@@ -51,7 +51,7 @@ def plan(
     models: int = 2,
     runs: int | Sequence[int] | None = None,
     alpha: float = 0.05,
-    rope: float = 0.0,
+    margin: float = 0.0,
     seed: int = 0,
 ) -> Plan:
     """Say how many queries, and runs, a proof takes, from standard deviations that are known or guessed.
@@ -85,7 +85,7 @@ def plan(
         How many models are compared.
     runs : int or sequence of int, optional
         Of each recipe, 3 or more; by default 3, 5 and 10 are tried. Not for fixed models.
-    alpha, rope, seed
+    alpha, margin, seed
         As for `Verdict.from_values`.
 
     Raises
@@ -115,8 +115,8 @@ def plan(
     if runs is not None and not parts.recipes.any():
         raise ValueError(f"runs={runs!r} is for recipes: give run or query_run, by how much their runs differ")
     tried = RUNS if runs is None else _run_numbers(runs)
-    _check_wanted(lead, power, claim, alpha, rope, seed)
-    planner = _Planner(lead, power, claim, alpha, rope, seed, parts, (0, 1))
+    _check_wanted(lead, power, claim, alpha, margin, seed)
+    planner = _Planner(lead, power, claim, alpha, margin, seed, parts, (0, 1))
     return planner.plan(("model 1", "model 2"), ("first metric", "second metric"), tried)
 
 
@@ -127,12 +127,12 @@ def plan_from(
     power: float,
     claim: Claimed,
     models: Sequence[str] | None,
-    rope: float,
+    margin: float,
     likely: Sequence[str],
     runs: int | Sequence[int] | None = None,
 ) -> Plan:
     """Plan from the variances that a sample shows: see `Comparison.plan`."""
-    _check_wanted(lead, power, claim, sample.alpha, rope, sample.seed)
+    _check_wanted(lead, power, claim, sample.alpha, margin, sample.seed)
     if claim == "genuine" and len(metrics) < 2:
         raise ValueError(f"claim='genuine' is about two metrics, and there is one: {metrics[0]}; take 'pair' or 'ship'")
     family = sample.family(metrics)
@@ -153,11 +153,11 @@ def plan_from(
     if runs is not None and there is None:
         raise ValueError(f"runs={runs!r} is for recipes, and the models compared here are fixed: take gainsay.plan")
     tried = tuple(sorted({*RUNS, there or RUNS[0]})) if runs is None else _run_numbers(runs)
-    planner = _Planner(lead, power, claim, sample.alpha, rope, sample.seed, parts, pair)
+    planner = _Planner(lead, power, claim, sample.alpha, margin, sample.seed, parts, pair)
     return planner.plan(names, panel.metrics, tried, (panel.queries, there))
 
 
-def _check_wanted(lead: float, power: float, claim: Claimed, alpha: float, rope: float, seed: int) -> None:
+def _check_wanted(lead: float, power: float, claim: Claimed, alpha: float, margin: float, seed: int) -> None:
     """Raise where a plan is asked for what cannot be."""
     if claim not in get_args(Claimed):
         known = ", ".join(map(repr, get_args(Claimed)))
@@ -167,7 +167,7 @@ def _check_wanted(lead: float, power: float, claim: Claimed, alpha: float, rope:
     if not 0 < check_real("power", power) < 1:
         raise ValueError(f"power must lie between 0 and 1, both excluded: got {power!r}")
     check_level(alpha)
-    check_rope(rope)
+    check_margin(margin)
     check_whole("seed", seed, 0)
 
 
@@ -214,7 +214,7 @@ class _Planner:
     power: float
     claim: Claimed
     alpha: float
-    rope: float
+    margin: float
     seed: int
     parts: Parts
     pair: tuple[int, int]
@@ -238,7 +238,7 @@ class _Planner:
             rivals=self.parts.models,
             present=None if present is None else (*present, self._chance(present[1])(present[0])),
             alpha=self.alpha,
-            rope=self.rope,
+            margin=self.margin,
             seed=self.seed,
         )
 
@@ -275,7 +275,7 @@ class _Planner:
             truth[:, second] = self.lead
             claims = [is_pair(first, second, row, self.alpha) for row in range(parts.metrics)]
             if self.claim == "ship":
-                claims = [is_ship(first, second, self.alpha, self.rope)]
+                claims = [is_ship(first, second, self.alpha, self.margin)]
         samples = draws = SIZES[self.claim]
         if parts.recipes.any():
             samples, draws = (333 if self.claim == "genuine" else 1000), 1000

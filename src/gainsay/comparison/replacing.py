@@ -60,12 +60,12 @@ def _answer(found: Against, first: Standing, old: str, new: str) -> str:
 
 def _loses(found: Against, one: Standing, metric: str) -> bool:
     upper = -one.lower[metric] if metric in found.lower_is_better else one.upper[metric]
-    return upper < -found.rope
+    return upper < -found.margin
 
 
 def _advice(found: Against, first: Standing, said: Mapping[str, str]) -> str:
     new = said[first.candidate]
-    tolerated = f" Tolerated: a loss up to {amount(found.rope)}." if found.rope else ""
+    tolerated = f" Tolerated: a loss up to {amount(found.margin)}." if found.margin else ""
     changes = []
     for label, style in zip(labels_of(found.metrics), "le", strict=False):
         low, high = first.lower[label.name], first.upper[label.name]

@@ -279,7 +279,7 @@ class Segments(Spoken):
         return table_cell(first, head, rows, *others)
 
 
-def segments_of(sample: Sample, labels: Labels, metrics: tuple[str, str], rope: float, whole: Verdict) -> Segments:
+def segments_of(sample: Sample, labels: Labels, metrics: tuple[str, str], margin: float, whole: Verdict) -> Segments:
     """Judge every segment of a sample at its share of the level; `labels` are of its queries, `whole` is of all."""
     named = [(column, label) for column, of in labels.items() for label in distinct_labels(of)]
     level = sample.alpha / len(named)
@@ -292,11 +292,11 @@ def segments_of(sample: Sample, labels: Labels, metrics: tuple[str, str], rope: 
         here: Bools = np.asarray(labels[column] == label, dtype=bool)
         share = float(weights[here & counted].sum() / weights[counted].sum())
         part = Sample(sample.panel.subset(here), level, draws, sample.seed, sample.ranges)
-        parts.append(_segment(part, (column, label), share, metrics, rope))
+        parts.append(_segment(part, (column, label), share, metrics, margin))
     return Segments(sample.alpha, level, draws, metrics, sample.panel.models, whole, tuple(parts))
 
 
-def _segment(part: Sample, name: tuple[str, str], share: float, metrics: tuple[str, str], rope: float) -> Segment:
+def _segment(part: Sample, name: tuple[str, str], share: float, metrics: tuple[str, str], margin: float) -> Segment:
     """Judge one segment; the draws, which may be many, are forgotten after it."""
     panel = part.panel
     queries = panel.counts(metrics).common
@@ -305,7 +305,7 @@ def _segment(part: Sample, name: tuple[str, str], share: float, metrics: tuple[s
         return Segment(*name, 0, 0, 0.0, None, None, np.zeros(shape, dtype=bool))
     family = part.family(metrics)
     valued = [metric for metric in panel.metrics if panel.counts([metric]).common]
-    verdict, board = Verdict.of(part, metrics, rope), leaderboard_of(part, valued)
+    verdict, board = Verdict.of(part, metrics, margin), leaderboard_of(part, valued)
     return Segment(*name, queries, family.panel.units, share, verdict, board, _leads(family, part.alpha))
 
 

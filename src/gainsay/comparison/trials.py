@@ -122,7 +122,7 @@ def is_pair(first: int, second: int, row: int, alpha: float) -> Claim:
     return proven
 
 
-def is_ship(baseline: int, candidate: int, alpha: float, rope: float) -> Claim:
+def is_ship(baseline: int, candidate: int, alpha: float, margin: float) -> Claim:
     """Return the claim that a candidate is to be shipped: see `Against`; all other models are candidates too."""
 
     def proven(trial: Trial) -> Any:
@@ -130,7 +130,7 @@ def is_ship(baseline: int, candidate: int, alpha: float, rope: float) -> Claim:
             trial, ("ship", 0), lambda: float(critical_value(np.abs(trial.leads(baseline)).max(axis=(0, 1)), 1 - alpha))
         )
         lower = trial.difference[..., baseline, candidate] - critical * trial.error[:, baseline, candidate]
-        return (lower > -rope).all(axis=-1) & (lower > 0).any(axis=-1)
+        return (lower > -margin).all(axis=-1) & (lower > 0).any(axis=-1)
 
     return proven
 

@@ -16,8 +16,8 @@ from .._common.typing import Ids
 from ..drawing.notebook import chart_cell
 from .decide import Kind, Outcome, decide
 from .flags import Flag
-from .holes import Holes, uneven_judging
-from .inputs import check_level, check_rope, check_seed, read_panel
+from .unjudged import UnjudgedDocuments, uneven_judging
+from .inputs import check_level, check_margin, check_seed, read_panel
 from .recipes import VarianceParts
 from .runs import Vary, recipes_of
 from .sample import Sample
@@ -39,12 +39,12 @@ class Verdict(Spoken, Outcome):
     ``kind`` is the first of these that holds:
 
     1. ``"genuine"``: no model is best under both metrics, at level `alpha`. `material` says whether that still holds
-       when leads up to `rope` do not count. The disagreement comes first even where it is small, for it answers the
-       question that was asked; how much it costs stands beside it, in `price` and `within_rope`.
+       when leads up to `margin` do not count. The disagreement comes first even where it is small, for it answers the
+       question that was asked; how much it costs stands beside it, in `price` and `within_margin`.
     2. ``"agree"``: one and the same model beats every rival under each metric, at level `alpha` over the choice of the
        model that is named: where two tie at the top either may come out ahead, so each is tested at half that level.
     3. ``"immaterial"``: whichever of the two metrics one chooses by, the regret of that choice under either metric is
-       at most `rope`, by its upper bound, on 30 queries or more. (Models that never differ have regret 0.)
+       at most `margin`, by its upper bound, on 30 queries or more. (Models that never differ have regret 0.)
     4. ``"unresolved"``: none of these. `common_best` lists who may be best under both.
 
     Attributes
@@ -52,8 +52,8 @@ class Verdict(Spoken, Outcome):
     kind : {"genuine", "agree", "immaterial", "unresolved"}
         The answer.
     material : bool
-        Whether it is proven that no model is within `rope` of the best under both metrics.
-    within_rope : bool
+        Whether it is proven that no model is within `margin` of the best under both metrics.
+    within_margin : bool
         Whether the third condition holds, whatever the kind.
     metrics : tuple of str
         The two metrics.
@@ -69,15 +69,15 @@ class Verdict(Spoken, Outcome):
     common_best : tuple of str
         The confidence set of models that are best under both metrics: each such model is in it with probability
         1 − `alpha` or more.
-    common_within_rope : tuple of str
-        The same for being within `rope` of the best under both.
+    common_within_margin : tuple of str
+        The same for being within `margin` of the best under both.
     best_sets : dict of metric name to tuple of str
         For each metric alone, the confidence set of best models; who is in `common_best` is in both.
     p_value : float
         Of the hypothesis that some model is best under both. Never 0, and at most `alpha` exactly where the kind is
         ``"genuine"``.
-    rope_p_value : float
-        Of the hypothesis that some model is within `rope` of the best under both.
+    margin_p_value : float
+        Of the hypothesis that some model is within `margin` of the best under both.
     price : float
         Price of disagreement: what choosing one model costs at least, the smallest worst-metric regret of any model.
     price_lower : float
@@ -110,9 +110,9 @@ class Verdict(Spoken, Outcome):
         by itself: it comes near 1 where two models tie under one metric.
     flags : tuple of Flag
         Reservations.
-    alpha, rope, draws, seed : float, float, int, int
+    alpha, margin, draws, seed : float, float, int, int
         As given.
-    holes : Holes or None
+    unjudged : UnjudgedDocuments or None
         Of runs: how much of what each model retrieved was judged, and what became of the rest.
     lower_is_better : tuple of str
         Those of the two metrics of which a lower value is better.
@@ -154,7 +154,7 @@ class Verdict(Spoken, Outcome):
         weights: ArrayLike | None = None,
         clusters: Ids | None = None,
         alpha: float = 0.05,
-        rope: float = 0.0,
+        margin: float = 0.0,
         draws: int = 10_000,
         seed: int = 0,
         metric_names: Sequence[str] = ("ndcg_linear@10", "ndcg_exp@10"),
@@ -179,7 +179,7 @@ class Verdict(Spoken, Outcome):
             what is independent, and what is counted as evidence.
         alpha : float
             Level of every test and bound, in (0, 0.5).
-        rope : float
+        margin : float
             Region of practical equivalence: a difference of means up to this does not matter to you.
         draws : int
             Draws of the Gaussian multiplier bootstrap, ``10 / alpha`` or more.
@@ -203,7 +203,7 @@ class Verdict(Spoken, Outcome):
             If a name is not a string, or a number is not a number.
         """
         names = _two_names(metric_names)
-        level, width = check_level(alpha), check_rope(rope)
+        level, width = check_level(alpha), check_margin(margin)
         seed, draws = check_seed(seed, draws, level)
         labels = dict(zip(names, ("first", "second"), strict=True))
         losses = _losses(names, higher_is_better)
@@ -212,15 +212,15 @@ class Verdict(Spoken, Outcome):
         return cls.of(Sample(panel, level, draws, seed), names, width)
 
     @classmethod
-    def of(cls, sample: Sample, metrics: tuple[str, str], rope: float) -> Verdict:
+    def of(cls, sample: Sample, metrics: tuple[str, str], margin: float) -> Verdict:
         """Reach a verdict from a sample that was read already."""
-        return cls(**vars(decide(sample, metrics, rope)))
+        return cls(**vars(decide(sample, metrics, margin)))
 
-    def with_holes(self, holes: Holes | None) -> Verdict:
+    def with_unjudged(self, unjudged: UnjudgedDocuments | None) -> Verdict:
         """Return the same verdict, which says how much of what the models retrieved was judged."""
-        if holes is None:
+        if unjudged is None:
             return self
-        return replace(self, holes=holes, flags=(*self.flags, *uneven_judging(holes, self.in_question)))
+        return replace(self, unjudged=unjudged, flags=(*self.flags, *uneven_judging(unjudged, self.in_question)))
 
     @cached_property
     def text(self) -> str:
@@ -257,7 +257,7 @@ def _plain(value: Any) -> Any:
         return {key: _plain(item) for key, item in value.items()}
     if isinstance(value, tuple):
         return [_plain(item) for item in value]
-    return _plain(value.to_dict()) if isinstance(value, Flag | Holes | VarianceParts) else value
+    return _plain(value.to_dict()) if isinstance(value, Flag | UnjudgedDocuments | VarianceParts) else value
 
 
 def _losses(names: tuple[str, str], higher_is_better: Sequence[bool]) -> list[str]:

@@ -30,7 +30,7 @@ def paragraph(verdict: Outcome) -> str:
         opening = writers[verdict.kind](verdict)
     first = verdict.in_question
     models = [*first, *(model for model in verdict.models if model not in first)]
-    judged = [] if verdict.holes is None else verdict.holes.text(models)
+    judged = [] if verdict.unjudged is None else verdict.unjudged.text(models)
     opening += direction(verdict.lower_is_better)
     flags = [flag.message for flag in verdict.flags if flag.code != "one model"]  # the opening says so already
     return " ".join([*opening, *judged, *flags, about(verdict)])
@@ -100,16 +100,16 @@ def _genuine(verdict: Outcome) -> list[str]:
         f"(estimate {amount(verdict.price)}; {_confidence(verdict)}).",
         _safe(verdict),
     ]
-    if verdict.rope > 0:
+    if verdict.margin > 0:
         text.append(_materiality(verdict))
     return text
 
 
 def _materiality(verdict: Outcome) -> str:
-    negligible = f"the {amount(verdict.rope)} that you called negligible"
+    negligible = f"the {amount(verdict.margin)} that you called negligible"
     if verdict.material:
-        return f"This is material: it exceeds {negligible} ({p_value(verdict.rope_p_value)})."
-    if verdict.within_rope:
+        return f"This is material: it exceeds {negligible} ({p_value(verdict.margin_p_value)})."
+    if verdict.within_margin:
         return f"It is small, though: whichever metric you choose by, you lose no more than {negligible}."
     return f"Whether it exceeds {negligible} is not proven."
 
@@ -138,7 +138,7 @@ def _immaterial(verdict: Outcome) -> list[str]:
         return [opening, f"{verdict.safe_choice} is as good a choice as any of them."]
     return [
         f"It does not matter which of {first} and {second} you choose by: either choice loses at most {amount(most)} "
-        f"under either metric, no more than the {amount(verdict.rope)} that you called negligible "
+        f"under either metric, no more than the {amount(verdict.margin)} that you called negligible "
         f"({_size(verdict)}, {_confidence(verdict)}).",
         _prefers(verdict),
         _safe(verdict),

@@ -21,7 +21,7 @@ The file says what `Experiment` is given. Paths are relative to its folder. A sm
     params = {learning_rate = 0.1, num_leaves = [15, 31, 63]}   # here two times three of them
 
 Further keys at the top: `primary` (two of the metrics), `stop_by` ("balanced", "each" or a metric), `seed`, `alpha`,
-`rope`, `draws`, `threads`; `runs` (5, or {finalists = 5, keep = 3, baseline = "a candidate"}) and `vary` ("seed" or
+`margin`, `draws`, `threads`; `runs` (5, or {finalists = 5, keep = 3, baseline = "a candidate"}) and `vary` ("seed" or
 "queries") to train each candidate several times. Further keys of a candidate: `num_boost_round`,
 `early_stopping_rounds`, `seed` (or a list of seeds), `threads`. See `Experiment` and `Candidate` for what they mean. A
 parameter that is itself a list goes into another list.

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from .._common.cached import cached_property
-from ..comparison.inputs import check_family, check_level, check_rope, check_seed
+from ..comparison.inputs import check_family, check_level, check_margin, check_seed
 from .candidates import Candidate, check_names
 from .folds import Fold
 from .own_metrics import named_again, origins
@@ -81,7 +81,7 @@ class Plan:
         What is evaluated.
     primary : tuple of two str, or None
         The two between which disagreement is looked for.
-    alpha, rope, draws, seed : float, float, int, int
+    alpha, margin, draws, seed : float, float, int, int
         Of the verdict.
     stop_by : str
         At which round candidates are compared: "balanced", "each" or the name of a metric.
@@ -99,7 +99,7 @@ class Plan:
     metrics: tuple[Metric, ...]
     primary: tuple[str, str] | None
     alpha: float
-    rope: float
+    margin: float
     draws: int
     seed: int
     stop_by: str = BALANCED
@@ -193,7 +193,7 @@ class Plan:
             "origins": origins(self.metrics),
             "primary": None if self.primary is None else list(self.primary),
             "alpha": self.alpha,
-            "rope": self.rope,
+            "margin": self.margin,
             "draws": self.draws,
             "seed": self.seed,
             "stop_by": self.stop_by,
@@ -227,7 +227,7 @@ class Plan:
             metrics=metrics,
             primary=primary,
             alpha=alpha,
-            rope=check_rope(stored["rope"]),
+            margin=check_margin(stored["margin"]),
             draws=draws,
             seed=seed,
             stop_by=check_stop_by(stored["stop_by"], metrics),
@@ -247,7 +247,7 @@ class Plan:
         """Say what keeps this plan from going on where `earlier` left off.
 
         More, fewer or reordered candidates do not, nor does what a verdict can be reached with afresh: `primary`,
-        `stop_by`, `alpha`, `rope` and `draws`; and runs have folders of their own, so that there may be more of them.
+        `stop_by`, `alpha`, `margin` and `draws`; and runs have folders of their own, so that there may be more of them.
         """
         found = differences(
             {"metrics": list(earlier.names), "seed": earlier.seed}, {"metrics": list(self.names), "seed": self.seed}

@@ -114,7 +114,7 @@ class ExperimentResult(Choices):
             missing=self.missing,
             notes=self.notes,
             alpha=self.plan.alpha,
-            rope=self.plan.rope,
+            margin=self.plan.margin,
             draws=self.plan.draws,
             seed=self.plan.seed,
         )

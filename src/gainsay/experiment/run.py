@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from .._common.checks import check_whole
 from .._common.words import count
-from ..comparison.inputs import check_family, check_level, check_rope, check_seed
+from ..comparison.inputs import check_family, check_level, check_margin, check_seed
 from ..evaluation.evaluator import Evaluator, shared_weights
 from ..harness import DEFAULT_METRICS
 from ..metrics.judged import refuse_judged
@@ -79,7 +79,7 @@ class Experiment:
         To decide otherwise later needs no training. With one metric all of these are its best round.
     seed : int
         Of the draws behind the verdict, and of the training of candidates that give none.
-    alpha, rope, draws
+    alpha, margin, draws
         See `gainsay.Verdict.from_values`.
     num_boost_round : int
         Rounds of candidates that do not say.
@@ -157,7 +157,7 @@ class Experiment:
         stop_by: MetricLike = BALANCED,
         seed: int = 0,
         alpha: float = 0.05,
-        rope: float = 0.0,
+        margin: float = 0.0,
         draws: int = 10_000,
         num_boost_round: int = 100,
         early_stopping_rounds: int = 0,
@@ -199,7 +199,7 @@ class Experiment:
             metrics=chosen,
             primary=None if primary is None else check_family(_named(primary), _named(chosen)),
             alpha=level,
-            rope=check_rope(rope),
+            margin=check_margin(margin),
             draws=draws,
             seed=seed,
             stop_by=check_stop_by(stop_by, chosen),

@@ -115,7 +115,7 @@ class ExperimentTable(_Table):
     directory: str | None = None
     seed: Seed = 0
     alpha: Annotated[float, Field(gt=0, lt=0.5)] = 0.05
-    rope: Annotated[float, Field(ge=0)] = 0.0
+    margin: Annotated[float, Field(ge=0)] = 0.0
     draws: Annotated[int, Field(ge=1, le=MOST_DRAWS)] = 10_000
     num_boost_round: Annotated[Rounds, Field(ge=1)] = 100
     early_stopping_rounds: Annotated[Rounds, Field(ge=0)] = 0

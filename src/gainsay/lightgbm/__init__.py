@@ -5,7 +5,7 @@
 >>> stop = early_stopping("ndcg_exp@10", rounds=50)
 
 Both go to `lightgbm.train` or `lightgbm.cv`, with `params["metric"] = "None"` where the built-in metrics are unwanted.
-`Curves` shows both while it trains, and `keep` has model and curves at hand where training ends with an error.
+`Curves` shows both while it trains, and `checkpoint` has model and curves at hand where training ends with an error.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ except ImportError as error:  # pragma: no cover - needs an environment without 
 
 from .curves import Curves
 from .evaluate import eval_metric, feval
-from .keeping import keep
+from .checkpoint import checkpoint
 from .stopping import early_stopping
 
-__all__ = ["Curves", "early_stopping", "eval_metric", "feval", "keep"]
+__all__ = ["Curves", "checkpoint", "early_stopping", "eval_metric", "feval"]

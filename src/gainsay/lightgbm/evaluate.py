@@ -61,7 +61,7 @@ def feval(
     ValueError
         At once for unknown metrics; in the first round for a Dataset without groups, one that holds only some documents
         of a query of the Dataset that it was cut out of, labels that do not suit the metrics, or a name that a built-in
-        metric has too; in any round for NaN scores (`keep` then has the model and the rounds before).
+        metric has too; in any round for NaN scores (`checkpoint` then has the model and the rounds before).
 
     Examples
     --------

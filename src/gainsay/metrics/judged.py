@@ -31,7 +31,7 @@ class JudgedFacts(Facts):
 class Judged(Metric):
     """Share of the first k retrieved documents that were judged: judged@k = judged among them / min(k, retrieved).
 
-    1 - judged@k is the share of holes: documents that a metric must take for irrelevant because nobody looked at them.
+    1 - judged@k is the share of unjudged documents, which metrics treat as irrelevant.
     A list shorter than k is divided by its length, as ir_measures does, for ranks that hold no document hide no
     judgment. It speaks of runs and of judgments made with `judged=`; labels alone say of every document that it was
     judged, and are refused.

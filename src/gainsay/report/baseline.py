@@ -32,7 +32,7 @@ def baseline_section(content: Content) -> Section | None:
     rest = len(found.standings) - MOST_ROWS
     note = f"A candidate minus {content.names.said[found.baseline]}; right is better. The intervals of differences "
     note += f"hold all together ({confidence(found.alpha)})."
-    note += f" Dashed: the loss of {amount(found.rope)} that is tolerated." if found.rope else ""
+    note += f" Dashed: the loss of {amount(found.margin)} that is tolerated." if found.margin else ""
     note += f" {rest} more stand in full below." if rest > 0 else ""
     title = f"Replace {content.names.short[found.baseline]}?"
     return Section("baseline", title, _said(found), lambda most: _figure(content, found), note)
@@ -43,7 +43,7 @@ def _said(found: Against) -> str:
     heads: dict[Decision, str] = {"ship": "to ship", "undecided": "undecided", "do not ship": "not to ship"}
     told = [f"{decided.count(decision)} {head}" for decision, head in heads.items() if decision in decided]
     start = f"Of {len(decided)} candidates: {', '.join(told)}. " if len(decided) > 1 else ""
-    loss = f"a loss up to {amount(found.rope)} is tolerated" if found.rope else "no loss is tolerated"
+    loss = f"a loss up to {amount(found.margin)} is tolerated" if found.margin else "no loss is tolerated"
     rule = "One ships that is proven no worse by either metric, and better by one"
     if len(found.metrics) == 1:
         rule = "One ships that is proven better"
@@ -60,7 +60,7 @@ def _figure(content: Content, found: Against) -> str:
     shown, labels = leading(found)[:MOST_ROWS], labels_of(found.metrics)
     lanes = [[_turned(found, one, label.name) for label in labels] for one in shown]
     known = [end for row in lanes for triple in row for end in triple if math.isfinite(end)]
-    low, high = min(0.0, -found.rope, *known), max(0.0, *known)
+    low, high = min(0.0, -found.margin, *known), max(0.0, *known)
     reach = high - low or 0.01
     axis = Axis.of(low - 0.03 * reach, high + 0.03 * reach)
     rows = [_row(content, found, one, own, labels, axis) for one, own in zip(shown, lanes, strict=True)]
@@ -98,7 +98,7 @@ def _row(
         exact = escape(f"{it}: " + ", ".join(f"{kind} {text}" for kind, text in kinds.items()))
         better, worse = (kinds[kind].split(" ")[0] for kind in ("better", "worse"))
         shares.append(f'<span class="{colour}" title="{exact}">{better} better, {worse} worse</span>')
-    picture = difference_strip(lanes, axis, 24 + 13 * len(labels), -found.rope, said)
+    picture = difference_strip(lanes, axis, 24 + 13 * len(labels), -found.margin, said)
     wanted = needs(one)
     why = f"needs {wanted}" if wanted else "no number of queries decides"
     why = f'<small class="m">{why}</small>' if one.decision == "undecided" else ""

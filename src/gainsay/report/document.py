@@ -8,13 +8,13 @@ are not finite (bounds from a single query) are null.
 - ``models``, ``metrics``: lists of names. ``primary``: the two metrics between which disagreement is looked for, or
   null where there is one metric. ``lower_is_better``: those that are losses.
 - ``missing``: list of sentences, one for each model that should be compared and is not.
-- ``holes``: object of ``shares`` (by metric judged@k and model), ``retrieved`` and ``unjudged`` (by model), and
+- ``unjudged``: object of ``shares`` (by metric judged@k and model), ``retrieved`` and ``unjudged`` (by model), and
   ``handling``, or null where nothing is known of unjudged documents. ``notes``: list of sentences about queries that
   only the runs or only the judgments have. A share that is no metric stands in ``leaderboard`` too, without rank.
 - ``queries``: how many have a value under some metric; ``metric_queries``: object by metric, how many it has.
 - ``iterations``: object by model of ``used``, ``held``, ``reason`` for every booster: with how many boosting rounds of
   how many it predicted, and why (``best``, ``all``, ``given``).
-- ``settings``: object of ``alpha``, ``rope``, ``draws``, ``seed``.
+- ``settings``: object of ``alpha``, ``margin``, ``draws``, ``seed``.
 - ``leaderboard``: object by model of, for each metric M, ``M``, ``M rank``, ``M lower``, ``M upper``, ``M queries``.
 - ``winners``: object by metric.
 - ``verdict``: object, see `Verdict`; ``text`` is its paragraph.
@@ -109,12 +109,12 @@ def document(content: Content, queries: int = 50) -> dict[str, Any]:
         "primary": None if comparison.primary is None else list(comparison.primary),
         "lower_is_better": list(comparison.lower_is_better),
         "missing": list(comparison.missing),
-        "holes": None if comparison.holes is None else comparison.holes.to_dict(),
+        "unjudged": None if comparison.unjudged is None else comparison.unjudged.to_dict(),
         "notes": list(comparison.notes),
         "queries": comparison.query_count,
         "metric_queries": comparison.metric_queries,
         "iterations": {name: iteration.to_dict() for name, iteration in comparison.iterations.items()},
-        "settings": {name: getattr(comparison, name) for name in ("alpha", "rope", "draws", "seed")},
+        "settings": {name: getattr(comparison, name) for name in ("alpha", "margin", "draws", "seed")},
         "leaderboard": comparison.leaderboard.to_dict("index"),
         "winners": comparison.winners,
         "verdict": comparison.verdict.to_dict() if both else None,

@@ -88,8 +88,8 @@ def notes(content: Content) -> list[str]:
         found += [verdict.about] if verdict.runs or verdict.clusters is not None else []
         found += [flag.message for flag in verdict.flags]
     found += direction(comparison.lower_is_better)
-    if comparison.holes is not None:
-        found += comparison.holes.text(comparison.models)
+    if comparison.unjudged is not None:
+        found += comparison.unjudged.text(comparison.models)
     found += [f"{note}." for note in comparison.notes]
     short = comparison.short_names if found else {}
     return [isolated(sentence, short) for sentence in found]

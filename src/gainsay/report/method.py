@@ -31,9 +31,9 @@ def method(content: Content) -> list[str]:
         f"(two-step moment inequalities after Romano, Shaikh and Wolf, 2014; Gaussian multiplier bootstrap with "
         f"{verdict.draws:,} draws, seed {verdict.seed}, level {verdict.alpha:g}). Comparing the two winners by two "
         f"t-tests would not answer it: that shows a conflict between two models, not that no other is best under both.",
-        f"A difference up to {amount(verdict.rope)} counts as negligible (the ROPE)."
-        if verdict.rope > 0
-        else "No difference was declared negligible (the ROPE is 0).",
+        f"A difference up to {amount(verdict.margin)} counts as negligible (the margin)."
+        if verdict.margin > 0
+        else "No difference was declared negligible (the margin is 0).",
         f"Intervals hold together with {level} confidence: those of the means over all models of a metric, those of "
         f"the differences over all pairs and both metrics. They end where the metric does: no mean lies beyond its "
         f"range. p-values of pairs are corrected by Holm's method.",
@@ -87,7 +87,7 @@ GLOSSARY = (
      "regret of the safe choice."),
     ("may be best, ruled out", "Not ruled out as best with the stated confidence: a filled mark under this metric, a "
      "shaded row under both together."),
-    ("ROPE", "Region of practical equivalence: a difference so small that it does not matter to you. You set it."),
+    ("margin", "Region of practical equivalence: a difference so small that it does not matter to you. You set it."),
     ("p-value, Holm", "How often chance alone would show something at least as strong. With many pairs some look "
      "strong by chance; Holm's correction allows for that."),
     ("wins, ties, losses", "On how many queries the first model of a pair is better than, level with, or worse than "
@@ -112,4 +112,4 @@ def glossary(comparison: Findings) -> tuple[tuple[str, str], ...]:
     told = [
         (str(metric), printable(meaning + lower * (not metric.higher_is_better))) for metric, meaning in own if meaning
     ]
-    return (*told, *GLOSSARY, *(() if comparison.holes is None else HOLES))
+    return (*told, *GLOSSARY, *(() if comparison.unjudged is None else HOLES))

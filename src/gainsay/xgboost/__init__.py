@@ -5,7 +5,7 @@
 
 `custom_metric` goes to `xgboost.train` and `xgboost.cv`; XGBoost keeps six digits of its values, and `full_precision`
 puts back the others. `EvaluateRanking` is a callback that evaluates data sets of its own, and serves `XGBRanker` too.
-`Curves` shows metrics while it trains, and `keep` has model and curves at hand where training ends with an error.
+`Curves` shows metrics while it trains, and `checkpoint` has model and curves at hand where training ends with an error.
 
 In distributed training (`xgboost.dask.train` with `custom_metric`) every worker logs the means over the queries of all
 workers, where XGBoost itself would average the workers' means.
@@ -20,8 +20,8 @@ except ImportError as error:  # pragma: no cover - needs an environment without 
 
 from .curves import Curves
 from .evaluate import EvaluateRanking
-from .keeping import keep
+from .keeping import checkpoint
 from .metric import custom_metric, full_precision
 from .stopping import early_stopping
 
-__all__ = ["Curves", "EvaluateRanking", "custom_metric", "early_stopping", "full_precision", "keep"]
+__all__ = ["Curves", "EvaluateRanking", "checkpoint", "custom_metric", "early_stopping", "full_precision"]

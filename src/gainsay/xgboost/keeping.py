@@ -8,7 +8,7 @@ import xgboost as xgb
 from xgboost.callback import TrainingCallback
 
 
-def keep() -> Keep:
+def checkpoint() -> Keep:
     """Return a callback that keeps the model and the curves, for the case that training ends with an error.
 
     `xgboost.train`, `xgboost.cv` and `XGBRanker.fit` return nothing, and leave `evals_result` empty, where a model
@@ -28,13 +28,13 @@ def keep() -> Keep:
     >>> import numpy as np
     >>> import xgboost as xgb
     >>> from gainsay.data import simulate
-    >>> from gainsay.xgboost import EvaluateRanking, keep
+    >>> from gainsay.xgboost import EvaluateRanking, checkpoint
     >>> data = simulate(30, seed=1)
     >>> train = xgb.DMatrix(data.features, label=data.labels, qid=data.qid)
     >>> params = {"min_child_weight": 0, "lambda": 0, "disable_default_eval_metric": True}
     >>> def diverging(predictions, matrix):
     ...     return 1e30 * (-1) ** kept.rounds * (data.labels - 1.5), np.full(len(data.labels), 1e-30)
-    >>> kept = keep()
+    >>> kept = checkpoint()
     >>> try:
     ...     xgb.train(params, train, obj=diverging, verbose_eval=False,
     ...               callbacks=[EvaluateRanking({"train": train}, "mrr"), kept])
@@ -50,7 +50,7 @@ def keep() -> Keep:
 
 
 class Keep(TrainingCallback):
-    """A callback for XGBoost; made by `keep`."""
+    """A callback for XGBoost; made by `checkpoint`."""
 
     def __init__(self) -> None:
         super().__init__()

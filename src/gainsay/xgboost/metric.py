@@ -55,7 +55,7 @@ def custom_metric(
     ------
     ValueError
         At once for unknown metrics; in the first round for a DMatrix without groups or labels that do not suit the
-        metrics; in any round for NaN scores (`keep` then has the model and the rounds before).
+        metrics; in any round for NaN scores (`checkpoint` then has the model and the rounds before).
 
     Examples
     --------

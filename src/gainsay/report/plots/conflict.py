@@ -76,8 +76,8 @@ def plot_conflict(comparison: Findings, ax: Axes | None = None, theme: str = "li
     ax.add_patch(Rectangle((0, low), right, -low, color=colours.shade, linewidth=0, zorder=0))
     ax.axhline(0, color=colours.ink, linewidth=1, zorder=1)
     ax.axvline(0, color=colours.ink, linewidth=1, zorder=1)
-    if comparison.rope > 0:
-        box, width = (-comparison.rope, -comparison.rope), 2 * comparison.rope
+    if comparison.margin > 0:
+        box, width = (-comparison.margin, -comparison.margin), 2 * comparison.margin
         ax.add_patch(Rectangle(box, width, width, fill=False, edgecolor=colours.muted, linestyle=":", zorder=1))
     if intervals:
         faint = mixed(colours.face, colours.muted, 0.4)

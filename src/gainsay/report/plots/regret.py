@@ -49,7 +49,7 @@ def plot_regret(comparison: Findings, ax: Axes | None = None, theme: str = "ligh
     The corner at 0 | 0 is best under both. Filled marks may be best under both (the confidence set), hollow ones are
     ruled out; a star marks the safe choice, a blue circle and an orange diamond the winners under the first and the
     second metric where they are two; a line joins the Pareto front, the models that no other beats under both
-    metrics; a dotted box shows the ROPE. Models far from all of these are drawn as triangles at the edge. Beyond ten
+    metrics; a dotted box shows the margin. Models far from all of these are drawn as triangles at the edge. Beyond ten
     models, only those on the front, the winners, the safe choice and a small confidence set have their names.
     Parameters and result are those of `plot_conflict`.
     """
@@ -62,16 +62,18 @@ def plot_regret(comparison: Findings, ax: Axes | None = None, theme: str = "ligh
     at = {name: (verdict.regrets[first][name], verdict.regrets[second][name]) for name in verdict.models}
     furthest = max(max(at[name]) for name in {*front, *verdict.winners.values(), verdict.safe_choice})
     everyone = max(max(point) for point in at.values())
-    limit = max(1.15 * everyone if everyone <= 4 * furthest or not furthest else 3 * furthest, 1.6 * verdict.rope, 1e-6)
+    limit = max(
+        1.15 * everyone if everyone <= 4 * furthest or not furthest else 3 * furthest, 1.6 * verdict.margin, 1e-6
+    )
     drawn = {name: (min(x, limit), min(y, limit)) for name, (x, y) in at.items()}
     away = [name for name in verdict.models if max(at[name]) > limit]
     ax.set_xlim(-0.06 * limit, 1.03 * limit)
     ax.set_ylim(-0.06 * limit, 1.03 * limit)
     ax.axhline(0, color=colours.ink, linewidth=1, zorder=0)
     ax.axvline(0, color=colours.ink, linewidth=1, zorder=0)
-    if verdict.rope > 0:
-        box = Rectangle((0, 0), verdict.rope, verdict.rope, facecolor="none", edgecolor=colours.muted, linestyle=":",
-                        linewidth=1.4, label=f"negligible (ROPE {amount(verdict.rope)})")  # fmt: skip
+    if verdict.margin > 0:
+        box = Rectangle((0, 0), verdict.margin, verdict.margin, facecolor="none", edgecolor=colours.muted, linestyle=":",
+                        linewidth=1.4, label=f"negligible (margin {amount(verdict.margin)})")  # fmt: skip
         ax.add_patch(box)
     lines = [[(0.0, 0.0), (0.0, limit)], [(0.0, 0.0), (limit, 0.0)]]
     if len(front) > 1:

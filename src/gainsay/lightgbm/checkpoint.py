@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from lightgbm.callback import CallbackEnv
 
 
-def keep() -> Keep:
+def checkpoint() -> Keep:
     """Return a callback that keeps the model and the curves, for the case that training ends with an error.
 
     `lightgbm.train`, `lightgbm.cv` and `LGBMRanker.fit` return nothing where a model diverges (its scores are NaN), a
@@ -31,11 +31,11 @@ def keep() -> Keep:
     --------
     >>> import lightgbm as lgb
     >>> from gainsay.data import simulate
-    >>> from gainsay.lightgbm import feval, keep
+    >>> from gainsay.lightgbm import feval, checkpoint
     >>> data = simulate(30, seed=1)
     >>> train = lgb.Dataset(data.features, data.labels, group=data.group)
     >>> params = {"objective": "regression_l1", "learning_rate": 1e100, "metric": "None", "verbose": -1}
-    >>> kept = keep()
+    >>> kept = checkpoint()
     >>> try:
     ...     lgb.train(params, train, valid_sets=[train], feval=feval("mrr"), callbacks=[kept])
     ... except ValueError as error:
@@ -50,7 +50,7 @@ def keep() -> Keep:
 
 
 class Keep:
-    """A callback for LightGBM; made by `keep`."""
+    """A callback for LightGBM; made by `checkpoint`."""
 
     def __init__(self) -> None:
         self.order = 20  # with the recording callbacks, before any that may stop training

@@ -1,4 +1,4 @@
-"""Holes: documents that models retrieved and nobody judged, and whether some models have more of them than others."""
+"""UnjudgedDocuments: documents that models retrieved and nobody judged, and whether some models have more of them than others."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
-class Holes:
+class UnjudgedDocuments:
     """How much of what each model retrieved was judged.
 
     Attributes
@@ -63,7 +63,7 @@ class Holes:
         counts = [f"{self.unjudged[model]:,} of {self.retrieved[model]:,} for {model}" for model in models]
         return f"Retrieved documents that nobody judged were {BECAME[self.handling]}: {listed(counts)}"
 
-    def of_recipes(self, recipes: Mapping[str, Sequence[str]], models: Sequence[str]) -> Holes:
+    def of_recipes(self, recipes: Mapping[str, Sequence[str]], models: Sequence[str]) -> UnjudgedDocuments:
         """Return the same of recipes in place of their runs: the mean share, and the documents of all runs together."""
         runs = {model: recipes.get(model, [model]) for model in models}
         return replace(
@@ -81,9 +81,9 @@ class Holes:
         return asdict(self)
 
 
-def find_holes(
+def find_unjudged(
     judgments: Judgments, scores: Mapping[str, Floats], primary: Sequence[Metric], handling: Unjudged
-) -> Holes | None:
+) -> UnjudgedDocuments | None:
     """Count what nobody judged, with the cutoffs and ties of the primary metrics; None where that is not known.
 
     `judgments` are of all documents, the unjudged ones included; `scores` are -inf for what a model did not retrieve.
@@ -94,7 +94,7 @@ def find_holes(
     evaluator = Evaluator(list(dict.fromkeys(alike)), judgments)
     means = {model: evaluator(values).mean for model, values in scores.items()}
     found = {model: values > -np.inf for model, values in scores.items()}
-    return Holes(
+    return UnjudgedDocuments(
         shares={name: {model: means[model][name] for model in scores} for name in evaluator.names},
         retrieved={model: int(mask.sum()) for model, mask in found.items()},
         unjudged={model: int((mask & ~judgments.judged).sum()) for model, mask in found.items()},
@@ -102,13 +102,13 @@ def find_holes(
     )
 
 
-def uneven_judging(holes: Holes, in_question: Sequence[str]) -> tuple[Flag, ...]:
-    """Return a reservation where a model in question has clearly more or fewer holes than another model.
+def uneven_judging(unjudged: UnjudgedDocuments, in_question: Sequence[str]) -> tuple[Flag, ...]:
+    """Return a flag if the share of judged documents of a model in question differs clearly from another's.
 
     The other one need not be in question itself: it may be out of it by what nobody judged.
     """
     found = []
-    for name, shares in holes.shares.items():
+    for name, shares in unjudged.shares.items():
         others = [model for model in shares if model not in in_question]
         pairs = tuple(
             (one, other)
@@ -120,7 +120,7 @@ def uneven_judging(holes: Holes, in_question: Sequence[str]) -> tuple[Flag, ...]
         named = listed([f"{one} and {other} ({shares[one]:.3f}, {shares[other]:.3f})" for one, other in pairs])
         if len(pairs) > 3:
             named = f"a model in question and another in {len(pairs)} pairs"
-        message = f"{name} differs by more than {UNEVEN:g} between {named}: {_REMEDY[holes.handling]}."
+        message = f"{name} differs by more than {UNEVEN:g} between {named}: {_REMEDY[unjudged.handling]}."
         found.append(Flag("uneven judging", message, tuple(dict.fromkeys(itertools.chain(*pairs))), pairs))
     return tuple(found)
 
