@@ -255,7 +255,7 @@ class Training:
 class LightGBMTrain(Training):
     module = gainsay.lightgbm
 
-    def train(self, part, sets, metrics, rounds, *, stop=None, start=None, eta=0.3, callbacks=(), params=(), **options):
+    def train(self, part, sets, metrics, rounds, *, stop=None, start=None, eta=0.1, callbacks=(), params=(), **options):
         data, curves = lgb_dataset(part), {}
         booster = lgb.train(
             {**LGB, "learning_rate": eta, **dict(params)}, data, rounds, init_model=start,
@@ -287,7 +287,7 @@ class LGBMRanker(LightGBMTrain):
     def sets(self, parts):
         return lgb_held_out(parts)
 
-    def train(self, part, sets, metrics, rounds, *, stop=None, start=None, eta=0.3, callbacks=(), params=(), **options):
+    def train(self, part, sets, metrics, rounds, *, stop=None, start=None, eta=0.1, callbacks=(), params=(), **options):
         watching = {
             **self.sets(list(sets.values())), "eval_names": list(sets), "callbacks": [*self.stop(stop), *callbacks],
             "eval_metric": gainsay.lightgbm.eval_metric(metrics, **options),
@@ -324,7 +324,7 @@ class XGBoostTrain(Training):
         matrices = {name: xgb_matrix(part) for name, part in sets.items()}
         return [gainsay.xgboost.EvaluateRanking(matrices, metrics, **options)], {}
 
-    def train(self, part, sets, metrics, rounds, *, stop=None, start=None, eta=0.3, callbacks=(), params=(), **options):
+    def train(self, part, sets, metrics, rounds, *, stop=None, start=None, eta=0.1, callbacks=(), params=(), **options):
         watching, arguments = self.log(sets, metrics, options) if sets else ([], {})
         curves = {}
         booster = xgb.train(
@@ -375,7 +375,7 @@ class XGBoostFullPrecision(XGBoostCustomMetric):
 
 
 class XGBRanker(XGBoostTrain):
-    def train(self, part, sets, metrics, rounds, *, stop=None, start=None, eta=0.3, callbacks=(), params=(), **options):
+    def train(self, part, sets, metrics, rounds, *, stop=None, start=None, eta=0.1, callbacks=(), params=(), **options):
         arrays = {name: xgb_arrays(part) for name, part in sets.items()}
         watching = [gainsay.xgboost.EvaluateRanking(arrays, metrics, **options)] if sets else []
         model = xgb.XGBRanker(
@@ -393,7 +393,7 @@ class CatBoostRanker(Training):
     module = None
     every = safe_names = continues = callbacks = several_metrics = False
 
-    def train(self, part, sets, metrics, rounds, *, stop=None, eta=0.3, params=(), **options):
+    def train(self, part, sets, metrics, rounds, *, stop=None, eta=0.1, params=(), **options):
         pools = [catboost_pool(one) for one in (part, *sets.values())]
         model = catboost.CatBoostRanker(
             iterations=rounds, learning_rate=eta, **{**CATBOOST, **dict(params)},
