@@ -53,8 +53,8 @@ TWO_SCORES, NAN_SCORES = [np.zeros(ROWS)] * 2, [np.full(ROWS, np.nan)]
 ROW_BY_ROW = list(KFold(3, shuffle=True, random_state=0).split(X))
 IN_ORDER = list(KFold(3).split(X))
 NEVER = gs.metric("never", lambda labels, scores: float("nan"))
-LOSS = gs.metric("loss", lambda labels, scores: 1.0, higher_is_better=False)
-AUC = gs.metric("auc", lambda labels, scores: 1.0)
+LOSS = gs.metric("rising_loss", lambda labels, scores: 1.0, higher_is_better=False)
+FAIR = gs.metric("fair", lambda labels, scores: 1.0)
 LONG = " Mean_Average_Precision "
 LGB_METRIC, XGB_LOG = ours_lgb.eval_metric("mrr"), custom_metric("mrr")
 XGB_STOP, CUTTING = ours_xgb.early_stopping("map", 3), ours_xgb.early_stopping("mrr", 2, save_best=True)
@@ -285,7 +285,7 @@ LIGHTGBM = [
     BadInput(
         "its Mean_Average_Precision", lambda: clash_lgb([LONG], 10), "'map@10'", ValueError, "LightGBM itself logs"
     ),
-    BadInput("its auc", lambda: clash_lgb("ndcg,auc", 10, AUC), "'auc'", ValueError, "LightGBM itself logs"),
+    BadInput("its fair", lambda: clash_lgb("ndcg,fair", 10, FAIR), "'fair'", ValueError, "LightGBM itself logs"),
     BadInput(
         "feval in the ranker", lambda: ours_lgb.feval("mrr")(PART.labels, PART.labels), "feval", TypeError, "give"
     ),

@@ -90,7 +90,7 @@ class TestEvaluation:
         names = {"__name__": "__main__", "gs": gs}
         exec(NOTEBOOK, names)
         metrics = [
-            gs.metric("missed", names["missed"]),
+            gs.metric("missed_in_notebook", names["missed"]),
             gs.NDCG(gain=names["cubed"], k=3),
             names["Lost"](gain="linear", k=2),
         ]
@@ -120,7 +120,7 @@ def cubed(labels):
 
 
 class Lost(gs.NDCG):
-    names = {"lost": {"gain": "linear"}}
+    names = {"lost_in_notebook": {"gain": "linear"}}
     higher_is_better = False
 
     def score(self, rows, facts, cutoffs):

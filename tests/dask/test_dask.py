@@ -227,7 +227,7 @@ class TestRounds:
     def test_curves_equal_evaluations_one_by_one(self, boosters, library):
         cuts, booster = [10, 10, 45], boosters[library]
         before = pickle.dumps(booster)
-        loss = gs.metric("loss", miss, higher_is_better=False)
+        loss = gs.metric("missed_label", miss, higher_is_better=False)
         metrics = [*PANEL, loss]
         columns = (cut(DATA.features, cuts), cut(DATA.labels, cuts))
         curves = evaluate_rounds(metrics, booster, *columns, qid=cut(DATA.qid, cuts))
@@ -237,7 +237,11 @@ class TestRounds:
             np.testing.assert_allclose(values, list(mean.values()), rtol=1e-14)
         frame = curves.frame()
         assert curves.best("mrr") == (frame["mrr"].idxmax(), frame["mrr"].max())
-        assert curves.best(loss) == curves.best("loss") == (frame["loss"].idxmin(), frame["loss"].min())
+        assert (
+            curves.best(loss)
+            == curves.best("missed_label")
+            == (frame["missed_label"].idxmin(), frame["missed_label"].min())
+        )
         some = evaluate_rounds(metrics, booster, [DATA.features], [DATA.labels], **WHOLE, rounds=[9, 3])
         assert some.rounds == (3, 9)
         np.testing.assert_array_equal(some.values, curves.values[[2, 8]])

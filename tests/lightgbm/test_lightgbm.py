@@ -117,12 +117,12 @@ class TestEarlyStopping:
 
     def test_lightgbms_own_gets_the_direction_of_a_loss(self):
         loss = gs.metric(
-            "shortfall", lambda labels, scores: labels.max() - labels[scores.argmax()], higher_is_better=False
+            "shortfall_below", lambda labels, scores: labels.max() - labels[scores.argmax()], higher_is_better=False
         )
         curves = Curves(show=False)
         run = train([loss], 40, callbacks=[curves, lgb.early_stopping(6, verbose=False)])
-        assert run.best == np.argmin(run.curve("valid", "shortfall")) + 1
-        assert len(run.curve("valid", "shortfall")) == run.best + 6
+        assert run.best == np.argmin(run.curve("valid", "shortfall_below")) + 1
+        assert len(run.curve("valid", "shortfall_below")) == run.best + 6
         assert curve_values(curves.frame()) == run.curves
 
     @pytest.mark.filterwarnings("ignore:early stopping is not available with dart")

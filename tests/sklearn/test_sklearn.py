@@ -221,11 +221,11 @@ class TestScorer:
 
     def test_one_metric_returns_a_number(self):
         metric = gs.metric(
-            "error", lambda labels, scores: float(np.mean((labels - scores) ** 2)), higher_is_better=False
+            "squared_distance", lambda labels, scores: float(np.mean((labels - scores) ** 2)), higher_is_better=False
         )
         value = mean("mrr", Y, QID, MODEL.predict(X))
         assert scorer("mrr")(MODEL, X, Y, qid=QID) == value
-        error = gs.evaluate(metric, gs.Judgments(Y, qid=QID), MODEL.predict(X)).mean["error"]
+        error = gs.evaluate(metric, gs.Judgments(Y, qid=QID), MODEL.predict(X)).mean["squared_distance"]
         assert scorer(metric)(MODEL, X, Y, qid=QID) == -error
 
     @pytest.mark.parametrize("queries", ["keyword", "column"])
