@@ -490,7 +490,8 @@ def test_xgboost_logs_the_same_values_under_its_convention(exponential, name):
     ("ours", "theirs"),
     [("ndcg_exp@10", "NDCG:top=10;type=Exp"), ("ndcg_linear@3", "NDCG:top=3"), ("map@5", "MAP:top=5")],
 )
-def test_catboost_logs_the_same_values_under_its_convention(ours, theirs, tmp_path):
+def test_catboost_logs_the_same_values_under_its_convention(ours, theirs, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # CatBoost writes a folder catboost_info
     pools = [catboost_pool(TRAIN), catboost_pool(VALID)]
     metric = gs.catboost.eval_metric(ours, *pools, convention="catboost")
     model = catboost.CatBoostRanker(iterations=6, eval_metric=metric, **CATBOOST)
