@@ -166,8 +166,9 @@ class TestSecondStop:
 
     @pytest.mark.parametrize("first", [True, False])
     @pytest.mark.parametrize("theirs_cuts", [True, False])
-    def test_save_best_cuts_by_its_own_record(self, first, theirs_cuts):
-        ours = early_stopping("mrr", rounds=8, save_best=True, verbose=False)
+    @pytest.mark.parametrize("waits", [8, 90])
+    def test_save_best_cuts_by_its_own_record(self, first, theirs_cuts, waits):
+        ours = early_stopping("mrr", rounds=waits, save_best=True, verbose=False)
         options = {"rounds": 9, "metric_name": "map@10", "data_name": "valid", "maximize": True}
         theirs = xgb.callback.EarlyStopping(save_best=theirs_cuts, **options)
         logs, options = logged_first(PANEL)
