@@ -1,7 +1,6 @@
-"""One metric for many threads and processes, and trainings side by side: values right, and nothing waits for ever.
+"""One metric for many threads and processes, and trainings at the same time.
 
-The oracles are scikit-learn, query by query, and the definitions in plain Python. What could wait for ever runs in a
-process of its own with a limit.
+The oracle is scikit-learn, query by query. Whatever could wait forever runs in its own process with a limit.
 """
 
 from __future__ import annotations
@@ -16,17 +15,13 @@ from multiprocessing import get_context
 
 import dask
 import joblib
-import lightgbm as lgb
 import numpy as np
 import pytest
-import xgboost as xgb
 from sklearn.metrics import ndcg_score
+from tests.adapters.drivers import LGBMRanker, LightGBMTrain, XGBoostFullPrecision, XGBoostTrain, make_part
 
 import gainsay as gs
-from gainsay.data import simulate
 from gainsay.evaluation import blocks, plan
-from gainsay.lightgbm import feval
-from gainsay.xgboost import EvaluateRanking, custom_metric
 
 NAMES = ["ndcg_linear@10", "ndcg_exp@10"]
 LIMIT = 600
@@ -106,34 +101,6 @@ class TestThreads:
         with joblib.parallel_config(backend=backend, n_jobs=2):
             found = joblib.Parallel()(joblib.delayed(evaluator)(one) for one in scores)
         np.testing.assert_allclose([list(result.mean.values()) for result in found], expected, rtol=1e-12)
-
-    def test_one_feval_for_many_data_sets(self, task):
-        """Each thread has its own Dataset; the function keeps them apart."""
-        labels, sizes, scores, expected = task
-        ours = feval(NAMES)
-
-        def work(one):
-            data = lgb.Dataset(np.zeros((len(labels), 1)), labels, group=sizes, params={"verbose": -1}).construct()
-            return [[value for _, value, _ in ours(buffer, data)] for buffer in (one, -one, one)]
-
-        with ThreadPoolExecutor(8) as pool:
-            found = list(pool.map(work, scores))
-        np.testing.assert_allclose([rounds[0] for rounds in found], expected, rtol=1e-12)
-        np.testing.assert_allclose([rounds[2] for rounds in found], expected, rtol=1e-12)
-        reversed_ = [by_scikit_learn(labels, -one, sizes) for one in scores[:3]]
-        np.testing.assert_allclose([rounds[1] for rounds in found[:3]], reversed_, rtol=1e-12)
-
-    def test_one_custom_metric_for_many_matrices(self, task):
-        labels, sizes, scores, expected = task
-        ours = custom_metric(NAMES)
-
-        def work(one):
-            matrix = xgb.DMatrix(np.zeros((len(labels), 1)), label=labels, nthread=1)
-            matrix.set_group(sizes)
-            return [value for _, value in ours(one, matrix)]
-
-        with ThreadPoolExecutor(8) as pool:
-            np.testing.assert_allclose(list(pool.map(work, scores)), expected, rtol=1e-12)
 
 
 @pytest.mark.slow
@@ -240,104 +207,33 @@ print("right")
 )
 
 
-@pytest.fixture(scope="module")
-def parts():
-    return simulate(80, seed=4, mean_length=15).split_queries(0.6, 0.4, seed=4)
-
-
 class TestTrainings:
-    """Two at once with different gains to train on; each logs both NDCGs of its own model."""
+    """Trainings at the same time with different gains; each logs both NDCGs of its own model."""
 
-    ROUNDS = 15
+    TRAIN, VALID = make_part(1, 50), make_part(6)
+    GAINS = {
+        "lightgbm": [{"label_gain": [0, 1, 2, 3, 4]}, {"label_gain": [0, 1, 3, 7, 15]}],
+        "xgboost": [{"ndcg_exp_gain": False}, {"ndcg_exp_gain": True}],
+    }
 
-    def check(self, part, curves, predict):
-        sizes = np.asarray(part.group)
-        for number in (1, self.ROUNDS // 2, self.ROUNDS):
-            expected = by_scikit_learn(part.labels.astype(float), np.asarray(predict(number), dtype=float), sizes)
-            found = [curves[name][number - 1] for name in curves]
-            np.testing.assert_allclose(found, expected, rtol=1e-12)
+    def check(self, driver, run, rounds):
+        curves = run.curves["valid"]
+        assert {name: len(curve) for name, curve in curves.items()} == dict.fromkeys(NAMES, rounds)
+        for number in (1, rounds // 2, rounds):
+            scores = driver.predict(run.model, self.VALID.features, number).astype(float)
+            expected = by_scikit_learn(self.VALID.labels.astype(float), scores, self.VALID.group)
+            np.testing.assert_allclose([curves[name][number - 1] for name in NAMES], expected, rtol=1e-12)
 
-    def side_by_side(self, train):
+    @pytest.mark.parametrize("driver", [LightGBMTrain(), LGBMRanker(), XGBoostTrain(), XGBoostFullPrecision()])
+    def test_with_different_gains(self, driver):
+        def train(params):
+            return driver.train(self.TRAIN, {"valid": self.VALID}, NAMES, 15, params=params)
+
         with ThreadPoolExecutor(2) as pool:
-            return list(pool.map(train, ["linear", "exponential"]))
+            gains = self.GAINS["lightgbm" if isinstance(driver, LightGBMTrain) else "xgboost"]
+            for run in pool.map(train, gains):
+                self.check(driver, run, 15)
 
-    def test_lightgbm(self, parts):
-        """LightGBM's gains belong to the process; what the boosters are trained on is up to it, ours is not."""
-        valid = parts[1]
-        ours = feval(NAMES)
-
-        def train(gain):
-            sets = [lgb.Dataset(part.features, part.labels, group=part.group) for part in parts]
-            params = {
-                "objective": "lambdarank", "metric": "None", "verbose": -1, "num_threads": 1, "min_data_in_leaf": 5,
-                "label_gain": list(range(5)) if gain == "linear" else [2**label - 1 for label in range(5)],
-            }  # fmt: skip
-            curves = {}
-            booster = lgb.train(
-                params, sets[0], self.ROUNDS, valid_sets=[sets[1]], feval=ours,
-                callbacks=[lgb.record_evaluation(curves)],
-            )  # fmt: skip
-            return booster, curves["valid_0"]
-
-        for booster, curves in self.side_by_side(train):
-            assert list(curves) == NAMES
-            self.check(valid, curves, lambda n, booster=booster: booster.predict(valid.features, num_iteration=n))
-
-    @pytest.mark.parametrize("form", ["custom_metric", "EvaluateRanking"])
-    def test_xgboost(self, parts, form):
-        shared = custom_metric(NAMES)
-        valid = parts[1]
-
-        def train(gain):
-            dtrain, dvalid = (xgb.DMatrix(part.features, label=part.labels, qid=part.qid, nthread=1) for part in parts)
-            params = {
-                "objective": "rank:ndcg", "disable_default_eval_metric": True, "nthread": 1,
-                "ndcg_exp_gain": gain == "exponential",
-            }  # fmt: skip
-            curves = {}
-            options = {"evals": [(dvalid, "valid")], "custom_metric": shared}
-            if form == "EvaluateRanking":
-                options = {"callbacks": [EvaluateRanking({"valid": dvalid}, NAMES)]}
-            booster = xgb.train(params, dtrain, self.ROUNDS, evals_result=curves, verbose_eval=False, **options)
-            return booster, curves["valid"]
-
-        for booster, curves in self.side_by_side(train):
-            assert list(curves) == NAMES
-            rows = xgb.DMatrix(valid.features)
-            if form == "custom_metric":  # XGBoost keeps six digits
-                for number in (1, self.ROUNDS):
-                    scores = booster.predict(rows, iteration_range=(0, number)).astype(float)
-                    expected = by_scikit_learn(valid.labels.astype(float), scores, valid.group)
-                    np.testing.assert_allclose([curves[name][number - 1] for name in NAMES], expected, atol=5.1e-7)
-                continue
-            self.check(
-                valid,
-                curves,
-                lambda n, booster=booster, rows=rows: booster.predict(rows, iteration_range=(0, n)).astype(float),
-            )
-
-    def test_long_runs_in_small(self, parts):
-        """A long run in small: nothing is lost or logged twice over 300 rounds, and it stays right."""
-        rounds, valid = 300, parts[1]
-        sets = [lgb.Dataset(part.features, part.labels, group=part.group) for part in parts]
-        params = {"objective": "lambdarank", "metric": "None", "verbose": -1, "num_threads": 1, "num_leaves": 3}
-        curves, logged = {}, {}
-        booster = lgb.train(
-            params, sets[0], rounds, valid_sets=[sets[1]], feval=feval(NAMES),
-            callbacks=[lgb.record_evaluation(curves)],
-        )  # fmt: skip
-        dtrain, dvalid = (xgb.DMatrix(part.features, label=part.labels, qid=part.qid, nthread=1) for part in parts)
-        params = {"objective": "rank:ndcg", "disable_default_eval_metric": True, "nthread": 1, "max_depth": 1}
-        model = xgb.train(
-            params, dtrain, rounds, evals_result=logged, verbose_eval=False,
-            callbacks=[EvaluateRanking({"valid": dvalid}, NAMES)],
-        )  # fmt: skip
-        predictions = {
-            "lightgbm": (curves["valid_0"], lambda n: booster.predict(valid.features, num_iteration=n)),
-            "xgboost": (logged["valid"], lambda n: model.predict(dvalid, iteration_range=(0, n)).astype(float)),
-        }
-        for curve, predict in predictions.values():
-            assert {name: len(values) for name, values in curve.items()} == dict.fromkeys(NAMES, rounds)
-            for number in (1, 150, 299, 300):
-                expected = by_scikit_learn(valid.labels.astype(float), predict(number), valid.group)
-                np.testing.assert_allclose([curve[name][number - 1] for name in NAMES], expected, rtol=1e-12)
+    @pytest.mark.parametrize("driver", [LightGBMTrain(), XGBoostTrain()])
+    def test_nothing_is_lost_over_many_rounds(self, driver):
+        self.check(driver, driver.train(self.TRAIN, {"valid": self.VALID}, NAMES, 200), 200)

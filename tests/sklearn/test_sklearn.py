@@ -1,4 +1,4 @@
-"""Searches and cross-validations of scikit-learn against loops written by hand, and LightGBM's ranker by qid."""
+"""Searches and cross-validations of scikit-learn against loops by hand, and LightGBM's ranker by qid."""
 
 from __future__ import annotations
 
@@ -27,20 +27,21 @@ from sklearn.model_selection import (
 )
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from tests.adapters.drivers import FixedModel, lgb_held_out, make_part, xgb_arrays
 
 import gainsay as gs
-from gainsay.data import simulate
 from gainsay.lightgbm import early_stopping, eval_metric
 from gainsay.sklearn import GroupedLGBMRanker, scorer
 from gainsay.xgboost import EvaluateRanking
 
-DATA = simulate(48, seed=1, mean_length=15)
-VALID = simulate(12, seed=2, mean_length=15)
-ANYHOW = np.random.default_rng(0).permutation(len(DATA.labels))
-X, Y, QID = DATA.features[ANYHOW], DATA.labels[ANYHOW], DATA.qid[ANYHOW]
+DATA, VALID = make_part(1, 48), make_part(2, 12)
+ANY_ORDER = np.random.default_rng(0).permutation(len(DATA.labels))
+X, Y, QID = DATA.features[ANY_ORDER], DATA.labels[ANY_ORDER], DATA.qid[ANY_ORDER]
 SMALL = {"n_estimators": 4, "n_jobs": 1, "verbose": -1, "min_child_samples": 3}
-GRID = {"num_leaves": [3, 6]}
-FRAME = pd.DataFrame(DATA.features).add_prefix("f").assign(qid=DATA.qid)
+FRAME = pd.DataFrame(X).add_prefix("f")
+WITH_QID = FRAME.assign(qid=QID)
+MODEL = LinearRegression().fit(X, Y)
+STRICT = {"error_score": "raise"}
 
 
 @pytest.fixture
@@ -49,374 +50,267 @@ def routing():
         yield
 
 
-def folds(routed=True):
-    return GroupKFold(3).set_split_request(groups="qid") if routed else GroupKFold(3)
-
-
-def loss(labels, scores):
-    return float(np.mean((labels - scores) ** 2))
+def folds():
+    return GroupKFold(3).set_split_request(groups="qid")
 
 
 def mean(name, labels, qid, scores, **options):
     return gs.evaluate(name, gs.Judgments(labels, qid=qid, **options), scores).mean[name]
 
 
-def sorted_rows(features, labels, qid):
-    """The rows as LightGBM's own ranker wants them, queries in order of their first rows."""
+def sort_rows(features, labels, qid):
+    """The rows as LightGBM's own ranker expects them, queries in order of their first rows."""
     first = {}
     for query in qid.tolist():
         first.setdefault(query, len(first))
     order = sorted(range(len(qid)), key=lambda row: first[qid[row]])
-    sizes = [qid.tolist().count(query) for query in first]
-    return order, features[order], labels[order], sizes
+    return order, features[order], labels[order], [qid.tolist().count(query) for query in first]
 
 
-def by_hand_lightgbm(name, leaves):
+def fit_own(features, labels, qid, weight=None, params=(), **options):
+    """LightGBM's own ranker on sorted rows."""
+    order, features, labels, sizes = sort_rows(features, labels, qid)
+    weight = None if weight is None else weight[order]
+    ranker = lgb.LGBMRanker(**SMALL).set_params(**dict(params))
+    return ranker.fit(features, labels, group=sizes, sample_weight=weight, **options)
+
+
+def scores_by_hand(name, weight=None, **params):
     """The score of each fold, in a loop around LightGBM's own ranker."""
     for train, test in GroupKFold(3).split(X, Y, QID):
-        _, features, labels, sizes = sorted_rows(X[train], Y[train], QID[train])
-        model = lgb.LGBMRanker(**SMALL, num_leaves=leaves).fit(features, labels, group=sizes)
-        yield mean(name, Y[test], QID[test], model.predict(X[test]))
+        model = fit_own(X[train], Y[train], QID[train], None if weight is None else weight[train], params)
+        options = {} if weight is None else {"weight": weight[test]}
+        yield mean(name, Y[test], QID[test], model.predict(X[test]), **options)
 
 
-def by_hand_xgboost(name, depth):
-    for train, test in GroupKFold(3).split(DATA.features, DATA.labels, DATA.qid):
-        model = xgb.XGBRanker(n_estimators=4, n_jobs=1, max_depth=depth)
-        model.fit(DATA.features[train], DATA.labels[train], qid=DATA.qid[train])
-        scores = model.predict(DATA.features[test])
-        yield mean(name, DATA.labels[test], DATA.qid[test], scores)
-
-
-def scores_of_folds(search, row=0):
-    return [search.cv_results_[f"split{fold}_test_score"][row] for fold in range(3)]
+def scores_of_folds(search, row=0, name="score"):
+    return [search.cv_results_[f"split{fold}_test_{name}"][row] for fold in range(3)]
 
 
 @pytest.mark.usefixtures("routing")
 class TestSearches:
-    @pytest.mark.slow
-    def test_grid_search_is_the_loop_in_two_processes(self):
-        search = GridSearchCV(
-            GroupedLGBMRanker(**SMALL), GRID, scoring=scorer("ndcg_exp@5"), cv=folds(), n_jobs=2, error_score="raise"
-        ).fit(X, Y, qid=QID)
-        for row, leaves in enumerate(GRID["num_leaves"]):
-            assert scores_of_folds(search, row) == list(by_hand_lightgbm("ndcg_exp@5", leaves))
+    GRID = {"num_leaves": [3, 6]}
 
     @pytest.mark.slow
-    def test_with_xgboost_and_a_callback_too(self):
-        log = EvaluateRanking({"valid": (VALID.features, VALID.labels, VALID.qid)}, ["mrr"])
+    def test_grid_search_in_two_processes(self):
+        scoring = {"first": scorer("ndcg_exp@5"), "second": scorer("mrr")}
+        options = {"scoring": scoring, "refit": "first", "cv": folds(), "n_jobs": 2, **STRICT}
+        search = GridSearchCV(GroupedLGBMRanker(**SMALL), self.GRID, **options).fit(X, Y, qid=QID)
+        for row, leaves in enumerate(self.GRID["num_leaves"]):
+            for name, metric in (("first", "ndcg_exp@5"), ("second", "mrr")):
+                assert scores_of_folds(search, row, name) == list(scores_by_hand(metric, num_leaves=leaves))
+
+    @pytest.mark.slow
+    def test_xgboost_with_a_callback_in_two_processes(self):
+        log = EvaluateRanking({"valid": xgb_arrays(VALID)}, ["mrr"])
         ranker = xgb.XGBRanker(n_estimators=4, n_jobs=1, callbacks=[log]).set_fit_request(qid=True)
-        search = GridSearchCV(
-            ranker, {"max_depth": [2, 4]}, scoring=scorer("mrr"), cv=folds(), n_jobs=2, error_score="raise"
-        ).fit(DATA.features, DATA.labels, qid=DATA.qid)
-        for row, depth in enumerate((2, 4)):
-            assert scores_of_folds(search, row) == list(by_hand_xgboost("mrr", depth))
+        options = {"scoring": scorer("mrr"), "cv": folds(), "n_jobs": 2, **STRICT}
+        search = GridSearchCV(ranker, {"max_depth": [2]}, **options).fit(DATA.features, DATA.labels, qid=DATA.qid)
+        expected = []
+        for train, test in GroupKFold(3).split(DATA.features, DATA.labels, DATA.qid):
+            model = xgb.XGBRanker(n_estimators=4, n_jobs=1, max_depth=2)
+            model.fit(DATA.features[train], DATA.labels[train], qid=DATA.qid[train])
+            expected.append(mean("mrr", DATA.labels[test], DATA.qid[test], model.predict(DATA.features[test])))
+        assert scores_of_folds(search) == expected
         assert len(search.best_estimator_.evals_result()["valid"]["mrr"]) == 4
 
-    def test_randomized_search(self):
-        search = RandomizedSearchCV(
-            GroupedLGBMRanker(**SMALL), GRID, n_iter=1, random_state=1, scoring=scorer("map"), cv=folds()
-        ).fit(X, Y, qid=QID)
-        assert scores_of_folds(search) == list(by_hand_lightgbm("map", search.best_params_["num_leaves"]))
-
-    def test_halving_by_rounds(self):
-        search = HalvingGridSearchCV(
-            GroupedLGBMRanker(**SMALL),
-            GRID,
-            scoring=scorer("ndcg_linear@5"),
-            cv=folds(),
-            resource="n_estimators",
-            min_resources=2,
-            max_resources=4,
-            factor=2,
-            error_score="raise",
-        ).fit(X, Y, qid=QID)
-        best = search.best_params_
-        assert best["n_estimators"] == 4
-        assert scores_of_folds(search, -1) == list(by_hand_lightgbm("ndcg_linear@5", best["num_leaves"]))
+    @pytest.mark.parametrize("halving", [True, False])
+    def test_other_searches(self, halving):
+        options = {"scoring": scorer("map"), "cv": folds(), **STRICT}
+        if halving:
+            options |= {"resource": "n_estimators", "min_resources": 2, "max_resources": 4, "factor": 2}
+            search = HalvingGridSearchCV(GroupedLGBMRanker(**SMALL), self.GRID, **options)
+        else:
+            search = RandomizedSearchCV(GroupedLGBMRanker(**SMALL), self.GRID, n_iter=1, random_state=1, **options)
+        best = search.fit(X, Y, qid=QID).best_params_
+        assert scores_of_folds(search, -1) == list(scores_by_hand("map", **best))
 
     def test_nested(self):
-        search = GridSearchCV(GroupedLGBMRanker(**SMALL), GRID, scoring=scorer("mrr"), cv=GroupKFold(2))
-        search.cv.set_split_request(groups="qid")
-        found = cross_validate(
-            search, X, Y, scoring=scorer("mrr"), cv=folds(), params={"qid": QID}, return_estimator=True
-        )
-        splits = GroupKFold(3).split(X, Y, QID)
+        cv = GroupKFold(2).set_split_request(groups="qid")
+        search = GridSearchCV(GroupedLGBMRanker(**SMALL), self.GRID, scoring=scorer("mrr"), cv=cv)
+        options = {
+            "scoring": scorer("mrr"),
+            "cv": GroupKFold(2).set_split_request(groups="qid"),
+            "params": {"qid": QID},
+        }
+        found = cross_validate(search, X, Y, return_estimator=True, **options)
+        splits = GroupKFold(2).split(X, Y, QID)
         for (train, test), score, fitted in zip(splits, found["test_score"], found["estimator"], strict=True):
             again = clone(search).fit(X[train], Y[train], qid=QID[train])
             assert fitted.best_params_ == again.best_params_
             assert score == mean("mrr", Y[test], QID[test], again.predict(X[test]))
 
-    def test_several_metrics_at_once_and_train_scores(self):
+    def test_several_metrics_and_train_scores(self):
         names = ["ndcg_linear@5", "ndcg_exp@5"]
-        found = cross_validate(
-            GroupedLGBMRanker(**SMALL, num_leaves=6),
-            X,
-            Y,
-            scoring=scorer(names),
-            cv=folds(),
-            params={"qid": QID},
-            return_train_score=True,
-        )
+        options = {"scoring": scorer(names), "cv": folds(), "params": {"qid": QID}, "return_train_score": True}
+        found = cross_validate(GroupedLGBMRanker(**SMALL), X, Y, **options)
         for name in names:
-            assert found[f"test_{name}"].tolist() == list(by_hand_lightgbm(name, 6))
+            assert found[f"test_{name}"].tolist() == list(scores_by_hand(name))
             assert len(found[f"train_{name}"]) == 3
-
-    def test_a_scorer_among_others_by_name(self):
-        search = GridSearchCV(
-            GroupedLGBMRanker(**SMALL),
-            GRID,
-            scoring={"judge": scorer("ndcg_exp@5"), "other": scorer("mrr")},
-            refit="judge",
-            cv=folds(),
-            error_score="raise",
-        ).fit(X, Y, qid=QID)
-        found = [search.cv_results_[f"split{fold}_test_other"][0] for fold in range(3)]
-        assert found == list(by_hand_lightgbm("mrr", 3))
 
     @pytest.mark.skipif(not hasattr(make_pipeline(LinearRegression()), "transform_input"), reason="scikit-learn 1.6")
     def test_early_stopping_inside_a_pipeline_inside_a_search(self):
-        ranker = GroupedLGBMRanker(n_estimators=30, n_jobs=1, verbose=-1, min_child_samples=3, metric="None")
-        model = make_pipeline(StandardScaler(), ranker, transform_input=["eval_X"])
-        search = GridSearchCV(
-            model, {"groupedlgbmranker__num_leaves": [4]}, scoring=scorer("mrr"), cv=folds(), error_score="raise"
-        ).fit(
-            X,
-            Y,
-            qid=QID,
-            eval_X=(VALID.features,),
-            eval_y=(VALID.labels,),
-            eval_qid=(VALID.qid,),
-            eval_metric=eval_metric("ndcg_exp@5"),
-            callbacks=[early_stopping("ndcg_exp@5", rounds=3, verbose=False)],
+        ranker = GroupedLGBMRanker(**{**SMALL, "n_estimators": 30, "metric": "None"}).set_fit_request(
+            qid=True, eval_X=True, eval_y=True, eval_qid=True, eval_metric=True, callbacks=True
         )
-        scores = []
+        pipeline = make_pipeline(StandardScaler(), ranker, transform_input=["eval_X"])
+        stop = {"eval_metric": eval_metric("ndcg_exp@5"), "callbacks": [early_stopping("ndcg_exp@5", 3, verbose=False)]}
+        options = {"scoring": scorer("mrr"), "cv": folds(), **STRICT}
+        search = GridSearchCV(pipeline, {"groupedlgbmranker__num_leaves": [4]}, **options)
+        sets = {"eval_X": (VALID.features,), "eval_y": (VALID.labels,), "eval_qid": (VALID.qid,)}
+        search.fit(X, Y, qid=QID, **sets, **stop)
+        expected, params = [], {**ranker.get_params(), "num_leaves": 4}
         for train, test in GroupKFold(3).split(X, Y, QID):
             scaler = StandardScaler().fit(X[train])
-            _, features, labels, sizes = sorted_rows(scaler.transform(X[train]), Y[train], QID[train])
-            single = lgb.LGBMRanker(**ranker.get_params()).set_params(num_leaves=4)
-            single.fit(
-                features,
-                labels,
-                group=sizes,
-                **validation_of_lightgbm(scaler.transform(VALID.features)),
-                eval_metric=eval_metric("ndcg_exp@5"),
-                callbacks=[early_stopping("ndcg_exp@5", rounds=3, verbose=False)],
-            )
-            scores.append(mean("mrr", Y[test], QID[test], single.predict(scaler.transform(X[test]))))
-        assert scores_of_folds(search) == scores
+            held_out = lgb_held_out([VALID._replace(features=scaler.transform(VALID.features))])
+            model = fit_own(scaler.transform(X[train]), Y[train], QID[train], params=params, **held_out, **stop)
+            expected.append(mean("mrr", Y[test], QID[test], model.predict(scaler.transform(X[test]))))
+        assert scores_of_folds(search) == expected
         assert 0 < search.best_estimator_[-1].best_iteration_ < 30
 
-    def test_weights_of_rows_reach_fit_and_score(self):
-        weight = 1.0 + QID % 3
+    @pytest.mark.parametrize("by_query", [True, False])
+    def test_weights_reach_fit_and_score(self, by_query):
+        rows = 1.0 + QID % 3
+        weight = {query: 1.0 + query % 3 for query in np.unique(QID).tolist()} if by_query else rows
         ranker = GroupedLGBMRanker(**SMALL).set_fit_request(sample_weight=True)
         scoring = scorer("mrr").set_score_request(sample_weight=True)
-        found = cross_validate(
-            ranker, X, Y, scoring=scoring, cv=folds(), params={"qid": QID, "sample_weight": weight}, error_score="raise"
-        )
-        expected = []
-        for train, test in GroupKFold(3).split(X, Y, QID):
-            order, features, labels, sizes = sorted_rows(X[train], Y[train], QID[train])
-            model = lgb.LGBMRanker(**SMALL)
-            model.fit(features, labels, group=sizes, sample_weight=weight[train][order])
-            expected.append(mean("mrr", Y[test], QID[test], model.predict(X[test]), weight=weight[test]))
-        assert found["test_score"].tolist() == expected
+        options = {"scoring": scoring, "cv": folds(), "params": {"qid": QID, "sample_weight": weight}, **STRICT}
+        found = cross_validate(ranker, X, Y, **options)
+        assert found["test_score"].tolist() == list(scores_by_hand("mrr", rows))
 
-    def test_weights_by_query_are_handed_on_whole(self):
-        weight = {query: 1.0 + query % 3 for query in np.unique(QID).tolist()}
-        scoring = scorer("mrr").set_score_request(sample_weight=True)
-        ranker = GroupedLGBMRanker(**SMALL).set_fit_request(sample_weight=True)
-        options = {"scoring": scoring, "cv": folds(), "error_score": "raise"}
-        by_query = cross_validate(ranker, X, Y, params={"qid": QID, "sample_weight": weight}, **options)
-        by_row = cross_validate(ranker, X, Y, params={"qid": QID, "sample_weight": 1.0 + QID % 3}, **options)
-        assert by_query["test_score"].tolist() == by_row["test_score"].tolist()
-
-    def test_weights_that_nobody_spoke_of_are_refused_as_everywhere_in_scikit_learn(self):
+    def test_weights_without_a_request(self):
         ranker = GroupedLGBMRanker(**SMALL).set_fit_request(sample_weight=False)
+        options = {"scoring": scorer("mrr"), "cv": folds(), "params": {"qid": QID, "sample_weight": QID + 1.0}}
         with pytest.raises(UnsetMetadataPassedError, match="sample_weight"):
-            cross_validate(
-                ranker, X, Y, scoring=scorer("mrr"), cv=folds(), params={"qid": QID, "sample_weight": QID + 1.0}
-            )
+            cross_validate(ranker, X, Y, **options)
 
 
 class TestWithoutRouting:
     @pytest.mark.parametrize("ranker", [GroupedLGBMRanker(**SMALL), xgb.XGBRanker(n_estimators=4, n_jobs=1)])
     def test_a_column_of_queries(self, ranker):
-        found = cross_val_score(
-            ranker, FRAME, DATA.labels, groups=DATA.qid, cv=GroupKFold(3), scoring=scorer("mrr"), error_score="raise"
-        )
+        frame, data = pd.DataFrame(DATA.features).add_prefix("f"), DATA
+        options = {"groups": data.qid, "cv": GroupKFold(3), "scoring": scorer("mrr"), **STRICT}
+        found = cross_val_score(ranker, frame.assign(qid=data.qid), data.labels, **options)
         expected = []
-        for train, test in GroupKFold(3).split(FRAME, DATA.labels, DATA.qid):
-            model = clone(ranker).fit(FRAME.drop(columns="qid").iloc[train], DATA.labels[train], qid=DATA.qid[train])
-            scores = model.predict(FRAME.drop(columns="qid").iloc[test])
-            expected.append(mean("mrr", DATA.labels[test], DATA.qid[test], scores))
+        for train, test in GroupKFold(3).split(frame, data.labels, data.qid):
+            model = clone(ranker).fit(frame.iloc[train], data.labels[train], qid=data.qid[train])
+            expected.append(mean("mrr", data.labels[test], data.qid[test], model.predict(frame.iloc[test])))
         assert found.tolist() == expected
 
-    def test_two_columns_for_the_queries(self):
-        ranker = GroupedLGBMRanker(**SMALL)
-        with pytest.raises(ValueError, match="given twice, as qid= and as column 'qid'"):
-            ranker.fit(FRAME, DATA.labels, qid=DATA.qid)
-
-    def test_nobody_says_what_the_queries_are(self):
-        ranker = GroupedLGBMRanker(**SMALL).fit(X, Y, qid=QID)
-        with pytest.raises(ValueError, match=r"scoring by mrr needs the query of each row: call sklearn.set_config"):
-            scorer("mrr")(ranker, X, Y)
-        with pytest.raises(ValueError, match=r"qid is missing: give the query of each row, as qid="):
-            ranker.fit(X, Y)
-
     def test_other_scorers_in_the_same_dict_get_their_weights(self):
-        found = GridSearchCV(
-            LinearRegression(),
-            {"fit_intercept": [True]},
-            scoring={"ours": scorer("mrr").set_score_request(sample_weight=True), "theirs": "r2"},
-            refit="theirs",
-            cv=GroupKFold(3),
-            error_score="raise",
-        ).fit(FRAME, DATA.labels, groups=DATA.qid, sample_weight=np.ones(len(DATA.labels)))
-        assert np.isfinite(found.cv_results_["mean_test_ours"]).all()
+        scoring = {"ours": scorer("mrr").set_score_request(sample_weight=True), "theirs": "r2"}
+        options = {"scoring": scoring, "refit": "theirs", "cv": GroupKFold(3), **STRICT}
+        search = GridSearchCV(LinearRegression(), {"fit_intercept": [True]}, **options)
+        search.fit(WITH_QID, Y, groups=QID, sample_weight=np.ones(len(Y)))
+        assert np.isfinite(search.cv_results_["mean_test_ours"]).all()
 
     @pytest.mark.slow
-    def test_no_lightgbm_is_needed_to_score(self):
+    def test_scoring_needs_no_lightgbm(self):
         code = "import sys; sys.modules['lightgbm'] = None; from gainsay.sklearn import scorer; print(scorer('mrr'))"
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
         assert done.stdout.strip() == "scorer('mrr')"
 
 
 class TestScorer:
-    MODEL = LinearRegression().fit(X, Y)
-
-    def test_the_sign_of_a_loss(self):
-        metric = gs.metric("squared_error", loss, higher_is_better=False)
-        scores = self.MODEL.predict(X)
-        expected = gs.evaluate(metric, gs.Judgments(Y, qid=QID), scores).mean["squared_error"]
-        assert scorer(metric)(self.MODEL, X, Y, qid=QID) == -expected < 0
-        several = scorer([metric, "mrr"])(self.MODEL, X, Y, qid=QID)
-        assert several == {"neg_squared_error": -expected, "mrr": mean("mrr", Y, QID, scores)}
-
-    def test_conventions_and_negative_labels(self):
-        scores = self.MODEL.predict(X)
-        expected = gs.evaluate("ndcg@5", gs.Judgments(Y, qid=QID), scores, convention="lightgbm").mean
-        assert [scorer("ndcg@5", convention="lightgbm")(self.MODEL, X, Y, qid=QID)] == list(expected.values())
-        labels = np.where(Y == 0, -1, Y)
-        with pytest.raises(ValueError, match="labels must not be negative"):
-            scorer("mrr")(self.MODEL, X, labels, qid=QID)
-        assert scorer("mrr", negative_labels="zero")(self.MODEL, X, labels, qid=QID) == mean("mrr", Y, QID, scores)
-
-    def test_it_is_refused_at_once(self):
-        with pytest.raises(ValueError, match="does not say which NDCG"):
-            scorer("ndcg@10")
-        with pytest.raises(TypeError, match="qid and sample_weight, not 'group'"):
-            scorer("mrr").set_score_request(group=True)
-
-    def test_copies_keep_what_was_asked_for(self):
+    def test_copies_keep_the_options(self):
         made = scorer(["mrr", "map@5"], n_jobs=1).set_score_request(sample_weight=True, qid="query")
         for copy in (clone(made, safe=False), pickle.loads(pickle.dumps(made))):
             assert repr(copy) == "scorer(['mrr', 'map@5'])"
             assert str(copy.get_metadata_routing().score) == "{'qid': 'query', 'sample_weight': True}"
-            assert copy(self.MODEL, X, Y, qid=QID) == made(self.MODEL, X, Y, qid=QID)
+            assert copy(MODEL, X, Y, qid=QID) == made(MODEL, X, Y, qid=QID)
+
+    def test_one_metric_returns_a_number(self):
+        metric = gs.metric(
+            "squared_distance", lambda labels, scores: float(np.mean((labels - scores) ** 2)), higher_is_better=False
+        )
+        value = mean("mrr", Y, QID, MODEL.predict(X))
+        assert scorer("mrr")(MODEL, X, Y, qid=QID) == value
+        error = gs.evaluate(metric, gs.Judgments(Y, qid=QID), MODEL.predict(X)).mean["squared_distance"]
+        assert scorer(metric)(MODEL, X, Y, qid=QID) == -error
+
+    @pytest.mark.parametrize("queries", ["keyword", "column"])
+    def test_rows_are_matched_by_their_index(self, queries):
+        order, labels = np.random.default_rng(1).permutation(len(Y)), pd.Series(Y)
+
+        class First(FixedModel):
+            def predict(self, features):
+                return np.asarray(features)[:, 0]
+
+        expected = scorer("ndcg_exp@5")(First(None), X, Y, qid=QID)
+        features = (FRAME if queries == "keyword" else WITH_QID).iloc[order]
+        keyword = {"qid": pd.Series(QID)} if queries == "keyword" else {}
+        for rows in (labels, labels.iloc[order[::-1]]):
+            assert scorer("ndcg_exp@5")(First(None), features, rows, **keyword) == pytest.approx(expected, abs=1e-14)
 
 
-def validation_of_lightgbm(features):
-    """Validation data as arguments of LightGBM's own ranker, before 4.7 and since."""
-    if "eval_X" in lgb.LGBMRanker.fit.__code__.co_varnames:
-        return {"eval_X": features, "eval_y": VALID.labels, "eval_group": [VALID.group]}
-    return {"eval_set": [(features, VALID.labels)], "eval_group": [VALID.group]}
+def predictions(*data, params=(), **options):
+    ranker = GroupedLGBMRanker(**{**SMALL, **dict(params)}).fit(*data, **options)
+    return ranker.predict(X).tolist()
 
 
 class TestRanker:
-    def own(self, features, labels, qid, weight=None, **options):
-        order, features, labels, sizes = sorted_rows(features, labels, qid)
-        weight = None if weight is None else weight[order]
-        return lgb.LGBMRanker(**SMALL).fit(features, labels, group=sizes, sample_weight=weight, **options)
-
     def test_it_is_the_model_that_lightgbm_trains_on_sorted_rows(self):
-        found, expected = GroupedLGBMRanker(**SMALL).fit(X, Y, qid=QID), self.own(X, Y, QID)
+        found, expected = GroupedLGBMRanker(**SMALL).fit(X, Y, qid=QID), fit_own(X, Y, QID)
         assert found.booster_.model_to_string() == expected.booster_.model_to_string()
         assert found.predict(X).tolist() == expected.predict(X).tolist()
         assert found.predict(X, num_iteration=2).tolist() == expected.predict(X, num_iteration=2).tolist()
+        comparison = gs.compare({"a": found, "b": -Y}, gs.Judgments(Y, qid=QID), ["mrr", "map"], features=X)
+        assert comparison.leaderboard.loc["a", "mrr"] == mean("mrr", Y, QID, found.predict(X))
 
-    @pytest.mark.parametrize(
-        "convert",
-        [
-            pd.DataFrame,
-            scipy.sparse.csr_matrix,
-            np.asfortranarray,
-            lambda values: values.tolist(),
-        ],
-        ids=["frame", "sparse", "fortran", "list"],
-    )
+    @pytest.mark.parametrize("convert", [pd.DataFrame, scipy.sparse.csr_matrix, np.asfortranarray, np.ndarray.tolist])
     def test_every_kind_of_features(self, convert):
-        found = GroupedLGBMRanker(**SMALL).fit(convert(X), Y, qid=QID)
-        assert found.predict(convert(X)).tolist() == self.own(X, Y, QID).predict(X).tolist()
-
-    def test_ids_that_are_text_and_labels_that_are_a_list(self):
         names = np.array([f"query {number}" for number in QID])
-        found = GroupedLGBMRanker(**SMALL).fit(X, Y.tolist(), qid=names)
-        assert found.predict(X).tolist() == self.own(X, Y, QID).predict(X).tolist()
+        found = GroupedLGBMRanker(**SMALL).fit(convert(X), Y.tolist(), qid=names)
+        assert found.predict(convert(X)).tolist() == fit_own(X, Y, QID).predict(X).tolist()
 
-    def test_series_are_matched_by_the_index_of_the_labels(self):
-        frame, labels = pd.DataFrame(X, index=ANYHOW), pd.Series(Y, index=ANYHOW)
-        queries = pd.Series(QID, index=ANYHOW).sort_index()
-        found = GroupedLGBMRanker(**SMALL).fit(frame.sort_index(), labels, qid=queries)
-        assert found.predict(frame).tolist() == self.own(X, Y, QID).predict(X).tolist()
+    @pytest.mark.parametrize("sorted_rows", [True, False])
+    def test_rows_are_matched_by_the_index_of_the_labels(self, sorted_rows):
+        rows = np.argsort(QID, kind="stable") if sorted_rows else np.arange(len(Y))
+        start = np.round(np.random.default_rng(1).normal(size=len(Y)), 1)
+        order, features, labels, sizes = sort_rows(X[rows], Y[rows], QID[rows])
+        own = lgb.LGBMRanker(**SMALL).fit(features, labels, group=sizes, init_score=start[rows][order])
+        by_place = predictions(X[rows], Y[rows], qid=QID[rows], init_score=start[rows])
+        shuffled = {"qid": pd.Series(QID), "init_score": pd.Series(start).iloc[::-1]}
+        by_index = GroupedLGBMRanker(**SMALL).fit(
+            FRAME.sample(frac=1, random_state=1), pd.Series(Y).iloc[rows], **shuffled
+        )
+        assert by_place == own.predict(X).tolist() == by_index.predict(FRAME).tolist()
 
     def test_weights_by_row_by_query_and_by_id(self):
         by_id = {query: 1.0 + query % 4 for query in dict.fromkeys(QID.tolist())}
         by_row = np.array([by_id[query] for query in QID])
-        expected = self.own(X, Y, QID, by_row)
-        assert expected.predict(X).tolist() != self.own(X, Y, QID).predict(X).tolist()
+        expected = fit_own(X, Y, QID, by_row).predict(X).tolist()
+        assert expected != fit_own(X, Y, QID).predict(X).tolist()
         for weight in (by_row, by_id, list(by_id.values()), pd.Series(by_id)):
-            found = GroupedLGBMRanker(**SMALL).fit(X, Y, qid=QID, sample_weight=weight)
-            assert found.predict(X).tolist() == expected.predict(X).tolist()
+            assert predictions(X, Y, qid=QID, sample_weight=weight) == expected
 
-    def test_scores_to_start_from(self):
-        start = X[:, 0].astype(float)
-        order, features, labels, sizes = sorted_rows(X, Y, QID)
-        expected = lgb.LGBMRanker(**SMALL).fit(features, labels, group=sizes, init_score=start[order])
-        found = GroupedLGBMRanker(**SMALL).fit(X, Y, qid=QID, init_score=start)
-        assert found.predict(X).tolist() == expected.predict(X).tolist()
+    def test_categorical_features_of_a_frame(self):
+        frame = WITH_QID.assign(f1=QID % 3)
+        by_name = GroupedLGBMRanker(**SMALL).fit(frame, Y, categorical_feature=["f1"]).predict(frame)
+        without = frame.drop(columns="qid")
+        by_place = GroupedLGBMRanker(**SMALL).fit(without, Y, qid=QID, categorical_feature=[1]).predict(without)
+        np.testing.assert_array_equal(by_name, by_place)
 
     @pytest.mark.parametrize("form", ["pairs", "one", "tuples", "frame"])
     def test_validation_data_in_any_order(self, form):
-        anyhow = np.random.default_rng(5).permutation(len(VALID.labels))
-        features, labels, queries = VALID.features[anyhow], VALID.labels[anyhow], VALID.qid[anyhow]
-        frame = pd.DataFrame(features).assign(qid=queries).rename(columns=str)
-        given = {
+        order, start = np.random.default_rng(5).permutation(len(VALID.labels)), np.arange(len(VALID.labels)) / 8
+        features, labels, queries = VALID.features[order], VALID.labels[order], VALID.qid[order]
+        frame = pd.DataFrame(features).add_prefix("f").assign(qid=queries)
+        sets = {
             "pairs": {"eval_set": [(features, labels)], "eval_qid": [queries]},
             "one": {"eval_X": features, "eval_y": labels, "eval_qid": queries},
             "tuples": {"eval_X": (features,), "eval_y": (labels,), "eval_qid": (queries,)},
             "frame": {"eval_X": frame, "eval_y": labels},
         }[form]
-        names = ["ndcg_exp@5", "mrr"]
-        weight = 1.0 + queries % 2
+        names, weight, alone = ["ndcg_exp@5", "mrr"], 1.0 + queries % 2, form in ("one", "frame")
+        sets |= {"eval_sample_weight": weight if alone else [weight], "eval_init_score": start if alone else [start]}
         found = GroupedLGBMRanker(**SMALL, metric="None").fit(
-            pd.DataFrame(X).rename(columns=str) if form == "frame" else X,
-            Y,
-            qid=QID,
-            **given,
-            eval_sample_weight=weight if form in ("one", "frame") else [weight],
-            eval_metric=eval_metric(names),
+            FRAME if form == "frame" else X, Y, qid=QID, eval_metric=eval_metric(names), eval_names=["held_out"], **sets
         )
         judgments = gs.Judgments(labels, qid=queries, weight=weight)
-        for round_number in range(4):
-            scores = found.predict(frame if form == "frame" else features, num_iteration=round_number + 1)
-            expected = gs.evaluate(names, judgments, scores).mean
-            for name in names:
-                assert found.evals_result_["valid_0"][name][round_number] == pytest.approx(expected[name], rel=1e-12)
-
-    def test_several_sets_with_names(self):
-        found = GroupedLGBMRanker(**SMALL, metric="None").fit(
-            X,
-            Y,
-            qid=QID,
-            eval_set=[(X, Y), (VALID.features, VALID.labels)],
-            eval_qid=[QID, VALID.qid],
-            eval_names=["train", "valid"],
-            eval_metric=eval_metric("mrr"),
-        )
-        assert {name: list(curve) for name, curve in found.evals_result_.items()} == {
-            "train": ["mrr"],
-            "valid": ["mrr"],
-        }
+        scores = found.predict(frame if form == "frame" else features) + start
+        values = {name: curve[-1] for name, curve in found.evals_result_["held_out"].items()}
+        assert values == pytest.approx(gs.evaluate(names, judgments, scores).mean, rel=1e-12)
 
     def test_parameters_copies_and_pickles(self):
         ranker = GroupedLGBMRanker(**SMALL, num_leaves=5, lambdarank_truncation_level=7)
@@ -426,28 +320,3 @@ class TestRanker:
         fitted = ranker.fit(X, Y, qid=QID)
         assert pickle.loads(pickle.dumps(fitted)).predict(X).tolist() == fitted.predict(X).tolist()
         assert repr(ranker).startswith("GroupedLGBMRanker(")
-
-    def test_compare_predicts_with_it(self):
-        ranker = GroupedLGBMRanker(**SMALL).fit(X, Y, qid=QID)
-        found = gs.compare({"a": ranker, "b": -Y}, gs.Judgments(Y, qid=QID), ["mrr", "map"], features=X)
-        assert found.leaderboard.loc["a", "mrr"] == mean("mrr", Y, QID, ranker.predict(X))
-
-    @pytest.mark.parametrize(
-        ("change", "message"),
-        [
-            ({"qid": QID[:-1]}, f"qid has {len(QID) - 1} entries but there are {len(QID)} labels"),
-            ({"y": np.where(np.arange(len(Y)) == 3, np.nan, Y)}, r"labels must be finite: .* at row 3 \(query"),
-            ({"X": X[:-1]}, f"X has {len(QID) - 1} rows but there are {len(QID)} labels"),
-            ({"init_score": [0.0]}, "init_score has 1 rows but there are"),
-            ({"sample_weight": [1.0, 2.0]}, "weight has 2 entries; it must have one per query"),
-            ({"sample_weight": {1: 2.0}}, "weight has no entry for"),
-            ({"eval_X": X, "eval_y": Y}, "eval_qid is missing of validation set 0: give the query of each row"),
-            ({"eval_X": X}, "eval_y is missing: eval_X= and eval_y= belong together"),
-            ({"eval_set": [(X, Y)], "eval_X": X, "eval_y": Y}, "as eval_set=, or as eval_X= and eval_y=, not both"),
-            ({"eval_set": [(X, Y)], "eval_qid": QID}, "eval_qid must have an entry for each of 1 validation sets"),
-            ({"eval_set": [(X, Y)], "eval_qid": [QID[:3]]}, r"qid has 3 entries .* of validation set 0"),
-        ],
-    )
-    def test_what_is_wrong_is_said(self, change, message):
-        with pytest.raises(ValueError, match=message):
-            GroupedLGBMRanker(**SMALL).fit(**{"X": X, "y": Y, "qid": QID, **change})
