@@ -16,10 +16,10 @@ from .comparison.baseline import check_baseline
 from .comparison.clusters import clusters_of
 from .comparison.findings import Findings
 from .comparison.gains import Gains
-from .comparison.unjudged import find_unjudged
 from .comparison.labelling import read_labels
 from .comparison.rankings import Rankings
 from .comparison.runs import one_by_one
+from .comparison.unjudged import find_unjudged
 from .evaluation.evaluator import Evaluator, check_judgments, shared_weights
 from .evaluation.runs import align_runs
 from .metrics.names import MetricLike, parse_metrics

@@ -323,7 +323,7 @@ def test_every_evaluates_and_stops_by_boosting_rounds(adapter, every, patience):
     sparse = {name: {key: curve[::every] for key, curve in history.items()} for name, history in full.curves.items()}
     assert train(adapter, every=every).curves == sparse
     best, last = stopping_rule(sparse["valid"][metric], patience, ROUNDS, every=every)
-    kept, stop = adapter.module.keep(), {"metric": metric, "rounds": patience, "dataset": "valid"}
+    kept, stop = adapter.module.checkpoint(), {"metric": metric, "rounds": patience, "dataset": "valid"}
     run = train(adapter, every=every, stop=stop, callbacks=[kept])
     assert (run.best, kept.rounds) == (best, last)
     assert run.curve("valid", metric) == sparse["valid"][metric][: (last - 1) // every + 1]
@@ -604,7 +604,7 @@ def test_keep_has_what_came_before_an_error(adapter, params, continues):
     options = {"params": params, "eta": eta}
     if continues:
         before, options["start"] = 3, adapter.booster(adapter.train(TRAIN, {}, None, 3, params=params, eta=0.1).model)
-    kept = adapter.module.keep()
+    kept = adapter.module.checkpoint()
     assert (kept.booster, kept.rounds, kept.curves) == (None, 0, {})
     with pytest.raises(ValueError, match="NaN among") as caught:
         train(adapter, rounds=20, callbacks=[kept], **options)
@@ -622,7 +622,7 @@ def test_keep_has_what_came_before_an_error(adapter, params, continues):
 
 @some_trainings("callbacks", of=[LightGBMTrain(), XGBoostTrain()])
 def test_keep_starts_anew_with_each_training(adapter):
-    kept = adapter.module.keep()
+    kept = adapter.module.checkpoint()
     train(adapter, rounds=6, callbacks=[kept], stop={"metric": "mrr", "rounds": 2, "dataset": "valid"})
     run = train(adapter, rounds=2, callbacks=[kept])
     assert (kept.rounds, kept.curves) == (2, run.curves)

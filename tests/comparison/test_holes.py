@@ -7,9 +7,9 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from gainsay.comparison.holes import Holes, uneven_judging
 
 import gainsay as gs
-from gainsay.comparison.holes import Holes, uneven_judging
 
 METRICS = ["ndcg_linear@10", "ndcg_exp@10", "mrr"]
 QUERIES = 60

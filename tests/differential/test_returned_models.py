@@ -10,13 +10,13 @@ import lightgbm as lgb
 import numpy as np
 import pytest
 import xgboost as xgb
+from tests.adapters.drivers import lgb_held_out
 
 from gainsay.data import simulate
+from gainsay.lightgbm import checkpoint as lgb_checkpoint
 from gainsay.lightgbm import early_stopping as lgb_stopping
 from gainsay.lightgbm import eval_metric, feval
-from gainsay.lightgbm import checkpoint as lgb_checkpoint
 from gainsay.xgboost import EvaluateRanking, checkpoint, custom_metric, early_stopping, full_precision
-from tests.adapters.drivers import lgb_held_out
 
 ndcg_score = pytest.importorskip("sklearn.metrics").ndcg_score
 

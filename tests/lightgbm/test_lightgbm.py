@@ -12,7 +12,7 @@ from sklearn.model_selection import GroupKFold
 from tests.adapters.drivers import LGB, LightGBMTrain, curve_values, lgb_dataset, make_part
 
 import gainsay as gs
-from gainsay.lightgbm import Curves, early_stopping, feval, keep
+from gainsay.lightgbm import Curves, checkpoint, early_stopping, feval
 
 PANEL = ["ndcg_linear@10", "ndcg_exp@10", "mrr"]
 TRAIN, VALID = make_part(1, 50), make_part(6)
@@ -207,7 +207,7 @@ class TestCrossValidation:
         assert found["cvbooster"].best_iteration == every * (first_best(curve) - 1) + 1 < 30
 
     def test_keep_has_what_came_before_an_error(self):
-        params, kept = {"objective": "regression_l1", "learning_rate": 1e100}, keep()
+        params, kept = {"objective": "regression_l1", "learning_rate": 1e100}, checkpoint()
         with pytest.raises(ValueError, match="NaN among") as caught:
             self.cv(20, params=params, callbacks=[kept])
         assert "on 'valid' of fold " in str(caught.value)
@@ -243,7 +243,7 @@ def test_keep_has_what_came_before_an_interruption():
             raise KeyboardInterrupt
 
     interrupt.order = 100
-    kept = keep()
+    kept = checkpoint()
     with pytest.raises(KeyboardInterrupt):
         train(callbacks=[kept, interrupt])
     assert kept.rounds == len(kept.curves["valid"]["mrr"]) == kept.booster.current_iteration() == 3

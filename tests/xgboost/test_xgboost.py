@@ -27,7 +27,7 @@ from tests.adapters.drivers import (
 )
 
 import gainsay as gs
-from gainsay.xgboost import Curves, EvaluateRanking, custom_metric, early_stopping, full_precision, keep
+from gainsay.xgboost import Curves, EvaluateRanking, checkpoint, custom_metric, early_stopping, full_precision
 
 PANEL = ["ndcg_linear@10", "ndcg_exp@10", "map@10", "mrr"]
 TRAIN, VALID, WEIGHTED = make_part(1, 50), make_part(6), make_part(7, weighted=True)
@@ -290,7 +290,7 @@ class TestCrossValidation:
             options = {"nfold": 3, "seed": 1, "as_pandas": False, "shuffle": False, "callbacks": list(callbacks)}
             return xgb.cv(params, xgb_matrix(TRAIN), rounds, custom_metric=custom_metric(PANEL), **options)
 
-        kept = keep()
+        kept = checkpoint()
         with pytest.raises(ValueError, match="NaN among") as caught:
             cv(20, kept)
         assert kept.rounds == int(str(caught.value).split()[3]) - 1
@@ -309,7 +309,7 @@ class TestCrossValidation:
 def test_keep_with_metrics_of_xgboost_and_without_a_cycle():
     """XGBoost's own metrics do not mind NaN, so that they have logged the last round too."""
     params = {"eta": 3e38, "lambda": 0, "min_child_weight": 0, "nthread": 1, "objective": "rank:ndcg"}
-    kept, evals = keep(), [(xgb_matrix(VALID), "other")]
+    kept, evals = checkpoint(), [(xgb_matrix(VALID), "other")]
     with pytest.raises(ValueError, match="NaN among"):
         fit([EvaluateRanking({"valid": xgb_matrix(VALID)}, "mrr"), kept], 20, params, evals=evals)
     assert {len(curve) for history in kept.curves.values() for curve in history.values()} == {kept.rounds}

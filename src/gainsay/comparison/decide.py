@@ -11,11 +11,11 @@ from .._common.typing import Floats
 from .bounds import detectable_lead, regret_upper
 from .descriptions import best_in_draws
 from .flags import Flag, find_flags, left_out_flags
-from .unjudged import UnjudgedDocuments
 from .inequalities import FEWEST, BestTest, price_lower, regret_lower, two_step_test
 from .recipes import VarianceParts, variance_parts
 from .runs import Vary
 from .sample import Family, Sample
+from .unjudged import UnjudgedDocuments
 
 __all__ = ["Kind", "Outcome", "decide"]
 

@@ -42,11 +42,11 @@ if TYPE_CHECKING:
     from ..training.iterations import Iteration
     from .gain_fit import GainFit
     from .gains import Gains
-    from .unjudged import UnjudgedDocuments
     from .inputs import Queries
     from .rankings import Rankings
     from .recipes import VarianceParts
     from .runs import Runs, Vary
+    from .unjudged import UnjudgedDocuments
 
 ROUNDING = 1e-9
 """So far beyond its range rounding may take a metric."""

@@ -1,4 +1,4 @@
-"""UnjudgedDocuments: documents that models retrieved and nobody judged, and whether some models have more of them than others."""
+"""Unjudged documents: retrieved documents without a label, and whether some models have more of them than others."""
 
 from __future__ import annotations
 

@@ -16,12 +16,12 @@ from .._common.typing import Ids
 from ..drawing.notebook import chart_cell
 from .decide import Kind, Outcome, decide
 from .flags import Flag
-from .unjudged import UnjudgedDocuments, uneven_judging
 from .inputs import check_level, check_margin, check_seed, read_panel
 from .recipes import VarianceParts
 from .runs import Vary, recipes_of
 from .sample import Sample
 from .standing import chart_of
+from .unjudged import UnjudgedDocuments, uneven_judging
 from .wording import about, paragraph
 
 __all__ = ["Kind", "Verdict"]

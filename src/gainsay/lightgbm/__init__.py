@@ -15,9 +15,9 @@ try:
 except ImportError as error:  # pragma: no cover - needs an environment without LightGBM
     raise ImportError("gainsay.lightgbm needs LightGBM: pip install 'gainsay[lightgbm]'") from error
 
+from .checkpoint import checkpoint
 from .curves import Curves
 from .evaluate import eval_metric, feval
-from .checkpoint import checkpoint
 from .stopping import early_stopping
 
 __all__ = ["Curves", "checkpoint", "early_stopping", "eval_metric", "feval"]

@@ -18,9 +18,9 @@ try:
 except ImportError as error:  # pragma: no cover - needs an environment without XGBoost
     raise ImportError("gainsay.xgboost needs XGBoost: pip install 'gainsay[xgboost]'") from error
 
+from .checkpoint import checkpoint
 from .curves import Curves
 from .evaluate import EvaluateRanking
-from .keeping import checkpoint
 from .metric import custom_metric, full_precision
 from .stopping import early_stopping
 

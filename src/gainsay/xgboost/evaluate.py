@@ -67,8 +67,8 @@ class EvaluateRanking(Logger):
     ------
     ValueError
         At once for unknown metrics, a data set without groups, or labels that do not suit the metrics; in the first
-        round for a name that a built-in metric has too; in any round for NaN scores (`checkpoint` then has the model, the
-        rounds before).
+        round for a name that a built-in metric has too; in any round for NaN scores (`checkpoint` then has the
+        model and the rounds before).
 
     Examples
     --------

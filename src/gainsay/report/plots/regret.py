@@ -72,8 +72,9 @@ def plot_regret(comparison: Findings, ax: Axes | None = None, theme: str = "ligh
     ax.axhline(0, color=colours.ink, linewidth=1, zorder=0)
     ax.axvline(0, color=colours.ink, linewidth=1, zorder=0)
     if verdict.margin > 0:
-        box = Rectangle((0, 0), verdict.margin, verdict.margin, facecolor="none", edgecolor=colours.muted, linestyle=":",
-                        linewidth=1.4, label=f"negligible (margin {amount(verdict.margin)})")  # fmt: skip
+        label = f"negligible (margin {amount(verdict.margin)})"
+        look = {"facecolor": "none", "edgecolor": colours.muted, "linestyle": ":", "linewidth": 1.4, "label": label}
+        box = Rectangle((0, 0), verdict.margin, verdict.margin, **look)
         ax.add_patch(box)
     lines = [[(0.0, 0.0), (0.0, limit)], [(0.0, 0.0), (limit, 0.0)]]
     if len(front) > 1:
