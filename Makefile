@@ -27,7 +27,8 @@ ADAPTERS := $(wildcard $(addprefix tests/,training adapters contracts lightgbm x
 TEST := $(BIN)/python -m pytest -n 2 --dist worksteal
 NOX := $(BIN)/nox --error-on-missing-interpreters --session
 # Groups of packages for developers, which users need not see, are known to pip from 25.1 on.
-INSTALL := $(BIN)/python -m pip install --quiet
+# Python compiles modules on their first import. To compile all of them would take most of the time.
+INSTALL := $(BIN)/python -m pip install --quiet --no-compile
 INSTALL_GROUP := $(INSTALL) --upgrade 'pip>=25.1' && $(INSTALL) --editable '.[all,dask]' --group
 
 .PHONY: demo test quick nightly sessions numpy nocompiler oldest package lint audit fuzz coverage mutants notebooks docs bench calibration clean

@@ -67,6 +67,11 @@ def lowest(requirement: Requirement) -> str:
     return f"{requirement.name}{extras}=={bounds[0]}"
 
 
+def install(session: nox.Session, *packages: str, **environment: str) -> None:
+    """Install packages without compiling each module, most of which no test imports."""
+    session.install("--no-compile", *packages, env=environment)
+
+
 def run_tests(session: nox.Session, *options: str, **environment: str) -> None:
     """Run pytest with these options, followed by those of the command line."""
     session.run("pytest", *options, *session.posargs, env=environment)
@@ -75,21 +80,21 @@ def run_tests(session: nox.Session, *options: str, **environment: str) -> None:
 @nox.session(python=PYTHONS)
 def tests(session: nox.Session) -> None:
     """Run the whole suite in random order, nightly tests included."""
-    session.install("--editable", ".[all,dask]", *DEVELOPERS)
+    install(session, "--editable", ".[all,dask]", *DEVELOPERS)
     run_tests(session, "-n", "2", "-m", "nightly or not nightly", GAINSAY_TEST_ORDER="random")
 
 
 @nox.session(python=PYTHONS[0])
 def kernel_off(session: nox.Session) -> None:
     """Run the whole suite on NumPy's path, as it runs where no compiler was."""
-    session.install("--editable", ".[all,dask]", *DEVELOPERS)
+    install(session, "--editable", ".[all,dask]", *DEVELOPERS)
     run_tests(session, "-n", "2", GAINSAY_KERNEL="0")
 
 
 @nox.session(python=PYTHONS[0])
 def no_compiler(session: nox.Session) -> None:
     """Install where no compiler is to be found, and evaluate."""
-    session.install(".", env={"CC": "no-compiler", "CXX": "no-compiler"})
+    install(session, ".", CC="no-compiler", CXX="no-compiler")
     session.chdir(session.create_tmp())
     session.run("python", "-W", "error", "-c", EVALUATED)
 
@@ -97,7 +102,7 @@ def no_compiler(session: nox.Session) -> None:
 @nox.session(python=PYTHONS[0])
 def package(session: nox.Session) -> None:
     """Build sdist and the wheel for any platform into `dist`, unpack the sdist elsewhere, and run its tests there."""
-    session.install("build", "twine")
+    install(session, "build", "twine")
     shutil.rmtree("dist", ignore_errors=True)
     session.run("python", "-m", "build", env={"HATCH_BUILD_NO_HOOKS": "true"})
     session.run("twine", "check", "--strict", *map(str, Path("dist").iterdir()))
@@ -107,28 +112,28 @@ def package(session: nox.Session) -> None:
     with tarfile.open(source) as archive:
         archive.extractall(unpacked.parent, filter="data")
     session.chdir(unpacked)
-    session.install("--editable", ".[all,dask]", *DEVELOPERS)
+    install(session, "--editable", ".[all,dask]", *DEVELOPERS)
     run_tests(session, "-n", "2")
 
 
 @nox.session(python=PYTHONS[0])
 def oldest(session: nox.Session) -> None:
     """Run the suite, or the folders behind `--`, with the lowest versions that pyproject.toml allows."""
-    session.install("--editable", ".", *sorted({lowest(one) for one in needed("all", "dask")}), *TESTS)
+    install(session, "--editable", ".", *sorted({lowest(one) for one in needed("all", "dask")}), *TESTS)
     run_tests(session, *OLDEST)
 
 
 @nox.session(python=PYTHONS)
 def newest(session: nox.Session) -> None:
     """Run the suite with the newest versions that there are."""
-    session.install("--upgrade", "--upgrade-strategy", "eager", "--editable", ".[all,dask]", *DEVELOPERS)
+    install(session, "--upgrade", "--upgrade-strategy", "eager", "--editable", ".[all,dask]", *DEVELOPERS)
     run_tests(session, "-n", "2")
 
 
 @nox.session(python=PYTHONS[0])
 def oracles(session: nox.Session) -> None:
     """Compare twenty times as many random queries as usual with the other libraries, ranx included."""
-    session.install("--editable", ".[all,dask]", *DEVELOPERS, "ranx>=0.3.20")
+    install(session, "--editable", ".[all,dask]", *DEVELOPERS, "ranx>=0.3.20")
     run_tests(session, "tests/differential", "--hypothesis-profile=long")
 
 
@@ -144,7 +149,7 @@ SANITIZERS = {
 @nox.parametrize("sanitizer", SANITIZERS)
 def sanitizers(session: nox.Session, sanitizer: str) -> None:
     """Compile the core with a sanitizer of GCC, and run in it what calls the core."""
-    session.install("--editable", ".[lightgbm]", *TESTS, "pyarrow")
+    install(session, "--editable", ".[lightgbm]", *TESTS, "pyarrow")
     library = Path(session.create_tmp()).resolve() / f"{sanitizer}.so"
     sources = map(str, Path("src/gainsay/_kernel").glob("*.cpp"))
     flags = ("-std=c++17", "-O1", "-g", "-ffp-contract=off", "-shared", "-fPIC", "-pthread")
