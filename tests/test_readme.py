@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 import sklearn
 import xgboost as xgb
-from markdown_it import MarkdownIt
 
 import gainsay as gs
 from gainsay.data import simulate
@@ -103,19 +102,8 @@ def test_every_block_of_code_is_run():
     assert len(CODE) == 5
 
 
-def find_links(text):
-    """Return the targets of links and pictures, as a Markdown parser finds them."""
-    blocks = MarkdownIt().parse(text)
-    html = "".join(block.content for block in blocks if block.type == "html_block")
-    inline = [token.attrs for block in blocks for token in block.children or ()]
-    targets = [str(attrs[key]) for attrs in inline for key in ("href", "src") if key in attrs]
-    return targets + re.findall(r'(?:src|srcset|href)="([^"]+)"', html)
-
-
 class TestReadmeForAnIndex:
     """A package index has no other file of the project, so a release contains absolute links."""
-
-    SOURCE = "https://example.org/gainsay"
 
     @pytest.fixture
     def absolute(self):
@@ -124,13 +112,14 @@ class TestReadmeForAnIndex:
             pytest.skip("needs a checkout")
         return runpy.run_path(str(path))["with_absolute_links"]
 
-    def test_every_link_is_absolute_and_leads_to_the_same_file(self, absolute):
-        before, after = find_links(TEXT), find_links(absolute(TEXT, self.SOURCE, "v1"))
-        assert len(before) > 20
-        for old, new in zip(before, after, strict=True):
+    def test_links_of_the_readme_lead_to_the_same_files(self, absolute):
+        links = [
+            re.findall(r"\]\(([^)]+)\)|src(?:set)?=\"([^\"]+)", text) for text in (TEXT, absolute(TEXT, "S", "v1"))
+        ]
+        assert len(links[0]) > 20
+        for old, new in zip(*(map("".join, found) for found in links), strict=True):
             kind = "raw" if old.endswith((".png", ".svg")) else "blob"
-            assert new == (old if old.startswith(("https:", "#")) else f"{self.SOURCE}/{kind}/v1/{old}")
-            assert new.startswith(("https:", "#"))
+            assert new == (old if old.startswith(("https:", "#")) else f"S/{kind}/v1/{old}")
 
     @pytest.mark.parametrize(
         ("text", "expected"),

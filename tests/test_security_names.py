@@ -24,6 +24,10 @@ HALF = "half \ud83d"
 JUDGMENTS = gs.Judgments([0, 1, 2, 0], group=[2, 2])
 
 
+def make_data(**options):
+    return gs.RankingData(np.ones((2, 1)), [1, 0], **options)
+
+
 def unwritable(name, argument, call):
     return BadInput(name, call, argument, ValueError, r"half \ud83d")
 
@@ -38,15 +42,9 @@ def unwritable(name, argument, call):
         unwritable("document of qrels", "qrels", lambda: gs.evaluate_run("mrr", {"q": {"d": 1.0}}, {"q": {HALF: 1}})),
         unwritable("qid", "query id", lambda: gs.Judgments([0, 1], qid=[HALF, "b"])),
         unwritable("qid object", "query id", lambda: gs.Judgments([0, 1], qid=np.array([HALF, 1], dtype=object))),
-        unwritable("qid of data", "query id", lambda: gs.RankingData(np.ones((1, 1)), [1], qid=[HALF])),
-        unwritable(
-            "query_ids", "query_ids[0]", lambda: gs.RankingData(np.ones((1, 1)), [1], group=[1], query_ids=[HALF])
-        ),
-        unwritable(
-            "document_ids",
-            "document_ids[1]",
-            lambda: gs.RankingData(np.ones((2, 1)), [1, 0], group=[2], document_ids=["d", HALF]),
-        ),
+        unwritable("qid of data", "query id", lambda: make_data(qid=[HALF, "q"])),
+        unwritable("query_ids", "query_ids[0]", lambda: make_data(group=[1, 1], query_ids=[HALF, "q"])),
+        unwritable("document_ids", "document_ids[1]", lambda: make_data(group=[2], document_ids=["d", HALF])),
         unwritable("candidate", "name", lambda: gs.Candidate(HALF, "lightgbm")),
         unwritable("file name", "name in", lambda: named_files([f"{HALF}=x"])),
         unwritable("written run", "run", lambda: gs.data.write_run({HALF: {"d": 1.0}}, "x")),
