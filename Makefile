@@ -1,17 +1,18 @@
 # make demo   the main job on embedded data
-# make test   the whole test suite; make quick leaves out the tests that take seconds
-# make numpy  the tests of ranking and evaluation without the compiled core; nox -s kernel_off runs the whole suite so
-# make nocompiler an installation where no compiler is to be found
-# make oldest all but the slow tests with the lowest versions of everything that it needs; more such sessions in noxfile.py
-# make lint   ruff, mypy, the order of imports, and bandit
-# make audit  known vulnerabilities in the packages that are installed
-# make fuzz   every reader of files, ten minutes each, or FUZZ_SECONDS=60
-# make coverage   the whole suite, and which lines and branches it leaves out
-# make package    the wheel and the sdist, and the tests of the sdist in a folder of its own
-# make mutants    which small changes of the code no test notices: a tenth of all mutants, or MUTANTS=1.0
+# make test   all tests but those marked nightly; make quick also leaves out those marked slow
+# make lint   ruff, mypy, the order of imports, the size of functions, import cycles, and bandit
+# make oldest     tests of metrics, evaluation and adapters with the lowest versions of all libraries, without compiled core
+# make nocompiler an installation that finds no compiler
+# make nightly    everything else: all sessions of noxfile.py, notebooks, documentation, fuzzing, mutants, vulnerabilities
+# make numpy      the tests of ranking and evaluation without the compiled core
+# make audit      known vulnerabilities in the packages that are installed
+# make fuzz       every reader of files, ten minutes each, or FUZZ_SECONDS=60
+# make coverage   the lines and branches that no test reaches
+# make package    the wheel and the sdist, and the tests of the sdist in a separate folder
+# make mutants    small changes of the code that no test notices: a tenth of all mutants, or MUTANTS=1.0
 # make notebooks, make docs   run the notebooks; build the documentation
-# make calibration   how often the verdict is right where the truth is known, into benchmarks/CALIBRATION.md; two hours
-# make bench  ratios against the libraries' own metrics and other packages, into benchmarks/RESULTS.md
+# make calibration   error rates of the verdict on simulated populations, into calibration/CALIBRATION.md; two hours
+# make bench      ratios against the libraries' own metrics and other packages, into benchmarks/RESULTS.md
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -19,45 +20,52 @@ FUZZ_SECONDS ?= 600
 MUTANTS ?= 0.1
 READERS := $(filter-out __init__ __main__ oracle,$(basename $(notdir $(wildcard fuzz/*.py))))
 CORE := hatch_build.py $(wildcard src/gainsay/_kernel/*.cpp)
-EVALUATION := $(addprefix tests/,_kernel ranking metrics evaluation oracles differential test_judgments.py)
-# Tests start many processes. They find bytecode on disk, even where the environment says not to keep any, and threads of
-# the libraries that wait leave the processors to others: two processes of tests wait for each other long otherwise.
-RUN := OMP_NUM_THREADS=1 OMP_WAIT_POLICY=PASSIVE PYTHONDONTWRITEBYTECODE= $(BIN)/python
+RUN := OMP_NUM_THREADS=1 OMP_WAIT_POLICY=PASSIVE $(BIN)/python
+EVALUATION := $(wildcard $(addprefix tests/,_kernel ranking metrics evaluation oracles differential test_judgments.py))
+ADAPTERS := $(wildcard $(addprefix tests/,training adapters contracts lightgbm xgboost catboost sklearn dask))
+# Worksteal gives each process neighboring tests, so that few fixtures are made twice.
+TEST := $(BIN)/python -m pytest -n 2 --dist worksteal
+NOX := $(BIN)/nox --error-on-missing-interpreters --session
 # Groups of packages for developers, which users need not see, are known to pip from 25.1 on.
-INSTALL := $(BIN)/python -m pip install --quiet
+# Python compiles modules on their first import. To compile all of them would take most of the time.
+INSTALL := $(BIN)/python -m pip install --quiet --no-compile
 INSTALL_GROUP := $(INSTALL) --upgrade 'pip>=25.1' && $(INSTALL) --editable '.[all,dask]' --group
 
-.PHONY: demo test quick repeated numpy nocompiler oldest package lint audit fuzz coverage mutants notebooks docs bench calibration clean
+.PHONY: demo test quick nightly sessions numpy nocompiler oldest package lint audit fuzz coverage mutants notebooks docs bench calibration clean
 
 demo: .venv/user
 	$(BIN)/gainsay demo
 
 test: .venv/developer
-	$(RUN) -m pytest -n 2
+	$(TEST)
 
 quick: .venv/developer
-	$(RUN) -m pytest -n 2 -m 'not slow and not repeated'
+	$(TEST) -m 'not slow and not nightly'
 
-repeated: .venv/developer
-	$(RUN) -m pytest -n 2 -m repeated
+nightly: sessions notebooks docs audit mutants
+	$(MAKE) fuzz FUZZ_SECONDS=60
+
+sessions: .venv/developer
+	$(BIN)/nox
 
 numpy: .venv/developer
-	GAINSAY_KERNEL=0 $(RUN) -m pytest -n 2 -m 'not slow and not repeated' $(EVALUATION)
+	GAINSAY_KERNEL=0 $(TEST) -m 'not slow and not nightly' $(EVALUATION)
 
 nocompiler: .venv/developer
-	$(BIN)/nox --session no_compiler --error-on-missing-interpreters
+	$(NOX) no_compiler
 
 package: .venv/developer
-	$(BIN)/nox --session package --error-on-missing-interpreters
+	$(NOX) package
 
 oldest: .venv/developer
-	$(BIN)/nox --session oldest --error-on-missing-interpreters
+	GAINSAY_KERNEL=0 $(NOX) oldest -- --dist worksteal $(EVALUATION) $(ADAPTERS)
 
 lint: .venv/developer
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python tools/structure.py
 	$(BIN)/bandit --quiet --recursive --configfile pyproject.toml src
 
 audit: .venv/developer
@@ -70,8 +78,8 @@ fuzz: .venv/fuzz
 	done
 
 coverage: .venv/developer
-	$(RUN) -m pytest -n 2 --cov --cov-report= --cov-fail-under=0
-	GAINSAY_KERNEL=0 $(RUN) -m pytest -n 2 --cov --cov-append $(EVALUATION)
+	$(TEST) --cov --cov-report= --cov-fail-under=0
+	GAINSAY_KERNEL=0 $(TEST) --cov --cov-append $(EVALUATION)
 
 mutants: .venv/mutants
 	mkdir -p .mutants
@@ -82,17 +90,17 @@ mutants: .venv/mutants
 	$(BIN)/python tools/mutation report .mutants/results.jsonl
 
 notebooks: .venv/developer
-	$(RUN) -m pytest --nbmake notebooks
+	$(RUN) -m pytest -n 2 --nbmake notebooks
 
 docs: .venv/docs
-	OMP_NUM_THREADS=1 $(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html
+	$(RUN) -m sphinx -W --keep-going -b html docs docs/_build/html
 
 calibration: .venv/developer
-	$(RUN) benchmarks/calibration.py --repetitions 1000 --output benchmarks/CALIBRATION.md
-	$(RUN) benchmarks/calibration_decisions.py --output benchmarks/CALIBRATION.md
-	$(RUN) benchmarks/calibration_gains.py --output benchmarks/CALIBRATION.md
-	$(RUN) benchmarks/real_runs.py --output benchmarks/CALIBRATION.md
-	$(RUN) benchmarks/skewed_runs.py --output benchmarks/CALIBRATION.md
+	$(RUN) calibration/calibration.py --repetitions 1000 --output calibration/CALIBRATION.md
+	$(RUN) calibration/calibration_decisions.py --output calibration/CALIBRATION.md
+	$(RUN) calibration/calibration_gains.py --output calibration/CALIBRATION.md
+	$(RUN) calibration/real_runs.py --output calibration/CALIBRATION.md
+	$(RUN) calibration/skewed_runs.py --output calibration/CALIBRATION.md
 
 bench: .venv/developer
 	$(BIN)/python benchmarks/run.py

@@ -1,7 +1,7 @@
 """The suite on every supported Python, and with the lowest and the newest versions of what it needs.
 
-`nox` runs all sessions and leaves out each Python that is not installed; `nox -s oldest` runs one. Options of pytest go
-behind `--`. The versions of Python and the lowest versions stand in pyproject.toml, nowhere else.
+`nox` runs all sessions and skips each Python that is not installed. `nox -s oldest` runs one session. Options of pytest
+follow `--`. The versions of Python and the lowest versions are those of pyproject.toml.
 """
 
 from __future__ import annotations
@@ -23,19 +23,20 @@ DEVELOPERS = nox.project.dependency_groups(PROJECT, "dev")
 TESTS = nox.project.dependency_groups(PROJECT, "test")
 """What the tests themselves need; the rest of `dev` checks and documents. These come in new versions."""
 OLDEST = (
-    *("tests", "-n", "2", "-m", "not slow and not repeated"),
-    *("-W", "ignore::DeprecationWarning"),  # what old libraries use and newer ones beside them have deprecated
-    # errstate of NumPy 1 in one thread may end that of another, which then warns of 0 / 0 although it is told not to
+    *("-n", "2", "-m", "not slow and not nightly", "--ignore=src"),
+    # Old libraries use functions that newer versions of other libraries deprecate.
+    *("-W", "ignore::DeprecationWarning"),
+    # In NumPy 1, errstate of one thread may end errstate of another one.
     *("-W", "ignore:invalid value encountered:RuntimeWarning"),
     *("-W", "ignore:divide by zero encountered:RuntimeWarning"),
-    *("--ignore=tests/report", "--ignore=tests/comparison/test_calibration.py"),  # slow, and hardly touched by versions
+    *("--ignore=tests/report", "--ignore=tests/comparison/test_calibration.py"),  # versions hardly matter to them
     *("--ignore=tests/test_docs.py", "--ignore=tests/test_examples.py", "--ignore=tests/test_readme.py"),
-    # LightGBM 4.3 and XGBoost 2.1 themselves do not train with a Dask as new as ours
+    # LightGBM 4.3 and XGBoost 2.1 do not train with Dask 2024.12.
     *("--ignore=tests/contracts/test_dask.py", "--deselect=tests/dask/test_dask.py::TestClusters"),
     "--deselect=tests/dask/test_dask.py::TestDaskRanker",
     "--deselect=tests/dask/test_dask.py::test_lightgbm_over_a_cluster",
 )
-"""What the oldest versions can run: no documentation, which shows the newest interfaces."""
+"""Options that leave out tests that cannot run with the lowest versions. Documentation uses the newest interfaces."""
 EVALUATED = """
 import gainsay as gs
 gs.show_config()
@@ -69,30 +70,34 @@ def lowest(requirement: Requirement) -> str:
     return f"{requirement.name}{extras}=={bounds[0]}"
 
 
+def install(session: nox.Session, *packages: str, **environment: str) -> None:
+    """Install packages without compiling each module, most of which no test imports."""
+    session.install("--no-compile", *packages, env=environment)
+
+
 def run_tests(session: nox.Session, *options: str, **environment: str) -> None:
-    """Run pytest with these options, or with those of the command line."""
-    settings = {"OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "PASSIVE", "PYTHONDONTWRITEBYTECODE": "", **environment}
-    session.run("pytest", *(session.posargs or options), env=settings)
+    """Run pytest with these options, followed by those of the command line."""
+    session.run("pytest", *options, *session.posargs, env=environment)
 
 
 @nox.session(python=PYTHONS)
 def tests(session: nox.Session) -> None:
-    """Run the whole suite, what it repeats under other conditions included."""
-    session.install("--editable", ".[all,dask]", *DEVELOPERS)
-    run_tests(session, "-n", "2", "-m", "repeated or not repeated")
+    """Run the whole suite in random order, nightly tests included."""
+    install(session, "--editable", ".[all,dask]", *DEVELOPERS)
+    run_tests(session, "-n", "2", "-m", "nightly or not nightly", GAINSAY_TEST_ORDER="random")
 
 
 @nox.session(python=PYTHONS[0])
 def kernel_off(session: nox.Session) -> None:
     """Run the whole suite on NumPy's path, as it runs where no compiler was."""
-    session.install("--editable", ".[all,dask]", *DEVELOPERS)
+    install(session, "--editable", ".[all,dask]", *DEVELOPERS)
     run_tests(session, "-n", "2", GAINSAY_KERNEL="0")
 
 
 @nox.session(python=PYTHONS[0])
 def no_compiler(session: nox.Session) -> None:
     """Install where no compiler is to be found, and evaluate."""
-    session.install(".", env={"CC": "no-compiler", "CXX": "no-compiler"})
+    install(session, ".", CC="no-compiler", CXX="no-compiler")
     session.chdir(session.create_tmp())
     session.run("python", "-W", "error", "-c", EVALUATED)
 
@@ -100,7 +105,7 @@ def no_compiler(session: nox.Session) -> None:
 @nox.session(python=PYTHONS[0])
 def package(session: nox.Session) -> None:
     """Build sdist and the wheel for any platform into `dist`, unpack the sdist elsewhere, and run its tests there."""
-    session.install("build", "twine")
+    install(session, "build", "twine")
     shutil.rmtree("dist", ignore_errors=True)
     session.run("python", "-m", "build", env={"HATCH_BUILD_NO_HOOKS": "true"})
     session.run("twine", "check", "--strict", *map(str, Path("dist").iterdir()))
@@ -110,28 +115,28 @@ def package(session: nox.Session) -> None:
     with tarfile.open(source) as archive:
         archive.extractall(unpacked.parent, filter="data")
     session.chdir(unpacked)
-    session.install("--editable", ".[all,dask]", *DEVELOPERS)
+    install(session, "--editable", ".[all,dask]", *DEVELOPERS)
     run_tests(session, "-n", "2")
 
 
 @nox.session(python=PYTHONS[0])
 def oldest(session: nox.Session) -> None:
-    """Run the suite with the lowest versions that pyproject.toml allows."""
-    session.install("--editable", ".", *sorted({lowest(one) for one in needed("all", "dask")}), *TESTS)
+    """Run the suite, or the folders behind `--`, with the lowest versions that pyproject.toml allows."""
+    install(session, "--editable", ".", *sorted({lowest(one) for one in needed("all", "dask", "parquet")}), *TESTS)
     run_tests(session, *OLDEST)
 
 
 @nox.session(python=PYTHONS)
 def newest(session: nox.Session) -> None:
     """Run the suite with the newest versions that there are."""
-    session.install("--upgrade", "--upgrade-strategy", "eager", "--editable", ".[all,dask]", *DEVELOPERS)
+    install(session, "--upgrade", "--upgrade-strategy", "eager", "--editable", ".[all,dask]", *DEVELOPERS)
     run_tests(session, "-n", "2")
 
 
 @nox.session(python=PYTHONS[0])
 def oracles(session: nox.Session) -> None:
     """Compare twenty times as many random queries as usual with the other libraries, ranx included."""
-    session.install("--editable", ".[all,dask]", *DEVELOPERS, "ranx>=0.3.20")
+    install(session, "--editable", ".[all,dask]", *DEVELOPERS, "ranx>=0.3.20")
     run_tests(session, "tests/differential", "--hypothesis-profile=long")
 
 
@@ -147,7 +152,7 @@ SANITIZERS = {
 @nox.parametrize("sanitizer", SANITIZERS)
 def sanitizers(session: nox.Session, sanitizer: str) -> None:
     """Compile the core with a sanitizer of GCC, and run in it what calls the core."""
-    session.install("--editable", ".[lightgbm]", *TESTS, "pyarrow")
+    install(session, "--editable", ".[lightgbm]", *TESTS, "pyarrow")
     library = Path(session.create_tmp()).resolve() / f"{sanitizer}.so"
     sources = map(str, Path("src/gainsay/_kernel").glob("*.cpp"))
     flags = ("-std=c++17", "-O1", "-g", "-ffp-contract=off", "-shared", "-fPIC", "-pthread")
@@ -157,7 +162,7 @@ def sanitizers(session: nox.Session, sanitizer: str) -> None:
     preloaded = session.run("g++", f"-print-file-name=lib{runtime}.so", external=True, silent=True)
     environment = {"LD_PRELOAD": str(preloaded).strip(), "GAINSAY_KERNEL": str(library), "OMP_NUM_THREADS": "1"}
     session.run(
-        *("python", "-m", "pytest", "-p", "no:cacheprovider", "-m", "not posix and not repeated"),
+        *("python", "-m", "pytest", "-p", "no:cacheprovider", "-m", "not posix and not nightly"),
         *("tests/evaluation/test_compiled.py", "tests/evaluation/test_evaluator.py"),
         "tests/test_corpus.py::test_core_and_numpy_agree_on_the_bytes_of_every_corpus",
         env=environment | options,

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
 HERE = Path(__file__).parent
-BENCHMARKS = HERE.parent / "benchmarks"
+ROOT = HERE.parent
 
 project = "gainsay"
 author = "The gainsay developers"
@@ -154,15 +154,15 @@ def show_commands(app: Sphinx, docname: str, source: list[str]) -> None:
     source[0] = source[0].replace("<!-- commands -->", "\n\n".join(described))
 
 
-SHOWN = re.compile(r"<!-- shown in the built page -->\n.*/benchmarks/(\w+\.md)\).*\n<!-- end -->")
-OUTSIDE = re.compile(r"\]\(\.\./((?:\.\./)*)(notebooks/\w+\.ipynb|benchmarks/\w+\.md)\)")
+SHOWN = re.compile(r"<!-- shown in the built page -->\n.*/((?:benchmarks|calibration)/\w+\.md)\).*\n<!-- end -->")
+OUTSIDE = re.compile(r"\]\(\.\./((?:\.\./)*)(notebooks/\w+\.ipynb|(?:benchmarks|calibration)/\w+\.md)\)")
 
 
 def show_results(app: Sphinx, docname: str, source: list[str]) -> None:
-    """Put what the benchmarks wrote in place of the marked links to it, without titles, headings one level lower."""
+    """Replace the marked links to measured results by the results, without titles, headings one level lower."""
 
     def text(link: re.Match[str]) -> str:
-        path = BENCHMARKS / link[1]
+        path = ROOT / link[1]
         app.env.note_dependency(str(path))
         return re.sub(r"^#", "##", re.sub(r"\A# .*\n", "", path.read_text(encoding="utf-8")), flags=re.MULTILINE)
 
@@ -175,8 +175,9 @@ def link_to_pages(app: Sphinx, docname: str, source: list[str]) -> None:
     def page(link: re.Match[str]) -> str:
         up, target = link.groups()
         if target.startswith("benchmarks"):
-            calibration = "explanation/verdict.md#how-often-it-is-wrong"
-            target = calibration if target.endswith("CALIBRATION.md") else "benchmarks.md"
+            target = "benchmarks.md"
+        if target.startswith("calibration"):
+            target = "explanation/verdict.md#how-often-it-is-wrong"
         return f"]({up}{target})"
 
     source[0] = OUTSIDE.sub(page, source[0])

@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+import os
+
+# Two processes of tests share the processors. Idle threads of a library must not keep them busy. Libraries read these
+# variables when they are loaded, so they are set before the first import.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # The processes that tests start would compile every module again.
+
 import importlib.util
 import multiprocessing
-import os
+import random
 import sys
+from collections import defaultdict
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -22,18 +32,37 @@ if TYPE_CHECKING:
     from multiprocessing.context import BaseContext
     from types import ModuleType
 
-# What decides whether a change may land is decided by the same examples each time; other runs look for new ones.
+ROOT = Path(__file__).parents[1]
+ORDER = "GAINSAY_TEST_ORDER"
+"""Environment variable: `random` or the seed of an earlier random order. Tests run in their usual order without it."""
+if os.environ.get(ORDER) == "random":
+    os.environ[ORDER] = str(random.SystemRandom().randrange(10**6))  # The processes of pytest-xdist use the same seed.
+
+# The sdist does not contain the calibration.
+collect_ignore = [] if (ROOT / "calibration").exists() else ["comparison/test_calibration.py"]
+
+# .ci/run uses the same random examples each time. Other runs look for new ones.
 hypothesis.settings.register_profile("gainsay", deadline=None, derandomize="GAINSAY_SAME_EXAMPLES" in os.environ)
 hypothesis.settings.register_profile("long", deadline=None, max_examples=2000)
 hypothesis.settings.load_profile("gainsay")
 
 
+def pytest_report_header() -> str:
+    """Show the seed of a random order."""
+    return f"{ORDER}={os.environ[ORDER]}" if ORDER in os.environ else ""
+
+
+@pytest.hookimpl(tryfirst=True)  # before pytest selects tests by their markers
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skip on Windows what only POSIX systems can do."""
-    if sys.platform == "win32":
-        for item in items:
-            if item.get_closest_marker("posix"):
-                item.add_marker(pytest.mark.skip(reason="forks or signals of POSIX systems"))
+    """Skip tests of POSIX systems on Windows. Shuffle files, their classes and their tests if a random order is set."""
+    for item in items:
+        if sys.platform == "win32" and item.get_closest_marker("posix"):
+            item.add_marker(pytest.mark.skip(reason="forks or signals of POSIX systems"))
+        if item.get_closest_marker("repeated"):  # the former name of `nightly`
+            item.add_marker("nightly")
+    if ORDER in os.environ:
+        keys: defaultdict[object, float] = defaultdict(random.Random(os.environ[ORDER]).random)
+        items.sort(key=lambda item: (keys[item.path], keys[item.path, getattr(item, "cls", None)], keys[item.nodeid]))
 
 
 def _load(path: Path) -> ModuleType:
@@ -52,7 +81,7 @@ DEFINITIONS = _load(Path(__file__).parent / "oracles" / "definitions.py")
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
     """The folder of data sets that have licences of their own; the tests on them are skipped where it is absent."""
-    beside_checkout = Path(__file__).resolve().parents[2] / "shared" / "data"
+    beside_checkout = ROOT.resolve().parent / "shared" / "data"
     folder = Path(os.environ.get("GAINSAY_SHARED_DATA", beside_checkout))
     if not folder.is_dir():
         pytest.skip("data of others, which are not part of gainsay: set GAINSAY_SHARED_DATA (see CONTRIBUTING.md)")
@@ -126,38 +155,50 @@ def grouped() -> Callable[..., Grouped]:
 
 @pytest.fixture(scope="session")
 def processes() -> BaseContext:
-    """Starts processes that have imported everything already, which takes each process of `spawn` seconds."""
+    """Starts processes from one that has imported the libraries. A process of `spawn` takes seconds to import them."""
     if sys.platform == "win32":
         return multiprocessing.get_context("spawn")
     from multiprocessing import forkserver
 
     context = multiprocessing.get_context("forkserver")
-    libraries = [
-        "distributed.nanny",
-        "distributed.worker",
-        "lightgbm",
-        "pyarrow.parquet",
-        "scipy.stats",
-        "xgboost.dask",
-    ]
-    context.set_forkserver_preload([*libraries, "gainsay.dask", "gainsay.experiment.work", "gainsay.xgboost"])
-    forkserver.ensure_running()  # or distributed would have it load other modules
+    libraries = ["distributed.nanny", "distributed.worker", "lightgbm", "scipy.stats", "xgboost.dask"]
+    context.set_forkserver_preload([*libraries, "gainsay.dask", "gainsay.experiment", "gainsay.xgboost"])
+    forkserver.ensure_running()  # Otherwise distributed would replace the list of modules.
     return context
+
+
+@contextmanager
+def _local_cluster(processes: BaseContext, workers: int, **config: Any) -> Iterator[Any]:
+    dask, distributed = pytest.importorskip("dask"), pytest.importorskip("distributed")
+    method = {"distributed.worker.multiprocessing-method": processes.get_start_method()}
+    with (
+        dask.config.set({**method, **config}),
+        distributed.LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=":0") as cluster,
+    ):
+        yield cluster
+
+
+@pytest.fixture(scope="session")
+def cluster(processes: BaseContext) -> Iterator[Any]:
+    """A Dask cluster of two worker processes for all tests that do not end or exhaust its workers."""
+    with _local_cluster(processes, 2) as cluster:
+        yield cluster
+
+
+@pytest.fixture(scope="module")
+def client(cluster: Any) -> Iterator[Any]:
+    """A client of the cluster. Dask computes on the cluster while tests of the module run, and locally afterwards."""
+    with cluster.get_client() as client:
+        yield client
 
 
 @pytest.fixture(scope="session")
 def cluster_of(processes: BaseContext) -> Any:
-    """Return a context manager: a Dask cluster of so many worker processes, and its client."""
-    dask, distributed = pytest.importorskip("dask"), pytest.importorskip("distributed")
+    """Return a context manager: a separate Dask cluster of so many worker processes, and its client."""
 
     @contextmanager
     def started(workers: int, **config: Any) -> Iterator[Any]:
-        method = {"distributed.worker.multiprocessing-method": processes.get_start_method()}
-        with (
-            dask.config.set({**method, **config}),
-            distributed.LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=":0") as cluster,
-            distributed.Client(cluster) as client,
-        ):
+        with _local_cluster(processes, workers, **config) as cluster, cluster.get_client() as client:
             yield client
 
     return started

@@ -1,4 +1,4 @@
-"""The notebooks are stored executed, links lead somewhere, and nothing depends on where the documentation was made."""
+"""Stored notebooks are executed, links lead to files of the checkout, and no page names a folder of a machine."""
 
 import json
 import os
@@ -13,40 +13,27 @@ import gainsay as gs
 ROOT = Path(__file__).parents[1]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 PAGES = [path for path in sorted((ROOT / "docs").rglob("*.md")) if "_build" not in path.parts]
-LINK = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)")
-OF_A_MACHINE = re.compile(r"(?<![\w.])/(home|root|tmp|work|Users|opt)/")
+LINK = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)|src(?:set)?=\"([^\":]+)\"")
+MACHINE_PATH = re.compile(r"(?<![\w.])/(home|root|tmp|work|Users|opt)/")
 
 
-def cells(notebook, kind):
-    return [cell for cell in json.loads(notebook.read_text(encoding="utf-8"))["cells"] if cell["cell_type"] == kind]
-
-
-@pytest.fixture(params=NOTEBOOKS, ids=lambda path: path.stem)
-def notebook(request):
-    return request.param
-
-
-def test_there_are_notebooks_and_pages():
+def test_notebooks_and_pages_exist():
     assert len(NOTEBOOKS) >= 4
     assert len(PAGES) > 10
 
 
-def test_every_cell_is_executed_in_order_and_none_failed(notebook):
-    code = cells(notebook, "code")
+@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
+def test_notebook_is_stored_with_its_outputs(notebook):
+    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+    code = [cell for cell in cells if cell["cell_type"] == "code"]
+    outputs = [output for cell in code for output in cell["outputs"]]
+    shown = [(kind, "".join(value)) for output in outputs for kind, value in output.get("data", {}).items()]
+    printed = ["".join(output.get("text", [])) for output in outputs]
     assert [cell["execution_count"] for cell in code] == list(range(1, len(code) + 1))
-    assert not [output for cell in code for output in cell["outputs"] if output["output_type"] == "error"]
-
-
-def test_pictures_are_stored_so_that_they_can_be_read_without_running(notebook):
-    shown = [output.get("data", {}) for cell in cells(notebook, "code") for output in cell["outputs"]]
-    assert sum("image/png" in data for data in shown) >= 3
-
-
-def test_nothing_is_printed_that_names_a_folder_of_the_machine(notebook):
-    for cell in cells(notebook, "code"):
-        for output in cell["outputs"]:
-            text = "".join(output.get("text", [])) + "".join(output.get("data", {}).get("text/plain", []))
-            assert not OF_A_MACHINE.search(text)
+    assert not [output for output in outputs if output["output_type"] == "error"]
+    assert sum(kind == "image/png" for kind, _ in shown) >= 3
+    for text in (*printed, *(value for kind, value in shown if kind.startswith("text/"))):
+        assert not MACHINE_PATH.search(text)
 
 
 @pytest.fixture(scope="module")
@@ -62,18 +49,18 @@ def tracked():
 @pytest.mark.parametrize(
     "page", [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *PAGES], ids=lambda path: str(path.relative_to(ROOT))
 )
-def test_links_lead_to_files_that_a_checkout_has(page, tracked):
-    for link in LINK.findall(page.read_text(encoding="utf-8")):
-        target = Path(os.path.relpath(page.parent / link, ROOT))
-        assert target in tracked, link
+def test_links_lead_to_tracked_files(page, tracked):
+    for link in map("".join, LINK.findall(page.read_text(encoding="utf-8"))):
+        assert Path(os.path.relpath(page.parent / link, ROOT)) in tracked, link
 
 
-def test_the_reference_lists_every_public_name():
+def test_reference_lists_every_public_name():
     listed = re.findall(r"^   (\w+)$", (ROOT / "docs" / "api" / "index.md").read_text(encoding="utf-8"), re.MULTILINE)
     assert sorted(listed) == sorted(gs.__all__)
 
 
-def test_results_of_benchmarks_stand_in_the_built_pages_and_are_links_in_a_checkout():
-    shown = re.compile(r"<!-- shown in the built page -->\n\[.+\]\((?:\.\./)+benchmarks/(\w+\.md)\)\n<!-- end -->")
-    found = [name for page in PAGES for name in shown.findall(page.read_text(encoding="utf-8"))]
-    assert sorted(found) == sorted(path.name for path in (ROOT / "benchmarks").glob("*.md"))
+def test_measured_results_are_part_of_the_built_pages():
+    shown = re.compile(r"<!-- shown in the built page -->\n\[.+\]\((?:\.\./)+(\w+/\w+\.md)\)\n<!-- end -->")
+    names = [name for page in PAGES for name in shown.findall(page.read_text(encoding="utf-8"))]
+    written = [f"benchmarks/{path.name}" for path in (ROOT / "benchmarks").glob("*.md")]
+    assert sorted(names) == sorted(["calibration/CALIBRATION.md", *written])

@@ -1,4 +1,4 @@
-"""What stands beside the code agrees with it: versions, names of tools, and the code that CONTRIBUTING.md shows."""
+"""Versions and addresses agree, documented make targets exist, and the metric of CONTRIBUTING.md is correct."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ import gainsay as gs
 
 ROOT = Path(__file__).parents[1]
 CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+README = (ROOT / "README.md").read_text(encoding="utf-8")
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
 COMPARED = """
@@ -37,8 +38,8 @@ print("compared")
 """
 
 
-def test_the_metric_in_contributing_is_what_its_definition_says(tmp_path):
-    """In a process of its own: the metric is known to this one only if somebody adds it."""
+def test_metric_of_contributing_equals_its_plain_definition(tmp_path):
+    """Runs in another process, because the class registers its name."""
     metric, plain = (
         textwrap.dedent(code) for code in re.findall(r"^ *```python\n(.*?)^ *```$", CONTRIBUTING, re.M | re.S)
     )
@@ -54,7 +55,7 @@ def test_versions_agree():
     assert PROJECT["version"] == cited == gs.__version__
 
 
-def test_the_changelog_begins_with_what_is_not_released():
+def test_changelog_begins_with_unreleased_changes():
     headings = re.findall(
         r"^## \[([^]]+)\](?: - (\d{4}-\d\d-\d\d))?$", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.M
     )
@@ -62,7 +63,7 @@ def test_the_changelog_begins_with_what_is_not_released():
     assert all(date for _, date in headings[1:])
 
 
-def test_addresses_are_those_of_one_project():
+def test_addresses_belong_to_one_project():
     base = PROJECT["urls"]["Source"]
     assert all(address.startswith(base) for address in PROJECT["urls"].values())
     for name in ("CITATION.cff", "CHANGELOG.md", "SECURITY.md", "CONTRIBUTING.md", "README.md"):
@@ -70,15 +71,11 @@ def test_addresses_are_those_of_one_project():
             assert address.startswith(base)
 
 
-def test_targets_that_are_told_of_exist():
+def test_documented_make_targets_exist():
     makefile = ROOT / "Makefile"
     if not makefile.exists():
         pytest.skip("needs a checkout")
-    known = set(re.findall(r"^([a-z]+):", makefile.read_text(encoding="utf-8"), re.M))
-    told = {
-        name
-        for page in (CONTRIBUTING, (ROOT / "README.md").read_text(encoding="utf-8"))
-        for name in re.findall(r"(?:^|`)make ([a-z]+)", page, re.M)
-    }
-    assert told
-    assert told <= known
+    targets = set(re.findall(r"^([a-z]+):", makefile.read_text(encoding="utf-8"), re.M))
+    documented = re.findall(r"(?:^|`)make ([a-z]+)", CONTRIBUTING + README, re.M)
+    assert documented
+    assert set(documented) <= targets

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-SOURCE = Path(__file__).parents[2] / "benchmarks" / "calibration.py"
+SOURCE = Path(__file__).parents[2] / "calibration" / "calibration.py"
 
 
 @pytest.fixture(scope="module")

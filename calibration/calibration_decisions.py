@@ -1,6 +1,6 @@
 """How often is a decision false? Ship against a baseline, and segments, in populations of known truth.
 
-    python benchmarks/calibration_decisions.py --output benchmarks/CALIBRATION.md
+    python calibration/calibration_decisions.py --output calibration/CALIBRATION.md
 
 The page that `calibration.py` writes gets a section at its end. Populations are those of that script: NDCG@10 by query
 of eight models, tilted to the truth of a scenario, and recipes of several runs. A *false ship* is one of any candidate
@@ -334,7 +334,7 @@ def report(store: Store) -> str:
     return "\n".join([
         START,
         "",
-        f"Written by `benchmarks/calibration_decisions.py`, α = {ALPHA}, {DRAWS} draws (in segments as many as their "
+        f"Written by `calibration/calibration_decisions.py`, α = {ALPHA}, {DRAWS} draws (in segments as many as their "
         f"level takes), seed {store.seed}. What is called false is an error rate, which should be at most α: a false "
         "*ship* is one of any candidate that loses more than the margin under some metric or gains under none, a false "
         "*do not ship* one of any candidate that is within the margin. The last columns are the shares of candidates "

@@ -1,6 +1,6 @@
 """One LightGBM recipe, trained 16 times: how often is it said to be better than itself?
 
-    python benchmarks/real_runs.py --output benchmarks/CALIBRATION.md
+    python calibration/real_runs.py --output calibration/CALIBRATION.md
 
 The page that `calibration.py` writes gets a section at its end. A replication is a data set of its own: training
 queries and 5,000 test queries of one simulated world. The recipe is trained on it 16 times with other seeds (bagging),
@@ -146,7 +146,7 @@ def page(store: Store) -> Iterator[str]:
     yield START
     yield ""
     yield (
-        f"Written by `benchmarks/real_runs.py`: one LightGBM recipe (lambdarank, 15 leaves, {ROUNDS} rounds, bagging, "
+        f"Written by `calibration/real_runs.py`: one LightGBM recipe (lambdarank, 15 leaves, {ROUNDS} rounds, bagging, "
         f"{TRAIN} simulated training queries), trained {RUNS} times in each replication, which has data of its own. "
         f"{draws} times {EACH} of these runs are called recipe A, {EACH} others B, and, where there are "
         "three, the last C. They are one recipe, so **every claim is false**: `genuine`, `agree`, and that A and B "

@@ -1,6 +1,6 @@
 """How often is the verdict right? Simulated populations with known truth, and what `Verdict` makes of samples of them.
 
-    python benchmarks/calibration.py --output benchmarks/CALIBRATION.md
+    python calibration/calibration.py --output calibration/CALIBRATION.md
 
 Each population holds the per-query NDCG@10 of eight models under both definitions. The models look for grades 0 to 4
 with different tastes: the first for anything fair, the last for what is excellent, the others in between. They share
@@ -464,7 +464,7 @@ def report(rows: Sequence[Row], store: Store) -> str:
     return "\n".join([
         START,
         "",
-        f"Written by `benchmarks/calibration.py`: {MODELS} models, α = {ALPHA}, "
+        f"Written by `calibration/calibration.py`: {MODELS} models, α = {ALPHA}, "
         f"{DRAWS} draws a verdict (a tenth of the default), seed {store.seed}.",
         "The rate of `genuine` is an error rate where a common best model exists (target: at most α, plus two standard "
         "errors of the simulation) and power where none does (target: at most .05 below, same allowance).",

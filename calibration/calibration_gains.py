@@ -1,6 +1,6 @@
 """How often is the path of gains right, and how often the interval of a fitted gain? Both where the truth is known.
 
-    python benchmarks/calibration_gains.py --output benchmarks/CALIBRATION.md
+    python calibration/calibration_gains.py --output calibration/CALIBRATION.md
 
 *The path*: eight models rank the queries of a population as in `calibration.py`. A scenario gives every query a weight
 such that the true means differ as it says at five bases from 1 to 4 (exponential tilting); between these the truth is
@@ -215,7 +215,7 @@ def page(repetitions: int, fits: int, seed: int, population: int) -> Iterator[st
     yield "## The path of gains"
     yield ""
     yield (
-        f"Written by `benchmarks/calibration_gains.py`: {repetitions} samples a row, {MODELS} models, 25 bases from 1 "
+        f"Written by `calibration/calibration_gains.py`: {repetitions} samples a row, {MODELS} models, 25 bases from 1 "
         f"to 4, α = 0.05, {DRAWS} draws, seed {seed}; a rate near .05 or .95 has a standard error of {error:.3f}."
     )
     yield (

@@ -1,6 +1,6 @@
 """Would a correction for skewness help where a handful of runs is skewed? Two means, a one-sided test at .05.
 
-    python benchmarks/skewed_runs.py --output benchmarks/CALIBRATION.md
+    python calibration/skewed_runs.py --output calibration/CALIBRATION.md
 
 The page that `calibration.py` writes gets a section at its end. The effects of runs alone, without queries: the worst
 case, where runs make all of the error. Of two recipes the one has effects with a long tail above, the other with one
@@ -60,7 +60,7 @@ def page(samples: int, seed: int) -> Iterator[str]:
     yield START
     yield ""
     yield (
-        f"Written by `benchmarks/skewed_runs.py`: {samples:,} samples a row, seed {seed}, a one-sided test of two "
+        f"Written by `calibration/skewed_runs.py`: {samples:,} samples a row, seed {seed}, a one-sided test of two "
         "means over few runs, without queries. Rates of rejection where the two are equal (an error, at most "
         f"{ALPHA}), and where the second leads by {LEAD:g} standard errors (power). Skewed effects are exponential. "
         "Last: by how much Welch's critical value would have to be multiplied to keep the level."
