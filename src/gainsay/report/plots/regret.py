@@ -73,8 +73,8 @@ def plot_regret(comparison: Findings, ax: Axes | None = None, theme: str = "ligh
     ax.axvline(0, color=colours.ink, linewidth=1, zorder=0)
     if verdict.margin > 0:
         label = f"negligible (margin {amount(verdict.margin)})"
-        look = {"facecolor": "none", "edgecolor": colours.muted, "linestyle": ":", "linewidth": 1.4, "label": label}
-        box = Rectangle((0, 0), verdict.margin, verdict.margin, **look)
+        box = Rectangle((0, 0), verdict.margin, verdict.margin, facecolor="none", edgecolor=colours.muted)
+        box.set(linestyle=":", linewidth=1.4, label=label)
         ax.add_patch(box)
     lines = [[(0.0, 0.0), (0.0, limit)], [(0.0, 0.0), (limit, 0.0)]]
     if len(front) > 1:
