@@ -124,25 +124,30 @@ def attempt(compute: Callable[[], Any]) -> Any:
 
 
 class VisibleText(html.parser.HTMLParser):
-    """Collects the text of a page, one line per block, without styles, scripts and pictures."""
+    """Collects the text of a page, one line per block, without styles, scripts and pictures.
 
-    HIDDEN = ("style", "script", "svg", "template")
+    A picture in a cell of a table is a part of the table, and its text counts.
+    """
+
+    HIDDEN = ("style", "script", "template")
     INLINE = ("a", "abbr", "b", "bdi", "code", "em", "i", "q", "s", "small", "span", "strong", "sub", "sup", "u")
 
     def __init__(self) -> None:
         super().__init__()
-        self.hidden = 0
+        self.hidden = self.tables = 0
         self.lines = [""]
 
     def handle_starttag(self, tag: str, attrs: Any) -> None:
         """Start a line at a block."""
-        self.hidden += tag in self.HIDDEN
+        self.tables += tag == "table"
+        self.hidden += tag in self.HIDDEN or (tag == "svg" and not self.tables)
         if tag not in self.INLINE:
             self.lines.append("")
 
     def handle_endtag(self, tag: str) -> None:
         """End a line at a block."""
-        self.hidden -= tag in self.HIDDEN
+        self.tables -= tag == "table"
+        self.hidden -= tag in self.HIDDEN or (tag == "svg" and not self.tables)
         if tag not in self.INLINE:
             self.lines.append("")
 
