@@ -38,7 +38,7 @@ MAIN_METRICS = ["ndcg_linear@10", "ndcg_exp@10", "ndcg_jk@10", "map", "mrr"]
 
 def compare_models(gs: Any, models: Any, judgments: Any, metrics: Any, *, margin: float = 0.0, **options: Any) -> Any:
     """Compare models on judgments."""
-    return gs.compare(models, judgments, metrics, rope=margin, **options)
+    return gs.compare(models, judgments, metrics, margin=margin, **options)
 
 
 def compare_retrieved(gs: Any, runs: Any, qrels: Any, metrics: Any, **options: Any) -> Any:
@@ -48,7 +48,7 @@ def compare_retrieved(gs: Any, runs: Any, qrels: Any, metrics: Any, **options: A
 
 def decide_against(comparison: Any, baseline: str, margin: float) -> Any:
     """Decide about every other model whether it replaces the baseline."""
-    return comparison.against(baseline, rope=margin)
+    return comparison.against(baseline, margin=margin)
 
 
 def plan_queries(comparison: Any, difference: float, claim: str, repeats: int | None) -> Any:
@@ -68,7 +68,7 @@ def load_trained(result: Any, candidate: str, stop_by: Any, *, repeat: int | Non
 
 def run_experiment(gs: Any, candidates: Any, *parts: Any, repeats: Any = 1, margin: float = 0.0, **options: Any) -> Any:
     """Train the candidates of an experiment."""
-    return gs.Experiment(candidates, *parts, runs=repeats, rope=margin, **options).run(progress=False, jobs=1)
+    return gs.Experiment(candidates, *parts, runs=repeats, margin=margin, **options).run(progress=False, jobs=1)
 
 
 COMPARISON_TABLES = ("leaderboard", "standings", "pairs", "conflicts")
@@ -81,7 +81,7 @@ EXPERIMENT_TABLES = (
 
 def unjudged_documents(comparison: Any) -> Any:
     """Return how many of the retrieved documents have no judgment."""
-    return comparison.holes
+    return comparison.unjudged
 
 
 # Values as JSON.
