@@ -390,53 +390,6 @@ class TestBands:
     def test_as_the_caller_wants_them(self):
         assert article(bands=[1, 6]).grades_by_ranks.columns.tolist() == ["1-5", "6+"]
 
-    @pytest.mark.parametrize("bands", [[], [2, 3], [1, 3, 3], [1, 5, 4]])
-    def test_that_do_not_ascend_from_1_are_refused(self, bands):
-        with pytest.raises(ValueError, match="bands must be the first rank of each band, ascending from 1"):
-            article(bands=bands)
-
-    def test_must_be_whole_numbers(self):
-        with pytest.raises(ValueError, match=r"bands must be a whole number of at least 1, got 2\.5"):
-            article(bands=[1, 2.5])
-
-
-class TestErrors:
-    def comparison(self, metrics=("ndcg_linear@10", "ndcg_exp@10", "map")):
-        scores = {"first model": [3, 2, 1], "second model": [1, 2, 3]}
-        return gs.compare(scores, gs.Judgments([2, 1, 0], group=[3]), list(metrics))
-
-    def test_a_metric_that_is_no_sum_over_documents(self):
-        with pytest.raises(
-            ValueError,
-            match=r"names map, which is not a sum over documents and so cannot be split by document; take metrics of",
-        ):
-            self.comparison().attribution("first model", "second model", ["ndcg_exp@10", "map"])
-
-    def test_no_compared_metric_is_a_sum_over_documents(self):
-        with pytest.raises(
-            ValueError, match=r"none of the compared metrics \(map, mrr\) is a sum .* name some that are"
-        ):
-            self.comparison(["map", "mrr"]).attribution("first model", "second model")
-
-    def test_an_unknown_model(self):
-        with pytest.raises(ValueError, match=r"'first modle' is not among the models; did you mean 'first model'\?"):
-            self.comparison().attribution("first modle", "second model")
-
-    def test_one_model_against_itself(self):
-        with pytest.raises(ValueError, match="'first model' cannot be set against itself: name two different models"):
-            self.comparison().attribution("first model", "first model")
-
-    def test_values_without_scores(self):
-        comparison = gs.Comparison({"a": np.zeros((3, 2)), "b": np.zeros((3, 2))}, ["A", "B"])
-        with pytest.raises(ValueError, match=r"attribution needs the scores .* gainsay\.compare\(models, judgments\)"):
-            comparison.attribution("A", "B")
-
-    def test_a_mean_over_no_query(self):
-        judgments = gs.Judgments([0, 0, 1, 0], group=[2, 2])
-        comparison = gs.compare({"A": [1, 2, 1, 2], "B": [2, 1, 2, 1]}, judgments, ["ndcg_linear", "ndcg_exp"])
-        with pytest.raises(ValueError, match="every query of positive weight is without relevant documents"):
-            comparison.attribution("A", "B", "ndcg(gain=0/0,empty=skip)")
-
 
 class TestPresentation:
     def test_by_default_all_compared_metrics_that_are_sums(self, grouped):

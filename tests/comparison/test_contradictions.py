@@ -176,25 +176,3 @@ def test_scattered_rows_of_a_query_are_brought_together():
     row = gs.compare({"A": a, "B": b}, judgments, BOTH).queries("A", "B").loc[0]
     assert row["query"] == 7
     assert (row["labels A"], row["labels B"]) == (tuple(first), tuple(second))
-
-
-def test_scores_are_needed():
-    comparison = gs.Comparison({"a": np.zeros((3, 2)), "b": np.zeros((3, 2))}, ["A", "B"])
-    with pytest.raises(ValueError, match=r"queries needs the scores of the models, .* values only"):
-        comparison.queries("A", "B")
-
-
-def test_two_metrics_are_needed():
-    with pytest.raises(ValueError, match="a disagreement needs two metrics"):
-        two_rankings([1, 0], [0, 1], ["ndcg_exp"]).queries("A", "B")
-
-
-def test_models_must_be_known():
-    with pytest.raises(ValueError, match=r"'D' is not among the models.* \(known: A, B\)"):
-        two_rankings([1, 0], [0, 1]).queries("A", "D")
-
-
-@pytest.mark.parametrize("most", [0, 2.5])
-def test_most_must_be_a_whole_number(most):
-    with pytest.raises(ValueError, match="most must be a whole number of at least 1"):
-        two_rankings([1, 0], [0, 1]).queries("A", "B", most=most)

@@ -263,27 +263,6 @@ class TestLosses:
 
 
 class TestRefused:
-    @pytest.mark.parametrize(
-        ("bases", "error", "message"),
-        [
-            ([0.5, 2], ValueError, r"bases\[0\] must be at least 1, got 0.5"),
-            ([1, math.inf], ValueError, r"bases\[1\] must be finite"),
-            ([1, 2, 1.0], ValueError, "bases holds 1 twice"),
-            ([], ValueError, "bases is empty"),
-            ("12", TypeError, "bases must be a list of numbers"),
-            (2, TypeError, "bases must be a list of numbers"),
-            ([1, "2"], TypeError, r"bases\[1\] must be a number"),
-        ],
-    )
-    def test_bases(self, bases, error, message):
-        judgments, scores = data()
-        with pytest.raises(error, match=message):
-            gs.compare(scores, judgments, BOTH).gains(bases)
-
-    def test_values_only(self):
-        with pytest.raises(ValueError, match=r"gains needs the scores of the models, .* values only"):
-            Findings({"ndcg_linear@5": np.ones((3, 2))}, ["a", "b"]).gains()
-
     def test_metrics_outside_the_family(self):
         judgments, scores = data()
         comparison = gs.compare(scores, judgments, ["map", "mrr"])
@@ -303,27 +282,6 @@ class TestRefused:
     def test_one_of_two_primary_metrics_in_the_family_is_enough(self):
         judgments, scores = data()
         assert gs.compare(scores, judgments, ["map", "ndcg_exp@3"]).gains(BASES).metric == "ndcg_power(gain_base=b)@3"
-
-    def test_a_metric_that_defines_its_values_anew(self):
-        class Odd(gs.NDCG):
-            names = {"ndcg_odd": {}}
-
-            def score(self, rows, facts, cutoffs):
-                return super().score(rows, facts, cutoffs) / 2
-
-        judgments, scores = data()
-        with pytest.raises(ValueError, match="which is no sum of gains"):
-            gs.compare(scores, judgments, BOTH).gains(metric=Odd(gain="linear"))
-
-    def test_negative_labels(self):
-        judgments = gs.Judgments([-1, 2, 1], group=[3], negative_labels="allow")
-        with pytest.raises(ValueError, match="cannot take negative labels"):
-            gs.compare({"a": [1, 2, 3]}, judgments, ["ndcg_linear@5"]).gains()
-
-    def test_a_picture_of_one_base(self):
-        judgments, scores = data()
-        with pytest.raises(ValueError, match="give gains\\(bases\\) two or more"):
-            gs.compare(scores, judgments, BOTH).gains([1]).plot()
 
 
 def test_runs_and_clusters_follow():

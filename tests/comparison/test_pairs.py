@@ -251,12 +251,6 @@ def test_false_conflicts_are_rare_where_one_metric_ties_the_pair():
     assert 0.02 <= found / 400 <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 400)
 
 
-@pytest.mark.parametrize("primary", [("a",), ("a", "a"), ("a", "nope"), ("a", "b", "c")])
-def test_bad_primary_is_refused(primary):
-    with pytest.raises(ValueError, match="primary"):
-        pairs_table({**two_metrics(), "c": two_metrics()["a"]}, primary=primary)
-
-
 def test_leaderboard_ranks_by_mean_and_shares_ranks():
     a = np.random.default_rng(0).random((50, 4)) * [0.2, 0.9, 0.9, 0.5]
     a[:, 2] = a[:, 1]

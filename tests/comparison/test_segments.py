@@ -190,36 +190,6 @@ class TestLabels:
         )
         assert found.to_dict()["segments"]["segments"][0]["segment"] == "x"
 
-    @pytest.mark.parametrize(
-        ("segments", "message"),
-        [
-            (["tail", "head"], r"has 2 labels; there must be one for each query \(3\) or for each document \(6\)"),
-            ({"a": "head", "b": "tail"}, "has no label for 1 of 3 queries, the first is 'c'"),
-            (["tail", None, "tail"], "has no label for query a: name a segment for it"),
-            (["tail", float("nan"), "tail"], "has no label for query a"),
-            (["x", "head", "tail", "tail", "head", "tail"], "has two labels for query 'b', 'x' and 'tail'"),
-            (["", "head", "tail"], "has no label for query b"),
-            (np.array([["head", "x"], ["tail", "y"], ["tail", "y"]]), r"got an array of shape \(3, 2\)"),
-        ],
-    )
-    def test_bad_ones(self, segments, message):
-        with pytest.raises(ValueError, match=message):
-            read_labels(segments, self.judgments)
-
-    def test_too_many_and_none(self):
-        with pytest.raises(ValueError, match=r"segments hold 53 distinct labels \(kind 3, number 50\), more than 50"):
-            compared(segments={"kind": KINDS, "number": np.arange(len(KINDS)) % 50})
-        with pytest.raises(ValueError, match="712 queries"):
-            compared(segments=KINDS[:5])
-        with pytest.raises(TypeError, match="got the text 'kind'"):
-            compared(segments="kind")
-        with pytest.raises(TypeError, match="segments 'segment' must be labels in the order of the queries, got a map"):
-            compared(segments=dict(enumerate(KINDS)))
-        with pytest.raises(ValueError, match="make it with segments="):
-            _ = compared(segments=None).segments
-        with pytest.raises(KeyError, match="there is no segment 'torso'"):
-            _ = compared().segments["torso"]
-
 
 def test_a_subset_of_a_panel_has_its_queries_in_every_array():
     values, weights = np.arange(12.0).reshape(1, 2, 6), np.array([1, 2, 3, 0.5, 0.5, 1]) / 8

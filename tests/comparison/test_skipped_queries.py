@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pytest
 from scipy.stats import t as students_t
-from tests.comparison.tables import leaderboard_table, pairs_table
+from tests.comparison.tables import pairs_table
 
 import gainsay as gs
 from gainsay import Comparison, Verdict
@@ -296,25 +296,3 @@ class TestValues:
         assert (found.query_count, found.verdict.queries, found.verdict.left_out) == (40, 40, {"x": 0, "y": 0})
         dense = Comparison({"x": self.X[10:], "y": self.X[10:]}, ["a", "b"])
         assert found.to_dict() == dense.to_dict()
-
-    @pytest.mark.parametrize("make", [Comparison, lambda values, models: Verdict.from_values(*values.values(), models)])
-    def test_nan_for_some_models_only_names_query_and_model(self, make):
-        with pytest.raises(ValueError, match=r"is NaN at query 7 of model 'b', but 0\.\d+ for model 'a'"):
-            make({"x": self.X, "y": self.with_gap(7, 1)}, ["a", "b"])
-
-    def test_a_metric_without_values(self):
-        with pytest.raises(ValueError, match=r"values\['y'\] holds NaN only: no query has a value"):
-            Comparison({"x": self.X, "y": self.X * np.nan}, ["a", "b"])
-
-    def test_a_metric_without_values_of_positive_weight(self):
-        weights = np.where(np.arange(50) < 10, 1.0, 0.0)
-        with pytest.raises(ValueError, match="no query of positive weight has a value under y"):
-            Comparison({"x": self.X, "y": self.with_gap(slice(10))}, ["a", "b"], weights=weights)
-
-    def test_two_metrics_without_a_common_query(self):
-        values = {"x": self.with_gap(slice(10)), "y": self.with_gap(slice(10, 50))}
-        with pytest.raises(ValueError, match="no query of positive weight has a value under all of x, y"):
-            Comparison(values, ["a", "b"])
-        with pytest.raises(ValueError, match="has a value under all of"):
-            Verdict.from_values(*values.values())
-        assert set(leaderboard_table(values, ["a", "b"])["queries"]) == {10, 40}

@@ -475,44 +475,6 @@ def test_text_stays_short_however_many_models_tie():
     assert len(verdict.flags[-1].pairs) == 60 * 59 // 2
 
 
-GOOD = np.random.default_rng(0).random((40, 3))
-BAD = {
-    "shapes": ({"second": GOOD[:39]}, r"second has shape \(39, 3\), but first has \(40, 3\)"),
-    "one dimension": ({"first": GOOD[:, 0]}, r"first must have two dimensions"),
-    "no queries": ({"first": GOOD[:0], "second": GOOD[:0]}, "at least one query"),
-    "nan": (
-        {"second": np.where(np.arange(120).reshape(40, 3) == 17, np.nan, GOOD), "models": ["x", "y", "z"]},
-        r"second is NaN at query 5 of model 'z', but 0\.17\d+ for model 'x'",
-    ),
-    "infinite": ({"first": np.where(GOOD[0, 0] == GOOD, np.inf, GOOD)}, "first inf at query 0 of model 'model 1'"),
-    "same names": ({"models": ["x", "y", "x"]}, "'x' twice, at 0 and 2"),
-    "alpha 0": ({"alpha": 0}, "alpha must lie between 0 and 0.5"),
-    "rope": ({"rope": -0.1}, "rope must be a finite difference of means, 0 or more: got -0.1"),
-    "draws": ({"draws": 199}, "draws must be at least 200 where alpha is 0.05: got 199"),
-    "seed": ({"seed": -1}, "seed must be a whole number of at least 0"),
-    "weight": ({"weights": np.where(np.arange(40) == 7, -2, 1)}, r"weights\[7\] is -2"),
-    "weight nan": ({"weights": np.where(np.arange(40) == 7, np.nan, 1)}, r"weights\[7\] is nan"),
-    "metric names": ({"metric_names": ("same", "same")}, "two different strings"),
-    "one metric name": ({"metric_names": "ab"}, "two different strings"),
-    "no metric names": ({"metric_names": None}, "metric_names must be two different strings: got None"),
-}
-
-
-@pytest.mark.parametrize("case", BAD)
-def test_bad_input_is_refused_by_name(case):
-    wrong, message = BAD[case]
-    with pytest.raises(ValueError, match=message):
-        Verdict.from_values(**{"first": GOOD, "second": GOOD, **wrong})
-
-
-@pytest.mark.parametrize(
-    "wrong", [{"models": [1, 2, 3]}, {"models": "xyz"}, {"draws": "many"}, {"seed": None}, {"alpha": "x"}]
-)
-def test_wrong_types_are_refused(wrong):
-    with pytest.raises(TypeError, match=next(iter(wrong))):
-        Verdict.from_values(GOOD, GOOD, **wrong)
-
-
 @pytest.mark.parametrize(("queries", "bounded"), [(29, False), (30, True)])
 def test_below_30_queries_there_is_no_bound(queries, bounded):
     values = np.random.default_rng(0).random((queries, 3))
