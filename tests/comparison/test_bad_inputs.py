@@ -33,7 +33,7 @@ IGNORING = "ndcg_linear(weights=ignore)@5"
 class Halved(gs.NDCG):
     """NDCG with values that are no sums over documents."""
 
-    names = {"ndcg_halved_of_bad_inputs": {"gain": "linear"}}
+    names = {"ndcg_sumless": {"gain": "linear"}}
 
     def score(self, rows, facts, cutoffs):
         return super().score(rows, facts, cutoffs) / 2
@@ -269,7 +269,7 @@ SCORES = [
     ("a split of MAP", lambda: scores().attribution("A", "B", ["ndcg_exp@10", "map"]), "names map", V, "sum"),
     (
         "a split of a halved metric",
-        lambda: scores().attribution("A", "B", "ndcg_halved_of_bad_inputs"),
+        lambda: scores().attribution("A", "B", "ndcg_sumless"),
         "Halved",
         V,
         "not a sum",
@@ -299,7 +299,7 @@ SCORES = [
     ("gains of a named metric", lambda: scores().gains(metric="map@5"), "map@5", V, "sum of gains"),
     (
         "gains of a halved metric",
-        lambda: scores().gains(metric="ndcg_halved_of_bad_inputs"),
+        lambda: scores().gains(metric="ndcg_sumless"),
         "metric",
         V,
         "sum of gains",
