@@ -83,14 +83,6 @@ def test_nothing_is_detectable_where_nothing_varies():
     assert detectable_lead(estimated, noise, 0.05, np.ones(3, dtype=bool), np.array([0, 0])) == math.inf
 
 
-@pytest.mark.parametrize("queries", [1, 2, 3])
-def test_two_queries_are_the_fewest_that_have_an_error(queries):
-    values = {"x": np.random.default_rng(1).random((queries, 2))}
-    difference = values["x"][:, 1] - values["x"][:, 0]
-    expected = math.inf if queries == 1 else difference.std(ddof=1) / math.sqrt(queries)
-    assert estimate(read_panel(values)).error[0, 0, 1] == pytest.approx(expected, rel=1e-9)
-
-
 def test_a_verdict_has_the_winners_and_those_that_may_be_best_in_question():
     """The last model trails far behind and scatters widest: were it in question, the lead would be larger."""
     values = sample(spreads=(0.2, 0.2, 0.8))

@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 
 import gainsay as gs
-from gainsay.comparison.clusters import read_clusters
 from gainsay.comparison.estimates import estimate
 from gainsay.comparison.flags import lopsidedness
 from gainsay.comparison.inputs import read_panel
@@ -78,16 +77,6 @@ def test_copies_told_of_by_clusters_are_worth_what_one_is():
     assert untold.detectable < 0.75 * one.detectable
 
 
-@pytest.mark.parametrize("kind", [str, int, lambda label: (label, "x"), lambda label: pd.Timestamp(2020, 1, 1 + label)])
-def test_labels_may_be_anything_and_their_names_do_not_matter(kind):
-    a, b, labels = values_of(4, clusters=31)
-    one = Verdict.from_values(a, b, clusters=labels, draws=300)
-    named = [kind(label) for label in (labels * 7 % 31).tolist()]
-    other = Verdict.from_values(a, b, clusters=named, draws=300)
-    assert other.clusters == one.clusters == 31
-    assert other.detectable == pytest.approx(one.detectable)
-
-
 @pytest.mark.parametrize(("clusters", "kind"), [(29, "unresolved"), (30, "genuine")])
 def test_fewer_than_thirty_clusters_decide_nothing(clusters, kind):
     rng = np.random.default_rng(0)
@@ -154,26 +143,6 @@ def test_a_metric_that_skips_queries_has_the_clusters_of_its_own():
     assert verdict.detectable == pytest.approx(kept.detectable)
 
 
-def test_a_cluster_of_weight_zero_counts_as_absent():
-    a, b, labels = values_of(8)
-    weights = np.where(labels < 10, 0.0, 1.0)
-    verdict = Verdict.from_values(a, b, clusters=labels, weights=weights, draws=300)
-    assert verdict.clusters == 70
-    fewer = Verdict.from_values(a[labels >= 10], b[labels >= 10], clusters=labels[labels >= 10], draws=300)
-    assert verdict.detectable == pytest.approx(fewer.detectable)
-
-
-def test_the_words_have_clusters():
-    a, b, labels = values_of(9)
-    text = Verdict.from_values(a, b, clusters=labels, draws=200).text
-    assert f"3 models on {len(a)} queries in 80 clusters" in text
-    assert "The clusters of queries are the random sample and the models are fixed" in text
-
-
-def test_labels_of_two_types_are_two_clusters():
-    assert read_clusters([1, "1", 1], 3).tolist() == [0, 1, 0]
-
-
 class TestCompare:
     @pytest.fixture
     def judgments(self):
@@ -194,7 +163,3 @@ class TestCompare:
         assert gs.compare(models, judgments, clusters=by_query).verdict == by_place
         assert gs.compare(models, judgments, clusters=pd.Series(by_query)).verdict == by_place
         assert gs.compare(models, judgments, clusters=np.repeat(labels, 10)).verdict == by_place
-
-    def test_a_metric_that_skips_queries(self, judgments, models):
-        comparison = gs.compare(models, judgments, ["ndcg_exp(empty=skip)@5", "map"], clusters=np.arange(60) // 2)
-        assert comparison.verdict.clusters == 30

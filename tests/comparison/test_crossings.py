@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from gainsay.comparison.crossings import crossings, leads, runs_of
+from gainsay.comparison.crossings import crossings, leads
 
 
 class TestCrossings:
@@ -46,6 +46,3 @@ class TestCrossings:
 
     def test_twins_never_cross(self):
         assert crossings(self.AT, np.zeros((9, 2, 2)), np.zeros((9, 2, 2)), np.zeros(9), 2.0) == []
-
-    def test_runs(self):
-        assert runs_of(np.array([1.0, 2, 3]), np.array([False, False, False])) == []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 
 import numpy as np
@@ -12,7 +11,6 @@ from tests.comparison.tables import pairs_table
 
 import gainsay as gs
 from gainsay import Comparison, Verdict
-from gainsay.report import full
 from gainsay.report.text import notes_lines
 
 FULL, SKIPPING = "ndcg_linear@5", "map(empty=skip,min_label=3)"
@@ -78,12 +76,6 @@ class TestMeans:
         assert comparison.query_count == counts[FULL]
         for metric, count in counts.items():
             assert set(comparison.leaderboard[f"{metric} queries"]) == {count}
-
-    def test_a_query_that_every_metric_skips_is_absent(self):
-        judgments = gs.Judgments([1, 0, 0, 0, 1, 0], group=[2, 2, 2])
-        found = gs.compare({"a": [2, 1, 1, 2, 1, 2]}, judgments, ["ndcg_linear(empty=skip)", "mrr(empty=skip)"])
-        assert found.query_count == 2
-        assert found.leaderboard.loc["a", "mrr(empty=skip)"] == (1 + 1 / 2) / 2
 
 
 class TestIntervals:
@@ -151,18 +143,6 @@ class TestTogether:
         assert comparison.verdict.queries == own.sum()
         assert comparison.verdict.left_out == {FULL: int((has[FULL] & ~own).sum()), SKIPPING: 0}
 
-    def test_it_says_how_many_are_left_out(self, comparison, has):
-        left_out = (has[FULL] & ~has[SKIPPING]).sum()
-        sentence = (
-            f"The verdict is on the {has[SKIPPING].sum()} queries on which both metrics have a value; "
-            f"left out are {left_out} more of {FULL}."
-        )
-        assert comparison.verdict.flags[0].code == "left-out queries"
-        assert sentence in comparison.verdict.text
-        content = json.loads(comparison.to_json())
-        assert content["verdict"]["left_out"] == {FULL: left_out, SKIPPING: 0}
-        assert content["metric_queries"] == comparison.metric_queries
-
     def test_conflicts_go_by_the_common_queries(self):
         # Under "a" the second model leads by the queries that "b" skips, and trails on the others.
         rng = np.random.default_rng(0)
@@ -177,12 +157,6 @@ class TestTogether:
         assert row["conflict"]
         assert row["p_holm"] < 0.01
         assert row["differing"] == 40
-
-    def test_nothing_is_added_where_both_have_the_same_queries(self, comparison, judged):
-        judgments, scores = judged
-        pairs = gs.compare(scores, judgments, [FULL, "mrr", SKIPPING], draws=400).pairs
-        assert not [column for column in pairs if column.startswith("common ")]
-        assert [column for column in comparison.pairs if column.startswith("common difference")]
 
     def test_contradictory_queries_are_common_ones(self, judged, comparison, has):
         judgments, _ = judged
@@ -229,14 +203,6 @@ class TestReports:
         assert turned.verdict.winners == {"a": "x", "b": "x"}
         assert turned.conflicts[["model_x", "model_y"]].to_numpy().tolist() == [["y", "z"]]
 
-    def test_pictures_of_both_metrics_are_on_the_common_queries(self, turned):
-        assert turned.plot.pairs().ax.get_title(loc="left").replace("\n", " ").startswith("1 pair of 3 turns negative")
-        told = turned.plot.ranks().alt
-        assert "x: 1 to 1." in told
-        assert "y: 2 to 3." in told
-        (x, y) = turned.plot.conflict().ax.collections[-2].get_offsets().T  # the two pairs on which both agree
-        assert (np.sign(x) == np.sign(y)).all()
-
     @pytest.mark.parametrize("form", ["html", "markdown", "terminal"])
     def test_which_queries_is_said_in_every_form(self, turned, form, tmp_path):
         if form == "html":
@@ -247,32 +213,6 @@ class TestReports:
             text = "\n".join(map(str, notes_lines(turned.content)))
         assert "Each metric is compared on the queries that it has: a on 80, b on 40." in text
         assert "is on the 40 queries that both have." in text
-
-    def test_each_table_says_on_which_queries(self, turned):
-        row = full.pairs(turned).rows[0]  # conflicts come first, and there is one
-        own, common = (turned.conflicts[f"{kind}difference a"].iloc[0] for kind in ("", "common "))
-        assert own < 0 < common
-        assert row[2].text == f"\u2212{abs(own):.4f}"
-        assert f"+{common:.4f} on the queries of both" in row[2].note
-        assert "of both" not in row[3].note
-        board = {row[0].text: row for row in full.leaderboard(turned).rows}
-        assert [name for name, cells in board.items() if cells[1].strong] == ["z"]
-        assert "the queries that each metric has" in full.leaderboard(turned).caption
-
-    def test_the_chart_is_on_the_queries_of_both(self, turned, tmp_path):
-        """Means on other queries than the distances beside them would not fit: no switch to them either."""
-        page = turned.to_html(tmp_path / "r.html").read_text("utf-8")
-        for metric, means in turned.verdict.means.items():
-            assert means["x"] != turned.leaderboard.loc["x", metric] or not turned.verdict.left_out[metric]
-            assert f"{means['x']:.4f}" in page
-        assert 'value="mea"' not in page
-
-    def test_nothing_is_said_where_there_is_nothing_to_say(self, judged):
-        judgments, scores = judged
-        comparison = gs.compare(scores, judgments, [FULL, "mrr"], draws=400)
-        assert not [line for line in notes_lines(comparison.content) if "queries that it has" in str(line)]
-        assert "on the queries" not in comparison.verdict.text
-        assert comparison.verdict.left_out == {FULL: 0, "mrr": 0}
 
 
 class TestValues:
