@@ -103,55 +103,41 @@ VERDICTS = [
     ("shapes", lambda: verdict(second=OTHER[:39]), "second", V, "(39, 3)"),
     ("one dimension", lambda: verdict(first=GOOD[:, 0]), "first", V, "two dimensions"),
     ("no queries", lambda: verdict(first=GOOD[:0], second=GOOD[:0]), "first", V, "one query"),
-    ("NaN", lambda: verdict(second=changed_at(OTHER, (5, 1), np.nan)), "second", V, "NaN at query"),
-    ("NaN's model", lambda: verdict(second=changed_at(OTHER, (5, 1), np.nan)), "query 5", V, "'model 2'"),
+    ("NaN", lambda: verdict(second=changed_at(OTHER, (5, 1), np.nan)), "query 5", V, "'model 2'"),
     ("infinite", lambda: verdict(first=changed_at(GOOD, (7, 0), np.inf)), "first", V, "query 7"),
     ("text", lambda: verdict(first=GOOD.astype(str)), "first", T, "<U32"),
-    ("text as objects", lambda: verdict(first=GOOD.astype(str).astype(object)), "first", T, "text"),
     ("complex", lambda: verdict(first=GOOD + 1j), "first", T, "complex128"),
     ("dates", lambda: verdict(first=(9 * GOOD).astype("datetime64[s]")), "first", T, "datetime64[s]"),
-    ("durations", lambda: verdict(first=(9 * GOOD).astype("timedelta64[s]")), "first", T, "timedelta64[s]"),
     ("huge integers", lambda: verdict(first=np.full((40, 3), 2**53 + 1)), "first", V, "2**53"),
     ("masked", lambda: verdict(first=np.ma.masked_equal(GOOD, GOOD[3, 0])), "first", V, "query 3"),
     ("columns in another order", lambda: verdict(first=FRAMES[0], second=SWAPPED), "second", V, "'B' at place"),
     ("rows in another order", lambda: verdict(first=FRAMES[0], second=FRAMES[1][::-1]), "second", V, "rows"),
     ("weights in another order", lambda: verdict(first=FRAMES[0], weights=FRAMES[0]["A"][::-1]), "weights", V, "rows"),
     ("weights of text", lambda: verdict(weights=["1"] * 40), "weights", T, "<U1"),
-    ("complex weights", lambda: verdict(weights=np.ones(40) + 1j), "weights", T, "complex128"),
     ("a masked weight", lambda: verdict(weights=np.ma.masked_equal(np.arange(40.0), 7)), "weights[7]", V),
     ("a negative weight", lambda: verdict(weights=changed_at(np.ones(40), 7, -2)), "weights[7]", V, "-2"),
-    ("an infinite weight", lambda: verdict(weights=changed_at(np.ones(40), 7, np.inf)), "weights[7]", V, "inf"),
     ("weights of zero", lambda: verdict(weights=np.zeros(40)), "weights", V, "zero"),
     ("too few weights", lambda: verdict(weights=np.ones(39)), "weights", V, "(40,)"),
     ("one name twice", lambda: verdict(models=["x", "y", "x"]), "models", V, "0 and 2"),
     ("a name that is a number", lambda: verdict(models=["x", 2, "y"]), "models[1]", T, "int"),
     ("names in one text", lambda: verdict(models="xyz"), "models", T, "'xyz'"),
-    ("too few names", lambda: verdict(models=["x"]), "models", V, "3 columns"),
     ("a set of names", lambda: verdict(models={"x", "y", "z"}), "models", T, "no order"),
-    ("a set of metrics", lambda: verdict(metric_names={"x", "y"}), "metric_names", T, "no order"),
     ("equal metric names", lambda: verdict(metric_names=("x", "x")), "metric_names", V, "different"),
     ("metric names in one text", lambda: verdict(metric_names="ab"), "metric_names", V, "'ab'"),
-    ("no metric names", lambda: verdict(metric_names=None), "metric_names", V, "None"),
     ("a set of directions", lambda: verdict(higher_is_better={True, False}), "higher_is_better", T, "set"),
-    ("one direction", lambda: verdict(higher_is_better=True), "higher_is_better", T, "True"),
     ("no direction", lambda: verdict(higher_is_better=None), "higher_is_better", T, "None"),
-    ("three directions", lambda: verdict(higher_is_better=(True,) * 3), "higher_is_better", T),
     ("text for a direction", lambda: verdict(higher_is_better=("no", True)), "higher_is_better", T, "'no'"),
     ("alpha 0", lambda: verdict(alpha=0), "alpha", V, "0.5"),
     ("alpha 0.5", lambda: verdict(alpha=0.5), "alpha", V, "0.5"),
-    ("alpha NaN", lambda: verdict(alpha=math.nan), "alpha", V, "0.5"),
     ("a negative rope", lambda: verdict(rope=-1e-9), "rope", V, "finite"),
     ("an infinite rope", lambda: verdict(rope=math.inf), "rope", V, "finite"),
-    ("no rope", lambda: verdict(rope=math.nan), "rope", V, "finite"),
     ("alpha as text", lambda: verdict(alpha="0.05"), "alpha", T, "'0.05'"),
     ("a rope that is true", lambda: verdict(rope=True), "rope", T, "True"),
     ("199 draws", lambda: verdict(draws=199), "draws", V, "at least 200"),
     ("99 draws", lambda: verdict(alpha=0.4, draws=99), "draws", V, "at least 100"),
     ("3333 draws", lambda: verdict(alpha=0.003, draws=3333), "draws", V, "at least 3334"),
-    ("draws as text", lambda: verdict(draws="1000"), "draws", T, "'1000'"),
     ("a negative seed", lambda: verdict(seed=-1), "seed", V, "at least 0"),
     ("a fraction for a seed", lambda: verdict(seed=1.5), "seed", V, "1.5"),
-    ("a seed that is true", lambda: verdict(seed=True), "seed", T, "True"),
     ("what varies", lambda: recipes(vary="seeds"), "vary", V, "'seed' or 'queries'"),
     *(
         (f"cluster {one}", lambda one=one: verdict(clusters=["a", one] * 20), "clusters", V, "query 1")
@@ -162,23 +148,18 @@ VERDICTS = [
     ("a table of clusters", lambda: verdict(clusters=np.zeros((40, 2))), "clusters", V, "one label"),
     ("clusters in one text", lambda: verdict(clusters="abc"), "clusters", T, "'abc'"),
     ("a mapping of clusters", lambda: verdict(clusters=dict.fromkeys(range(40), 1)), "clusters", V),
-    ("a set of clusters", lambda: verdict(clusters=set(range(40))), "clusters", V, "one label"),
     ("clusters of lists", lambda: verdict(clusters=[[1], [2]] * 20), "clusters", V, "one label"),
     ("one run", lambda: recipes(first=[RUNS[0], RUNS[1][:, :1]], models=["a", "b"]), "model 'b'", V, "1 run"),
-    ("two runs", lambda: verdict(first=np.ones((9, 2, 2)), second=np.ones((9, 2, 2))), "'model 1'", V, "2 runs"),
     ("runs under one metric", lambda: recipes(second=GOOD[:, :2]), "second", V, "same runs"),
     ("other runs", lambda: recipes(second=[np.ones((40, 4)), RUNS[1]]), "'model 1'", V, "same runs"),
     ("other queries of a model", lambda: recipes(first=[RUNS[0], RUNS[1][:-1]]), "first", V, "39 queries"),
     ("NaN in a run", lambda: recipes(second=[RUNS[0], changed_at(RUNS[1], (17, 2), np.nan)]), "second", V, "query 17"),
     ("masked in a run", lambda: recipes(first=[np.ma.masked_equal(RUNS[0], RUNS[0][3, 1]), RUNS[1]]), "query 3", V),
-    ("infinite in a run", lambda: recipes(second=[RUNS[0], changed_at(RUNS[1], (17, 2), np.inf)]), "second", V),
-    ("text in runs", lambda: recipes(first=[RUNS[0].astype(str), RUNS[1]]), "first", T, "<U32"),
 ]
 
 VALUES = [
     ("no metric", lambda: values({}), "values", V, "no metric"),
     ("infinite", lambda: values({"x": GOOD, "y": changed_at(OTHER, (7, 0), np.inf)}), "values['y']", V, "query 7"),
-    ("shapes", lambda: values({"x": GOOD, "y": OTHER[:2]}), "values['y']", V, "(40, 3)"),
     ("NaN", lambda: values({"x": GOOD, "y": changed_at(OTHER, (7, 1), np.nan)}), "values['y']", V, "query 7"),
     ("NaN only", lambda: values({"x": GOOD, "y": GOOD * np.nan}), "values['y']", V, "NaN"),
     (
@@ -189,13 +170,11 @@ VALUES = [
         "no",
     ),
     ("no common query", lambda: values({"x": SKIPPED, "y": UNSKIPPED}), "x, y", V),
-    ("no common query of a verdict", lambda: verdict(first=SKIPPED, second=UNSKIPPED), "all of", V),
     ("columns in another order", lambda: values({"x": GOOD, "y": SWAPPED}), "values['y']", V, "models"),
     ("a misspelt metric", lambda: values(metrics={"Y": LOSS}), "metrics", V, "'Y'"),
     ("a misspelt range", lambda: values(ranges={"Y": (0, 1)}), "ranges", V, "'Y'"),
     ("no metric object", lambda: values(metrics={"x": "mrr"}), "metrics", T, "'mrr'"),
     ("beyond the range", lambda: values(ranges={"x": (0, 0.5)}), "ranges", V, "beyond"),
-    ("one primary metric", lambda: values(primary=["x"]), "primary", V, "two different"),
     ("equal primary metrics", lambda: values(primary=["x", "x"]), "primary", V, "two different"),
     ("an unknown primary metric", lambda: values(primary=["x", "w"]), "primary", V, "x, y"),
     ("three primary metrics", lambda: values(primary="xyx"), "primary", V, "two different"),
@@ -204,18 +183,15 @@ VALUES = [
     ("runs without a metric", run_means, "runs['a']", V, "no 'y'"),
     ("runs of nobody", lambda: values(runs={"D": {}}), "runs", V, "'D'"),
     ("segments of few", lambda: values(segments=["a"] * 5), "segments", V, "40 queries"),
-    ("segments as text", lambda: values(segments="kind"), "segments", T, "'kind'"),
     ("segments by id", lambda: values(segments=dict.fromkeys(range(40), "a")), "segments", T, "map"),
     ("too many segments", lambda: values(segments={name: range(40) for name in "xy"}), "segments", V, "more than 50"),
     ("no segments", lambda: values().segments, "segments=", V, "segments"),
     ("no such segment", lambda: values(segments=["a"] * 20 + ["b"] * 20).segments["c"], "'c'", KeyError),
     ("no such baseline", lambda: values(models=["prod", "B", "C"]).against("pro"), "'pro'", V, "did you mean"),
-    ("a rope of a baseline", lambda: values().against("A", rope=-0.1), "rope", V, "-0.1"),
     ("a baseline alone", lambda: values({"x": GOOD[:, :1]}, "A").against("A"), "'A'", V, "no candidate"),
     ("no such candidate", lambda: values().against("A").sentence("D"), "'D'", V, "models"),
     ("decisions of other values", lambda: values().to_markdown(baseline=values({"x": OTHER}).against("A")), "'A'", V),
     ("decisions of other names", lambda: values().to_markdown(baseline=values(models="ABD").against("A")), "'A'", V),
-    ("differences of nobody", lambda: values().largest_differences("A", "D"), "'D'", V, "models"),
     ("differences of no metric", lambda: values().largest_differences("A", "B", metric="X"), "'X'", V, "metrics"),
     ("no differences", lambda: values().largest_differences("A", "B", most=0), "most", V, "at least 1"),
     ("a ranking of values", lambda: values().ranking(0, "A"), "ranking", V, "scores"),
@@ -245,8 +221,6 @@ SCORES = [
     ("a set of primary metrics", lambda: scores(primary={"map", "ndcg_exp@10"}), "primary", T, "no order"),
     ("no query left", lambda: scores(metrics="mrr(empty=skip,min_label=3)"), "mrr", V, "no query"),
     ("rope of one metric", lambda: scores(metrics="mrr", rope=-1), "rope", V),
-    ("alpha of one metric", lambda: scores(metrics="mrr", alpha=3), "alpha", V),
-    ("draws of one metric", lambda: scores(metrics="mrr", draws=1), "draws", V),
     ("seed of one metric", lambda: scores(metrics="mrr", seed=-3), "seed", V),
     ("weights that one metric ignores", lambda: scores(metrics=["map", IGNORING], weight=[1, 2]), IGNORING, V, "map"),
     ("weights that attribution ignores", lambda: scores(weight=[1, 2]).attribution("A", "B", IGNORING), IGNORING, V),
@@ -261,11 +235,9 @@ SCORES = [
     ),
     ("no such query", lambda: scores().ranking(7, "A"), "7", V, "no query"),
     ("text for a query", lambda: scores().ranking("1", "A"), "did you mean 1", V, "a number"),
-    ("a ranking of nobody", lambda: scores().ranking(0, "C"), "'C'", V, "models"),
     ("queries of nobody", lambda: scores().queries("A", "D"), "'D'", V, "known: A, B"),
     ("queries of one metric", lambda: scores(metrics="map").queries("A", "B"), "two metrics", V),
     ("no contradictions", lambda: scores().queries("A", "B", most=0), "most", V, "whole number"),
-    ("half contradictions", lambda: scores().queries("A", "B", most=2.5), "most", V, "whole number"),
     ("a split of MAP", lambda: scores().attribution("A", "B", ["ndcg_exp@10", "map"]), "names map", V, "sum"),
     (
         "a split of a halved metric",
@@ -275,7 +247,6 @@ SCORES = [
         "not a sum",
     ),
     ("nothing to split", lambda: scores(metrics=["map", "mrr"]).attribution("A", "B"), "(map, mrr)", V, "sum"),
-    ("a split of nobody", lambda: scores().attribution("C", "B"), "'C'", V, "models"),
     ("a split of itself", lambda: scores().attribution("A", "A"), "'A'", V, "itself"),
     (
         "a split over no query",
@@ -286,24 +257,15 @@ SCORES = [
     ),
     ("no bands", lambda: scores().attribution("A", "B", bands=[]), "bands", V, "ascending"),
     ("bands from 2", lambda: scores().attribution("A", "B", bands=[2, 3]), "bands", V, "ascending"),
-    ("equal bands", lambda: scores().attribution("A", "B", bands=[1, 3, 3]), "bands", V, "ascending"),
     ("bands of fractions", lambda: scores().attribution("A", "B", bands=[1, 2.5]), "bands", V, "2.5"),
     ("gains below 1", lambda: scores().gains([0.5, 2]), "bases[0]", V, "at least 1"),
     ("infinite gains", lambda: scores().gains([1, math.inf]), "bases[1]", V, "finite"),
     ("equal gains", lambda: scores().gains([1, 2, 1.0]), "bases", V, "1 twice"),
     ("no gains", lambda: scores().gains([]), "bases", V, "empty"),
     ("gains as text", lambda: scores().gains("12"), "bases", T, "list"),
-    ("one gain", lambda: scores().gains(2), "bases", T, "list"),
     ("text among gains", lambda: scores().gains([1, "2"]), "bases[1]", T, "number"),
     ("gains of MAP", lambda: scores(metrics=["map", "mrr"]).gains(), "gains(metric=", V, "NDCG"),
     ("gains of a named metric", lambda: scores().gains(metric="map@5"), "map@5", V, "sum of gains"),
-    (
-        "gains of a halved metric",
-        lambda: scores().gains(metric="ndcg_sumless"),
-        "metric",
-        V,
-        "sum of gains",
-    ),
     ("gains of other discounts", lambda: scores(metrics=["ndcg_jk", "ndcg_exp"]).gains(), "'ndcg_jk'", V, "differ"),
     ("gains of negative labels", lambda: scores(metrics="ndcg_linear", lowest=-1).gains(), "negative labels", V),
     ("a picture of one base", lambda: scores().gains([1]).plot(), "gains(bases)", V, "two or more"),
@@ -313,9 +275,7 @@ LABELS = [
     ("segments by other ids", lambda: labelled(segments=KINDS.rename(str)), "segments", V, "first is 100"),
     ("segments without an id", lambda: labelled(segments=KINDS.rename({105: 999})), "segments", V, "first is 105"),
     ("segments with an id twice", lambda: labelled(segments=TWICE), "segments", V, "more than once"),
-    ("a frame of segments", lambda: labelled(segments=TWICE.to_frame()), "segments", V, "more than once"),
     ("clusters without an id", lambda: labelled(clusters=KINDS.rename({105: 999})), "clusters", V, "first is 105"),
-    ("clusters with an id twice", lambda: labelled(clusters=TWICE), "clusters", V, "more than once"),
     *(
         (f"segment {one}", lambda one=one: labelled(segments=[one, *BY_ROW]), "segments", V, "query 100")
         for one in MISSING
@@ -328,7 +288,6 @@ LABELS = [
     ("an empty label", lambda: named(segments=["", "head", "tail"]), "segments", V, "query b"),
     ("a table of labels", lambda: named(segments=np.full((3, 2), "x")), "segments", V, "(3, 2)"),
     ("too few clusters by id", lambda: named(clusters={"a": 1}), "clusters", V, "first is 'b'"),
-    ("too few clusters", lambda: named(clusters=[1, 2]), "clusters", V, "2 labels"),
     ("no cluster of a query", lambda: named(clusters=[1, 2, None]), "clusters", V, "'c'"),
 ]
 
@@ -342,7 +301,6 @@ PLANS = [
     ("no runs", lambda: plan(run=0.01, runs=[]), "runs", V, "empty"),
     ("a negative deviation", lambda: plan(query=-1), "query", V, "at least 0"),
     ("runs of compared models", lambda: values().plan(0.01, runs=5), "runs=5", V, "recipes"),
-    ("nobody", lambda: values().plan(0.01, models=["A", "D"]), "'D'", V, "models"),
     ("one of two", lambda: values().plan(0.01, models=["A"]), "models", V, "two models"),
     ("few queries", lambda: values({"x": GOOD[:20], "y": OTHER[:20]}).plan(0.01), "20 queries", V),
     ("equal models", lambda: values({"x": GOOD[:, [0, 0]], "y": GOOD[:, [1, 1]]}, "AB").plan(0.01), "A and B", V),
@@ -360,7 +318,6 @@ FITS = [
     ("too few sides", lambda: preferred(["a"] * 39), "preferred", V, "39 entries"),
     ("text for labels", lambda: fit({"a": [["x"]] * 40}), "a[0]", V, "list of labels"),
     ("negative labels", lambda: fit({"a": [[-1, 1]] * 40}), "a[0]", V, "0 or more"),
-    ("labels in quotes", lambda: fit({"a": [["1", "2"]] * 40}), "a[0]", V, "list of"),
     ("complex labels", lambda: fit({"a": [np.array([1, 2]) + 1j] * 40}), "a[0]", V, "list of"),
     ("huge labels", lambda: fit({"a": [[2**53 + 1, 0]] * 40}), "a[0]", V, "list of"),
     ("labels that are not judged", lambda: fit({"labels": [[0, 1]] * 40}), "a[0]", V, "but labels[0]"),
@@ -370,7 +327,6 @@ FITS = [
     ("binary labels", lambda: fit({"a": GRADES > 0, "b": SHUFFLED > 0}), "grade", V, "only one"),
     ("equal rankings", lambda: fit({"b": GRADES}), "a and b", V, "every base"),
     ("an empty list", lambda: gs.fit_gain([]), "preferences", V, "empty"),
-    ("an empty table", lambda: gs.fit_gain({"a": [], "b": [], "preferred": []}), "preferences", V, "empty"),
     ("a number", lambda: gs.fit_gain(3), "preferences", T, "int"),
     ("a pair", lambda: gs.fit_gain([(1, 2)]), "preferences[0]", T, "judgments"),
     ("no judgments", lambda: gs.fit_gain([(1, 2, 3, "a")]), "preferences[0]", T, "int"),
@@ -386,31 +342,6 @@ FITS = [
 ]
 
 
-@bad_inputs([BadInput(*row) for row in VERDICTS])
-def test_verdict_from_values(case):
-    case.check()
-
-
-@bad_inputs([BadInput(*row) for row in VALUES])
-def test_comparison_of_values(case):
-    case.check()
-
-
-@bad_inputs([BadInput(*row) for row in SCORES])
-def test_comparison_of_scores(case):
-    case.check()
-
-
-@bad_inputs([BadInput(*row) for row in LABELS])
-def test_labels_of_queries(case):
-    case.check()
-
-
-@bad_inputs([BadInput(*row) for row in PLANS])
-def test_plans(case):
-    case.check()
-
-
-@bad_inputs([BadInput(*row) for row in FITS])
-def test_fits_of_gains(case):
+@bad_inputs([BadInput(*row) for row in (*VERDICTS, *VALUES, *SCORES, *LABELS, *PLANS, *FITS)])
+def test_bad_inputs(case):
     case.check()

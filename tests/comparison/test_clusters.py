@@ -92,13 +92,6 @@ def test_fewer_than_thirty_clusters_decide_nothing(clusters, kind):
     assert "clusters under a metric" in verdict.text
 
 
-def test_one_cluster_says_nothing():
-    a, b, _ = values_of(5)
-    verdict = Verdict.from_values(a, b, clusters=np.zeros(len(a)), draws=200)
-    assert (verdict.kind, verdict.clusters) == ("unresolved", 1)
-    assert verdict.safe_regret_upper == np.inf
-
-
 def test_support_counts_clusters_that_differ():
     x = np.zeros((40, 2))
     x[:10, 1] = 1

@@ -1,31 +1,130 @@
-"""Values, weights and names of models that cannot be read are refused by name."""
+"""Values, weights and labels of queries in every container are read as what they are, and find their queries."""
 
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from gainsay.comparison.inputs import read_panel
+import gainsay as gs
 
-GOOD = np.arange(6.0).reshape(3, 2)
-
-
-class TestValues:
-    def test_models_stand_in_natural_order_with_their_own_values(self):
-        panel = read_panel({"x": GOOD}, models=["m10", "m9"])
-        assert panel.models == ("m9", "m10")
-        np.testing.assert_array_equal(panel.values, [[GOOD[:, 1], GOOD[:, 0]]])
-
-    def test_selected_metrics_keep_their_values_in_the_order_asked_for(self):
-        panel = read_panel({"x": GOOD, "y": GOOD + 10, "z": GOOD + 20}).select(["z", "x"])
-        assert panel.metrics == ("z", "x")
-        np.testing.assert_array_equal(panel.values, [GOOD.T + 20, GOOD.T])
+RNG = np.random.default_rng(0)
+VALUES, OTHER = RNG.random((2, 40, 2))
+IDS = np.arange(100, 140)
+LABELS = RNG.integers(0, 3, 160)
+JUDGMENTS = gs.Judgments(LABELS, qid=np.repeat(IDS, 4))
+MODELS = {"A": LABELS + RNG.normal(size=160), "B": RNG.normal(size=160)}
+KINDS = pd.Series(np.where(IDS % 3 == 0, "head", "tail"), index=IDS)
+SHUFFLED = KINDS.sample(frac=1, random_state=0)
 
 
-class TestWeights:
-    @pytest.mark.parametrize("scale", [1e-300, 1.0, 1e308])
-    def test_only_ratios_count_and_queries_of_weight_zero_are_absent(self, scale):
-        panel = read_panel({"x": GOOD}, weights=np.array([0.25, 0.0, 0.75]) * scale)
-        assert panel.queries == 2
-        np.testing.assert_allclose(panel.weights, [0.25, 0.75], rtol=1e-12)
-        np.testing.assert_array_equal(panel.values, [GOOD[[0, 2]].T])
+def compared(values=VALUES, **options):
+    return gs.Comparison({"a": values, "b": OTHER}, ["A", "B"], draws=200, **options)
+
+
+def test_models_are_in_natural_order_with_their_own_values():
+    verdict = gs.Verdict.from_values(VALUES, OTHER, models=["m10", "m9"], draws=200)
+    assert verdict.models == ("m9", "m10")
+    assert list(verdict.means["ndcg_linear@10"].values()) == pytest.approx(VALUES.mean(axis=0)[::-1])
+
+
+def test_a_query_masked_for_every_model_is_skipped():
+    comparison = compared(np.ma.array(VALUES, mask=np.arange(40)[:, None] == [5, 5]))
+    assert comparison.metric_queries == {"a": 39, "b": 40}
+    assert comparison.leaderboard.loc["A", "a"] == pytest.approx(np.delete(VALUES[:, 0], 5).mean())
+    assert np.isnan(comparison.frame()["a"].xs(5, level="query")).all()
+
+
+@pytest.mark.parametrize(
+    "values",
+    [pd.DataFrame(VALUES).astype("Float64"), VALUES.astype(">f8"), np.asfortranarray(VALUES)[::1], VALUES.tolist()],
+    ids=["nullable", "big-endian", "columns", "lists"],
+)
+def test_numbers_of_every_kind_are_the_same_numbers(values):
+    pd.testing.assert_frame_equal(compared(values).leaderboard, compared().leaderboard)
+    pd.testing.assert_frame_equal(compared(values).frame(), compared().frame())
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1.0, 1e308])
+def test_only_ratios_of_weights_matter_and_queries_of_weight_zero_are_absent(scale):
+    found = compared(weights=np.where(np.arange(40) < 30, np.r_[0.25, np.ones(39)], 0.0) * scale)
+    assert found.query_count == 30
+    expected = np.average(VALUES[:30], axis=0, weights=np.r_[0.25, np.ones(29)])
+    assert found.leaderboard.loc[["A", "B"], "a"].tolist() == pytest.approx(expected, rel=1e-12)
+
+
+def test_weights_of_a_series_go_with_their_rows_in_every_table():
+    weights = RNG.random(40) + 0.1
+    plain = compared(weights=weights)
+    for same in (pd.Series(weights, index=range(39, -1, -1)), weights.tolist()):
+        found = compared(weights=same)
+        for table in ("frame", "largest_differences"):
+            arguments = ["A", "B"] if table == "largest_differences" else []
+            pd.testing.assert_frame_equal(getattr(found, table)(*arguments), getattr(plain, table)(*arguments))
+        pd.testing.assert_frame_equal(found.leaderboard, plain.leaderboard)
+
+
+@pytest.mark.parametrize(
+    "segments",
+    [
+        SHUFFLED,
+        SHUFFLED.rename(float),
+        SHUFFLED.to_dict() | {7: "of another query"},
+        {"segment": SHUFFLED.to_dict()},
+        SHUFFLED.to_frame("segment"),
+        KINDS.reset_index(drop=True),
+        KINDS.to_numpy(),
+        [*KINDS],
+        np.repeat(KINDS.to_numpy(), 4),
+        pd.Series(np.repeat(KINDS.to_numpy(), 4)),
+        {"segment": KINDS.to_numpy()},
+    ],
+)
+def test_segments_are_matched_by_id_or_by_order(segments):
+    found = gs.compare(MODELS, JUDGMENTS, ["map", "mrr"], segments=segments, draws=200)
+    assert found.segment_labels["segment"].tolist() == KINDS.tolist()
+
+
+@pytest.mark.parametrize("index", [range(6), [0, 2, 1, 5, 4, 3]])
+def test_segments_of_documents_whose_rows_are_numbered_as_queries_are(index):
+    judgments = gs.Judgments(pd.Series([1, 0, 2, 0, 1, 1], index=index), group=[2, 2, 2])
+    kinds = pd.Series(["tail", "tail", "head", "head", "rare", "rare"], index=index)
+    scores = {name: pd.Series(RNG.random(6), index=index) for name in "AB"}
+    found = gs.compare(scores, judgments, ["map", "mrr"], segments=kinds, draws=200)
+    assert found.segment_labels["segment"].tolist() == ["tail", "head", "rare"]
+
+
+@pytest.mark.parametrize(
+    ("clusters", "count"),
+    [
+        ([2**63, 2**63 + 1, -1], 3),
+        ([2**53, 2**53 + 1, 0.5], 3),
+        ([True, 1, "1"], 3),
+        (["a", "a\0", "b"], 3),
+        ([(1, 2), (1, 3), (2, 2)], 3),
+        ([pd.Timestamp(2020, 1, day) for day in (1, 2, 3)], 3),
+        ([np.int64(1), 1, np.int8(2)], 2),
+    ],
+)
+def test_clusters_that_differ_stay_apart(clusters, count):
+    values = RNG.random((60, 2))
+    assert gs.Verdict.from_values(values, values, clusters=clusters * 20, draws=200).clusters == count
+
+
+def test_preferences_are_matched_by_id():
+    rng, ids = np.random.default_rng(1), np.arange(300) + 7
+    judgments = gs.Judgments(rng.choice(4, 1800, p=[0.4, 0.3, 0.2, 0.1]), qid=np.repeat(ids, 6))
+    scores = rng.normal(size=(2, 1800))
+    lead = np.subtract(*(gs.evaluate("ndcg_exp@10", judgments, one).per_query[:, 0] for one in scores))
+    preferred = pd.Series(np.where(rng.random(300) < 1 / (1 + np.exp(-5 * lead)), "a", "b"), index=ids)
+    shuffled = preferred.sample(frac=1, random_state=0)
+    found = [gs.fit_gain((judgments, *scores, one)) for one in (preferred.to_numpy(), shuffled, shuffled.to_dict())]
+    assert len({(one.base, one.slope) for one in found}) == 1
+
+
+def test_a_query_without_documents_has_a_ranking_without_rows():
+    judgments = gs.Judgments([1, 0, 2], group=[2, 0, 1])
+    comparison = gs.compare({"A": [2, 1, 3], "B": [1, 2, 3]}, judgments, ["ndcg_linear@2", "ndcg_exp@2"], draws=200)
+    empty, full = (comparison.ranking(query, "A") for query in (1, 0))
+    assert len(empty) == 0
+    assert list(empty.columns) == list(full.columns)

@@ -135,13 +135,6 @@ def test_order_of_models_changes_nothing_to_the_last_digit(seed):
     assert one.runs == {"a": 4, "b": 3, "c9": 5, "c10": 0}
 
 
-def test_three_dimensions_and_a_list_are_the_same():
-    values = runs_of(6, counts=(4, 4, 4))
-    cube = [np.stack(values[name], axis=1) for name in NAMES]
-    assert cube[0].shape == (200, 3, 4)
-    assert Verdict.from_values(*cube, draws=300) == Verdict.from_values(values["x"], values["y"], draws=300)
-
-
 def test_a_skipped_query_is_skipped_in_every_run():
     values = runs_of(7)
     for value in values["x"]:

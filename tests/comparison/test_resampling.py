@@ -53,15 +53,6 @@ def test_weighted_error_is_the_spread_of_the_weighted_mean():
     assert np.mean(errors) == pytest.approx(means.std(), rel=0.05)
 
 
-@pytest.mark.parametrize("factor", [2.0, 0.25, 1e-3, 12345.678])
-def test_only_ratios_of_weights_matter(factor):
-    weights = np.random.default_rng(4).random(60)
-    one, other = (estimate(panel_of(4, weights=w)[0]) for w in (weights, weights * factor))
-    np.testing.assert_allclose(other.error, one.error, rtol=1e-12)
-    np.testing.assert_allclose(other.mean, one.mean, rtol=1e-13)
-    assert other.effective == pytest.approx(one.effective)
-
-
 def test_equal_weights_are_no_weights_to_the_last_digit():
     plain, weighted = estimate(panel_of(5)[0]), estimate(panel_of(5, weights=np.full(60, 0.3))[0])
     np.testing.assert_array_equal(weighted.root, plain.root)

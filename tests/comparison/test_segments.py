@@ -9,7 +9,6 @@ import pandas as pd
 import pytest
 
 import gainsay as gs
-from gainsay.comparison.labelling import read_labels
 from gainsay.harness import Comparison
 
 FIRST, SECOND = METRICS = ("ndcg_linear@10", "ndcg_exp@10")
@@ -137,30 +136,6 @@ class TestContrasts:
 class TestLabels:
     judgments = gs.Judgments([1, 0, 2, 0, 1, 1], qid=["b", "a", "b", "c", "a", "c"])
     expected = {"b": "tail", "a": "head", "c": "tail"}
-
-    @pytest.mark.parametrize(
-        "segments",
-        [
-            ["tail", "head", "tail"],
-            {"a": "head", "b": "tail", "c": "tail", "unknown": "head"},
-            {"segment": {"a": "head", "b": "tail", "c": "tail"}},
-            pd.Series(["head", "tail", "tail"], index=["a", "b", "c"]),
-            pd.DataFrame({"segment": ["head", "tail", "tail"]}, index=["a", "b", "c"]),
-            ["tail", "head", "tail", "tail", "head", "tail"],
-            pd.Series(["tail", "head", "tail", "tail", "head", "tail"]),
-            {"segment": np.array(["tail", "head", "tail"])},
-        ],
-    )
-    def test_find_their_queries(self, segments):
-        found = read_labels(segments, self.judgments)
-        assert list(found) == ["segment"]
-        assert dict(zip(self.judgments.query_ids, found["segment"], strict=True)) == self.expected
-
-    @pytest.mark.parametrize("index", [range(6), [0, 2, 1, 5, 4, 3]])
-    def test_of_documents_whose_rows_are_numbered_as_queries_are(self, index):
-        judgments = gs.Judgments(pd.Series([1, 0, 2, 0, 1, 1], index=index), group=[2, 2, 2])
-        kinds = pd.Series(["tail", "tail", "head", "head", "rare", "rare"], index=index)
-        assert read_labels(kinds, judgments)["segment"].tolist() == ["tail", "head", "rare"]
 
     def test_compare_takes_them_beside_queries_that_all_metrics_skip(self):
         rng = np.random.default_rng(0)

@@ -176,10 +176,10 @@ def test_means_regrets_price_and_safe_choice_by_hand(seed):
         ([[0.1, 0], [0, 0.1]], 0.09, "genuine", "", False, False),
         ([[0.1, 0], [0, 0.1]], 0.5, "genuine", "", False, True),
         # One model is best under both.
-        ([[0.1, 0, 0.02], [0.1, 0.02, 0]], 0.0, "agree", "1", False, False),
+        ([[0.1, 0, 0.02], [0.1, 0.02, 0]], 0.0, "agree", "1", False, True),
         ([[0.1, 0], [0.1, 0]], 0.5, "agree", "1", False, True),
         # It ties with another model under one metric.
-        ([[0.1, 0, 0], [0.1, 0.0999, 0]], 0.0, "unresolved", "12", False, False),
+        ([[0.1, 0, 0], [0.1, 0.0999, 0]], 0.0, "unresolved", "1", False, False),
         # A third model is near both winners: two t-tests of the winners would find a disagreement.
         ([[0.1, 0, 0.099], [0, 0.1, 0.099]], 0.0, "unresolved", "3", False, False),
         # Small differences next to a bad model.
