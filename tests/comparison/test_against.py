@@ -116,7 +116,6 @@ class TestRule:
             assert one["difference lost_against"] == pytest.approx(-other[f"difference {FIRST}"], abs=1e-12)
             assert one["lower lost_against"] == pytest.approx(-other[f"upper {FIRST}"], abs=1e-12)
             assert one["better lost_against"] == other[f"better {FIRST}"]
-        assert "A lower value of lost_against is better." in losses.text
 
     def test_on_fewer_than_30_differing_queries_nothing_is_decided(self):
         base = np.random.default_rng(0).uniform(0.2, 0.4, (500, 1))
@@ -126,7 +125,6 @@ class TestRule:
                 table[:differing, 1] += np.random.default_rng(1).uniform(0.3, 0.31, differing)
             found = Comparison(values, ["a", "b"], ranges={}).against("a")
             assert found.decisions == {"b": decision}
-            assert ("no bounds: the two differ on fewer than 30 queries" in found.text) is (differing == 29)
         assert found.standings[0].differing == {FIRST: 30, SECOND: 30}
 
     def test_a_copy_of_the_baseline_stays_undecided_for_ever(self):
@@ -144,13 +142,20 @@ class TestShares:
         expected = multinomial_proportions_confint(counts, alpha=0.05, method="goodman")
         np.testing.assert_allclose(np.stack([lower, upper], axis=1), np.clip(expected, 0, 1), atol=1e-12)
 
-    def test_count_queries(self):
+    @pytest.mark.parametrize("weighted", [False, True])
+    def test_are_shares_of_queries_or_of_their_weight(self, weighted):
         values = panel_of()
+        weights = np.random.default_rng(5).integers(1, 4, 800).astype(float) if weighted else np.ones(800)
         difference = values[SECOND][:, 2] - values[SECOND][:, 0]
-        row = compared(values, draws=1000).against("production").frame().loc["C"]
-        assert row[f"better {SECOND}"] == pytest.approx(1000 * (difference > 1e-9).mean())
-        assert row[f"worse {SECOND}"] == pytest.approx(1000 * (difference < -1e-9).mean())
-        assert row[f"same {SECOND}"] == pytest.approx(1000 * (difference == 0).mean())
+        row = compared(values, draws=1000, weights=weights).against("production").frame().loc["C"]
+        classes = [difference > 1e-9, difference < -1e-9, difference == 0]
+        expected = np.array([np.average(own, weights=weights) for own in classes])
+        lower, upper = goodman(expected, weights.sum() ** 2 / (weights**2).sum(), 0.05)
+        for place, name in enumerate(["better", "worse", "same"]):
+            assert row[f"{name} {SECOND}"] == pytest.approx(1000 * expected[place])
+            if name == "better":
+                assert row[f"{name} lower {SECOND}"] == pytest.approx(1000 * lower[place])
+                assert row[f"{name} upper {SECOND}"] == pytest.approx(1000 * upper[place])
 
 
 class TestNeeded:
@@ -179,7 +184,6 @@ class TestNeeded:
         values = {FIRST: np.stack([np.full(400, 0.5), 0.5 + noise], axis=1)}
         found = Comparison(values, ["a", "b"], ranges={}).against("a", rope=0.002)
         assert found.standings[0].queries_needed is None
-        assert "no number of queries will decide it" in found.text
 
 
 class TestRecipes:
@@ -218,7 +222,6 @@ class TestRecipes:
             assert row[f"difference {metric}"] == pytest.approx(columns[:, at].mean())
             assert row[f"upper {metric}"] - row[f"difference {metric}"] == pytest.approx(half[at], rel=0.02)
         assert found.runs == {"production": 0, "B": 5, "C": 5}
-        assert "are recipes, trained 5 times each" in found.text
 
     def test_what_runs_leave_open_more_queries_do_not_decide(self):
         values, recorded = self.sample(seed=3, runs=3, spread=0.02)
@@ -258,4 +261,4 @@ class TestRecipes:
             one, other = told.frame().loc[name], alone.frame().loc[name]
             assert one[f"upper {FIRST}"] == pytest.approx(other[f"upper {FIRST}"])
             assert one[f"better upper {FIRST}"] == pytest.approx(other[f"better upper {FIRST}"])
-        assert "(600 queries in 200 clusters, 95 % confidence)" in told.text
+        assert "600 queries in 200 clusters" in told.text

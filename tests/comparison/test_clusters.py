@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 import pytest
 
-import gainsay as gs
 from gainsay.comparison.estimates import estimate
 from gainsay.comparison.flags import lopsidedness
 from gainsay.comparison.inputs import read_panel
@@ -134,25 +132,3 @@ def test_a_metric_that_skips_queries_has_the_clusters_of_its_own():
     kept = Verdict.from_values(a[~skipped], b[~skipped], clusters=labels[~skipped], draws=300)
     assert verdict.clusters == kept.clusters == len(np.unique(labels[~skipped])) <= 60
     assert verdict.detectable == pytest.approx(kept.detectable)
-
-
-class TestCompare:
-    @pytest.fixture
-    def judgments(self):
-        return gs.Judgments(
-            np.random.default_rng(0).integers(0, 3, 600), qid=np.repeat([f"q{i}" for i in range(60)], 10)
-        )
-
-    @pytest.fixture
-    def models(self, judgments):
-        rng = np.random.default_rng(1)
-        return {name: judgments.labels + rng.normal(0, 2, 600) for name in "ab"}
-
-    def test_by_place_by_query_and_by_document(self, judgments, models):
-        labels = [f"s{i // 2}" for i in range(60)]
-        by_place = gs.compare(models, judgments, clusters=labels).verdict
-        assert by_place.clusters == 30
-        by_query = {f"q{i}": labels[i] for i in reversed(range(60))}
-        assert gs.compare(models, judgments, clusters=by_query).verdict == by_place
-        assert gs.compare(models, judgments, clusters=pd.Series(by_query)).verdict == by_place
-        assert gs.compare(models, judgments, clusters=np.repeat(labels, 10)).verdict == by_place

@@ -119,22 +119,6 @@ def test_a_difference_of_rounding_is_none():
     assert comparison.queries("A", "B").empty
 
 
-def test_goes_by_the_primary_metrics(many):
-    judgments, scores, *_ = many
-    comparison = gs.compare(scores, judgments, ["map", *BOTH], primary=BOTH)
-    assert comparison.queries("A", "B").equals(gs.compare(scores, judgments, BOTH).queries("A", "B"))
-
-
-def test_documents_of_equal_score_stand_in_the_order_of_the_input_and_unretrieved_ones_nowhere():
-    labels = [3, 0, 5, 3, 3, 0, 3, 3]
-    scores = {"A": [1, 1, 2, 1, -np.inf, 1, 1, -np.inf], "B": [3, -1, -2, 3, 3, -1, 3, 3]}
-    row = gs.compare(scores, gs.Judgments(labels, group=[8]), BOTH).queries("A", "B").loc[0]
-    assert row["labels A"] == (5, 3, 0, 3, 0, 3)
-    assert row["labels B"] == (3, 3, 3, 3, 3, 0, 0, 5)
-    assert row["documents"] == 8
-    assert row["top grades"] == 1
-
-
 def test_queries_left_out_of_the_comparison_do_not_shift_the_others():
     first, second = [5, 0, 0, 0, 0, 3, 3, 3, 3, 3], [3, 3, 3, 3, 3, 0, 0, 0, 0, 5]
     judgments = gs.Judgments([0, 0, 0, *first], qid=["nothing"] * 3 + ["contradiction"] * 10)

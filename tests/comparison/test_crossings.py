@@ -36,13 +36,3 @@ class TestCrossings:
         assert (found.base, found.lower, found.upper) == pytest.approx(
             (2, 2 / math.exp(0.2), 2 * math.exp(0.2)), rel=0.01
         )
-
-    def test_an_interval_may_end_with_the_bases(self):
-        lead = np.log(self.AT / 1.1)
-        difference = np.zeros((9, 2, 2))
-        difference[:, 0, 1], difference[:, 1, 0] = lead, -lead
-        (found,) = crossings(self.AT, difference, np.full((9, 2, 2), 0.1), np.zeros(9), 2.0)
-        assert found.lower == 1.0
-
-    def test_twins_never_cross(self):
-        assert crossings(self.AT, np.zeros((9, 2, 2)), np.zeros((9, 2, 2)), np.zeros(9), 2.0) == []

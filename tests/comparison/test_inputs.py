@@ -83,6 +83,8 @@ def test_weights_of_a_series_go_with_their_rows_in_every_table():
 def test_segments_are_matched_by_id_or_by_order(segments):
     found = gs.compare(MODELS, JUDGMENTS, ["map", "mrr"], segments=segments, draws=200)
     assert found.segment_labels["segment"].tolist() == KINDS.tolist()
+    if not isinstance(segments, (dict, pd.DataFrame)) or "segment" not in segments:
+        assert gs.compare(MODELS, JUDGMENTS, ["map", "mrr"], clusters=segments, draws=200).verdict.clusters == 2
 
 
 @pytest.mark.parametrize("index", [range(6), [0, 2, 1, 5, 4, 3]])

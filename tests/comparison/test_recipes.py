@@ -11,13 +11,12 @@ import pytest
 from scipy import stats
 
 import gainsay as gs
-from gainsay.comparison.bounds import detectable_lead
 from gainsay.comparison.estimates import estimate
 from gainsay.comparison.findings import Findings
 from gainsay.comparison.inputs import read_panel
 from gainsay.comparison.pairs import pair_p_values
 from gainsay.comparison.recipes import variance_parts
-from gainsay.comparison.resampling import critical_value, draw_noise
+from gainsay.comparison.resampling import draw_noise
 from gainsay.comparison.runs import one_by_one, recipes_of
 from gainsay.comparison.verdict import Verdict
 
@@ -168,21 +167,6 @@ class TestPairs:
             expected = stats.ttest_ind(first, second, equal_var=False).pvalue
             assert found[row, 0, 1] == pytest.approx(expected, rel=1e-6)
 
-    @pytest.mark.slow
-    def test_intervals_of_means_hold_together(self):
-        """The truth is 0, over queries *and* runs; intervals around means that are taken for fixed seldom hold."""
-        held = {"recipes": [], "averaged": []}
-        for seed in range(300):
-            values = runs_of(seed, queries=150, counts=(5, 6, 7), run=0.05, base=0.0)
-            means = {name: np.stack([v.mean(axis=1) for v in values[name]], axis=1) for name in NAMES}
-            for what, panel in (("recipes", panel_of(values)), ("averaged", read_panel(means))):
-                estimated = estimate(panel)
-                noise = draw_noise(estimated, 400, seed)
-                half = critical_value(noise.deviations(0), 0.95) * estimated.mean_error[0]
-                held[what].append((np.abs(estimated.mean[0]) <= half).all())
-        assert np.mean(held["recipes"]) >= 0.95 - 2 * np.sqrt(0.05 * 0.95 / 300)
-        assert np.mean(held["averaged"]) < 0.6
-
 
 class TestVerdict:
     def null(self, seed, counts, queries=400):
@@ -190,7 +174,7 @@ class TestVerdict:
         return runs_of(seed, queries, counts, run=0.02, query_run=0.05, leads=[[0.5, *[0] * 9], [0] * 10])
 
     @pytest.mark.slow
-    @pytest.mark.parametrize("counts", [(3, 3, 3), (5, 5, 5), (0, 4, 4)])
+    @pytest.mark.parametrize("counts", [(3, 3, 3), (0, 4, 4)])
     def test_another_run_is_no_disagreement(self, counts):
         genuine = {"recipes": 0, "averaged": 0}
         for seed in range(150):
@@ -207,21 +191,6 @@ class TestVerdict:
         assert verdict.kind == "genuine"
         assert 0 < verdict.price_lower < verdict.price
         assert verdict.regrets_lower["ndcg_linear@10"]["c"] > 0.9
-
-    @pytest.mark.slow
-    def test_a_lead_of_the_detectable_size_is_detected_four_times_in_five(self):
-        """Of two recipes; with one rival no inequality is slack, so little is on the safe side but Q + S."""
-        shown, found = [], 0
-        for seed in range(20):
-            values = runs_of(seed, 400, (5, 5), run=0.03, query_run=0.02)
-            estimated = estimate(panel_of(values))
-            noise = draw_noise(estimated, 1000, seed)
-            shown.append(detectable_lead(estimated, noise, 0.05, np.ones(2, dtype=bool), np.array([0, 0])))
-        lead = float(np.mean(shown))
-        for seed in range(200):
-            values = runs_of(100 + seed, 400, (5, 5), run=0.03, query_run=0.02, leads=[[0, lead], [0, 0]])
-            found += "model 1" not in Verdict.from_values(values["x"], values["y"], draws=400, seed=seed).common_best
-        assert 0.80 - 2 * np.sqrt(0.16 / 200) <= found / 200 <= 0.97
 
     def test_json_of_a_single_query_has_no_infinite_parts(self):
         values = runs_of(1, queries=1)

@@ -39,20 +39,6 @@ def test_weighted_mean_and_covariance_follow_the_formula():
     np.testing.assert_allclose(estimated.root.T @ estimated.root, covariance, atol=1e-15)
 
 
-def test_weighted_error_is_the_spread_of_the_weighted_mean():
-    """Over many samples of (value, weight) the mean scatters by what the standard error says."""
-    rng = np.random.default_rng(3)
-    queries, samples = 400, 3000
-    difference = rng.normal(0.1, 1, (samples, queries))
-    weights = rng.gamma(0.5, size=(samples, queries)) * (1 + np.abs(difference))
-    means = (weights * difference).sum(axis=1) / weights.sum(axis=1)
-    errors = [
-        estimate(read_panel({"a": np.stack([0 * d, d], axis=1)}, weights=w)).error[0, 0, 1]
-        for d, w in zip(difference[:200], weights[:200], strict=True)
-    ]
-    assert np.mean(errors) == pytest.approx(means.std(), rel=0.05)
-
-
 def test_equal_weights_are_no_weights_to_the_last_digit():
     plain, weighted = estimate(panel_of(5)[0]), estimate(panel_of(5, weights=np.full(60, 0.3))[0])
     np.testing.assert_array_equal(weighted.root, plain.root)
