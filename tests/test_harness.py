@@ -49,14 +49,6 @@ class TestLeaderboard:
             expected = comparison.leaderboard[metric].rank(ascending=False, method="min").astype(int)
             assert comparison.leaderboard[f"{metric} rank"].tolist() == expected.tolist()
 
-    def test_query_weights_count(self, data, scores):
-        weight = np.random.default_rng(0).uniform(0, 2, len(data.query_ids))
-        judgments = gs.Judgments(data.labels, qid=data.qid, weight=weight)
-        found = gs.compare(scores, judgments, METRICS).leaderboard
-        for model, values in scores.items():
-            expected = gs.evaluate(METRICS, judgments, values).mean
-            assert found.loc[model, METRICS].to_dict() == pytest.approx(expected, rel=1e-12, abs=0)
-
 
 class TestWeightsOfMetrics:
     """A metric may ignore query weights, or read them in 32 bits, as the library does whose convention it follows."""

@@ -8,9 +8,9 @@ from scipy.stats import norm
 from statsmodels.stats.proportion import multinomial_proportions_confint
 
 import gainsay as gs
+from gainsay import Comparison
 from gainsay.comparison.baseline import _decided
 from gainsay.comparison.shares import goodman
-from gainsay.harness import Comparison
 
 FIRST, SECOND = "ndcg_linear@10", "ndcg_exp@10"
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from gainsay import Verdict
 from gainsay.comparison.estimates import estimate
 from gainsay.comparison.flags import lopsidedness
 from gainsay.comparison.inputs import read_panel
-from gainsay.comparison.verdict import Verdict
 
 
 def values_of(seed=0, clusters=80, models=3):

@@ -266,14 +266,6 @@ class TestSplit:
         difference = found.leaderboard.loc["sharp", str(own)] - found.leaderboard.loc["vague", str(own)]
         assert why.difference[str(own)] == pytest.approx(difference, rel=1e-12)
 
-    def test_of_a_loss_the_lower_sum_leads(self, data, scores):
-        found = gs.compare(scores, data.judgments(), ["harm@3", "mrr"], draws=400)
-        best, worst = found.leaderboard.index[[0, -1]]
-        assert (best, worst) == (found.leaderboard["harm@3"].idxmin(), found.leaderboard["harm@3"].idxmax())
-        why = found.attribution(best, worst)
-        assert why.difference["harm@3"] < 0
-        assert why.lower_is_better == ("harm@3",)
-
     def test_a_metric_defined_anew_is_compared_as_it_was_given(self, data, scores):
         def make(power):
             def own_power(labels):

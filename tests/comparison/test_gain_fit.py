@@ -132,13 +132,6 @@ class TestInputs:
         found = read_preferences(launches, gs.NDCG(gain="linear", k=3)).differences(1.7)
         np.testing.assert_allclose(found, expected, rtol=1e-10)
 
-    def test_cutoff_and_discount_are_the_metrics(self):
-        first, second, preferred = planted(1.5, 20, seed=9)
-        given = read_preferences(table(first, second, preferred), gs.NDCG(gain="linear", k=2, discount="reciprocal"))
-        best = -np.sort(-first, axis=1)[:, :2] @ [1, 0.5]
-        expected = (first[:, :2] - second[:, :2]) @ [1, 0.5] / np.where(best > 0, best, 1)
-        np.testing.assert_allclose(given.differences(1.0), expected, rtol=1e-12, atol=1e-15)
-
     @pytest.mark.parametrize(
         ("options", "name"),
         [

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import gainsay as gs
+from gainsay import Comparison
 from gainsay.comparison import gain_path
 from gainsay.comparison import gains as module
-from gainsay.comparison.findings import Findings
 from gainsay.comparison.gain_path import path_family
 from gainsay.comparison.inequalities import two_step_test
 
@@ -210,7 +210,7 @@ def test_runs_and_clusters_follow():
     rankings = replace(gs.compare(scores, judgments, BOTH).rankings, scores=runs)
     means = {metric: np.stack([by[model].mean(axis=1) for model in runs], axis=1) for metric, by in values.items()}
     by_model = {model: {metric: values[metric][model] for metric in BOTH} for model in runs}
-    found = Findings(means, list(runs), rankings=rankings, runs=by_model, clusters=clusters)
+    found = Comparison(means, list(runs), rankings=rankings, runs=by_model, clusters=clusters)
     family = path_family(rankings, found.sample, gs.NDCG(gain="linear", k=5), (1.0, 1.5, 2.0))
     direct = found.sample.family(BOTH)
     for name in ("mean", "error", "support"):

@@ -7,9 +7,9 @@ import pytest
 from scipy.stats import norm
 
 import gainsay as gs
+from gainsay import Comparison
 from gainsay.comparison.parts import given_parts
 from gainsay.comparison.trials import Trials, is_genuine
-from gainsay.harness import Comparison
 
 FIRST, SECOND = METRICS = ("ndcg_linear@10", "ndcg_exp@10")
 BOOTSTRAP = {"query": 0.010, "run": 0.0035, "query_run": 0.095}

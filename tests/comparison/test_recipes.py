@@ -11,14 +11,13 @@ import pytest
 from scipy import stats
 
 import gainsay as gs
+from gainsay import Comparison, Verdict
 from gainsay.comparison.estimates import estimate
-from gainsay.comparison.findings import Findings
 from gainsay.comparison.inputs import read_panel
 from gainsay.comparison.pairs import pair_p_values
 from gainsay.comparison.recipes import variance_parts
 from gainsay.comparison.resampling import draw_noise
-from gainsay.comparison.runs import one_by_one, recipes_of
-from gainsay.comparison.verdict import Verdict
+from gainsay.comparison.runs import recipes_of
 
 NAMES = ("x", "y")
 COUNTS = (3, 0, 5, 4)
@@ -134,18 +133,6 @@ def test_order_of_models_changes_nothing_to_the_last_digit(seed):
     assert one.runs == {"a": 4, "b": 3, "c9": 5, "c10": 0}
 
 
-def test_a_skipped_query_is_skipped_in_every_run():
-    values = runs_of(7)
-    for value in values["x"]:
-        value[::10] = np.nan
-    verdict = Verdict.from_values(values["x"], values["y"], draws=300)
-    kept = np.arange(200) % 10 != 0
-    fewer = [[value[kept] for value in values[name]] for name in NAMES]
-    assert verdict.queries == 180
-    assert verdict.price == pytest.approx(Verdict.from_values(*fewer, draws=300).price)
-    assert verdict.detectable == pytest.approx(Verdict.from_values(*fewer, draws=300).detectable)
-
-
 def test_two_recipes_of_the_same_runs_are_twins():
     values = runs_of(9, counts=(3, 3))
     for name in NAMES:
@@ -248,7 +235,7 @@ class TestVarianceParts:
     def test_it_does_not_matter_whether_they_are_asked_for_first(self):
         values = runs_of(1)
         means = {name: np.stack([v.mean(axis=1) for v in as_runs(values[name])], axis=1) for name in NAMES}
-        one, other = (Findings(means, ["a", "b", "c", "d"], draws=300) for _ in range(2))
+        one, other = (Comparison(means, ["a", "b", "c", "d"], draws=300) for _ in range(2))
         variance, board = one.variance, one.leaderboard
         assert other.leaderboard.equals(board)
         assert other.variance == variance
@@ -258,12 +245,6 @@ class TestVarianceParts:
         found = variance_parts(panel, estimate(panel).runs)["x"]
         # The fixed model's own part by query and run cannot be told from its part by query.
         assert found.query == pytest.approx(math.sqrt(2 * 0.01 + 0.0125), rel=0.1)
-
-
-class TestListsOfModels:
-    def test_a_list_of_numbers_is_scores(self):
-        models = {"a": [1, 2, 3], "b": (1.0, 2.0), "c": np.zeros(3), "d": [np.float64(1)], "e": []}
-        assert one_by_one(models) == (models, {})
 
 
 class TestCompare:

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import gainsay as gs
-from gainsay.harness import Comparison
+from gainsay import Comparison
 
 METRICS = ["ndcg_linear@3", "ndcg_exp@3", "map"]
 RNG = np.random.default_rng(4)

