@@ -125,6 +125,7 @@ class TestRule:
                 table[:differing, 1] += np.random.default_rng(1).uniform(0.3, 0.31, differing)
             found = Comparison(values, ["a", "b"], ranges={}).against("a")
             assert found.decisions == {"b": decision}
+            assert ("fewer than 30" in found.text) is (differing == 29)
         assert found.standings[0].differing == {FIRST: 30, SECOND: 30}
 
     def test_a_copy_of_the_baseline_stays_undecided_for_ever(self):
@@ -184,6 +185,7 @@ class TestNeeded:
         values = {FIRST: np.stack([np.full(400, 0.5), 0.5 + noise], axis=1)}
         found = Comparison(values, ["a", "b"], ranges={}).against("a", rope=0.002)
         assert found.standings[0].queries_needed is None
+        assert "no number" in found.text
 
 
 class TestRecipes:

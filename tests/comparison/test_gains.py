@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -154,6 +155,15 @@ class TestSaid:
         assert path.verdict.kind == "agree"
         assert path.verdict.always_best == ("good",)
         assert "good" in path.text
+
+    def test_text_headline_and_json_have_the_change(self, changing):
+        assert all(word in changing.text for word in ("broad", "1.58", "top", "300", str(changing.metric)))
+        assert "once" in changing.headline
+        content = json.loads(json.dumps(changing.to_dict(), allow_nan=False))
+        assert (len(content["path"]), content["verdict"]["kind"]) == (50, "genuine")
+        page = changing._repr_html_()
+        assert "<img" in page
+        assert not re.search(" (style|id)=", page)
 
     def test_one_model(self):
         path = gs.compare({"a": [2, 1]}, gs.Judgments([1, 0], group=[2]), BOTH).gains([1, 2])

@@ -87,6 +87,13 @@ def pilot(seed=0, queries=800, models=3, spread=0.1):
 
 
 class TestPlansFromAComparison:
+    def test_of_recipes_count_queries_and_runs(self):
+        x = recipes_sample(np.random.default_rng(1), np.zeros((2, 2)), 500, 6, **BOOTSTRAP)
+        found = recipes_comparison(x).plan(0.02, claim="pair", runs=5)
+        assert found.frame().index.tolist() == [5]
+        assert found.present[:2] == (500, 6)
+        assert "500 queries and 6 runs" in found.text
+
     @pytest.mark.slow
     def test_new_samples_of_that_size_prove_it_as_often_as_said(self):
         found = Comparison(pilot(), list("ABC")).plan(lead=0.02, models=["A", "B"])

@@ -133,6 +133,23 @@ def test_order_of_models_changes_nothing_to_the_last_digit(seed):
     assert one.runs == {"a": 4, "b": 3, "c9": 5, "c10": 0}
 
 
+def test_three_dimensions_and_a_list_are_the_same():
+    values = runs_of(6, counts=(4, 4, 4))
+    cube = [np.stack(values[name], axis=1) for name in NAMES]
+    assert cube[0].shape == (200, 3, 4)
+    assert Verdict.from_values(*cube, draws=300) == Verdict.from_values(values["x"], values["y"], draws=300)
+
+
+@pytest.mark.parametrize("vary", ["seed", "queries", None])
+@pytest.mark.parametrize(("counts", "words"), [((3, 5, 4), "3 5"), ((0, 5, 0), "b 5 a c")])
+def test_text_has_the_runs_and_the_fixed_models(vary, counts, words):
+    values = runs_of(1, counts=counts)
+    verdict = Verdict.from_values(values["x"], values["y"], models=["a", "b", "c"], draws=200, vary=vary)
+    assert all(word in verdict.about.split() for word in words.split())
+    assert verdict.text.endswith(verdict.about)
+    assert ("seed" in verdict.about) == (vary is not None)
+
+
 def test_two_recipes_of_the_same_runs_are_twins():
     values = runs_of(9, counts=(3, 3))
     for name in NAMES:

@@ -96,6 +96,12 @@ class TestSegments:
         assert "<td>segment: tail</td>" in found._repr_html_()
         assert found.frame()["kind"].isna().tolist() == [False, False, True]
 
+    def test_leaderboards_are_those_of_their_queries(self):
+        values = values_of()
+        board = compared(values).segments.leaderboard()
+        found = board.loc[("segment", "tail")].query("model == 'B' and metric == @SECOND")["mean"]
+        assert found.tolist() == pytest.approx([values[SECOND][KINDS == "tail", 1].mean()])
+
 
 class TestContrasts:
     def test_name_who_is_best_where_and_where_it_trails(self):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import re
 
 import numpy as np
@@ -153,6 +154,7 @@ def values_of(first, second, queries=400, **options):
         ([0.6, 0.5], [0.5, 0.6], {"rope": 0.05}, "depends m0 linear m1 exponential", "more 0.0500 0.006"),
         ([0.6, 0.5], [0.5, 0.6], {"rope": 0.2}, "depends m0 m1", "no more 0.2000"),
         ([0.6, 0.5], [0.6, 0.5], {"queries": 12}, "Not proven", "12 30 m0"),
+        ([0.5, 0.5001, 0.5002], [0.5002, 0.5001, 0.5], {}, "Not proven 3", "95"),
         ([0.5], [0.5], {}, "One model", ""),
     ],
 )
@@ -181,9 +183,12 @@ def test_decision_about_a_baseline_has_its_bounds():
         assert f"{abs(one.difference[X]):.4f}" in sentence
     assert "1,000" in found.text
     assert "m2" in found._repr_html_()
+    content = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+    assert content["candidates"]["m1"]["decision"] == "ship"
 
 
 def test_plan_has_its_claim_and_size():
     found = values_of([0.5, 0.52], [0.5, 0.501]).plan(0.002, claim="ship", rope=0.001)
     assert {"0.0020", "0.0010"} <= numbers(found.text)
     assert f"<td>{found.queries:,}</td>" in found._repr_html_()
+    assert json.loads(json.dumps(found.to_dict(), allow_nan=False))["queries"] == found.queries
