@@ -15,7 +15,7 @@ from tests.comparison.tables import leaderboard_table, pairs_table
 
 from gainsay.comparison.estimates import estimate
 from gainsay.comparison.inputs import read_panel
-from gainsay.comparison.pairs import holm, pair_p_values
+from gainsay.comparison.pairs import conflict_p_values, holm, pair_p_values
 
 NAMES = ["p", "q", "r", "s"]
 
@@ -38,13 +38,14 @@ def test_one_row_per_pair_in_natural_order():
     assert list(zip(table.model_x, table.model_y, strict=True)) == list(itertools.combinations(NAMES, 2))
 
 
-def test_one_sided_p_values_are_small_where_the_second_of_a_pair_is_ahead():
+def test_p_values_are_those_of_paired_t_tests_for_the_second_of_a_pair_and_for_either():
     values = two_metrics()
-    found = pair_p_values(estimate(read_panel(values))).one_sided
+    found = pair_p_values(estimate(read_panel(values)))
     for row, v in enumerate(values.values()):
         for k, j in itertools.permutations(range(4), 2):
             expected = stats.ttest_rel(v[:, j], v[:, k], alternative="greater").pvalue
-            assert found[row, k, j] == pytest.approx(expected, rel=1e-9)
+            assert found.one_sided[row, k, j] == pytest.approx(expected, rel=1e-9)
+            assert found.two_sided[row, k, j] == pytest.approx(stats.ttest_rel(v[:, j], v[:, k]).pvalue, rel=1e-9)
 
 
 def test_conflict_p_value_is_the_larger_of_two_one_sided_ones():
@@ -57,6 +58,34 @@ def test_conflict_p_value_is_the_larger_of_two_one_sided_ones():
         first = stats.ttest_rel(values["a"][:, x], values["a"][:, y], alternative=way).pvalue
         second = stats.ttest_rel(values["b"][:, x], values["b"][:, y], alternative=back).pvalue
         assert row["p_value"] == pytest.approx(max(first, second), rel=1e-8)
+
+
+def test_conflict_p_value_is_near_that_of_flipping_signs():
+    values = two_metrics(3, queries=150)
+    table = pairs_table(values, models=NAMES, draws=500)
+    row = table.loc[table.p_value.sub(0.05).abs().idxmin()]
+    x, y = NAMES.index(row.model_x), NAMES.index(row.model_y)
+    signs, p = np.random.default_rng(0).choice([-1.0, 1.0], (9999, 150)), []
+    for metric, way in (("a", np.sign(row["difference a"])), ("b", -np.sign(row["difference a"]))):
+        difference = way * (values[metric][:, x] - values[metric][:, y])
+        p.append((1 + np.sum(signs @ difference >= difference.sum())) / 10_000)
+    assert 0.001 < max(p) < 0.3
+    assert row.p_value == pytest.approx(max(p), abs=4 * np.sqrt(max(p) / 9999) + 0.1 * max(p))
+
+
+def test_without_a_conflict_between_the_primary_metrics_p_is_at_least_a_half():
+    values = two_metrics(2)
+    table = pairs_table(values, models=NAMES, draws=500)
+    assert (table[~table.conflict].p_value >= 0.5).all()
+    assert 0 < len(table[~table.conflict]) < len(table)
+    same = pairs_table({**values, "c": values["a"] * 2}, primary=("a", "c"), models=NAMES, draws=500)
+    assert not same.conflict.any()
+    assert (same.p_value >= 0.5).all()
+
+
+def test_conflict_p_value_is_symmetric_and_takes_the_better_way_round():
+    first, second = np.array([[1.0, 0.01], [0.99, 1.0]]), np.array([[1.0, 0.98], [0.02, 1.0]])
+    np.testing.assert_array_equal(conflict_p_values(first, second), [[1, 0.02], [0.02, 1]])
 
 
 @pytest.fixture(scope="module")
@@ -143,6 +172,11 @@ def test_p_is_at_least_what_flipping_signs_can_show(queries):
     v = np.stack([x, x + 0.25], axis=1)
     row = pairs_table({"a": v, "b": -v}, draws=500).iloc[0]
     assert row.p_value == (2.0**-queries if queries > 1 else 1.0)
+
+
+def test_p_is_never_zero():
+    v = np.stack([np.zeros(5000), np.ones(5000)], axis=1) + np.random.default_rng(0).normal(0, 1e-3, (5000, 2))
+    assert 0 < pairs_table({"a": v, "b": -v}, draws=500).p_value[0] < 1e-100
 
 
 @pytest.mark.parametrize(("differing", "flag"), [(29, "few"), (30, "thin"), (99, "thin"), (100, "")])

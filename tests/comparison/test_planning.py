@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from scipy.stats import norm
 
 import gainsay as gs
 from gainsay import Comparison
+from gainsay.comparison.estimates import estimate
+from gainsay.comparison.inequalities import two_step_test
+from gainsay.comparison.inputs import read_panel
 from gainsay.comparison.parts import given_parts
-from gainsay.comparison.trials import Trials, is_genuine
+from gainsay.comparison.resampling import draw_noise
+from gainsay.comparison.trials import Trial, Trials, is_genuine
 
 FIRST, SECOND = METRICS = ("ndcg_linear@10", "ndcg_exp@10")
 BOOTSTRAP = {"query": 0.010, "run": 0.0035, "query_run": 0.095}
@@ -39,6 +45,34 @@ def recipes_comparison(x, **options):
     return Comparison(values, ["A", "B"], runs=recorded, **options)
 
 
+def prototype_rejects(x, rng, alpha=0.05, draws=500):
+    """The two-step test of recipes in plain NumPy: covariance Q + S, run variances redrawn and studentised by."""
+    n, metrics, recipes, runs = x.shape
+    averaged = x.mean(axis=3).reshape(n, -1)
+    q = np.cov(averaged.T) / n
+    s = np.zeros_like(q)
+    for k in range(recipes):
+        rows = [m * recipes + k for m in range(metrics)]
+        s[np.ix_(rows, rows)] = np.cov(x[:, :, k].mean(axis=0)) / runs
+    mu = averaged.mean(axis=0)
+    g = rng.multivariate_normal(np.zeros(len(mu)), q + s, draws)
+    chi = rng.chisquare(runs - 1, (draws, recipes)) / (runs - 1)
+    for k in range(recipes):
+        t, star = [], []
+        for m, j in itertools.product(range(metrics), range(recipes)):
+            if j != k:
+                a, b = m * recipes + j, m * recipes + k
+                qq = q[a, a] + q[b, b] - 2 * q[a, b]
+                t.append((mu[a] - mu[b]) / np.sqrt(qq + s[a, a] + s[b, b]))
+                star.append((g[:, a] - g[:, b]) / np.sqrt(qq + chi[:, j] * s[a, a] + chi[:, k] * s[b, b]))
+        t, star = np.array(t), np.array(star)
+        slack = np.minimum(0, t + np.quantile(star.max(axis=0), 1 - alpha / 10))
+        critical = max(0, np.quantile((star + slack[:, None]).max(axis=0), 1 - alpha + alpha / 10))
+        if t.max() <= critical:
+            return False
+    return True
+
+
 class TestPlansOfFixedModels:
     def test_a_pair_by_the_formula(self):
         for power in (0.5, 0.8, 0.95):
@@ -58,9 +92,32 @@ class TestPlansOfFixedModels:
         shipped = (lower > -0.002).all(axis=1) & (lower > 0).any(axis=1)
         assert shipped.mean() == pytest.approx(0.8, abs=0.025)
 
-    def test_a_lead_that_nobody_can_prove(self):
+    def test_a_lead_that_nobody_can_prove_and_one_at_a_small_level(self):
         found = gs.plan(1e-6, claim="pair", query=0.1)
         assert found.queries is None
+        assert found.text
+        small = gs.plan(0.01, claim="genuine", query=0.05, alpha=0.004)
+        assert small.options[0].first_guess < small.queries < 2 * small.options[0].first_guess
+
+    @pytest.mark.parametrize("claim", ["genuine", "ship"])
+    def test_more_rivals_take_more_queries(self, claim):
+        two, more = (gs.plan(0.01, claim=claim, query=0.12, models=models).queries for models in (2, 5))
+        assert more > 1.1 * two
+
+    @pytest.mark.parametrize("seed", range(4))
+    def test_the_test_that_is_tried_is_the_two_step_test(self, seed):
+        rng = np.random.default_rng(seed)
+        leads = np.array([[0.02, 0.0, 0.005, 0.0], [0.0, 0.02, 0.005, 0.0]])
+        values = {it: rng.normal(0, 0.15, (600, 4)) + row for it, row in zip(METRICS, leads, strict=True)}
+        estimated = estimate(read_panel(values))
+        noise = draw_noise(estimated, 2000, seed)
+
+        def leads_over(k):
+            return np.array([[noise.lead(m, k, j) for j in range(4)] for m in (0, 1)])
+
+        trial = Trial(estimated.difference, estimated.error, leads_over, {})
+        kept = [not is_genuine(0.05, [k])(trial) for k in range(4)]
+        assert kept == two_step_test(estimated, noise, 0.05).kept.tolist()
 
 
 class TestPlansOfRecipes:
@@ -72,11 +129,15 @@ class TestPlansOfRecipes:
 
     @pytest.mark.slow
     @pytest.mark.parametrize(("queries", "runs", "published"), [(1000, 5, 0.72), (200, 10, 0.37)])
-    def test_power_is_that_of_a_published_simulation(self, queries, runs, published):
+    def test_power_is_that_of_a_published_simulation_and_of_a_plain_prototype(self, queries, runs, published):
         truth = np.array([[0.01, 0], [0, 0.01]])
         trials = Trials(given_parts(**BOOTSTRAP, correlation=0.9, models=2), truth, 1500, 1000, 0, runs)
         found = trials.chance(queries, [is_genuine(0.05, [0, 1])])
         assert found == pytest.approx(published, abs=0.07)
+        rng, samples = np.random.default_rng(runs), 250
+        drawn = (recipes_sample(rng, truth, queries, runs, **BOOTSTRAP) for _ in range(samples))
+        rate = np.mean([prototype_rejects(one, rng) for one in drawn])
+        assert found == pytest.approx(rate, abs=2.5 * np.sqrt(found * (1 - found) / samples))
 
 
 def pilot(seed=0, queries=800, models=3, spread=0.1):

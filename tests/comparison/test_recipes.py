@@ -9,40 +9,15 @@ import math
 import numpy as np
 import pytest
 from scipy import stats
+from tests.comparison.populations import COUNTS, NAMES, panel_of, runs_of
 
 import gainsay as gs
 from gainsay import Comparison, Verdict
 from gainsay.comparison.estimates import estimate
-from gainsay.comparison.inputs import read_panel
-from gainsay.comparison.pairs import pair_p_values
+from gainsay.comparison.pairs import leaderboard_of, pair_p_values
 from gainsay.comparison.recipes import variance_parts
 from gainsay.comparison.resampling import draw_noise
-from gainsay.comparison.runs import recipes_of
-
-NAMES = ("x", "y")
-COUNTS = (3, 0, 5, 4)
-"""Runs of four models; the second is fixed."""
-
-
-def runs_of(seed=0, queries=200, counts=COUNTS, run=0.02, query_run=0.1, leads=None, base=1.0):
-    """By metric a list of arrays, (queries, runs) of a recipe and (queries,) of a fixed model, metrics correlated."""
-    rng = np.random.default_rng(seed)
-    base, found = base * rng.random((queries, 1)), {name: [] for name in NAMES}
-    for k, count in enumerate(counts):
-        effect, noise = rng.normal(0, run, max(count, 1)), rng.normal(0, query_run, (queries, max(count, 1)))
-        own = rng.normal(0, 0.1, (queries, 1))
-        for row, name in enumerate(NAMES):
-            lead = 0 if leads is None else leads[row][k]
-            effects = effect + rng.normal(0, 0.3 * run, len(effect)) if count else 0.0  # a fixed model is its truth
-            values = base + own + effects + noise + lead
-            values = values + rng.normal(0, 0.05, noise.shape)
-            found[name].append(values if count else values[:, 0])
-    return found
-
-
-def panel_of(values, **options):
-    given, runs = recipes_of(values, dict(zip(NAMES, NAMES, strict=True)), None)
-    return read_panel(given, runs=runs, **options)
+from gainsay.comparison.sample import Sample
 
 
 def as_runs(values):
@@ -171,24 +146,31 @@ class TestPairs:
             expected = stats.ttest_ind(first, second, equal_var=False).pvalue
             assert found[row, 0, 1] == pytest.approx(expected, rel=1e-6)
 
+    def test_p_values_of_fixed_models_beside_a_recipe_are_those_of_the_paired_test(self):
+        values = runs_of(1, counts=(0, 0, 4))
+        found = pair_p_values(estimate(panel_of(values))).two_sided
+        for row, name in enumerate(NAMES):
+            assert found[row, 0, 1] == pytest.approx(stats.ttest_rel(*values[name][:2]).pvalue, rel=1e-8)
+
+    def test_intervals_of_the_leaderboard_are_studentised_in_every_draw(self):
+        panel = panel_of(runs_of(1))
+        table = leaderboard_of(Sample(panel, 0.05, 400, 2))
+        estimated = estimate(panel.select(["x"]))
+        noise = draw_noise(estimated, 400, 2)
+        shown = np.abs(noise.values[0]).T
+        shown /= np.sqrt(estimated.runs.query_mean_error[0] ** 2 + noise.factor.T * estimated.runs.variance[0])
+        width = np.sort(shown.max(axis=1))[math.ceil(0.95 * 401) - 1]
+        of_x = table[table["metric"] == "x"].set_index("model").sort_index()
+        np.testing.assert_allclose(of_x["upper"] - of_x["mean"], width * estimated.mean_error[0], rtol=1e-9)
+
+    def test_peaks_are_the_largest_studentised_errors(self):
+        noise = draw_noise(estimate(panel_of(runs_of(3))), 300, 1)
+        for row, k in itertools.product((0, 1), range(4)):
+            leads = [noise.lead(row, k, j) for j in range(4) if j != k]
+            np.testing.assert_allclose(noise.peaks[row, k], np.maximum(0, np.max(leads, axis=0)), rtol=1e-12)
+
 
 class TestVerdict:
-    def null(self, seed, counts, queries=400):
-        """The first leads by far under x; under y all tie: the first is a common best."""
-        return runs_of(seed, queries, counts, run=0.02, query_run=0.05, leads=[[0.5, *[0] * 9], [0] * 10])
-
-    @pytest.mark.slow
-    @pytest.mark.parametrize("counts", [(3, 3, 3), (0, 4, 4)])
-    def test_another_run_is_no_disagreement(self, counts):
-        genuine = {"recipes": 0, "averaged": 0}
-        for seed in range(150):
-            values = self.null(seed, counts)
-            means = [np.stack([v.mean(axis=1) if v.ndim == 2 else v for v in values[n]], axis=1) for n in NAMES]
-            genuine["recipes"] += Verdict.from_values(*values.values(), draws=300, seed=seed).kind == "genuine"
-            genuine["averaged"] += Verdict.from_values(*means, draws=300, seed=seed).kind == "genuine"
-        assert genuine["recipes"] / 150 <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / 150)
-        assert genuine["averaged"] / 150 > 0.15
-
     def test_a_lead_that_runs_do_not_blur_is_found(self):
         values = runs_of(0, 400, (5, 5, 5), run=0.003, leads=[[0.1, 0, -1], [0, 0.1, -1]])
         verdict = Verdict.from_values(values["x"], values["y"], models=["a", "b", "c"])

@@ -21,6 +21,14 @@ def noise_of(values, draws=2000, clusters=None):
 
 
 class TestBand:
+    def test_near_ties_get_the_quantile_of_all_errors(self):
+        """No model is ruled out, so no inequality has slack: the largest error of any pair, either way, decides."""
+        estimated, noise = noise_of(np.random.default_rng(1).normal(size=(3, 4, 500)))
+        band = regret_band(estimated, noise, 0.05)
+        leads = [abs(noise.lead(m, k, j)) for m in range(3) for k in range(4) for j in range(4) if j != k]
+        assert band.critical == np.sort(np.max(leads, axis=0))[math.ceil(0.955 * 2001) - 1]
+        assert band.may_be_best.all()
+
     def test_models_far_behind_do_not_widen_it(self):
         rng = np.random.default_rng(2)
         values = rng.normal(size=(2, 8, 500))
