@@ -70,6 +70,10 @@ class TestWeightsOfMetrics:
             difference = expected["fair"][metric] - expected["excellent"][metric]
             assert differences[metric] == pytest.approx(difference, rel=1e-12, abs=1e-15)
 
+    def test_ignored_by_some_where_there_are_none(self, data, scores):
+        found = gs.compare(scores, data.judgments(), ["map", "map(weights=ignore)"]).leaderboard
+        assert found["map"].tolist() == found["map(weights=ignore)"].tolist()
+
 
 def test_of_models_that_tie_the_first_in_natural_order_wins_everywhere(data, scores):
     found = gs.compare({"m10": scores["both"], "m2": scores["both"].copy()}, data.judgments(), METRICS)

@@ -108,6 +108,10 @@ VERDICTS = [
     ("text", lambda: verdict(first=GOOD.astype(str)), "first", T, "<U32"),
     ("complex", lambda: verdict(first=GOOD + 1j), "first", T, "complex128"),
     ("dates", lambda: verdict(first=(9 * GOOD).astype("datetime64[s]")), "first", T, "datetime64[s]"),
+    ("durations", lambda: verdict(first=(9 * GOOD).astype("timedelta64[s]")), "first", T, "timedelta64[s]"),
+    ("text among objects", lambda: verdict(first=GOOD.astype(str).astype(object)), "first", T, "text"),
+    ("text in runs", lambda: recipes(first=[RUNS[0].astype(str), RUNS[1]]), "first", T, "<U32"),
+    ("complex weights", lambda: verdict(weights=np.ones(40) + 1j), "weights", T, "complex128"),
     ("huge integers", lambda: verdict(first=np.full((40, 3), 2**53 + 1)), "first", V, "2**53"),
     ("masked", lambda: verdict(first=np.ma.masked_equal(GOOD, GOOD[3, 0])), "first", V, "query 3"),
     ("columns in another order", lambda: verdict(first=FRAMES[0], second=SWAPPED), "second", V, "'B' at place"),
@@ -194,6 +198,12 @@ VALUES = [
     ("no such candidate", lambda: values().against("A").sentence("D"), "'D'", V, "models"),
     ("decisions of other values", lambda: values().to_markdown(baseline=values({"x": OTHER}).against("A")), "'A'", V),
     ("decisions of other names", lambda: values().to_markdown(baseline=values(models="ABD").against("A")), "'A'", V),
+    (
+        "a page of other decisions",
+        lambda: values().to_html("no.html", baseline=values({"x": OTHER}).against("A")),
+        "'A'",
+        V,
+    ),
     ("differences of no metric", lambda: values().largest_differences("A", "B", metric="X"), "'X'", V, "metrics"),
     ("no differences", lambda: values().largest_differences("A", "B", most=0), "most", V, "at least 1"),
     ("a ranking of values", lambda: values().ranking(0, "A"), "ranking", V, "scores"),
@@ -276,10 +286,21 @@ SCORES = [
 LABELS = [
     ("segments by other ids", lambda: labelled(segments=KINDS.rename(str)), "segments", V, "first is 100"),
     ("segments without an id", lambda: labelled(segments=KINDS.rename({105: 999})), "segments", V, "first is 105"),
+    (
+        "a table by other ids",
+        lambda: labelled(segments=KINDS.rename(str).to_frame("kind")),
+        "'kind'",
+        V,
+        "first is 100",
+    ),
     ("segments with an id twice", lambda: labelled(segments=TWICE), "segments", V, "more than once"),
     ("clusters without an id", lambda: labelled(clusters=KINDS.rename({105: 999})), "clusters", V, "first is 105"),
     *(
         (f"segment {one}", lambda one=one: labelled(segments=[one, *BY_ROW]), "segments", V, "query 100")
+        for one in MISSING
+    ),
+    *(
+        (f"later {one}", lambda one=one: labelled(segments=[KINDS[100], one, *BY_ROW[1:]]), "segments", V, "query 100")
         for one in MISSING
     ),
     ("a query without a label", lambda: labelled(segments=[None, *KINDS[1:]]), "segments", V, "query 100"),

@@ -38,6 +38,89 @@ def test_tilted_means_are_the_truth(calibration, population):
         np.testing.assert_allclose(mean - mean[:, :1], scenario.truth - scenario.truth[:, :1], atol=1e-8)
 
 
+@pytest.fixture(scope="module")
+def rows(calibration):
+    store = calibration.Store(None, 2)
+    calibration.judge_all(calibration.fixed_cells([3000]), store, 20, population=20_000, workers=1)
+    return {row.scenario.name: row for row in calibration.rows_of(store, [3000])}
+
+
+@pytest.mark.slow
+def test_simulated_verdicts_err_seldom_and_find_clear_truths(calibration, rows):
+    often = 3 * np.sqrt(0.05 * 0.95 / 20)
+    assert [scenario.has_common_best for scenario in calibration.SCENARIOS] == [True] * 6 + [False] * 4
+    for row in rows.values():
+        assert not row.scenario.has_common_best or row.genuine <= 0.05 + often, row.scenario.name
+        assert min(row.price_covered, row.safe_covered) >= 0.95 - often, row.scenario.name
+    assert rows["different bests, ±.012"].genuine >= 0.9
+    assert rows["same best, ahead by .012"].agree >= 0.9
+    assert rows["ladder of 8, ±.012"].genuine >= 0.5
+    compromise = rows["compromise .0015 behind both"]
+    assert compromise.safe_regret < min(compromise.linear_regret, compromise.exponential_regret) / 2
+    crowded, clear = rows["a third ties both winners, crowded"], rows["same best, ahead by .012"]
+    assert min(crowded.t_tests, crowded.winners_differ) > 0.25  # what naive rules find
+    assert clear.t_tests == clear.winners_differ == 0
+    page = calibration.report(list(rows.values()), calibration.Store(None, 2))
+    lines = [line for line in page.splitlines() if line.startswith("|")]
+    assert len(lines) == 2 + len(calibration.SCENARIOS)
+    assert len({line.count("|") for line in lines}) == 1
+
+
+def test_t_tests_need_both_winners_ahead_under_their_own_metric(calibration):
+    sample = np.zeros((200, 2, 3))
+    sample[:, 0, 0] = sample[:, 1, 2] = np.linspace(0.01, 0.03, 200)
+    found = [calibration.each_winner_beats_the_other(sample, pair) for pair in ([0, 2], [0, 0], [2, 0])]
+    assert list(map(bool, found)) == [True, False, False]
+    for second in (np.linspace(-0.1, 0.1, 200), 0):
+        sample[:, 1, 2] = second
+        assert not calibration.each_winner_beats_the_other(sample, [0, 2])
+
+
+def test_the_command_writes_the_page_and_goes_on_where_it_stopped(calibration, tmp_path, monkeypatch):
+    monkeypatch.setattr(calibration, "SCENARIOS", calibration.SCENARIOS[:1])
+    rates = dict.fromkeys(calibration.RATES, 0.0) | {"genuine": 0.2, "price_covered": 1.0, "safe_covered": 1.0}
+    judged, target = [], tmp_path / "page.md"
+    monkeypatch.setattr(calibration, "_start", lambda population, seed: None)
+    monkeypatch.setattr(calibration, "_judge", lambda cell, seeds: judged.append(seeds) or rates)
+    options = ["--queries", "1000", "--output", str(target), "--workers", "1", "--only", "fixed", "--repetitions"]
+    assert calibration.main([*options, "100"]) == 1
+    assert "**no**" in target.read_text(encoding="utf-8")
+    calibration.main([*options, "50"])  # so many are there already
+    calibration.main([*options, "101"])
+    assert len(judged[0]) == 100
+    assert judged[1][:100] == judged[0]
+    calibration.main([*options, "50", "--seed", "1"])  # another seed's are others
+    assert len(judged) == 3
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["", "skewed runs", "opposite skews", "unequal runs", "a fixed baseline"])
+def test_effects_of_runs_have_mean_0_and_the_sizes_that_they_should(calibration, kind):
+    """The mean over runs of the lead of recipe 3 over recipe 4, whose truth is 0, and how it varies."""
+    cells = sys.modules["calibration_cells"]
+    cell = cells.RecipeCell("linear's best ahead, exponential tied", 5, 60, 4, "resampled queries", kind)
+    samples = [cell.sample(np.random.default_rng(seed)) for seed in range(500)]
+    runs = [values.shape[2] for values in samples[0]]
+    assert runs == {"unequal runs": [3, 5, 10, 3, 5], "a fixed baseline": [1, 4, 4, 4, 4]}.get(kind, [4] * 5)
+    found = np.array([[(values[2][row].mean() - values[3][row].mean()) for row in (0, 1)] for values in samples])
+    parts, by_runs = cells.PARTS["resampled queries"], 1 / runs[2] + 1 / runs[3]
+    variance = parts["run"] ** 2 * by_runs + (parts["query"] ** 2 + parts["query_run"] ** 2 * by_runs) / 60
+    np.testing.assert_allclose(found.mean(axis=0), 0, atol=4 * np.sqrt(variance / 500))
+    np.testing.assert_allclose(found.var(axis=0), variance, rtol=0.25)
+    assert np.corrcoef(found.T)[0, 1] == pytest.approx(cells.CORRELATION, abs=0.05)
+
+
+def test_clusters_have_three_to_seven_queries_of_which_a_share_are_copies(calibration):
+    rows = np.arange(20_000.0)[:, None]
+    found, clusters = sys.modules["calibration_cells"].clustered(np.random.default_rng(0), rows, 0.3)
+    assert set(np.bincount(clusters)[:-1]) == {3, 4, 5, 6, 7}
+    first = np.searchsorted(clusters, clusters)
+    followers, copied = first != np.arange(20_000), found[:, 0] != rows[:, 0]
+    assert not copied[~followers].any()
+    assert copied[followers].mean() == pytest.approx(0.3, abs=0.015)
+    np.testing.assert_array_equal(found[copied, 0], rows[first[copied], 0])
+
+
 @pytest.mark.slow
 def test_all_scripts_of_the_calibration_run(calibration, tmp_path, monkeypatch):
     page = tmp_path / "page.md"

@@ -85,6 +85,17 @@ def test_every_row_is_that_of_a_loop_over_queries(many, definitions, metrics, cu
     assert (table["pull"].abs().diff().dropna() <= 0).all()
 
 
+def test_the_other_way_round_turns_all_signs_and_the_order_of_models_does_not_matter(many):
+    judgments, scores, *_ = many
+    one, other = (gs.compare(scores, judgments, BOTH).queries(*pair) for pair in ("AB", "BA"))
+    signed = ["pull", *(f"difference {metric}" for metric in BOTH)]
+    np.testing.assert_array_equal(one[signed], -other[signed])
+    assert one["query"].tolist() == other["query"].tolist()
+    assert one["labels A"].tolist() == other["labels A"].tolist()
+    turned = gs.compare(dict(reversed(scores.items())), judgments, ["map", *BOTH], primary=BOTH)
+    assert turned.queries("A", "B").equals(one)
+
+
 def test_most_takes_the_first_rows(many):
     judgments, scores, *_ = many
     comparison = gs.compare(scores, judgments, BOTH)

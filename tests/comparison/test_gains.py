@@ -176,6 +176,28 @@ class TestSaid:
         assert all(models == ("a", "twin") for models in path.best_sets.values())
         assert path.swaps.empty
 
+    def test_order_of_models_does_not_matter(self):
+        judgments, scores = data()
+        one, other = (
+            gs.compare(dict(models), judgments, BOTH).gains(BASES)
+            for models in (scores.items(), reversed(scores.items()))
+        )
+        assert one.to_dict() == other.to_dict()
+
+    def test_few_clusters_bound_no_regret(self):
+        """As in a verdict: nothing is known of fewer than 30, and all models may be best."""
+        judgments, scores = data(300)
+        for clusters, bounded in ((29, False), (30, True)):
+            comparison = gs.compare(scores, judgments, BOTH, clusters=np.arange(300) % clusters)
+            path = comparison.gains([1, 2])
+            assert np.isfinite(path.frame()["upper"]).all() == np.isfinite(path.upper).all() == bounded
+            assert np.isfinite(comparison.verdict.safe_regret_upper) == bounded
+
+    def test_binary_labels_give_a_flat_path(self):
+        judgments, scores = data(labels=2)
+        path = gs.compare(scores, judgments, BOTH).gains(BASES).frame()
+        assert (path.groupby("model")["mean"].agg(np.ptp) < 1e-14).all()
+
 
 class TestLosses:
     def test_a_loss_is_won_by_the_lowest(self):

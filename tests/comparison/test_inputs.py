@@ -45,6 +45,12 @@ def test_numbers_of_every_kind_are_the_same_numbers(values):
     pd.testing.assert_frame_equal(compared(values).frame(), compared().frame())
 
 
+def test_frames_and_ordered_names_are_the_same_values():
+    tables = [pd.DataFrame(table, columns=["B", "A"]) for table in (VALUES, OTHER)]
+    plain = gs.Verdict.from_values(VALUES, OTHER, dict.fromkeys(["x", "y"]), draws=200)
+    assert gs.Verdict.from_values(*tables, ["x", "y"], draws=200) == plain
+
+
 @pytest.mark.parametrize("scale", [1e-300, 1.0, 1e308])
 def test_only_ratios_of_weights_matter_and_queries_of_weight_zero_are_absent(scale):
     found = compared(weights=np.where(np.arange(40) < 30, np.r_[0.25, np.ones(39)], 0.0) * scale)

@@ -11,6 +11,8 @@ from tests.comparison.tables import pairs_table
 
 import gainsay as gs
 from gainsay import Comparison, Verdict
+from gainsay.report import full
+from gainsay.report.text import notes_lines
 
 FULL, SKIPPING = "ndcg_linear@5", "map(empty=skip,min_label=3)"
 QUERIES, DOCUMENTS = 240, 8
@@ -180,8 +182,37 @@ class TestReports:
         assert turned.conflicts[["model_x", "model_y"]].to_numpy().tolist() == [["y", "z"]]
         assert turned.verdict.left_out == {"a": 40, "b": 0}
         assert turned.verdict.flags[0].code == "left-out queries"
-        for text in (turned.to_html(tmp_path / "r.html").read_text("utf-8"), turned.to_markdown()):
+        page = turned.to_html(tmp_path / "r.html").read_text("utf-8")
+        for text in (page, turned.to_markdown(), "\n".join(map(str, notes_lines(turned.content)))):
             assert "a on 80, b on 40" in text
+            assert "the 40 queries" in text
+        assert 'value="mea"' not in page  # means on other queries than the distances of the chart would not fit
+        for metric, means in turned.verdict.means.items():
+            assert means["x"] != turned.leaderboard.loc["x", metric] or not turned.verdict.left_out[metric]
+            assert f"{means['x']:.4f}" in page
+
+    def test_tables_have_both_differences_of_a_conflict(self, turned):
+        row = full.pairs(turned).rows[0]  # conflicts come first, and there is one
+        own, common = (turned.conflicts[f"{kind}difference a"].iloc[0] for kind in ("", "common "))
+        assert own < 0 < common
+        assert row[2].text == f"\u2212{abs(own):.4f}"
+        assert f"+{common:.4f}" in row[2].note
+        assert "of both" not in row[3].note
+        board = {row[0].text: row for row in full.leaderboard(turned).rows}
+        assert [name for name, cells in board.items() if cells[1].strong] == ["z"]
+
+    def test_pictures_are_of_the_common_queries(self, turned):
+        assert "1 pair of 3" in turned.plot.pairs().ax.get_title(loc="left").replace("\n", " ")
+        assert all(part in turned.plot.ranks().alt for part in ("x: 1 to 1.", "y: 2 to 3."))
+        (x, y) = turned.plot.conflict().ax.collections[-2].get_offsets().T  # the two pairs on which both agree
+        assert (np.sign(x) == np.sign(y)).all()
+
+    def test_nothing_is_said_where_all_have_the_same_queries(self, judged):
+        judgments, scores = judged
+        same = gs.compare(scores, judgments, [FULL, "mrr", SKIPPING], draws=400)
+        assert same.verdict.left_out == {FULL: 0, "mrr": 0}
+        assert "on the queries" not in same.verdict.text
+        assert not [column for column in same.pairs if column.startswith("common ")]
 
 
 class TestValues:
