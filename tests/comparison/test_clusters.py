@@ -39,17 +39,6 @@ def test_errors_are_those_of_cluster_sums(weighted):
             assert estimated.error[row, k, j] == pytest.approx(expected, rel=1e-9)
 
 
-def test_errors_are_those_of_statsmodels():
-    api = pytest.importorskip("statsmodels.api")
-    a, _, labels = values_of(1)
-    found = estimate(read_panel({"a": a}, clusters=labels)).error[0, 0, 1]
-    difference = a[:, 1] - a[:, 0]
-    options = {"groups": labels, "use_correction": False}
-    fitted = api.OLS(difference, np.ones(len(a))).fit(cov_type="cluster", cov_kwds=options)
-    count = len(np.unique(labels))
-    assert found == pytest.approx(fitted.bse[0] * np.sqrt(count / (count - 1)), rel=1e-9)
-
-
 def test_clusters_of_one_query_each_are_none():
     a, b, _ = values_of(2)
     one = Verdict.from_values(a, b, draws=300).to_dict()
@@ -59,20 +48,6 @@ def test_clusters_of_one_query_each_are_none():
     for name in one:
         if name != "text":
             assert one[name] == other[name], name
-
-
-def test_copies_told_of_by_clusters_are_worth_what_one_is():
-    """Every query twice: told so, everything is as with each once, but for counts of queries."""
-    a, b, _ = values_of(3)
-    weights = np.random.default_rng(0).random(len(a))
-    one = Verdict.from_values(a, b, draws=300, weights=weights)
-    twice = [np.repeat(v, 2, axis=0) for v in (a, b)]
-    pairs = np.repeat(np.arange(len(a)), 2)
-    other = Verdict.from_values(*twice, draws=300, weights=np.repeat(weights, 2), clusters=pairs)
-    for name in ("p_value", "price_lower", "safe_regret_upper", "detectable", "price"):
-        assert getattr(other, name) == pytest.approx(getattr(one, name), rel=1e-6), name
-    untold = Verdict.from_values(*twice, draws=300, weights=np.repeat(weights, 2))
-    assert untold.detectable < 0.75 * one.detectable
 
 
 @pytest.mark.parametrize(("clusters", "kind"), [(29, "unresolved"), (30, "genuine")])

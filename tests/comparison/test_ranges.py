@@ -10,7 +10,6 @@ import pytest
 from tests.comparison.tables import leaderboard_table, pairs_table
 
 import gainsay as gs
-from gainsay import Comparison
 
 PLAIN = gs.Judgments([2, 0, 1, 3], group=[2, 2])
 NEGATIVE = gs.Judgments([2, -1, 1, 3], group=[2, 2], negative_labels="allow")
@@ -79,8 +78,3 @@ class TestIntervals:
         assert row["lower x"] == pytest.approx(row["lower y"])
         board = leaderboard_table(values, ["a", "b"], draws=400, ranges=ranges).set_index(["metric", "model"])
         assert board.loc[("x", "b"), "regret_upper"] == 1 < board.loc[("y", "b"), "regret_upper"]
-
-    def test_values_alone_have_no_bounds_unless_told(self):
-        values = {"x": np.r_[np.ones(9), 0.25][:, None]}
-        assert Comparison(values, ["a"]).leaderboard.loc["a", "x upper"] > 1
-        assert Comparison(values, ["a"], ranges={"x": (0, 1)}).leaderboard.loc["a", "x upper"] == 1

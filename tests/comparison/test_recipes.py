@@ -125,16 +125,6 @@ def test_text_has_the_runs_and_the_fixed_models(vary, counts, words):
     assert ("seed" in verdict.about) == (vary is not None)
 
 
-def test_two_recipes_of_the_same_runs_are_twins():
-    values = runs_of(9, counts=(3, 3))
-    for name in NAMES:
-        values[name].append(values[name][0][:, [1, 2, 0]])
-    verdict = Verdict.from_values(values["x"], values["y"], models=["a", "b", "c"], draws=300)
-    assert {flag.pairs for flag in verdict.flags if flag.code == "identical models"} == {(("a", "c"),)}
-    assert verdict.regrets["ndcg_exp@10"]["a"] == verdict.regrets["ndcg_exp@10"]["c"]
-    assert verdict.regrets_upper["ndcg_exp@10"]["a"] == verdict.regrets_upper["ndcg_exp@10"]["c"]
-
-
 class TestPairs:
     def test_p_values_are_welch_s_where_queries_do_not_vary(self):
         """All variance is that of runs, so that only their means count: the two-sample test of SciPy on these."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -79,24 +77,6 @@ def test_equal_columns_are_equal_to_the_last_digit_in_everything(queries):
     np.testing.assert_array_equal(
         draw_noise(estimated, 777, 0).values[0, 8], draw_noise(estimated, 777, 0).values[0, 3]
     )
-
-
-def test_models_that_differ_by_a_constant_have_no_error_and_copies_have_one_draw():
-    x = np.random.default_rng(9).random((997, 5))
-    x[:, 3], x[:, 4] = x[:, 1], x[:, 1] + 0.1
-    estimated = estimate(read_panel({"a": x}))
-    assert (estimated.error[0][np.ix_([1, 3, 4], [1, 3, 4])] == 0).all()
-    np.testing.assert_allclose(estimated.difference[0, 1, [1, 3, 4]], [0, 0, 0.1])
-    assert estimated.twin.tolist() == [[0, 1, 2, 1, 4]]
-    noise = draw_noise(estimated, 300, 0)
-    np.testing.assert_array_equal(noise.values[0, 3], noise.values[0, 1])
-
-
-def test_wins_are_counted_query_by_query():
-    panel, x = panel_of(15)
-    for metric, k, j in itertools.product((0, 1), range(4), range(4)):
-        expected = np.sum(x[:, 4 * metric + j] > x[:, 4 * metric + k])
-        assert estimate(panel).wins[metric, k, j] == expected
 
 
 def test_rounding_is_no_difference():
