@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import pickle
 
 import numpy as np
@@ -104,6 +105,20 @@ def test_hard_and_easy_queries_do_not_matter(seed, runs):
     np.testing.assert_array_equal(moved.support, plain.support)
 
 
+@pytest.mark.parametrize("runs", [1, 4])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("seed", range(5))
+def test_order_of_models_changes_nothing_to_the_last_digit(seed, weighted, runs):
+    values, weights = sample(seed, runs, models=5)
+    names, order = ["beta", "m10", "m9", "Alpha", "z"], np.random.default_rng(seed).permutation(5)
+    weights = weights if weighted else None
+    one = verdict_of(values, weights, models=names, rope=0.01)
+    turned = np.moveaxis(np.asfortranarray(np.moveaxis(values[:, order], 1, 2)), 2, 1)
+    other = verdict_of(turned, weights, models=[names[place] for place in order], rope=0.01)
+    assert one == other
+    assert json.dumps(one.to_dict()) == json.dumps(other.to_dict())
+
+
 @pytest.mark.parametrize("which", range(4))
 @pytest.mark.parametrize("runs", [1, 4])
 def test_a_copy_is_kept_where_its_model_is(which, runs):
@@ -121,6 +136,8 @@ def test_a_copy_is_kept_where_its_model_is(which, runs):
     for by_model in verdict.regrets_lower.values():  # each recipe has draws of its own of how well its runs are known
         assert by_model["copy"] == pytest.approx(by_model[name], abs=0.002 if runs > 1 else 0)
     assert [flag.pairs for flag in verdict.flags if flag.code == "identical models"] == [(("copy", name),)]
+    tied = [flag.models for flag in verdict.flags if flag.code == "tied winners"]
+    assert tied == [("copy", name)] * list(verdict.winners.values()).count("copy")
 
 
 def test_models_that_all_are_one_are_one():

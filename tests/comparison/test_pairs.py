@@ -204,6 +204,9 @@ def test_leaderboard_ranks_by_mean_and_shares_ranks():
     assert table["rank"].tolist() == [1, 1, 3, 4]
     np.testing.assert_allclose(table["mean"], a.mean(axis=0)[[1, 2, 3, 0]])
     assert table.may_be_best.tolist() == [True, True, False, False]
+    a[:, 0] = 0.25  # as from a model that has the same value on every query
+    row = leaderboard_table({"a": a}, models=NAMES, draws=500).set_index("model").loc["p"]
+    assert (row["lower"], row["mean"], row["upper"]) == (0.25, 0.25, 0.25)
 
 
 def test_leaderboard_interval_of_one_model_is_the_textbook_one():

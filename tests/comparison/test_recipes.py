@@ -55,6 +55,15 @@ def test_errors_are_those_of_queries_and_runs(weighted):
         np.testing.assert_allclose(estimated.mean_error[row], np.sqrt(np.diag(covariance))[4 * row : 4 * row + 4])
 
 
+def test_copies_of_a_recipe_have_one_run_effect_and_no_error_between_them():
+    values = runs_of(9, counts=(3, 3))
+    for name in NAMES:
+        values[name].append(values[name][0][:, [1, 2, 0]])
+    estimated = estimate(panel_of(values))
+    assert not estimated.error[:, 0, 2].any()
+    np.testing.assert_array_equal(estimated.error[:, 1, 2], estimated.error[:, 1, 0])
+
+
 def test_draws_have_the_covariance_of_queries_and_runs():
     values = runs_of(1)
     noise = draw_noise(estimate(panel_of(values)), 40_000, 3)
@@ -95,17 +104,6 @@ def test_without_run_variance_everything_is_as_with_fixed_models():
     for name in one:
         if name not in ("flags", "text", "runs", "variance"):
             assert one[name] == other[name], name
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_order_of_models_changes_nothing_to_the_last_digit(seed):
-    values, names = runs_of(seed), ["b", "c10", "c9", "a"]
-    order = np.random.default_rng(seed).permutation(4)
-    one = Verdict.from_values(*(values[name] for name in NAMES), models=names, draws=400)
-    shuffled = [[np.asfortranarray(values[name][k]) for k in order] for name in NAMES]
-    other = Verdict.from_values(*shuffled, models=[names[k] for k in order], draws=400)
-    assert one == other
-    assert one.runs == {"a": 4, "b": 3, "c9": 5, "c10": 0}
 
 
 def test_three_dimensions_and_a_list_are_the_same():

@@ -240,33 +240,6 @@ def test_means_that_differ_by_rounding_tie(names):
     assert Verdict.from_values(values + np.array([0, 0, 0.7]), values, models=names, draws=200).safe_choice == "b"
 
 
-def test_identical_models_share_everything():
-    a, b = exact([[0.1, 0.1, 0], [0.1, 0.1, 0]])
-    a[:, 1], b[:, 1] = a[:, 0], b[:, 0]
-    verdict = Verdict.from_values(a, b, models=["z", "a", "m"])
-    assert verdict.common_best == ("a", "z")
-    assert set(verdict.winners.values()) == {"a"}
-    assert {flag.code for flag in verdict.flags} == {"tied winners", "identical models"}
-    assert verdict.best_probability[LINEAR] == {"a": 0.5, "m": 0.0, "z": 0.5}
-    assert verdict.winners_differ_probability == 0
-    assert verdict.kind == "immaterial"  # either of the two costs nothing
-
-
-@given(st.integers(0, 10_000), st.permutations(range(5)), st.booleans())
-@settings(max_examples=30, deadline=None)
-def test_order_of_models_changes_nothing_to_the_last_digit(seed, order, weighted):
-    a, b = values_of(seed, queries=100, models=5)
-    names = ["beta", "m10", "m9", "Alpha", "z"]
-    weights = np.random.default_rng(seed).random(100) if weighted else None
-    one = Verdict.from_values(a, b, models=names, weights=weights, draws=300, rope=0.01)
-    shuffled = [names[i] for i in order]
-    other = Verdict.from_values(
-        np.asfortranarray(a[:, order]), b[:, order], models=shuffled, weights=weights, draws=300, rope=0.01
-    )
-    assert one == other
-    assert json.dumps(one.to_dict()) == json.dumps(other.to_dict())
-
-
 @given(st.integers(0, 10_000), st.sampled_from([0.01, 0.05, 0.2]), st.sampled_from([0.0, 0.01, 0.1]))
 @settings(max_examples=40, deadline=None)
 def test_parts_of_a_verdict_fit_together(seed, alpha, rope):
@@ -318,21 +291,6 @@ def test_one_model_and_one_query():
     verdict = Verdict.from_values([[0.2, 0.4]], [[0.4, 0.2]])
     assert (verdict.kind, verdict.p_value, verdict.safe_regret_upper) == ("unresolved", 1.0, np.inf)
     assert verdict.to_dict()["safe_regret_upper"] is None
-
-
-def test_a_lead_of_the_detectable_size_is_detected_four_times_in_five():
-    rng = np.random.default_rng(5)
-
-    def sample(lead):
-        noise = rng.normal(0, 0.2, (2, 300, 3))
-        return noise + np.array([[0, lead, -1], [0, 0, -1]])[:, None, :]
-
-    lead = np.mean([Verdict.from_values(*sample(0.0), draws=1000, seed=s).detectable for s in range(20)])
-    eliminated = [
-        "model 1" not in Verdict.from_values(*sample(lead), draws=500, seed=s).common_best for s in range(300)
-    ]
-    rate = np.mean(eliminated)
-    assert 0.80 - 2 * np.sqrt(0.16 / 300) <= rate <= 0.97
 
 
 @pytest.mark.parametrize("seed", range(5))
