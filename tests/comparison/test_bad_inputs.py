@@ -19,6 +19,7 @@ FRAMES = [pd.DataFrame(values, columns=["A", "B", "C"]) for values in (GOOD, OTH
 GRADES = RNG.choice(5, size=(40, 10), p=[0.4, 0.3, 0.15, 0.1, 0.05])
 SHUFFLED = RNG.permuted(GRADES, axis=1)
 LINEAR_GAIN = np.sum((GRADES - SHUFFLED) / np.log2(np.arange(2, 12)), axis=1)
+AGAINST = np.where((LINEAR_GAIN > 0) == (np.arange(40) % 8 == 0), "a", "b")
 IDS = np.arange(100, 140)
 KINDS = pd.Series(np.where(IDS % 3 == 0, "head", "tail"), index=IDS)
 SKIPPED = np.where(np.arange(40)[:, None] < 10, np.nan, GOOD)
@@ -335,6 +336,7 @@ FITS = [
     ("all for a", lambda: preferred(["a"] * 40), "for a", V, "all 40"),
     ("all for b", lambda: preferred(["b"] * 40), "preferred='a'", V, "all 40"),
     ("ties only", lambda: preferred(["tie"] * 40), "preferences", V, "neither side"),
+    ("exchanged sides", lambda: preferred(AGAINST), "labels", V, "exchanged"),
     ("another side", lambda: preferred(["a"] * 39 + ["c"]), "preferred[39]", V, "'c'"),
     ("no side", lambda: preferred(["a"] * 39 + [None]), "preferred[39]", V, "None"),
     ("a list of a side", lambda: preferred([["a"]] * 40), "preferred[0]", V, "['a']"),

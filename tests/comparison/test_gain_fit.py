@@ -72,6 +72,15 @@ class TestEstimates:
         inside = profile["log_likelihood"] >= -best.fun - 3.841459 / 2
         assert profile["inside"].tolist() == inside.tolist()
 
+    def test_bases_at_which_preferences_go_against_the_labels_have_slope_0(self):
+        first, second, _ = planted(1.5, 200, seed=6)
+        profile = gs.fit_gain(table(first, second, np.random.default_rng(16).choice(["a", "b"], 200))).frame()
+        idle = profile["slope"] == 0
+        assert 0 < idle.sum() < len(profile)
+        assert (profile["slope"] >= 0).all()
+        np.testing.assert_allclose(profile["log_likelihood"][idle], -200 * math.log(2), rtol=1e-12)
+        assert (profile["log_likelihood"][~idle] > -200 * math.log(2)).all()
+
     def test_ties_count_half_for_either_side(self):
         first, second, preferred = planted(1.5, 300, seed=4)
         preferred = preferred.astype(object)

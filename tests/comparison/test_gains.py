@@ -176,12 +176,10 @@ class TestSaid:
         assert all(models == ("a", "twin") for models in path.best_sets.values())
         assert path.swaps.empty
 
-    def test_order_of_models_does_not_matter(self):
+    def test_order_of_models_and_bases_does_not_matter(self):
         judgments, scores = data()
-        one, other = (
-            gs.compare(dict(models), judgments, BOTH).gains(BASES)
-            for models in (scores.items(), reversed(scores.items()))
-        )
+        one = gs.compare(scores, judgments, BOTH).gains(BASES)
+        other = gs.compare(dict(reversed(scores.items())), judgments, BOTH).gains(BASES[::-1])
         assert one.to_dict() == other.to_dict()
 
     def test_few_clusters_bound_no_regret(self):
