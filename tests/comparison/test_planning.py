@@ -15,7 +15,7 @@ from gainsay.comparison.inequalities import two_step_test
 from gainsay.comparison.inputs import read_panel
 from gainsay.comparison.parts import given_parts
 from gainsay.comparison.resampling import draw_noise
-from gainsay.comparison.trials import Trial, Trials, is_genuine
+from gainsay.comparison.trials import Trial, Trials, is_genuine, is_ship
 
 FIRST, SECOND = METRICS = ("ndcg_linear@10", "ndcg_exp@10")
 BOOTSTRAP = {"query": 0.010, "run": 0.0035, "query_run": 0.095}
@@ -91,6 +91,17 @@ class TestPlansOfFixedModels:
         lower = 0.01 + error * (z - critical)
         shipped = (lower > -0.002).all(axis=1) & (lower > 0).any(axis=1)
         assert shipped.mean() == pytest.approx(0.8, abs=0.025)
+
+    @pytest.mark.parametrize(
+        ("lower", "shipped"),
+        [((0.001, 0.001), True), ((0.001, -0.001), True), ((0.001, -0.003), False), ((-0.001, -0.001), False)],
+    )
+    def test_shipping_takes_one_lower_bound_above_0_and_none_below_what_is_tolerated(self, lower, shipped):
+        """Every draw is one standard error, which then is how far bounds reach."""
+        difference = np.zeros((2, 2, 2))
+        difference[:, 0, 1] = np.array(lower) + 0.01
+        trial = Trial(difference, np.full((2, 2, 2), 0.01), lambda k: np.ones((2, 2, 99)), {})
+        assert is_ship(0, 1, 0.05, 0.002)(trial) == shipped
 
     def test_a_lead_that_nobody_can_prove_and_one_at_a_small_level(self):
         found = gs.plan(1e-6, claim="pair", query=0.1)
