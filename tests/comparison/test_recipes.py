@@ -13,6 +13,7 @@ from tests.comparison.populations import COUNTS, NAMES, panel_of, runs_of
 
 import gainsay as gs
 from gainsay import Comparison, Verdict
+from gainsay.comparison.bounds import detectable_lead
 from gainsay.comparison.estimates import estimate
 from gainsay.comparison.pairs import leaderboard_of, pair_p_values
 from gainsay.comparison.recipes import variance_parts
@@ -189,6 +190,19 @@ class TestVerdict:
             f for f in Verdict.from_values(values["x"], values["y"], draws=200).flags if f.code == "identical runs"
         ]
         assert flag.models == ("model 2",)
+
+
+def test_the_detectable_lead_exceeds_its_critical_value_in_four_draws_of_five():
+    estimated = estimate(panel_of(runs_of(0, counts=(3, 3), run=0.05, query_run=0.02)))
+    noise = draw_noise(estimated, 999, 1)
+    critical = np.sort(noise.peaks.max(axis=0), axis=1)[:, 954].max()
+    leads = []
+    for row, (k, j) in itertools.product((0, 1), ((0, 1), (1, 0))):
+        drawn = noise.values[row, j] - noise.values[row, k]
+        leads.append(np.sort(critical * drawn / noise.lead(row, k, j) - drawn)[799])
+    found = detectable_lead(estimated, noise, 0.05, np.ones(2, dtype=bool), np.array([0, 0]))
+    assert found == pytest.approx(max(leads), rel=1e-9)
+    assert found > (critical + stats.norm.ppf(0.8)) * estimated.error.max()
 
 
 class TestVarianceParts:
