@@ -70,10 +70,10 @@ class TestBounds:
 
 
 class TestRule:
-    """ship: both lower bounds above -rope and one above 0; do not ship: some upper bound below -rope."""
+    """ship: both lower bounds above -margin and one above 0; do not ship: some upper bound below -margin."""
 
     @pytest.mark.parametrize(
-        ("lower", "upper", "rope", "decision"),
+        ("lower", "upper", "margin", "decision"),
         [
             ((0.001, 0.001), (0.01, 0.01), 0.0, "ship"),
             ((0.001, -0.001), (0.01, 0.01), 0.002, "ship"),
@@ -86,12 +86,12 @@ class TestRule:
             ((0.001, -np.inf), (0.01, np.inf), 0.002, "undecided"),
         ],
     )
-    def test_by_hand(self, lower, upper, rope, decision):
-        assert _decided(np.array(lower), np.array(upper), rope) == decision
+    def test_by_hand(self, lower, upper, margin, decision):
+        assert _decided(np.array(lower), np.array(upper), margin) == decision
 
     def test_decisions_are_those_of_the_bounds_in_the_frame(self):
         for seed in range(6):
-            found = compared(panel_of(seed, 300), draws=1000).against("production", rope=0.004)
+            found = compared(panel_of(seed, 300), draws=1000).against("production", margin=0.004)
             frame = found.frame()
             lower, upper = frame[[f"lower {FIRST}", f"lower {SECOND}"]], frame[[f"upper {FIRST}", f"upper {SECOND}"]]
             ship = (lower > -0.004).all(axis=1) & (lower > 0).any(axis=1)
@@ -178,12 +178,12 @@ class TestNeeded:
         found = compared(panel_of(queries=queries), clusters=clusters).against("production")
         assert {(one.decision, one.queries_needed) for one in found.standings} == {("undecided", None)}
 
-    def test_no_number_of_queries_decides_about_a_loss_within_the_rope(self):
+    def test_no_number_of_queries_decides_about_a_loss_within_the_margin(self):
         rng = np.random.default_rng(2)
         noise = rng.normal(0, 0.1, 400)
         noise += -0.001 - noise.mean()
         values = {FIRST: np.stack([np.full(400, 0.5), 0.5 + noise], axis=1)}
-        found = Comparison(values, ["a", "b"], ranges={}).against("a", rope=0.002)
+        found = Comparison(values, ["a", "b"], ranges={}).against("a", margin=0.002)
         assert found.standings[0].queries_needed is None
         assert "no number" in found.text
 

@@ -95,12 +95,12 @@ def turned_columns(table, metric):
 
 
 @pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("rope", [0.0, 0.1])
+@pytest.mark.parametrize("margin", [0.0, 0.1])
 @pytest.mark.parametrize("ties", [False, True])
 class TestMirror:
-    def test_verdict(self, seed, rope, ties):
+    def test_verdict(self, seed, margin, ties):
         first, second, weights = drawn(seed, ties)
-        options = {"models": MODELS, "weights": weights, "rope": rope, "draws": 400, "metric_names": ("x", "y")}
+        options = {"models": MODELS, "weights": weights, "margin": margin, "draws": 400, "metric_names": ("x", "y")}
         loss = gs.Verdict.from_values(-first, second, higher_is_better=(False, True), **options).to_dict()
         gain = gs.Verdict.from_values(first, second, **options).to_dict()
         assert loss.pop("lower_is_better") == ["x"]
@@ -112,11 +112,11 @@ class TestMirror:
             verdict["flags"] = [flag["code"] for flag in verdict["flags"]]
         assert loss == gain
 
-    def test_leaderboard(self, seed, rope, ties):
+    def test_leaderboard(self, seed, margin, ties):
         first, second, weights = drawn(seed, ties)
-        ranges = {"x": (-3.5, np.inf)} if rope else {}
+        ranges = {"x": (-3.5, np.inf)} if margin else {}
         gain = leaderboard_table({"x": first, "y": second}, MODELS, weights, draws=400, ranges=ranges)
-        ranges = {"x": (-np.inf, 3.5)} if rope else {}
+        ranges = {"x": (-np.inf, 3.5)} if margin else {}
         loss = leaderboard_table({"x": -first, "y": second}, MODELS, weights, draws=400, ranges=ranges, losses=["x"])
         own = gain["metric"] == "x"
         lower, upper = gain.loc[own, "lower"].copy(), gain.loc[own, "upper"].copy()
@@ -125,7 +125,7 @@ class TestMirror:
         pd.testing.assert_frame_equal(loss, gain, check_exact=True)
         assert (np.diff(loss.loc[own, "mean"]) >= -1e-12).all()
 
-    def test_pairs(self, seed, rope, ties):
+    def test_pairs(self, seed, margin, ties):
         first, second, weights = drawn(seed, ties)
         values = {"x": first, "y": second, "z": second[:, ::-1]}
         losses = {"x": -first, "y": second, "z": -second[:, ::-1]}

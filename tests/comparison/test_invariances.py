@@ -112,9 +112,9 @@ def test_order_of_models_changes_nothing_to_the_last_digit(seed, weighted, runs)
     values, weights = sample(seed, runs, models=5)
     names, order = ["beta", "m10", "m9", "Alpha", "z"], np.random.default_rng(seed).permutation(5)
     weights = weights if weighted else None
-    one = verdict_of(values, weights, models=names, rope=0.01)
+    one = verdict_of(values, weights, models=names, margin=0.01)
     turned = np.moveaxis(np.asfortranarray(np.moveaxis(values[:, order], 1, 2)), 2, 1)
-    other = verdict_of(turned, weights, models=[names[place] for place in order], rope=0.01)
+    other = verdict_of(turned, weights, models=[names[place] for place in order], margin=0.01)
     assert one == other
     assert json.dumps(one.to_dict()) == json.dumps(other.to_dict())
 

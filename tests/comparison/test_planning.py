@@ -83,7 +83,7 @@ class TestPlansOfFixedModels:
             assert (found.runs, found.options[0].chance) == (None, pytest.approx(power, abs=0.02))
 
     def test_shipping_by_bivariate_normal_samples(self):
-        found = gs.plan(0.01, 0.8, "ship", query=0.12, rope=0.002, correlation=0.6)
+        found = gs.plan(0.01, 0.8, "ship", query=0.12, margin=0.002, correlation=0.6)
         rng = np.random.default_rng(5)
         z = rng.multivariate_normal([0, 0], [[1, 0.6], [0.6, 1]], 200_000)
         critical = np.quantile(np.abs(z).max(axis=1), 0.95)

@@ -316,4 +316,4 @@ class TestCompare:
         assert comparison.run_counts == {"A": 3, "B": 3, "C": 0}
         alone = [gs.evaluate_run(["map"], run, qrels).mean["map"] for run in runs[:3]]
         assert comparison.leaderboard.loc["A", "map"] == pytest.approx(np.mean(alone))
-        assert set(comparison.holes.retrieved) == {"A", "B", "C"}
+        assert set(comparison.unjudged.retrieved) == {"A", "B", "C"}

@@ -34,7 +34,7 @@ def correlated(rng, leads, queries, shared=0.6, own=0.4):
 def false_ship(seed):
     """Both candidates lead by much under x, and trail by exactly what is tolerated under y."""
     values = correlated(np.random.default_rng(seed), [[0, 0.5, 0.5], [0, -0.05, -0.05]], 200, 0.2, 0.2)
-    return "ship" in comparison_of(values, draws=300, alpha=0.1).against("model 1", rope=0.05).decisions.values()
+    return "ship" in comparison_of(values, draws=300, alpha=0.1).against("model 1", margin=0.05).decisions.values()
 
 
 def false_conflict(seed):
