@@ -104,7 +104,7 @@ def test_values_are_the_same(here_and_there, part, rtol):
         np.testing.assert_allclose(here[key], there[key], rtol=rtol, atol=0, err_msg=key)
 
 
-@pytest.mark.repeated
+@pytest.mark.nightly
 def test_the_tests_of_ranking_metrics_and_evaluation_pass():
     options = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-x"]
     done = without_extras(["-m", "pytest", *options, *PARTS], timeout=600)

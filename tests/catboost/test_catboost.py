@@ -82,6 +82,16 @@ def test_copies_are_the_metric_itself(pools):
     assert type(pickle.loads(pickle.dumps(metric))).__name__ == NAME
 
 
+def test_weights_are_copied_from_memory_that_changes(pools):
+    """CatBoost passes weights in memory that it uses again."""
+    metric, weight = eval_metric(NAME, *pools), np.ones(len(VALID.labels))
+    call = VALID.features[:, 1], VALID.labels.astype(np.float32), weight
+    before = metric.evaluate([call[0]], *call[1:])
+    weight[: VALID.group[:15].sum()] = 9
+    after = metric.evaluate([call[0]], *call[1:])
+    assert after == eval_metric(NAME, *pools).evaluate([call[0]], *call[1:]) != before
+
+
 def test_a_snapshot_is_resumed(pools):
     metric = eval_metric(NAME, *pools)
     kept = {"allow_writing_files": True, "save_snapshot": True, "snapshot_file": "kept", "train_dir": "."}

@@ -53,6 +53,12 @@ class TestCustomMetric:
         with pytest.raises(error):
             train(1, lambda *_: ("any", 1.0), name=name)
 
+    @pytest.mark.skipif(XGBOOST_2, reason="the built-in ndcg of XGBoost 2 has no ndcg_exp_gain")
+    def test_one_gain_serves_all_ndcg_metrics(self):
+        params = {**PARAMS, "eval_metric": ["ndcg@3", "ndcg@5"], "eta": 0.0}
+        exponential, linear = (train(params={**params, "ndcg_exp_gain": gain})[1]["valid"] for gain in (True, False))
+        assert all(exponential[name] != linear[name] for name in ("ndcg@3", "ndcg@5"))
+
 
 class Writes(xgb.callback.TrainingCallback):
     """Write values of full precision into the log."""
@@ -148,6 +154,11 @@ class TestCrossValidation:
         xgb.cv(PARAMS, matrix(weight=np.arange(1.0, 11.0)), 1, nfold=2, custom_metric=look)
         assert all((group == SIZES[0]).all() for group, _ in seen)
         assert all(len(weight) == 0 for _, weight in seen)
+
+    def test_custom_folds_fail(self):
+        folds = [(np.arange(ROWS // 2), np.arange(ROWS // 2, ROWS))]
+        with pytest.raises(xgb.core.XGBoostError, match="not support group"):
+            xgb.cv(PARAMS, matrix(), 1, folds=folds)
 
 
 def test_spark_sends_callbacks_in_a_pickle():
