@@ -285,6 +285,7 @@ def in_parts(labels=DATA.labels, scores=SCORES, rows=None, **queries):
 
 
 EMPTY, NAN_SCORES = np.zeros(0), np.append(SCORES[:-1], np.nan)
+FEW = [SCORES[:3], SCORES[ENDS[20] :]]
 COLUMNS, WRONG = da.zeros((4, 2), chunks=(4, 1)), np.array([1e308, 1.0])
 CASES = [
     BadInput("scores in memory", lambda _: evaluate("mrr", [[0]], EMPTY, qid=[[0]]), "scores", TypeError, "ndarray"),
@@ -293,9 +294,7 @@ CASES = [
     ),
     BadInput("no partitions", lambda _: evaluate("mrr", [], [], qid=[]), "labels", ValueError, "no partitions"),
     BadInput("numbers of partitions", lambda _: in_parts(scores=[SCORES]), "scores has 1", ValueError, "labels has 2"),
-    BadInput(
-        "rows that differ", lambda _: in_parts(scores=np.split(SCORES, [3])), "scores has 3", ValueError, "partition 0"
-    ),
+    BadInput("too few", lambda _: in_parts(scores=FEW), "scores has 3", ValueError, "in partition 0:"),
     BadInput("a query split by groups", lambda _: in_parts(rows=3), "group sums", ValueError, "in partition"),
     BadInput("NaN", lambda _: in_parts(scores=NAN_SCORES), "1 NaN", ValueError, "in partition 1:"),
     BadInput(
