@@ -97,10 +97,6 @@ def test_a_package_with_a_broken_core_evaluates_as_before(tmp_path):
     assert str(broken) in kernel["reason"]
 
 
-def test_no_library(beside):
-    assert found.__wrapped__().library is None
-
-
 @pytest.mark.parametrize("content", [b"", b"\x7fELF", b"no library at all\n" * 1000], ids=["empty", "cut", "text"])
 def test_other_files_are_not_used(beside, content):
     beside.write_bytes(content)

@@ -79,12 +79,6 @@ class TestEvaluation:
             assert result.sums == evaluate(PANEL, *parts, qid=by_query(DATA.qid)).sums
         np.testing.assert_array_equal(values, gs.evaluate(PANEL, DATA.judgments, SCORES).per_query)
 
-    def test_an_executor_runs_an_evaluator(self, client):
-        evaluator = gs.Evaluator(PANEL, DATA.judgments, n_jobs=1)
-        with client.get_executor(pure=False) as executor:
-            means = [job.result().mean for job in [executor.submit(evaluator, SCORES * sign) for sign in (1, -1)]]
-        assert means == [evaluator(SCORES * sign).mean for sign in (1, -1)]
-
     def test_metrics_of_a_notebook(self, client):
         """Objects of `__main__` are sent by value."""
         names = {"__name__": "__main__", "gs": gs}

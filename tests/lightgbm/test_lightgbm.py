@@ -142,13 +142,6 @@ class TestEarlyStopping:
         train(rounds=3, params={"verbose": 0}, stop={**stop, "verbose": False})
         assert "iteration" not in capsys.readouterr().out
 
-    def test_continues_a_model_from_a_file(self, tmp_path):
-        start = DRIVER.train(TRAIN, {}, None, 8).model
-        start.save_model(tmp_path / "start.txt")
-        run = train(rounds=8, start=tmp_path / "start.txt", eta=30.0, stop={"metric": "ndcg_exp@10", "rounds": 3})
-        assert run.best == 8
-        assert run.model.predict(VALID.features).tolist() == start.predict(VALID.features).tolist()
-
     @pytest.mark.parametrize("kept", [True, False])
     def test_starting_values_are_those_of_all_functions_that_log(self, kept):
         start, data = DRIVER.train(TRAIN, {}, None, 8).model, lgb_dataset(TRAIN)

@@ -27,12 +27,11 @@ from sklearn.model_selection import (
 )
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from tests.adapters.drivers import FixedModel, lgb_held_out, make_part, xgb_arrays
+from tests.adapters.drivers import FixedModel, lgb_held_out, make_part
 
 import gainsay as gs
 from gainsay.lightgbm import early_stopping, eval_metric
 from gainsay.sklearn import GroupedLGBMRanker, scorer
-from gainsay.xgboost import EvaluateRanking
 
 DATA, VALID = make_part(1, 48), make_part(2, 12)
 ANY_ORDER = np.random.default_rng(0).permutation(len(DATA.labels))
@@ -99,20 +98,6 @@ class TestSearches:
         for row, leaves in enumerate(self.GRID["num_leaves"]):
             for name, metric in (("first", "ndcg_exp@5"), ("second", "mrr")):
                 assert scores_of_folds(search, row, name) == list(scores_by_hand(metric, num_leaves=leaves))
-
-    @pytest.mark.slow
-    def test_xgboost_with_a_callback_in_two_processes(self):
-        log = EvaluateRanking({"valid": xgb_arrays(VALID)}, ["mrr"])
-        ranker = xgb.XGBRanker(n_estimators=4, n_jobs=1, callbacks=[log]).set_fit_request(qid=True)
-        options = {"scoring": scorer("mrr"), "cv": folds(), "n_jobs": 2, **STRICT}
-        search = GridSearchCV(ranker, {"max_depth": [2]}, **options).fit(DATA.features, DATA.labels, qid=DATA.qid)
-        expected = []
-        for train, test in GroupKFold(3).split(DATA.features, DATA.labels, DATA.qid):
-            model = xgb.XGBRanker(n_estimators=4, n_jobs=1, max_depth=2)
-            model.fit(DATA.features[train], DATA.labels[train], qid=DATA.qid[train])
-            expected.append(mean("mrr", DATA.labels[test], DATA.qid[test], model.predict(DATA.features[test])))
-        assert scores_of_folds(search) == expected
-        assert len(search.best_estimator_.evals_result()["valid"]["mrr"]) == 4
 
     @pytest.mark.parametrize("halving", [True, False])
     def test_other_searches(self, halving):
