@@ -156,3 +156,16 @@ def test_commands_check_packages_before_they_read(tmp_path):
     assert (code, lines) == (1, [])
     assert errors.endswith(f"Jinja2: {EXTRA}\n")
     assert errors.count("\n") == 1
+
+
+def test_a_demo_without_a_report_trains(tmp_path, monkeypatch):
+    import gainsay.report.html
+
+    monkeypatch.delattr(gainsay.report, "html")
+    monkeypatch.delitem(sys.modules, "gainsay.report.html")
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    done = run("demo", "--queries", 12, "--rounds", 1, "--directory", tmp_path / "kept")
+    assert done.exit_code == 0, done.stderr
+    assert done.stderr.splitlines()[0].endswith(f"Jinja2: {EXTRA}")
+    assert "ndcg" in done.stdout
+    assert not (tmp_path / "kept" / "report.html").exists()
