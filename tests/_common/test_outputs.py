@@ -17,12 +17,8 @@ from gainsay.harness import Comparison
 PATHS = [
     BadInput("a folder", lambda call, folder: call(folder / "folder"), "folder'", IsADirectoryError, "is a folder"),
     BadInput("no folder", lambda call, folder: call(folder / "none" / "r"), "none'", FileNotFoundError, "no folder"),
-    BadInput(
-        "below a file", lambda call, folder: call(folder / "file" / "r"), "file'", NotADirectoryError, "no folder"
-    ),
-    BadInput(
-        "a link to nowhere", lambda call, folder: call(folder / "nowhere"), "gone'", FileNotFoundError, "no folder"
-    ),
+    BadInput("in a file", lambda call, folder: call(folder / "file" / "r"), "file'", NotADirectoryError, "no folder"),
+    BadInput("a bad link", lambda call, folder: call(folder / "nowhere"), "gone'", OSError, "no folder"),
     BadInput("a link to itself", lambda call, folder: call(folder / "circle"), "circle'", OSError, "cannot be written"),
     BadInput("too long", lambda call, folder: call(folder / ("x" * 5000)), "xxx", OSError, "too long"),
     BadInput("a null", lambda call, folder: call(folder / "a\0b"), "", ValueError, "null"),

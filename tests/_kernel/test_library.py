@@ -130,14 +130,6 @@ def test_other_libraries_are_not_used(beside, source, word):
     assert word in reason
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="another linker takes other options")
-def test_a_library_that_needs_a_missing_one_is_not_used(beside, tmp_path):
-    needed = compile_library(tmp_path / "libneeded.so", "int needed() { return 1; }", "-Wl,-soname,libneeded.so")
-    compile_library(beside, "int needed();" + answering("needed()"), f"-L{tmp_path}", "-lneeded")
-    needed.unlink()
-    assert found.__wrapped__().library is None
-
-
 def test_the_environment_names_a_library(beside, monkeypatch, tmp_path):
     other = compile_library(tmp_path / "other.so", answering(ABI))
     monkeypatch.setenv("GAINSAY_KERNEL", str(other))

@@ -70,11 +70,6 @@ class TestStopping:
         curve = model.fit(pools[0], eval_set=sets).evals_result_["validation_1"][NAME]
         assert model.best_iteration_ == curve.index(max(curve))
 
-    def test_the_other_detector_of_overfitting(self, pools):
-        model = ranker(eval_metric("mrr", *pools), iterations=40, od_type="IncToDec", od_pval=1e-1, od_wait=5)
-        curve = model.fit(pools[0], eval_set=pools[1]).evals_result_["validation"]["mrr"]
-        assert model.best_iteration_ == curve.index(max(curve))
-
 
 def test_copies_are_the_metric_itself(pools):
     metric = eval_metric(NAME, *pools)

@@ -97,21 +97,6 @@ class TestCallbacks:
         assert booster.best_iteration == (7 if rises else 0)
 
 
-class TestSecondStopping:
-    @pytest.mark.skipif(XGBOOST_2, reason="XGBoost 2 keeps callbacks in a set and calls them in any order")
-    def test_two_of_its_own_write_into_one_pair_of_attributes(self):
-        """So that the one with save_best cuts the model at the other's best round."""
-        logged = [Writes([1.0, 2.0, 3.0, 2.0]), Writes([3.0, 2.0, 1.0, 4.0])]
-        logged[1].name = "second"
-        stops = [
-            xgb.callback.EarlyStopping(rounds=9, metric_name=name, data_name="written", maximize=True, save_best=cut)
-            for name, cut in (("mine", True), ("second", False))
-        ]
-        booster, curves = train(4, callbacks=[*logged, *stops])
-        assert np.argmax(curves["written"]["mine"]) == 2
-        assert booster.num_boosted_rounds() == 4
-
-
 class TestContinued:
     def test_all_rounds_are_gone_on_from_and_attributes_stay(self):
         start, _ = train(5)

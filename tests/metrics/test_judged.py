@@ -8,7 +8,6 @@ from statistics import mean
 import numpy as np
 import pytest
 import pytrec_eval
-from tests.metrics.one_query import value
 
 import gainsay as gs
 
@@ -59,13 +58,6 @@ def test_is_the_precision_of_trec_eval_if_every_judgment_counts():
         for k in (5, 10):
             length = min(k, len(run[query]))
             assert found.loc[query, f"judged(ties=order)@{k}"] * length == pytest.approx(expected[f"P_{k}"] * k)
-
-
-@pytest.mark.parametrize("convention", ["lightgbm", "xgboost", "catboost", "sklearn", "torchmetrics", "ranx"])
-def test_conventions_settle_ties(convention):
-    (metric,) = gs.parse_metrics("judged@2", convention=convention)
-    expected = {"average": 2 / 4, "order": 1 / 2, "worst": 0}[metric.ties]
-    assert value(metric, [1, 0, 1, 0], [1, 1, 1, 1], judged=[True, False, True, False]) == expected
 
 
 def test_condensed_lists_have_no_unjudged_document_of_label_0():

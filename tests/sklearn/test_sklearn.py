@@ -110,21 +110,6 @@ class TestSearches:
         best = search.fit(X, Y, qid=QID).best_params_
         assert scores_of_folds(search, -1) == list(scores_by_hand("map", **best))
 
-    def test_nested(self):
-        cv = GroupKFold(2).set_split_request(groups="qid")
-        search = GridSearchCV(GroupedLGBMRanker(**SMALL), self.GRID, scoring=scorer("mrr"), cv=cv)
-        options = {
-            "scoring": scorer("mrr"),
-            "cv": GroupKFold(2).set_split_request(groups="qid"),
-            "params": {"qid": QID},
-        }
-        found = cross_validate(search, X, Y, return_estimator=True, **options)
-        splits = GroupKFold(2).split(X, Y, QID)
-        for (train, test), score, fitted in zip(splits, found["test_score"], found["estimator"], strict=True):
-            again = clone(search).fit(X[train], Y[train], qid=QID[train])
-            assert fitted.best_params_ == again.best_params_
-            assert score == mean("mrr", Y[test], QID[test], again.predict(X[test]))
-
     def test_several_metrics_and_train_scores(self):
         names = ["ndcg_linear@5", "ndcg_exp@5"]
         options = {"scoring": scorer(names), "cv": folds(), "params": {"qid": QID}, "return_train_score": True}
