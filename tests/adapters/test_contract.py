@@ -445,11 +445,8 @@ def test_lightgbm_logs_the_same_values_under_its_convention():
     for history in run.curves.values():
         for name in metrics:
             short, _, k = name.replace("ndcg_exp", "ndcg").partition("@")
-            (ours,) = (
-                curve
-                for key, curve in history.items()
-                if key.startswith(name.partition("@")[0] + "(") and key.endswith(f"@{k}")
-            )
+            begins = name.partition("@")[0] + "("
+            (ours,) = (curve for key, curve in history.items() if key.startswith(begins) and key.endswith(f"@{k}"))
             np.testing.assert_allclose(ours, history[f"{short}@{k}"], rtol=1e-12)
 
 
@@ -459,15 +456,8 @@ def test_xgboost_logs_the_same_values_under_its_convention(exponential, name):
     curves, matrix = {}, xgb_matrix(VALID)
     log = gs.xgboost.EvaluateRanking({"valid": matrix}, [f"{name}@5"], convention="xgboost")
     params = {**XGB, "eval_metric": ["ndcg@5"], "ndcg_exp_gain": exponential}
-    xgb.train(
-        params,
-        xgb_matrix(TRAIN),
-        5,
-        evals=[(matrix, "valid")],
-        callbacks=[log],
-        evals_result=curves,
-        verbose_eval=False,
-    )
+    options = {"evals": [(matrix, "valid")], "evals_result": curves, "verbose_eval": False}
+    xgb.train(params, xgb_matrix(TRAIN), 5, callbacks=[log], **options)
     (ours,) = (curve for key, curve in curves["valid"].items() if key.startswith(name))
     np.testing.assert_allclose(ours, curves["valid"]["ndcg@5"], rtol=0, atol=1e-15)
 
