@@ -16,7 +16,7 @@ import pytest
 from tests.bad_inputs import BadInput, bad_inputs
 
 import gainsay as gs
-from gainsay.cli.inputs import from_table, named_files
+from gainsay.cli.inputs import load_table, parse_models
 from gainsay.data import read_scores
 
 HALF = "half \ud83d"
@@ -46,7 +46,7 @@ def unwritable(name, argument, call):
         unwritable("query_ids", "query_ids[0]", lambda: make_data(group=[1, 1], query_ids=[HALF, "q"])),
         unwritable("document_ids", "document_ids[1]", lambda: make_data(group=[2], document_ids=["d", HALF])),
         unwritable("candidate", "name", lambda: gs.Candidate(HALF, "lightgbm")),
-        unwritable("file name", "name in", lambda: named_files([f"{HALF}=x"])),
+        unwritable("file name", "name in", lambda: parse_models([f"{HALF}=x"])),
         unwritable("written run", "run", lambda: gs.data.write_run({HALF: {"d": 1.0}}, "x")),
     ]
 )
@@ -162,7 +162,7 @@ def read_table(content):
 
     def read(folder):
         (folder / "t.csv").write_bytes(content)
-        return from_table(folder / "t.csv", "label", "query", None)
+        return load_table(folder / "t.csv", "label", "query", None)
 
     return read
 
@@ -190,7 +190,7 @@ def test_reads_text_from_parquet(tmp_path):
     pytest.importorskip("pyarrow")
     frame = pd.DataFrame({"query": ["a", "a", "b"], "label": [1, 0, 2], "s": [0.5, 1, 2]})
     frame.to_parquet(tmp_path / "t.parquet")
-    table = from_table(tmp_path / "t.parquet", "label", "query", None)
+    table = load_table(tmp_path / "t.parquet", "label", "query", None)
     assert table.judgments.query_ids.tolist() == ["a", "b"]
     assert table.models["s"].tolist() == [0.5, 1, 2]
 

@@ -17,7 +17,7 @@ from gainsay.data import write_run
 from gainsay.drawing.text import as_text
 
 LABELS = "--labels labels.npy --group group.npy"
-RECIPES = "--run A=A1.npy,A2.npy,A3.npy --run B=B1.npy,B2.npy,B3.npy"
+RECIPES = "--recipe A=A1.npy,A2.npy,A3.npy --recipe B=B1.npy,B2.npy,B3.npy"
 
 
 SAME = [
@@ -34,7 +34,7 @@ SAME = [
     ("--data data.txt old.npy worse.npy --segments kinds.csv:kind", "old worse", {"segments": "kind"}),
     ("--table all.csv --score old --score worse --segments kind", "old worse", {"segments": "kind"}),
     ("--data data.txt old.npy worse.npy --clusters kinds.csv:session", "old worse", {"clusters": "session"}),
-    ("--table all.csv --score old --run A=A1,A2,A3 --clusters session", "old A", {"clusters": "session"}),
+    ("--table all.csv --score old --recipe A=A1,A2,A3 --clusters session", "old A", {"clusters": "session"}),
 ]
 
 

@@ -62,24 +62,25 @@ class TestPlan:
     """`gainsay plan`: from variances that are given, or from those of models."""
 
     def test_from_given_variances(self):
-        found = json_of("plan --lead 0.02 --claim pair --query-sd 0.1 --power 0.9")
+        found = json_of("plan --difference 0.02 --claim pair --query-sd 0.1 --power 0.9")
         assert found == as_json(gs.plan(0.02, 0.9, "pair", query=0.1).to_dict())
-        options = "--query-sd 0.01 --run-sd 0.003 --query-run-sd 0.1 --correlation 0.5 --models 3 --alpha 0.1 --seed 2"
+        options = "--query-sd 0.01 --repeat-sd 0.003 --query-repeat-sd 0.1"
+        options += " --correlation 0.5 --models 3 --alpha 0.1 --seed 2"
         expected = gs.plan(
             0.2, query=0.01, run=0.003, query_run=0.1, correlation=0.5, models=3, alpha=0.1, seed=2, runs=[4]
         )
-        assert json_of(f"plan --lead 0.2 {options} --runs 4") == as_json(expected.to_dict())
-        assert output_of(f"plan --lead 0.2 {options} --runs 4") == f"{expected.text}\n"
+        assert json_of(f"plan --difference 0.2 {options} --repeats 4") == as_json(expected.to_dict())
+        assert output_of(f"plan --difference 0.2 {options} --repeats 4") == f"{expected.text}\n"
 
     def test_from_models(self, files):
         models = "--labels labels.npy --group group.npy old.npy equal.npy"
-        found = json_of(f"plan --lead 0.05 --claim ship --margin 0.01 {models}")
+        found = json_of(f"plan --difference 0.05 --claim ship --margin 0.01 {models}")
         expected = files.compare("old", "equal", metrics=METRICS, margin=0.01).plan(0.05, claim="ship")
         assert found == as_json(expected.to_dict())
 
     def test_from_recipes_and_clusters(self, files):
-        models = "--table all.csv --clusters session --score old --run A=A1,A2,A3 --run B=B1,B2,B3"
-        found = json_of(f"plan --lead 0.5 --claim pair --runs 10 {models}")
+        models = "--table all.csv --clusters session --score old --recipe A=A1,A2,A3 --recipe B=B1,B2,B3"
+        found = json_of(f"plan --difference 0.5 --claim pair --repeats 10 {models}")
         comparison = files.compare("old", "A", "B", metrics=METRICS, clusters="session")
         assert found == as_json(comparison.plan(0.5, claim="pair", runs=[10]).to_dict())
         assert found["options"][0]["runs"] == 10

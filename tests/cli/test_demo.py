@@ -8,33 +8,33 @@ import re
 import pytest
 from tests.cli.shell import gainsay, json_of
 
-from gainsay.cli import demo
+from gainsay.cli.commands import demo
 
 
 @pytest.mark.parametrize("seed", [6, 2**31 - 1])
 def test_genuine_with_any_seed(seed):
-    verdict = demo.compared_rankers(seed).verdict
+    verdict = demo.compare_rankers(seed).verdict
     assert (verdict.kind, verdict.safe_choice) == ("genuine", "blend")
 
 
 @pytest.fixture
 def few(monkeypatch):
-    monkeypatch.setattr(demo, "RANKED", 400)
+    monkeypatch.setattr(demo, "RANKER_QUERIES", 400)
 
 
 def test_names_the_grades_that_decide(few):
-    comparison = demo.compared_rankers(2)
+    comparison = demo.compare_rankers(2)
     cells = comparison.attribution("fair", "excellent").grades_by_ranks.sum(axis=1)
     linear, exponential = (cells[metric] for metric in comparison.metrics)
-    numbers = [float(number) for number in re.findall(r"(?<![@\w.])\d+(?:\.\d+)?", demo.why(comparison))]
+    numbers = [float(number) for number in re.findall(r"(?<![@\w.])\d+(?:\.\d+)?", demo.explain_winners(comparison))]
     expected = [linear.idxmax(), linear.max(), exponential.idxmin(), -exponential.min()]
     assert numbers == pytest.approx(expected, abs=0.0005)
 
 
 def test_names_no_grade_if_one_model_wins_both(few, monkeypatch):
-    comparison = demo.compared_rankers(1)
+    comparison = demo.compare_rankers(1)
     monkeypatch.setattr(type(comparison), "winners", {"ndcg_linear@10": "fair", "ndcg_exp@10": "fair"})
-    assert demo.why(comparison) is None
+    assert demo.explain_winners(comparison) is None
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +43,7 @@ def outputs(tmp_path_factory):
     folder = tmp_path_factory.mktemp("demo")
     call = ("demo --queries 30 --rounds 4 --seed 5 --directory", folder)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(demo, "RANKED", 3000)
+        patch.setattr(demo, "RANKER_QUERIES", 3000)
         return gainsay(*call), json_of(*call), folder
 
 

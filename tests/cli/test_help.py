@@ -71,7 +71,7 @@ def test_a_stop_by_the_user_has_its_own_exit_code(monkeypatch):
     def stop(names):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(sys.modules["gainsay.cli.app"], "import_modules", stop)
+    monkeypatch.setattr(sys.modules["gainsay.cli.app"], "_import_modules", stop)
     assert gainsay("metrics").exit_code == 130
 
 

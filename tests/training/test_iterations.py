@@ -208,10 +208,10 @@ class TestCommandLine:
     @pytest.mark.parametrize(
         ("given", "words"),
         [
-            (["x"], "--iteration holds 'x'"),
-            (["xgb=x"], "--iteration holds 'xgb=x'"),
+            (["x"], "got 'x'"),
+            (["xgb=x"], "got 'xgb=x'"),
             (["1_0"], "--iteration holds '1_0'"),
-            (["3", "xgb=3"], "--iteration 3 is"),
+            (["3", "xgb=3"], "--iteration 3 applies"),
             (["xgb=3", "xgb=4"], "'xgb' twice"),
             (["3"], "s.npy"),
             (["xgb=900"], "iteration=900"),
