@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import atexit
 import io
 import re
-import sys
-import tempfile
 import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -19,7 +16,9 @@ from ..data import read_letor, read_lightgbm, read_scores
 from ..data._numbers import to_number
 from ..data._parquet import read_frame
 from ..data._text import at_line, exact_floats, one_line, read_chunks, shown
+from ..harness import compare, compare_runs
 from ..judgments import Judgments
+from .options import open_input
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -29,9 +28,6 @@ if TYPE_CHECKING:
     from ..data import RankingData
     from ..harness import Comparison
     from .options import InputOptions
-
-MAGIC = {b"PAR1": ".parquet", b"\x93NUMPY": ".npy", b"PK": ".npz", b'{"': ".json", b"{L": ".ubj"}
-"""Suffixes of binary files and models, by the bytes at their beginning."""
 
 REQUIRED = {"label": ("table",), "score": ("table",), "features": ("data",), "iteration": ("data",)}
 REQUIRED |= {"unjudged": ("qrels",), "vary": ("recipe",), "query": ("table", "segments", "clusters")}
@@ -43,23 +39,6 @@ class Source(NamedTuple):
 
     path: Path
     column: str | None = None
-
-
-def buffer_input(path: Path) -> Path:
-    """Return a path, or for `-` that of a temporary copy of standard input, because readers read a file twice."""
-    if str(path) != "-":
-        return path
-    if sys.stdin.closed:
-        raise ValueError("Standard input (-) can be read only once. Pass a file for one of the options.")
-    with sys.stdin.buffer as stream:
-        content = stream.read()
-    default = ".tsv" if b"\t" in content.partition(b"\n")[0] else ".csv"
-    suffix = next((suffix for start, suffix in MAGIC.items() if content.startswith(start)), default)
-    folder = tempfile.TemporaryDirectory(prefix="gainsay-")
-    atexit.register(folder.cleanup)
-    copy = Path(folder.name, f"stdin{suffix}")
-    copy.write_bytes(content)
-    return copy
 
 
 def parse_source(text: str, *, columns: bool = True) -> Source:
@@ -155,43 +134,31 @@ def read_comparison(options: InputOptions, metrics: Sequence[str] | None, **sett
     **settings
         Further arguments of `gainsay.compare` and `gainsay.compare_runs`.
     """
-    from ..harness import compare, compare_runs
-
     recipes, iteration = parse_recipes(options.recipe or []), parse_iterations(options.iteration or [])
     _validate(options, metrics)
-    settings |= {"unjudged": options.unjudged, "vary": options.vary, "iteration": iteration}
+    settings |= {"metrics": metrics, "unjudged": options.unjudged, "vary": options.vary, "iteration": iteration}
     if options.table is not None:
-        table = load_table(
-            options.table, options.label, options.query, options.score, recipes, options.segments, options.clusters
-        )
-        return compare(table.models, table.judgments, metrics, **table.labels, **settings)
+        return compare(**load_table(options, recipes), **settings)
     settings["segments"] = read_query_labels("--segments", options.segments or [], options.query) or None
     clusters = read_query_labels("--clusters", [options.clusters] if options.clusters else [], options.query)
     if len(clusters) > 1:
         raise ValueError(f"--clusters must be one column, got {', '.join(clusters)}. Pass FILE:COLUMN.")
     settings["clusters"] = next(iter(clusters.values()), None)
     if options.qrels is not None:
-        runs = _read_models(options, recipes, lambda name, source: source.path, columns=False)
-        return compare_runs(runs, buffer_input(options.qrels), metrics, **settings)
-    features = None
+        runs = _read_models(options, recipes, lambda name, source: source.path)
+        return compare_runs(runs, options.qrels, **settings)
+    width = None
     if options.data is not None:
         data = read_data(options.data, options.features)
-        judgments, features = data.judgments(), data.features
+        judgments, settings["features"], width = data.judgments(), data.features, data.features.shape[1]
     else:
         judgments = _read_labels(options.labels, options.group)
-    width = None if features is None else features.shape[1]
 
     def read_model(name: str, source: Source) -> Any:
-        model = _read_model(name, source, width)
         rounds = iteration.get(name) if isinstance(iteration, dict) else iteration
-        if rounds is not None and not hasattr(model, "predict"):
-            raise ValueError(
-                f"--iteration {rounds} requires boosters, but model {name!r} ({source.path}) is a file of scores. "
-                "Pass --iteration NAME=ROUNDS for each booster."
-            )
-        return model
+        return _read_model(source, width, rounds)
 
-    return compare(_read_models(options, recipes, read_model), judgments, metrics, features=features, **settings)
+    return compare(_read_models(options, recipes, read_model), judgments, **settings)
 
 
 def _validate(options: InputOptions, metrics: Sequence[str] | None) -> None:
@@ -217,7 +184,7 @@ def read_data(path: Path, features: int | None = None) -> RankingData:
     """Read LETOR data, or LightGBM data if there is a `.query` file next to it."""
     if path.with_name(path.name + ".query").exists():
         return read_lightgbm(path, features=features)
-    return read_letor(buffer_input(path), features=features)
+    return read_letor(path, features=features)
 
 
 def load_comparison(directory: Path) -> Comparison:
@@ -232,53 +199,49 @@ def load_comparison(directory: Path) -> Comparison:
 
 def _read_labels(labels: Any, group: Any) -> Judgments:
     try:
-        return Judgments(read_scores(buffer_input(labels)), group=read_scores(buffer_input(group)))
+        return Judgments(read_scores(labels), group=read_scores(group))
     except (ValueError, TypeError) as error:
         raise ValueError(f"--labels {labels} and --group {group} (one number per query): {error}") from None
 
 
 def _read_models(
-    options: InputOptions,
-    recipes: dict[str, list[str]],
-    read_model: Callable[[str, Source], Any],
-    *,
-    columns: bool = True,
+    options: InputOptions, recipes: dict[str, list[str]], read_model: Callable[[str, Source], Any]
 ) -> dict[str, Any]:
     """Return the models by name, and the list of repeats of each recipe."""
+    columns = options.qrels is None
 
-    def read(name: str, source: Source, option: str) -> Any:
-        return read_model(name, Source(_find_file(source.path, f"{option} {name!r}"), source.column))
+    def read(name: str, source: Source) -> Any:
+        try:
+            return read_model(name, source._replace(path=open_input(source.path)))
+        except ValueError as error:
+            raise ValueError(f"model {name!r}: {error}") from None
 
-    sources = parse_models(options.models or [], columns=columns)
-    models = {name: read(name, source, "model") for name, source in sources.items()}
+    models = {name: read(name, source) for name, source in parse_models(options.models or [], columns=columns).items()}
     for name, files in recipes.items():
         if name in models:
             raise ValueError(f"Model names must be unique, got {name!r} for a model and for --recipe.")
-        models[name] = [read(name, parse_source(file, columns=columns), "--recipe") for file in files]
+        models[name] = [read(name, parse_source(file, columns=columns)) for file in files]
     return models
 
 
-def _find_file(path: Path, place: str) -> Path:
-    if str(path) != "-" and not path.is_file():
-        raise ValueError(f"{place}: no file {str(path)!r}.")
-    return buffer_input(path)
-
-
-def _read_model(name: str, source: Source, width: int | None) -> Any:
+def _read_model(source: Source, width: int | None, rounds: int | None) -> Any:
     """Return scores or a booster. A booster must have been trained on `width` features."""
-    try:
-        model = _load_model(source.path) if source.column is None else read_scores(source.path, column=source.column)
-    except ValueError as error:
-        raise ValueError(f"model {name!r}: {error}") from None
-    if hasattr(model, "predict"):
-        if width is None:
-            raise ValueError(f"model {name!r}: {source.path} is a booster, which predicts from features. Pass --data.")
-        trained = model.num_feature() if hasattr(model, "num_feature") else model.num_features()
-        if trained != width:
+    path, column = source
+    model = _load_model(path) if column is None else read_scores(path, column=column)
+    if not hasattr(model, "predict"):
+        if rounds is not None:
             raise ValueError(
-                f"model {name!r} was trained on {trained} features, but the data have {width}. "
-                "Pass --features if rows omit zeros."
+                f"--iteration {rounds} requires a booster, but {path} is a file of scores. "
+                "Pass --iteration NAME=ROUNDS for each booster."
             )
+        return model
+    if width is None:
+        raise ValueError(f"{path} is a booster, which predicts from features. Pass --data.")
+    trained = model.num_feature() if hasattr(model, "num_feature") else model.num_features()
+    if trained != width:
+        raise ValueError(
+            f"{path} was trained on {trained} features, but the data have {width}. Pass --features if rows omit zeros."
+        )
     return model
 
 
@@ -313,7 +276,10 @@ def read_query_labels(option: str, texts: Sequence[str], query: str) -> dict[str
     labels: dict[str, dict[Any, Any]] = {}
     for text in texts:
         source = parse_source(text)
-        path = _find_file(source.path, option)
+        try:
+            path = open_input(source.path)
+        except ValueError as error:
+            raise ValueError(f"{option}: {error}") from None
         table = read_table(path, text=query)
         ids = get_column(table, query, path).astype(object).map(str, na_action="ignore").tolist()
         names = [source.column] if source.column else [str(name) for name in table if name != query]
@@ -338,54 +304,38 @@ def _map_labels(name: str, ids: list[Any], labels: list[Any], path: Path) -> dic
     return by_id | numbers
 
 
-class JudgedTable(NamedTuple):
-    """Judgments, models and labels of queries from the columns of one table."""
-
-    judgments: Judgments
-    models: dict[str, Any]
-    labels: dict[str, Any]
-    """The arguments `segments` and `clusters` of a comparison."""
-
-
-def load_table(
-    path: Path,
-    label: str,
-    query: str,
-    scores: Sequence[str] | None,
-    recipes: dict[str, list[str]] | None = None,
-    segments: Sequence[str] | None = None,
-    clusters: str | None = None,
-) -> JudgedTable:
-    """Return judgments, scores and labels of queries from the columns of a CSV, TSV or Parquet file."""
-    path = buffer_input(path)
+def load_table(options: InputOptions, recipes: dict[str, list[str]]) -> dict[str, Any]:
+    """Return the arguments of `gainsay.compare` from the columns of a CSV, TSV or Parquet file."""
+    path, label, query, scores = options.table or Path(), options.label, options.query, options.score
+    segments, clusters = options.segments or [], options.clusters
     table = read_table(path, text=query)
     labels, queries = get_column(table, label, path), get_column(table, query, path)
-    repeats = [name for names in (recipes or {}).values() for name in names]
-    used = {label, query, *(segments or ()), clusters, *repeats}
+    repeats = [column for columns in recipes.values() for column in columns]
     if scores is None:
-        scores = [str(name) for name in table if name not in used and table[name].dtype.kind in "fiu"]
-        _warn_of_text(path, table[[name for name in table if name not in used]])
+        unused = table[[name for name in table if name not in {label, query, clusters, *segments, *repeats}]]
+        scores = [str(name) for name, cells in unused.items() if cells.dtype.kind in "fiu"]
+        _warn_of_text(path, unused)
     duplicate = next((name for place, name in enumerate(scores) if name in scores[:place]), None)
     if duplicate is not None:
         raise ValueError(f"--score must have unique columns, got {duplicate!r} twice.")
     if not scores and not repeats:
         raise ValueError(f"{path} has no column of scores besides {label!r} and {query!r}.")
 
-    def read(name: str) -> Any:
-        return get_column(table, name, path)
-
     try:
         judgments = Judgments(labels, qid=queries)
     except (ValueError, TypeError) as error:
         raise ValueError(f"{path}: {one_line(error)}") from None
-    models: dict[str, Any] = {name: read(name).to_numpy() for name in scores}
-    for name, columns in (recipes or {}).items():
+    models: dict[str, Any] = {name: get_column(table, name, path).to_numpy() for name in scores}
+    for name, columns in recipes.items():
         if name in models:
             raise ValueError(f"--recipe {name!r} has the name of a column of scores. Pass another name.")
-        models[name] = [read(column).to_numpy() for column in columns]
-    by_query: dict[str, Any] = {"segments": {name: read(name).tolist() for name in segments or ()} or None}
-    by_query["clusters"] = None if clusters is None else read(clusters).tolist()
-    return JudgedTable(judgments, models, by_query)
+        models[name] = [get_column(table, column, path).to_numpy() for column in columns]
+    return {
+        "models": models,
+        "judgments": judgments,
+        "segments": {name: get_column(table, name, path).tolist() for name in segments} or None,
+        "clusters": None if clusters is None else get_column(table, clusters, path).tolist(),
+    }
 
 
 def _warn_of_text(path: Path, columns: pd.DataFrame) -> None:
@@ -413,7 +363,6 @@ def read_table(path: Path, text: str | None = None) -> pd.DataFrame:
     The column `text` contains ids. In CSV and TSV, they are read as written, such as "01" and "NA", without blanks
     around them, and as None if a cell is empty.
     """
-    path = buffer_input(path)
     if path.suffix == ".parquet":
         return read_frame(path)
     content = io.BytesIO(b"".join(chunk.text for chunk in read_chunks(path, cells=True)))

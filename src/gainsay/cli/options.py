@@ -2,17 +2,51 @@
 
 from __future__ import annotations
 
+import atexit
+import sys
 from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated
 
-from typer import Argument, Option
+from typer import Argument, BadParameter, Option
 
-InputFile = partial(Option, exists=True, dir_okay=False, allow_dash=True)
-"""An option with the path of a file that exists, or - for standard input."""
+MAGIC = {b"PAR1": ".parquet", b"\x93NUMPY": ".npy", b"PK": ".npz", b'{"': ".json", b"{L": ".ubj"}
+"""Suffixes of binary files and models, by the bytes at their beginning."""
 
-InputArgument = partial(Argument, exists=True, dir_okay=False, allow_dash=True)
+
+def open_input(path: str | Path) -> Path:
+    """Return the path of a file that exists, for `-` that of a temporary copy of standard input.
+
+    Standard input is copied because readers read a file twice.
+    """
+    if str(path) != "-":
+        if not Path(path).exists() or Path(path).is_dir():
+            raise ValueError(f"no file {str(path)!r}.")
+        return Path(path)
+    if sys.stdin.closed:
+        raise ValueError("Standard input (-) can be read only once. Pass a file for one of the options.")
+    with sys.stdin.buffer as stream:
+        content = stream.read()
+    default = ".tsv" if b"\t" in content.partition(b"\n")[0] else ".csv"
+    suffix = next((suffix for start, suffix in MAGIC.items() if content.startswith(start)), default)
+    folder = TemporaryDirectory(prefix="gainsay-")
+    atexit.register(folder.cleanup)
+    copy = Path(folder.name, f"stdin{suffix}")
+    copy.write_bytes(content)
+    return copy
+
+
+def _parse_input(text: str) -> Path:
+    try:
+        return open_input(text)
+    except ValueError as error:
+        raise BadParameter(str(error)) from None
+
+
+InputFile = partial(Option, parser=_parse_input, metavar="FILE")
+InputArgument = partial(Argument, parser=_parse_input)
 
 Metrics = Annotated[list[str] | None, Option("--metric", "-m", help="A metric, for example ndcg_exp@10. Repeatable.")]
 Imports = Annotated[

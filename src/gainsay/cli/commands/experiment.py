@@ -10,8 +10,8 @@ import typer
 from typer import Option
 
 from ..app import command
-from ..inputs import buffer_input, load_comparison
-from ..options import AsJson, InputArgument, InputFile, Open
+from ..inputs import load_comparison
+from ..options import AsJson, InputFile, Open, open_input
 from ..outputs import Terminal, announce_report, check_report, plan_report, print_comparison, print_json
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @command("run experiment.toml", "run experiment.toml --repeats 5 --open")
 def run(
-    file: Annotated[Path, InputArgument(help="The experiment, a TOML file. With -, --directory is required.")],
+    file: Annotated[str, typer.Argument(help="The experiment, a TOML file. With -, --directory is required.")],
     directory: Annotated[Path | None, Option(help="Directory for models and results.")] = None,
     jobs: Annotated[
         int | None, Option("--jobs", "-j", min=1, help="Trainings at a time. By default, one per physical CPU.")
@@ -56,19 +56,19 @@ def run(
         "stop_by": stop_by,
         "runs": None if repeats is None else Runs.from_text(repeats),
         "vary": vary,
-        "clusters": None if clusters is None else cluster_file(buffer_input(clusters)),
-        "segments": None if segments is None else segment_file(buffer_input(segments)),
+        "clusters": None if clusters is None else cluster_file(clusters),
+        "segments": None if segments is None else segment_file(segments),
     }
-    if str(file) == "-":
+    if file == "-":
         if directory is None:
             raise ValueError("An experiment from standard input requires --directory.")
         # Paths in the experiment are relative to the directory of its file.
         with tempfile.NamedTemporaryFile(suffix=".toml", dir=Path.cwd()) as copy:
-            copy.write(buffer_input(file).read_bytes())
+            copy.write(open_input(file).read_bytes())
             copy.flush()
             experiment = Experiment.from_toml(copy.name, directory.absolute(), **options)
     else:
-        experiment = Experiment.from_toml(file, directory, **options)
+        experiment = Experiment.from_toml(open_input(file), directory, **options)
     page = None if as_json else plan_report(experiment.directory or Path())
     result = experiment.run(progress=not as_json, jobs=jobs)
     if as_json:

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from typer import Option
 
 from ..app import command
-from ..inputs import buffer_input, get_column, parse_numbers, read_table
+from ..inputs import get_column, parse_numbers, read_table
 from ..options import AsJson, InputArgument
 from ..outputs import Terminal, print_json
 
@@ -39,7 +39,6 @@ def explain(
         judgments = judgments_of(values)
         scores: Any = range(len(values), 0, -1)
     else:
-        file = buffer_input(file)
         table = read_table(file, text=query)
         qid = None if query is None else get_column(table, query, file).to_numpy()
         judgments = judgments_of(get_column(table, label, file).to_numpy(), qid=qid)

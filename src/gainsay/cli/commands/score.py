@@ -8,7 +8,6 @@ from typing import Annotated, Any
 from typer import Option
 
 from ..app import command
-from ..inputs import buffer_input
 from ..options import AsJson, InputArgument, Metrics, Unjudged
 from ..outputs import Terminal, print_json
 
@@ -34,8 +33,8 @@ def score(
 
     result = evaluate_run(
         metric or DEFAULT_METRICS,
-        buffer_input(run),
-        buffer_input(qrels),
+        run,
+        qrels,
         convention=convention,
         missing="zero" if complete else "skip",
         unjudged=unjudged,  # type: ignore[arg-type]  # validated by evaluate_run
