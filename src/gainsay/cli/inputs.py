@@ -18,7 +18,7 @@ from ..data._parquet import read_frame
 from ..data._text import at_line, exact_floats, one_line, read_chunks, shown
 from ..harness import compare, compare_runs
 from ..judgments import Judgments
-from .options import open_input
+from .options import InputOptions, open_input, reject_options
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
     from ..data import RankingData
     from ..harness import Comparison
-    from .options import InputOptions
 
 REQUIRED = {"label": ("table",), "score": ("table",), "features": ("data",), "iteration": ("data",)}
 REQUIRED |= {"unjudged": ("qrels",), "vary": ("recipe",), "query": ("table", "segments", "clusters")}
@@ -101,8 +100,8 @@ def parse_iterations(texts: Sequence[str]) -> int | dict[str, int] | None:
     rounds: dict[str, int] = {}
     for text in texts:
         name, equals, number = text.rpartition("=")
-        if not re.fullmatch("-?[0-9]{1,9}", number):
-            raise ValueError(f"--iteration must be a whole number or NAME=ROUNDS, got {text!r}.")
+        if not re.fullmatch("[1-9][0-9]{0,8}", number):
+            raise ValueError(f"--iteration must be a positive whole number or NAME=ROUNDS, got {text!r}.")
         if not equals:
             if len(texts) > 1:
                 raise ValueError(f"--iteration {text} applies to all models. Pass it alone, or NAME=ROUNDS for each.")
@@ -167,11 +166,10 @@ def _validate(options: InputOptions, metrics: Sequence[str] | None) -> None:
         raise ValueError("Pass the judgments as exactly one of --data, --qrels, --table and --labels.")
     if (options.labels is None) != (options.group is None):
         raise ValueError("--labels and --group must be given together: all labels, and the number of rows per query.")
-    for text in options.get_given():
-        names = REQUIRED.get(text.partition(" ")[0].removeprefix("--"), ())
-        if names and not any(getattr(options, name) for name in names):
-            alternatives = " or ".join(f"--{name}" for name in names)
-            raise ValueError(f"{text} has no effect without {alternatives}. Leave it out.")
+    for option, required in REQUIRED.items():
+        value = getattr(options, option)
+        if value != getattr(InputOptions, option) and not any(getattr(options, name) for name in required):
+            reject_options(f"without {' or '.join(f'--{name}' for name in required)}", **{option: value})
     if options.qrels is None and any(re.match(r"judged\b", metric) for metric in metrics or ()):
         raise ValueError("judged@k requires --qrels, because all documents of other inputs are judged.")
     if options.table is not None and options.models:

@@ -38,6 +38,18 @@ def open_input(path: str | Path) -> Path:
     return copy
 
 
+def reject_options(context: str, **options: object) -> None:
+    """Raise an error if one of these options is given, which has no effect in this context.
+
+    >>> reject_options("with --labels", query="qid")
+    Traceback (most recent call last):
+    ValueError: --query has no effect with --labels. Leave it out.
+    """
+    for name, value in options.items():
+        if value:
+            raise ValueError(f"--{name.replace('_', '-')} has no effect {context}. Leave it out.")
+
+
 def _parse_input(text: str) -> Path:
     try:
         return open_input(text)
@@ -79,15 +91,12 @@ class InputOptions:
     group: Annotated[Path | None, InputFile(help="With --labels: number of rows of each query.")] = None
     label: Annotated[str, Option(help="With --table: column of labels.")] = "label"
     query: Annotated[str, Option(help="Column of query ids, in --table and in files of --segments.")] = "query"
-    score: Annotated[
-        list[str] | None, Option(help="With --table: column of scores. Repeatable. By default, all numbers.")
-    ] = None
+    score: Annotated[list[str] | None, Option(help="With --table: column of scores, all by default. Repeatable.")] = (
+        None
+    )
     features: Annotated[int | None, Option(help="With --data: number of features, if rows omit zeros.")] = None
     iteration: Annotated[
-        list[str] | None,
-        Option(
-            help="Boosting rounds of all models, or NAME=ROUNDS for one. Repeatable. By default, the best iteration."
-        ),
+        list[str] | None, Option(help="Boosting rounds, NAME=ROUNDS for one model. By default, the best. Repeatable.")
     ] = None
     unjudged: Unjudged = "irrelevant"
     segments: Annotated[
@@ -99,19 +108,14 @@ class InputOptions:
     ] = None
     recipe: Annotated[
         list[str] | None,
-        Option(
-            metavar="NAME=FILE,FILE,FILE",
-            help="A training recipe with three or more repeats. The verdict then covers further repeats. With --table, "
-            "names of columns. Repeatable.",
-        ),
+        Option(metavar="NAME=FILE,FILE,FILE", help="Repeats of a training recipe, three or more. Repeatable."),
     ] = None
     vary: Annotated[str | None, Option(help="What differs between repeats: seed or queries.")] = None
     clusters: Annotated[
         str | None,
         Option(
             metavar="FILE[:COLUMN]",
-            help="Clusters of queries that are not independent, for example sessions. A file with a column of query "
-            "ids (--query), or a column of --table.",
+            help="Clusters of queries that are not independent, for example sessions. Read like --segments.",
         ),
     ] = None
 

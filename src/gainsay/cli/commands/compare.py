@@ -14,7 +14,7 @@ from typer import Option
 from ..._common.shown import plain
 from ..app import command
 from ..inputs import read_comparison
-from ..options import Alpha, AsJson, InputOptions, Margin, Metrics, Open, Seed
+from ..options import Alpha, AsJson, InputOptions, Margin, Metrics, Open, Seed, reject_options
 from ..outputs import Terminal, announce_report, check_overwrites, check_report, print_comparison, print_json
 
 if TYPE_CHECKING:
@@ -36,16 +36,11 @@ def compare(
     alpha: Alpha = 0.05,
     margin: Margin = 0.0,
     seed: Seed = 0,
-    baseline: Annotated[
-        str | None, Option(metavar="NAME", help="The deployed model. Decide first whether to replace it.")
-    ] = None,
+    baseline: Annotated[str | None, Option(metavar="NAME", help="The deployed model, to replace or not.")] = None,
     html: Annotated[Path | None, Option(help="Write an HTML report to this file.")] = None,
     open_it: Open = False,
     markdown: Annotated[Path | None, Option(help="Write a Markdown report to this file.")] = None,
-    per_query: Annotated[
-        Path | None,
-        Option(help=f"Write the values by query, model and metric to this file ({', '.join(FORMATS)})."),
-    ] = None,
+    per_query: Annotated[Path | None, Option(help=f"Write values by query to a file ({', '.join(FORMATS)}).")] = None,
     text: Annotated[bool, Option("--text", help="Also print the verdict in full.")] = False,
     all_models: Annotated[bool, Option("--all", help="Print all models, and means of all metrics.")] = False,
     as_json: AsJson = False,
@@ -53,10 +48,10 @@ def compare(
     """Compare models on the same judgments: which is best under which metric, and is a disagreement genuine."""
     from ...report.text import decisions_table
 
-    if open_it and html is None:
-        raise ValueError("--open requires --html.")
-    if as_json and (text or all_models):
-        raise ValueError(f"{'--text' if text else '--all'} has no effect with --json. Leave it out.")
+    if html is None:
+        reject_options("without --html", open=open_it)
+    if as_json:
+        reject_options("with --json", text=text, all=all_models)
     _check_outputs(inputs, html, markdown, per_query)
     comparison = read_comparison(inputs, metric, alpha=alpha, margin=margin, seed=seed, baseline=baseline)
     values = None if per_query is None else _prepare_table(per_query, comparison.frame().reset_index())

@@ -11,7 +11,7 @@ from typer import Option
 
 from ..app import command
 from ..inputs import read_data
-from ..options import AsJson, InputFile, Open
+from ..options import AsJson, InputFile, Open, reject_options
 from ..outputs import Terminal, announce_report, plan_report, print_comparison, print_json
 
 if TYPE_CHECKING:
@@ -20,14 +20,11 @@ if TYPE_CHECKING:
     from ...harness import Comparison
     from ...report.content import Content
 
-TREES: dict[tuple[Any, str], dict[str, int]] = {
-    ("lightgbm", "small"): {"num_leaves": 7},
-    ("lightgbm", "large"): {"num_leaves": 63},
-    ("xgboost", "small"): {"max_depth": 3},
-    ("xgboost", "large"): {"max_depth": 7},
+TREES: dict[str, tuple[Any, str, tuple[int, int]]] = {
+    "lgb": ("lightgbm", "num_leaves", (7, 63)),
+    "xgb": ("xgboost", "max_depth", (3, 7)),
 }
-GAINS: dict[Any, str] = {"linear": "linear", "exponential": "exp"}
-LIBRARIES = {"lightgbm": "lgb", "xgboost": "xgb"}
+"""Library, parameter and its values for small and large trees, by the short name of the library."""
 
 NEXT_STEPS = """Next, with your own models:
   gainsay demo --train a.txt --valid b.txt --test c.txt   the same candidates
@@ -35,9 +32,6 @@ NEXT_STEPS = """Next, with your own models:
   callbacks=[gainsay.lightgbm.Curves()]                   curves while you train"""
 
 QUERIES = 400
-SPLIT = (0.5, 0.2, 0.3)
-"""Shares of the queries for training, validation and test."""
-
 RANKER_QUERIES = 10_000
 """Queries of the three simulated rankers. So many prove the disagreement with any seed (tested with 0 to 149)."""
 
@@ -45,14 +39,9 @@ RANKER_QUERIES = 10_000
 @command("demo", "demo --train a.txt --valid b.txt --test c.txt --open", imports=False)
 def demo(
     seed: Annotated[int, Option(help="Seed of the data, the training and the draws.")] = 7,
-    queries: Annotated[
-        int | None, Option(min=10, help="Number of simulated queries.", show_default=str(QUERIES))
-    ] = None,
+    queries: Annotated[int | None, Option(min=10, help="Simulated queries.", show_default=str(QUERIES))] = None,
     rounds: Annotated[int, Option(min=1, help="Boosting rounds of each candidate.")] = 200,
-    train: Annotated[
-        list[Path] | None,
-        InputFile(help="Instead of simulated data: LETOR or LightGBM files for training. Repeatable."),
-    ] = None,
+    train: Annotated[list[Path] | None, InputFile(help="Training set, LETOR or LightGBM files. Repeatable.")] = None,
     valid: Annotated[Path | None, InputFile(help="With --train: the validation set.")] = None,
     test: Annotated[Path | None, InputFile(help="With --train: the test set.")] = None,
     features: Annotated[int | None, Option(help="With --train: number of features, if rows omit zeros.")] = None,
@@ -67,12 +56,12 @@ def demo(
     """
     from .experiment import print_experiment, summarize
 
-    given = {"--valid": valid, "--test": test, "--features": features} if not train else {"--queries": queries}
-    for option, value in given.items():
-        if value is not None:
-            raise ValueError(f"{option} has no effect {'with' if train else 'without'} --train. Leave it out.")
-    if as_json and open_it:
-        raise ValueError("--open has no effect with --json, which writes no report. Leave it out.")
+    if train:
+        reject_options("with --train", queries=queries)
+    else:
+        reject_options("without --train", valid=valid, test=test, features=features)
+    if as_json:
+        reject_options("with --json", open=open_it)
     terminal = Terminal()
     page = None if as_json else plan_report(directory or Path(tempfile.mkdtemp(prefix="gainsay-")))
     rankers = None if train else compare_rankers(seed)
@@ -138,7 +127,7 @@ def _simulate_parts(queries: int, seed: int) -> tuple[list[RankingData], str]:
     """Return simulated data for training, validation and test, and a description of them."""
     from ...data.simulate import simulate
 
-    return simulate(queries, seed).split_queries(*SPLIT, seed=seed), f"simulated, {queries} queries, seed {seed}"
+    return simulate(queries, seed).split_queries(0.5, 0.2, 0.3, seed=seed), f"simulated, {queries} queries, seed {seed}"
 
 
 def _read_parts(
@@ -166,16 +155,18 @@ def _build_candidates(rounds: int) -> list[Candidate]:
     """Return eight candidates: both libraries, both training gains, small and large trees."""
     from ...experiment import Candidate
 
+    gains: dict[str, Any] = {"linear": "linear", "exp": "exponential"}
     return [
         Candidate(
-            f"{LIBRARIES[library]} {short} ({size} trees)",
+            f"{short} {name} ({size} trees)",
             library,
-            {"learning_rate": 0.1, **trees},
+            {"learning_rate": 0.1, parameter: value},
             training_gain=gain,
             num_boost_round=rounds,
         )
-        for (library, size), trees in TREES.items()
-        for gain, short in GAINS.items()
+        for short, (library, parameter, values) in TREES.items()
+        for size, value in zip(("small", "large"), values, strict=True)
+        for name, gain in gains.items()
     ]
 
 

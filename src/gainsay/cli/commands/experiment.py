@@ -11,7 +11,7 @@ from typer import Option
 
 from ..app import command
 from ..inputs import load_comparison
-from ..options import AsJson, InputFile, Open, open_input
+from ..options import AsJson, InputFile, Open, open_input, reject_options
 from ..outputs import Terminal, announce_report, check_report, plan_report, print_comparison, print_json
 
 if TYPE_CHECKING:
@@ -24,24 +24,15 @@ if TYPE_CHECKING:
 def run(
     file: Annotated[str, typer.Argument(help="The experiment, a TOML file. With -, --directory is required.")],
     directory: Annotated[Path | None, Option(help="Directory for models and results.")] = None,
-    jobs: Annotated[
-        int | None, Option("--jobs", "-j", min=1, help="Trainings at a time. By default, one per physical CPU.")
-    ] = None,
-    stop_by: Annotated[
-        str | None, Option(help="Round of each candidate: balanced, each, or a metric. Needs no new training.")
-    ] = None,
+    jobs: Annotated[int | None, Option("--jobs", "-j", min=1, help="Trainings at a time, by default by CPUs.")] = None,
+    stop_by: Annotated[str | None, Option(help="Round of each candidate: balanced, each, or a metric.")] = None,
     repeats: Annotated[
         str | None,
-        Option(
-            help="Train each candidate this often, to compare training recipes. finalists=5 repeats only the best "
-            "candidates. More repeats can be added later."
-        ),
+        Option(help="Trainings of each candidate. finalists=5 repeats only the best. You can add more later."),
     ] = None,
     vary: Annotated[str | None, Option(help="What differs between repeats: seed or queries (resampled).")] = None,
     clusters: Annotated[Path | None, InputFile(help="CSV of query ids and clusters of dependent queries.")] = None,
-    segments: Annotated[
-        Path | None, InputFile(help="CSV of query ids and kinds of queries, to compare separately.")
-    ] = None,
+    segments: Annotated[Path | None, InputFile(help="CSV of query ids and kinds, to compare separately.")] = None,
     open_it: Open = False,
     as_json: AsJson = False,
 ) -> None:
@@ -50,8 +41,8 @@ def run(
     from ...experiment.labels import cluster_file, segment_file
     from ...experiment.runs import Runs
 
-    if as_json and open_it:
-        raise ValueError("--open has no effect with --json, which writes no report. Leave it out.")
+    if as_json:
+        reject_options("with --json", open=open_it)
     options: dict[str, Any] = {
         "stop_by": stop_by,
         "runs": None if repeats is None else Runs.from_text(repeats),

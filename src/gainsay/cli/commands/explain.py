@@ -10,7 +10,7 @@ from typer import Option
 
 from ..app import command
 from ..inputs import get_column, parse_numbers, read_table
-from ..options import AsJson, InputArgument
+from ..options import AsJson, InputArgument, reject_options
 from ..outputs import Terminal, print_json
 
 
@@ -32,9 +32,7 @@ def explain(
     if (file is None) == (labels is None):
         raise ValueError("Pass either a file or --labels.")
     if file is None:
-        for option, value, default in (("label", label, "label"), ("score", score, "score"), ("query", query, None)):
-            if value != default:
-                raise ValueError(f"--{option} {value} has no effect with --labels. Leave it out.")
+        reject_options("with --labels", label=label != "label", score=score != "score", query=query)
         values = parse_numbers("--labels", str(labels))
         judgments = judgments_of(values)
         scores: Any = range(len(values), 0, -1)

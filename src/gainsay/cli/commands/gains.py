@@ -10,7 +10,7 @@ from typer import Option
 
 from ..app import command
 from ..inputs import load_comparison, parse_numbers, read_comparison, read_table
-from ..options import Alpha, AsJson, InputFile, InputOptions, Seed
+from ..options import Alpha, AsJson, InputFile, InputOptions, Seed, reject_options
 from ..outputs import Terminal, check_overwrites, print_json
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def gains(
         Option(
             "--metric",
             "-m",
-            help="Metric with the cutoff and the discount, by default ndcg_linear@10, or those of the experiment.",
+            help="Metric with the cutoff and discount. By default, ndcg_linear@10 or those of the experiment.",
         ),
     ] = None,
     bases: Annotated[str | None, Option(help="Bases, e.g. 1,1.5,2. By default, 25 from 1 to 4.")] = None,
@@ -62,9 +62,9 @@ def gains(
         metric = metric or "ndcg_linear@10"
         comparison = read_comparison(inputs, [metric], alpha=alpha, seed=seed)
     else:
-        given = inputs.get_given() + [f"--alpha {alpha}"] * (alpha != 0.05) + [f"--seed {seed}"] * (seed != 0)
-        if given:
-            raise ValueError(f"{given[0]} has no effect with --experiment, which replaces it. Leave it out.")
+        reject_options("with --experiment", alpha=alpha != 0.05, seed=seed)
+        if given := inputs.get_given():
+            raise ValueError(f"{given[0]} has no effect with --experiment. Leave it out.")
         comparison = load_comparison(experiment)
     chosen = None if bases is None else parse_numbers("--bases", bases)
     path, fit = comparison.gains(chosen, metric=metric), None
