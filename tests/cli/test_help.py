@@ -75,8 +75,6 @@ def test_a_stop_by_the_user_has_its_own_exit_code(monkeypatch):
     assert gainsay("metrics").exit_code == 130
 
 
-COMMANDS = get_command(app).commands
-
 MODULE = """
 import gainsay as gs
 

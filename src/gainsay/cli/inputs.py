@@ -28,7 +28,12 @@ if TYPE_CHECKING:
     from ..data import RankingData
     from ..harness import Comparison
 
-REQUIRED = {"label": ("table",), "score": ("table",), "features": ("data",), "iteration": ("data",)}
+REQUIRED: dict[str, tuple[str, ...]] = {
+    "label": ("table",),
+    "score": ("table",),
+    "features": ("data",),
+    "iteration": ("data",),
+}
 REQUIRED |= {"unjudged": ("qrels",), "vary": ("recipe",), "query": ("table", "segments", "clusters")}
 """Options that have no effect unless one of others is given."""
 
@@ -225,7 +230,7 @@ def _read_models(
 def _read_model(source: Source, width: int | None, rounds: int | None) -> Any:
     """Return scores or a booster. A booster must have been trained on `width` features."""
     path, column = source
-    model = _load_model(path) if column is None else read_scores(path, column=column)
+    model: Any = _load_model(path) if column is None else read_scores(path, column=column)
     if not hasattr(model, "predict"):
         if rounds is not None:
             raise ValueError(

@@ -12,8 +12,15 @@ from typing import Annotated
 
 from typer import Argument, BadParameter, Option
 
-MAGIC = {b"PAR1": ".parquet", b"\x93NUMPY": ".npy", b"PK": ".npz", b'{"': ".json", b"{L": ".ubj"}
-"""Suffixes of binary files and models, by the bytes at their beginning."""
+MAGIC = {
+    b"\x1f\x8b": ".csv.gz",
+    b"PAR1": ".parquet",
+    b"\x93NUMPY": ".npy",
+    b"PK": ".npz",
+    b'{"': ".json",
+    b"{L": ".ubj",
+}
+"""Suffixes of compressed text, binary files and models, by the bytes at their beginning."""
 
 
 def open_input(path: str | Path) -> Path:
@@ -29,8 +36,8 @@ def open_input(path: str | Path) -> Path:
         raise ValueError("Standard input (-) can be read only once. Pass a file for one of the options.")
     with sys.stdin.buffer as stream:
         content = stream.read()
-    default = ".tsv" if b"\t" in content.partition(b"\n")[0] else ".csv"
-    suffix = next((suffix for start, suffix in MAGIC.items() if content.startswith(start)), default)
+    suffix = next((suffix for start, suffix in MAGIC.items() if content.startswith(start)), None)
+    suffix = suffix or (".tsv" if b"\t" in content.partition(b"\n")[0] else ".csv")
     folder = TemporaryDirectory(prefix="gainsay-")
     atexit.register(folder.cleanup)
     copy = Path(folder.name, f"stdin{suffix}")

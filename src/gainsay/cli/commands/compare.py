@@ -119,6 +119,7 @@ def _write_table(path: Path, frame: pd.DataFrame) -> None:
     if path.suffix == ".parquet":
         frame.to_parquet(path, index=False)
     elif path.suffix == ".json":
-        path.write_text(json.dumps(plain(frame.to_dict("records")), ensure_ascii=False, indent=1), encoding="utf-8")
+        lines = ",\n".join(json.dumps(record, ensure_ascii=False) for record in plain(frame.to_dict("records")))
+        path.write_text(f"[\n{lines}\n]\n", encoding="utf-8")
     else:
         frame.to_csv(path, index=False)

@@ -15,6 +15,8 @@ from ..options import AsJson, InputFile, Open, reject_options
 from ..outputs import Terminal, announce_report, plan_report, print_comparison, print_json
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ...data import RankingData
     from ...experiment import Candidate, ExperimentResult
     from ...harness import Comparison
@@ -123,7 +125,7 @@ def explain_winners(comparison: Comparison) -> str | None:
     )
 
 
-def _simulate_parts(queries: int, seed: int) -> tuple[list[RankingData], str]:
+def _simulate_parts(queries: int, seed: int) -> tuple[Sequence[RankingData], str]:
     """Return simulated data for training, validation and test, and a description of them."""
     from ...data.simulate import simulate
 
@@ -132,7 +134,7 @@ def _simulate_parts(queries: int, seed: int) -> tuple[list[RankingData], str]:
 
 def _read_parts(
     train: list[Path], valid: Path | None, test: Path | None, features: int | None
-) -> tuple[list[RankingData], str]:
+) -> tuple[Sequence[RankingData], str]:
     """Return data for training, validation and test, and a description of them."""
     from ...data import RankingData
 
@@ -171,7 +173,7 @@ def _build_candidates(rounds: int) -> list[Candidate]:
 
 
 def train_candidates(
-    parts: list[RankingData], *, seed: int, rounds: int, directory: Path | None, progress: bool
+    parts: Sequence[RankingData], *, seed: int, rounds: int, directory: Path | None, progress: bool
 ) -> ExperimentResult:
     """Train the candidates, one per CPU at a time."""
     from ...experiment import Experiment

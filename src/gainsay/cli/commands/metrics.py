@@ -41,9 +41,9 @@ def metrics(as_json: AsJson = False) -> None:
     table.columns[0].no_wrap = True
     for row in rows:
         table.add_row(Text(row["name"], style="bold"), Text(row["formula"]))
-        options = ", ".join(f"{option}={value}" for option, value in row["options"].items())
+        settings = ", ".join(f"{option}={value}" for option, value in row["options"].items())
         programs = "; ".join(f"{program} {name}" for program, name in row["prints"].items())
-        for line in filter(None, (options, programs)):
+        for line in filter(None, (settings, programs)):
             table.add_row("", Text(line, style="dim"))
     Terminal().print(table)
 
