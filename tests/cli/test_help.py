@@ -112,39 +112,30 @@ def module(tmp_path):
     return write
 
 
-def metrics_of(name):
-    return f"-m {name} -m half_{name}@3 -m ndcg(gain={name}_gain)@3 -m mrr"
-
-
-def test_by_the_path_of_a_file(files, module):
+@pytest.mark.parametrize("place", ["path", "import_path", "current_folder"])
+def test_metrics_of_a_module(files, module, monkeypatch, place):
     """In q1 the first document is a (label 2), in q2 it is y (label 0)."""
-    call = f"score first.txt qrels.txt {metrics_of('by_path')} --import"
-    found = json_of(call, module("by_path"))["mean"]
-    assert found == gs.evaluate_run(list(found), files.retrieved["first"], files.qrels).mean
-    assert list(found) == ["by_path", "half_by_path@3", "ndcg(gain=by_path_gain)@3", "mrr"]
-    assert found["by_path"] == 1.0
-    assert found["half_by_path@3"] == found["mrr"] / 2
+    path, names = module(place), [place, f"half_{place}@3", f"ndcg(gain={place}_gain)@3", "mrr"]
+    if place == "import_path":
+        monkeypatch.syspath_prepend(str(path.parent))
+    else:
+        monkeypatch.chdir(path.parent)
+    options = [f"-m{name}" for name in names] + ["--import", path if place == "path" else path.stem]
+    found = json_of(f"score {files.folder}/first.txt {files.folder}/qrels.txt", *options)["mean"]
+    assert found == gs.evaluate_run(names, files.retrieved["first"], files.qrels).mean
+    assert (list(found), found[place]) == (names, 1.0)
 
 
-@pytest.mark.parametrize("call", ["score first.txt qrels.txt", "compare --qrels qrels.txt first.txt second.txt"])
-def test_by_the_name_of_a_module(files, module, monkeypatch, call):
-    monkeypatch.syspath_prepend(str(module("by_name").parent))
-    assert "by_name" in output_of(f"{call} {metrics_of('by_name')} --import shop_by_name")
-
-
-def test_a_module_in_the_current_folder_but_not_in_place_of_another(files, module, monkeypatch):
-    monkeypatch.chdir(module("in_this_folder").parent)
-    with open("colorsys.py", "w") as file:
-        file.write("raise ValueError('the wrong one')")
-    call = f"score {files.folder}/first.txt {files.folder}/qrels.txt"
-    assert "in_this_folder" in output_of(f"{call} {metrics_of('in_this_folder')} --import shop_in_this_folder")
+def test_a_module_of_the_current_folder_does_not_replace_another(module, monkeypatch):
+    monkeypatch.chdir(module("replaces").parent)
+    Path("colorsys.py").write_text("raise ValueError('the wrong one')")
     sys.modules.pop("colorsys", None)
-    output_of(f"{call} --import colorsys")
+    output_of("metrics --import colorsys")
 
 
-@pytest.mark.parametrize("command", ["score", "compare", "run", "report", "gate", "plan", "gains", "metrics"])
-def test_every_command_that_takes_metrics_has_it(command):
-    assert "--import" in {option for parameter in COMMANDS[command].params for option in parameter.opts}
+def test_commands_that_take_metrics_import_modules():
+    imports = {name for name, command in COMMANDS.items() if "modules" in {one.name for one in command.params}}
+    assert imports == set(COMMANDS) - {"demo", "explain"}
 
 
 class TestMetrics:
