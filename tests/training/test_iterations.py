@@ -137,7 +137,7 @@ CASES = [
     BadInput("a linear model", lambda call: call({"linear": 3}), "model 'linear'", ValueError, "LinearRegression"),
     BadInput("a pipeline", lambda call: call({"piped": 3}), "model 'piped'", ValueError, "Pipeline"),
     BadInput("another name", lambda call: call({"xbg": 3}), "'xbg'", ValueError, "'xgb'"),
-    BadInput("0", lambda call: call(0), "iteration", ValueError, "got '0'"),
+    BadInput("0", lambda call: call(0), "iteration", ValueError, "got 0"),
     BadInput("half a round", lambda call: call({"lgb": 2.5}), "iteration['lgb']", ValueError, "whole number"),
     BadInput("True", lambda call: call(True), "iteration", TypeError, "got True"),
 ]

@@ -28,13 +28,8 @@ if TYPE_CHECKING:
     from ..data import RankingData
     from ..harness import Comparison
 
-REQUIRED: dict[str, tuple[str, ...]] = {
-    "label": ("table",),
-    "score": ("table",),
-    "features": ("data",),
-    "iteration": ("data",),
-}
-REQUIRED |= {"unjudged": ("qrels",), "vary": ("recipe",), "query": ("table", "segments", "clusters")}
+REQUIRED = {"label": "table", "score": "table", "features": "data", "iteration": "data", "unjudged": "qrels"}
+REQUIRED |= {"vary": "recipe", "query": "table segments clusters"}
 """Options that have no effect unless one of others is given."""
 
 
@@ -88,9 +83,7 @@ def parse_recipes(texts: Sequence[str]) -> dict[str, list[str]]:
             raise ValueError(f"--recipe must have unique names, got {name!r} twice. List all repeats after one name.")
         duplicate = next((file for place, file in enumerate(repeats) if file in repeats[:place]), None)
         if duplicate is not None:
-            raise ValueError(
-                f"--recipe {name!r} contains {duplicate!r} twice. Each repeat must be a separate training."
-            )
+            raise ValueError(f"--recipe {name!r} contains {duplicate!r} twice. Repeats must be separate trainings.")
         recipes[name] = repeats
     return recipes
 
@@ -171,8 +164,8 @@ def _validate(options: InputOptions, metrics: Sequence[str] | None) -> None:
         raise ValueError("Pass the judgments as exactly one of --data, --qrels, --table and --labels.")
     if (options.labels is None) != (options.group is None):
         raise ValueError("--labels and --group must be given together: all labels, and the number of rows per query.")
-    for option, required in REQUIRED.items():
-        value = getattr(options, option)
+    for option, names in REQUIRED.items():
+        value, required = getattr(options, option), names.split()
         if value != getattr(InputOptions, option) and not any(getattr(options, name) for name in required):
             reject_options(f"without {' or '.join(f'--{name}' for name in required)}", **{option: value})
     if options.qrels is None and any(re.match(r"judged\b", metric) for metric in metrics or ()):
@@ -233,18 +226,13 @@ def _read_model(source: Source, width: int | None, rounds: int | None) -> Any:
     model: Any = _load_model(path) if column is None else read_scores(path, column=column)
     if not hasattr(model, "predict"):
         if rounds is not None:
-            raise ValueError(
-                f"--iteration {rounds} requires a booster, but {path} is a file of scores. "
-                "Pass --iteration NAME=ROUNDS for each booster."
-            )
+            raise ValueError(f"--iteration requires a booster, got scores in {path}. Pass --iteration NAME=ROUNDS.")
         return model
     if width is None:
         raise ValueError(f"{path} is a booster, which predicts from features. Pass --data.")
     trained = model.num_feature() if hasattr(model, "num_feature") else model.num_features()
     if trained != width:
-        raise ValueError(
-            f"{path} was trained on {trained} features, but the data have {width}. Pass --features if rows omit zeros."
-        )
+        raise ValueError(f"{path} has {trained} features, but the data have {width}. Pass --features={trained}.")
     return model
 
 

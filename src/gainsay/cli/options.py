@@ -24,7 +24,7 @@ MAGIC = {
 
 
 def open_input(path: str | Path) -> Path:
-    """Return the path of a file that exists, for `-` that of a temporary copy of standard input.
+    """Return the path of an existing file, or for `-` the path of a temporary copy of standard input.
 
     Standard input is copied because readers read a file twice.
     """
@@ -86,10 +86,7 @@ class InputOptions:
 
     models: Annotated[
         list[str] | None,
-        Argument(
-            help="NAME=FILE or FILE: one score per row (CSV, TSV, Parquet, NumPy; FILE:COLUMN for one of several "
-            "columns), a LightGBM or XGBoost model, or, with --qrels, a run (TREC, or CSV of query, document, score).",
-        ),
+        Argument(help="NAME=FILE, FILE or FILE:COLUMN: scores by row, a LightGBM or XGBoost model, or a TREC run."),
     ] = None
     data: Annotated[Path | None, InputFile(help="LETOR data, or LightGBM data next to its .query file.")] = None
     qrels: Annotated[Path | None, InputFile(help="TREC qrels, or CSV of query, document, rating.")] = None
@@ -97,7 +94,7 @@ class InputOptions:
     labels: Annotated[Path | None, InputFile(help="Labels, one per row (NumPy, CSV, Parquet). Needs --group.")] = None
     group: Annotated[Path | None, InputFile(help="With --labels: number of rows of each query.")] = None
     label: Annotated[str, Option(help="With --table: column of labels.")] = "label"
-    query: Annotated[str, Option(help="Column of query ids, in --table and in files of --segments.")] = "query"
+    query: Annotated[str, Option(help="Column of query ids, in all tables.")] = "query"
     score: Annotated[list[str] | None, Option(help="With --table: column of scores, all by default. Repeatable.")] = (
         None
     )
@@ -108,10 +105,7 @@ class InputOptions:
     unjudged: Unjudged = "irrelevant"
     segments: Annotated[
         list[str] | None,
-        Option(
-            help="Compare each kind of query separately. A column of --table, or FILE[:COLUMN] with a column of query "
-            "ids (--query). Repeatable."
-        ),
+        Option(help="Kinds of queries, compared separately: FILE[:COLUMN], or a column of --table. Repeatable."),
     ] = None
     recipe: Annotated[
         list[str] | None,
@@ -120,10 +114,7 @@ class InputOptions:
     vary: Annotated[str | None, Option(help="What differs between repeats: seed or queries.")] = None
     clusters: Annotated[
         str | None,
-        Option(
-            metavar="FILE[:COLUMN]",
-            help="Clusters of queries that are not independent, for example sessions. Read like --segments.",
-        ),
+        Option(help="Clusters of dependent queries, such as sessions: FILE[:COLUMN], or a column of --table."),
     ] = None
 
     def get_given(self) -> list[str]:

@@ -117,7 +117,7 @@ def check_overwrites(outputs: dict[str, Path | None], inputs: Iterable[object]) 
 
     Inputs are the values of options: paths, and texts such as `NAME=FILE,FILE` or `FILE:COLUMN`.
     """
-    texts = [str(text) for value in inputs for text in (value if isinstance(value, list | tuple) else [value])]
+    texts = [str(text) for value in inputs for text in (value if isinstance(value, list) else [value])]
     values = [*texts, *(text.partition("=")[2] for text in texts)]
     names = [name for value in values for name in (value, *value.split(","))]
     files = [file for name in names for file in (name, name.rpartition(":")[0]) if os.path.isfile(file)]

@@ -45,7 +45,13 @@ def compare(
     all_models: Annotated[bool, Option("--all", help="Print all models, and means of all metrics.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Compare models on the same judgments: which is best under which metric, and is a disagreement genuine."""
+    """Compare models on the same judgments: which is best under which metric, and is a disagreement genuine.
+
+    A model is a file of scores by row (CSV, TSV, Parquet, NumPy), a LightGBM or XGBoost model, or, with --qrels, a run
+    (TREC, or CSV of query, document, score). Write NAME=FILE to name it, and FILE:COLUMN to select one of several
+    columns. With --table, models and repeats of recipes are columns. Files of --segments and --clusters are tables with
+    a column of query ids.
+    """
     from ...report.text import decisions_table
 
     if html is None:

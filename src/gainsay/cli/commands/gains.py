@@ -29,20 +29,12 @@ def gains(
         Path | None, Option(exists=True, file_okay=False, help="Instead of models: directory of an experiment.")
     ] = None,
     metric: Annotated[
-        str | None,
-        Option(
-            "--metric",
-            "-m",
-            help="Metric with the cutoff and discount. By default, ndcg_linear@10 or those of the experiment.",
-        ),
+        str | None, Option("--metric", "-m", help="Metric with the cutoff and discount. By default, ndcg_linear@10.")
     ] = None,
     bases: Annotated[str | None, Option(help="Bases, e.g. 1,1.5,2. By default, 25 from 1 to 4.")] = None,
     preferences: Annotated[
         Path | None,
-        InputFile(
-            help="Fit the base to this CSV: a and b (labels in ranked order, separated by blanks), preferred (a, b or "
-            "tie) and, if a and b contain different documents, labels (of all judged documents).",
-        ),
+        InputFile(help="Fit the base to this CSV of a, b (labels in ranked order), preferred (a, b, tie) and labels."),
     ] = None,
     alpha: Alpha = 0.05,
     seed: Seed = 0,
@@ -51,7 +43,9 @@ def gains(
 ) -> None:
     """Compare models at gains from linear to exponential and beyond: which is best at which gain.
 
-    The gains are (b^l - 1)/(b - 1): linear for b = 1, exponential for b = 2.
+    The gains are (b^l - 1)/(b - 1): linear for b = 1, exponential for b = 2. To fit b, pass --preferences. In this
+    file, a and b are rankings, written as labels separated by blanks. If a and b contain different documents, the
+    column labels contains those of all judged documents. With --experiment, its primary metrics are the default.
     """
     if plot is not None:
         from ...report.plots.picture import check_path

@@ -33,11 +33,7 @@ def gate(
     inputs: InputOptions,
     baseline: Annotated[
         str,
-        Option(
-            metavar="NAME=FILE",
-            help="The deployed model: NAME=FILE or FILE as for compare, a column of --table, or NAME=FILE,FILE,FILE "
-            "for a training recipe.",
-        ),
+        Option(metavar="NAME=FILE", help="The deployed model, as for compare. NAME=FILE,FILE,FILE for a recipe."),
     ],
     candidate: Annotated[str, Option(metavar="NAME=FILE", help="The model that may replace it, likewise.")],
     metric: Metrics = None,
