@@ -46,7 +46,7 @@ def test_a_closed_pipe_ends_the_program_quietly(files, call):
     reading, writing = os.pipe()
     os.close(reading)
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    program = [sys.executable, "-m", "gainsay", *call.split()]
+    program = [sys.executable, "-P", "-m", "gainsay", *call.split()]  # -P: the folder contains a json.py
     done = subprocess.run(program, stdout=writing, stderr=subprocess.PIPE, env=environment, check=False)
     os.close(writing)
     assert (done.returncode, done.stderr) == (141, b"")
