@@ -39,19 +39,14 @@ SOURCES = [
     BadCall(f"{DATA} short.csv", "'short'", "1 scores"),
     BadCall(f"{DATA} two_columns.csv", "FILE:COLUMN", "2 columns"),
     BadCall(f"{DATA} two_columns.csv:c", "'c'", "no column"),
-    BadCall(f"{DATA} diverged.npy", "'diverged'", "NaN"),
     BadCall(f"{DATA} wide_lgb.txt", "'wide_lgb'", "5 features"),
     BadCall(f"{DATA} wide_xgb.json", "'wide_xgb'", "5 features"),
     BadCall(f"{DATA} broken.json", "broken.json", "not a model"),
-    BadCall(f"{DATA} old.npy -m ndcg@10", "ndcg", "which NDCG"),
     BadCall(f"{DATA} old.npy -m judged@10", "--qrels", "judged@k"),
-    BadCall(f"{DATA} old.npy --features 0", "features", "at least 1"),
     BadCall(f"{DATA} old.npy --iteration 5", "--iteration NAME=ROUNDS"),
     BadCall(f"{DATA} old.npy --iteration 1_0", "'1_0'", "whole number"),
     BadCall(f"{DATA} old.npy --iteration 5 --iteration old=5", "--iteration 5", "all models"),
     BadCall(f"{DATA} old.npy --iteration old=5 --iteration old=6", "'old'", "twice"),
-    BadCall(f"{DATA} old.npy --baseline ald", "'old'", "did you mean"),
-    BadCall("compare --data far.txt old.npy", "features=", "mistaken index"),
     BadCall("compare --data none.txt old.npy", "none.txt", code=2),
     BadCall("compare --labels labels.npy old.npy", "--labels and --group", "given together"),
     BadCall("compare --labels labels.npy --group labels.npy old.npy", "--group", "number per query"),
@@ -79,8 +74,6 @@ TABLES = [
 
 LABELS_OF_QUERIES = [
     BadCall(f"{JUDGED} --segments nowhere.csv", "'nowhere.csv'", "--segments: no file"),
-    BadCall(f"{JUDGED} --segments strangers.csv", "120 of 120", "no label for"),
-    BadCall(f"{JUDGED} --segments nullable.parquet", "query", "no label for"),
     BadCall(f"{JUDGED} --segments two_labels.csv", "'7'", "two labels"),
     BadCall(f"{JUDGED} --segments label_then_none.csv", "'7'", "two labels"),
     BadCall(f"{JUDGED} --segments none_then_label.csv", "'7'", "two labels"),
@@ -118,17 +111,14 @@ WRITES = [
 
 DECISIONS = [
     BadCall(f"{GATE} old.npy", "'old.npy'", "two different models"),
-    BadCall(f"{GATE} better.npy --margin -1", "margin", "0 or more"),
     BadCall(f"{GATE} better.npy --json no/x.json", "no"),
     BadCall(f"{GATE} better.npy -m mrr -m map -m err", "got 3", "metric or two"),
     BadCall("gate --baseline a.npy", "--candidate", code=2),
     BadCall(PLAN, "--data, --qrels, --table and --labels", "exactly one"),
-    BadCall("plan --difference 0 --query-sd 1", "above 0"),
     BadCall(f"{VARIANCE} --query-repeat-sd -1", "--query-repeat-sd", code=2),
     BadCall(f"{VARIANCE} --repeats 5", "--repeat-sd or --query-repeat-sd"),
     BadCall(f"{PLAN} --query-sd 0", "--query-sd, --repeat-sd and --query-repeat-sd", "all 0"),
     BadCall(f"{PLAN} --table two.csv --repeats 5", "--query-sd and --repeat-sd", "requires training recipes"),
-    BadCall(f"{PLAN} --qrels qrels.txt first.txt r=first.txt", "--query-sd", "no variance"),
     BadCall("plan --query-sd 1", "--difference", code=2),
 ]
 
@@ -166,11 +156,8 @@ NO_EFFECT = [
 OTHERS = [
     BadCall("gains --table two.csv --bases 1,1_5", "'1,1_5'", "--bases"),
     BadCall("gains --table two.csv --preferences preferences.csv", "'1 x'", "preferences.csv: a"),
-    BadCall("gains --table two.csv --preferences nothing_said.csv", "nothing_said.csv", "preferred"),
     BadCall("gains --table two.csv --plot path.xyz", "path.xyz", "kind"),
     BadCall("score first.txt first.txt", "topic iteration"),
-    BadCall(f"{SCORE} --unjudged keep", "'keep'", "one of"),
-    BadCall(f"{SCORE} -m of_nobody@10", "'of_nobody'"),
     BadCall(f"{SCORE} --import not_there.py", "--import not_there.py", "No module"),
     BadCall(f"{SCORE} --import json.py", "--import json.py", "another module"),
     BadCall(f"{SCORE} --import needs_more.py", "'not_installed_here'", "No module"),
@@ -193,20 +180,17 @@ TEXTS = {
     "short.csv": "0.5\n",
     "two_columns.csv": "a,b\n0.5,1\n",
     "broken.json": "{}",
-    "far.txt": "1 qid:1 999999999:1\n" + "0 qid:1 1:2\n" * 9,
     "no_scores.csv": "label,query\n1,x\n",
     "missing_query.csv": TABLE + "1,,0.1,0.2\n",
     "twice_A.csv": TABLE.replace("B", "A"),
     "empty.csv": "",
     "longer_rows.csv": "label,query,A\n1,x,1,2\n0,x,2,1\n",
     "ragged.csv": "label,query,A\n1,x,1\n0,x,2\n1,y,2,3,4\n",
-    "strangers.csv": "query,kind\na,x\n",
     "two_labels.csv": "query,kind\n7,x\n7,y\n",
     "label_then_none.csv": "query,kind\n7,x\n7,\n",
     "none_then_label.csv": "query,kind\n7,\n7,x\n",
     "ids_alone.csv": "query\n1\n",
     "preferences.csv": "a,b,preferred\n1 0,0 1,a\n1 x,0 1,b\n",
-    "nothing_said.csv": "a,b\n1 0,0 1\n",
     "json.py": "",
     "needs_more.py": "import not_installed_here",
     "divides.py": "1 / 0",
@@ -222,12 +206,9 @@ def flawed(all_files):
     folder, data = all_files.folder, all_files.data
     for name, text in TEXTS.items():
         (folder / name).write_text(text)
-    np.save(folder / "diverged.npy", np.where(np.arange(len(data.labels)) == 3, np.nan, all_files.scores["old"]))
     pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     twice = pyarrow.Table.from_arrays([pyarrow.array([0, 1])] * 4, names=["label", "query", "a", "a"])
     parquet.write_table(twice, folder / "twice.parquet")
-    kinds = pd.DataFrame({"query": map(str, range(120)), "kind": pd.array([1, None, *[1] * 118], dtype="Int64")})
-    kinds.to_parquet(folder / "nullable.parquet")
     control = pd.DataFrame({"label": [1, 0], "query": [1, 1], "ev\x1bil": [1, 2]})
     control.to_parquet(folder / "control.parquet")
     wide = np.column_stack([data.features, data.labels])
