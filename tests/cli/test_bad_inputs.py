@@ -61,7 +61,7 @@ SOURCES = [
 TABLES = [
     BadCall("compare --table short.csv", "'label'", "no column"),
     BadCall("compare --table two.csv a=old.npy", "--score", "With --table"),
-    BadCall("compare --table two.csv --score old --score better --score old", "'old' twice", "--score"),
+    BadCall("compare --table two.csv --score old --score better --score old", "'old' twice", "must be unique"),
     BadCall("compare --table no_scores.csv", "no_scores.csv", "column of scores"),
     BadCall("compare --table missing_query.csv", "row 3", "qid is missing"),
     BadCall("compare --table twice_A.csv", "'A'", "two columns"),
@@ -78,7 +78,7 @@ LABELS_OF_QUERIES = [
     BadCall(f"{JUDGED} --segments label_then_none.csv", "'7'", "two labels"),
     BadCall(f"{JUDGED} --segments none_then_label.csv", "'7'", "two labels"),
     BadCall(f"{JUDGED} --segments ids_alone.csv", "'query'", "no column besides"),
-    BadCall(f"{JUDGED} --segments kinds.csv:kind --segments kinds.csv", "'kind'", "two columns"),
+    BadCall(f"{JUDGED} --segments kinds.csv:kind --segments kinds.csv", "'kind' twice", "must be unique"),
     BadCall(f"{JUDGED} --clusters kinds.csv", "FILE:COLUMN", "one column"),
     BadCall("compare --table two.csv --segments sort", "'sort'", "no column"),
 ]
@@ -91,7 +91,7 @@ RECIPES = [
     BadCall(f"{RECIPE} A=A1.npy,A2.npy,no.npy", "'no.npy'", "no file"),
     BadCall(f"{RECIPE} A=A1.npy,A2.npy,A3.npy --recipe A=B1.npy,B2.npy,B3.npy", "'A'", "twice"),
     BadCall(f"{RECIPE} A=A1.npy,A2.npy,A3.npy A=old.npy", "'A'", "must be unique"),
-    BadCall("compare --table all.csv --score old --recipe old=A1,A2,A3", "'old'", "column of scores"),
+    BadCall("compare --table all.csv --score old --recipe old=A1,A2,A3", "'old' twice", "must be unique"),
     BadCall("gate --table all.csv --baseline old --candidate A1,A2,A3", "'A1,A2,A3'", "the form"),
     BadCall("gate --table all.csv --baseline old --candidate A=A1,A2,A9", "'A9'", "no column"),
 ]

@@ -48,22 +48,27 @@ def parse_source(text: str, *, columns: bool = True) -> Source:
     return Source(Path(text))
 
 
+def _validate_unique(place: str, names: Sequence[str]) -> None:
+    duplicate = next((name for number, name in enumerate(names) if name in names[:number]), None)
+    if duplicate is not None:
+        raise ValueError(f"{place} must be unique, got {duplicate!r} twice.")
+
+
 def parse_models(texts: Sequence[str], *, columns: bool = True) -> dict[str, Source]:
     """Return files by the name of the model, from `NAME=FILE` or `FILE`, with `columns` also `FILE:COLUMN`.
 
     The default name is the column, or the file name without its suffixes.
     """
-    files: dict[str, Source] = {}
+    names, sources = [], []
     for text in texts:
         name, equals, file = text.partition("=")
         source = parse_source(file if equals else text, columns=columns)
         if not equals:
             name = source.column or ("stdin" if text == "-" else source.path.name.partition(".")[0])
-        check_name(f"the name in {text!r}", name)
-        if name in files:
-            raise ValueError(f"Model names must be unique, got {name!r} twice. Pass them as NAME=FILE.")
-        files[name] = source
-    return files
+        names.append(check_name(f"the name in {text!r}", name))
+        sources.append(source)
+    _validate_unique("Names of models (NAME=FILE)", names)
+    return dict(zip(names, sources, strict=True))
 
 
 def parse_recipes(texts: Sequence[str]) -> dict[str, list[str]]:
@@ -72,20 +77,17 @@ def parse_recipes(texts: Sequence[str]) -> dict[str, list[str]]:
     >>> parse_recipes(["A=a1.txt,a2.txt,a3.txt"])
     {'A': ['a1.txt', 'a2.txt', 'a3.txt']}
     """
-    recipes: dict[str, list[str]] = {}
+    names, recipes = [], []
     for text in texts:
         name, equals, files = text.partition("=")
         repeats = files.split(",")
         if not equals or not all(repeats):
             raise ValueError(f"--recipe must have the form NAME=FILE,FILE,FILE, got {text!r}.")
-        check_name(f"the name in --recipe {text!r}", name)
-        if name in recipes:
-            raise ValueError(f"--recipe must have unique names, got {name!r} twice. List all repeats after one name.")
-        duplicate = next((file for place, file in enumerate(repeats) if file in repeats[:place]), None)
-        if duplicate is not None:
-            raise ValueError(f"--recipe {name!r} contains {duplicate!r} twice. Repeats must be separate trainings.")
-        recipes[name] = repeats
-    return recipes
+        names.append(check_name(f"the name in --recipe {text!r}", name))
+        recipes.append(repeats)
+        _validate_unique(f"Repeats of --recipe {name!r}", repeats)
+    _validate_unique("Names of --recipe", names)
+    return dict(zip(names, recipes, strict=True))
 
 
 def is_recipe(text: str) -> bool:
@@ -95,19 +97,16 @@ def is_recipe(text: str) -> bool:
 
 def parse_iterations(texts: Sequence[str]) -> int | dict[str, int] | None:
     """Return the boosting rounds of all models (`ROUNDS`), or of each by name (`NAME=ROUNDS`)."""
-    rounds: dict[str, int] = {}
-    for text in texts:
-        name, equals, number = text.rpartition("=")
+    parts = [text.rpartition("=") for text in texts]
+    for text, (_, equals, number) in zip(texts, parts, strict=True):
         if not re.fullmatch("[1-9][0-9]{0,8}", number):
             raise ValueError(f"--iteration must be a positive whole number or NAME=ROUNDS, got {text!r}.")
+        if not equals and len(texts) > 1:
+            raise ValueError(f"--iteration {text} applies to all models. Pass it alone, or NAME=ROUNDS for each.")
         if not equals:
-            if len(texts) > 1:
-                raise ValueError(f"--iteration {text} applies to all models. Pass it alone, or NAME=ROUNDS for each.")
             return int(number)
-        if name in rounds:
-            raise ValueError(f"--iteration must have unique names, got {name!r} twice.")
-        rounds[name] = int(number)
-    return rounds or None
+    _validate_unique("Names of --iteration", [name for name, _, _ in parts])
+    return {name: int(number) for name, _, number in parts} or None
 
 
 def parse_numbers(place: str, text: str, separator: str | None = ",") -> list[float]:
@@ -212,10 +211,10 @@ def _read_models(
         except ValueError as error:
             raise ValueError(f"model {name!r}: {error}") from None
 
-    models = {name: read(name, source) for name, source in parse_models(options.models or [], columns=columns).items()}
+    sources = parse_models(options.models or [], columns=columns)
+    _validate_unique("Names of models and of --recipe", [*sources, *recipes])
+    models = {name: read(name, source) for name, source in sources.items()}
     for name, files in recipes.items():
-        if name in models:
-            raise ValueError(f"Model names must be unique, got {name!r} for a model and for --recipe.")
         models[name] = [read(name, parse_source(file, columns=columns)) for file in files]
     return models
 
@@ -276,10 +275,8 @@ def read_query_labels(option: str, texts: Sequence[str], query: str) -> dict[str
         names = [source.column] if source.column else [str(name) for name in table if name != query]
         if not names:
             raise ValueError(f"{option}: {path} has no column besides {query!r}.")
-        for name in names:
-            if name in labels:
-                raise ValueError(f"{option} must have unique columns, got two columns {name!r}.")
-            labels[name] = _map_labels(name, ids, get_column(table, name, path).tolist(), path)
+        _validate_unique(f"Columns of {option}", [*labels, *names])
+        labels |= {name: _map_labels(name, ids, get_column(table, name, path).tolist(), path) for name in names}
     return labels
 
 
@@ -306,9 +303,7 @@ def load_table(options: InputOptions, recipes: dict[str, list[str]]) -> dict[str
         unused = table[[name for name in table if name not in {label, query, clusters, *segments, *repeats}]]
         scores = [str(name) for name, cells in unused.items() if cells.dtype.kind in "fiu"]
         _warn_of_text(path, unused)
-    duplicate = next((name for place, name in enumerate(scores) if name in scores[:place]), None)
-    if duplicate is not None:
-        raise ValueError(f"--score must have unique columns, got {duplicate!r} twice.")
+    _validate_unique("Columns of scores and names of --recipe", [*scores, *recipes])
     if not scores and not repeats:
         raise ValueError(f"{path} has no column of scores besides {label!r} and {query!r}.")
 
@@ -318,8 +313,6 @@ def load_table(options: InputOptions, recipes: dict[str, list[str]]) -> dict[str
         raise ValueError(f"{path}: {one_line(error)}") from None
     models: dict[str, Any] = {name: get_column(table, name, path).to_numpy() for name in scores}
     for name, columns in recipes.items():
-        if name in models:
-            raise ValueError(f"--recipe {name!r} has the name of a column of scores. Pass another name.")
         models[name] = [get_column(table, column, path).to_numpy() for column in columns]
     return {
         "models": models,
