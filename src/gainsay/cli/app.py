@@ -11,7 +11,7 @@ import warnings
 from contextlib import contextmanager
 from functools import wraps
 from importlib import import_module
-from inspect import Parameter, signature
+from inspect import Parameter, Signature, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
@@ -79,7 +79,7 @@ def command(
 ) -> Callable[[Callable[..., int | None]], Callable[..., int | None]]:
     """Register a function as a command of the same name. Its parameters are the options.
 
-    A parameter of type `InputOptions` is expanded into the options of that class. Errors of the function are printed as
+    The parameter `inputs` is expanded into the options of `InputOptions`. Errors of the function are printed as
     one line. The function may return the exit code.
 
     Parameters
@@ -93,37 +93,37 @@ def command(
     """
 
     def register(function: Callable[..., int | None]) -> Callable[..., int | None]:
-        hints = get_type_hints(InputOptions, include_extras=True)
-        group = [
-            Parameter(name, Parameter.KEYWORD_ONLY, default=getattr(InputOptions, name), annotation=hint)
-            for name, hint in hints.items()
-            if name not in without
-        ]
-        parameters = list(signature(function, eval_str=True).parameters.values())
-        group_name = next((parameter.name for parameter in parameters if parameter.annotation is InputOptions), None)
-        own = [parameter for parameter in parameters if parameter.name != group_name]
-        own += [Parameter("modules", Parameter.KEYWORD_ONLY, default=None, annotation=Imports)] if imports else []
-        options = [*(group if group_name else []), *own]
+        own = dict(signature(function, eval_str=True).parameters)
+        fields = {}
+        if own.pop("inputs", None):
+            hints = get_type_hints(InputOptions, include_extras=True)
+            fields = {
+                name: Parameter(name, Parameter.KEYWORD_ONLY, default=getattr(InputOptions, name), annotation=hint)
+                for name, hint in hints.items()
+                if name not in without
+            }
+        if imports:
+            own["modules"] = Parameter("modules", Parameter.KEYWORD_ONLY, default=None, annotation=Imports)
 
         @wraps(function)
         def run(**values: Any) -> None:
-            for parameter in own:
+            for name, parameter in own.items():
                 # An old typer with a new click accepts a call without a required option.
-                if parameter.default is Parameter.empty and values[parameter.name] is None:
-                    raise typer.BadParameter(f"--{parameter.name} is required.")
+                if parameter.default is Parameter.empty and values[name] is None:
+                    raise typer.BadParameter(f"--{name} is required.")
             with _report_errors():
                 _import_modules(values.pop("modules", None) or [])
-                if group_name:
-                    values[group_name] = InputOptions(**{option.name: values.pop(option.name) for option in group})
+                if fields:
+                    values["inputs"] = InputOptions(**{name: values.pop(name) for name in fields})
                 code = function(**values)
                 sys.stdout.flush()  # A full disk or a closed pipe is an error of the command.
             if code:
                 raise typer.Exit(code)
 
-        order = sorted(options, key=lambda parameter: parameter.default is not Parameter.empty)
-        keyword_only = [parameter.replace(kind=Parameter.KEYWORD_ONLY) for parameter in order]
-        run.__signature__ = signature(function).replace(parameters=keyword_only)  # type: ignore[attr-defined]
-        run.__annotations__ = {parameter.name: parameter.annotation for parameter in keyword_only}
+        options = [option.replace(kind=Parameter.KEYWORD_ONLY) for option in [*fields.values(), *own.values()]]
+        options.sort(key=lambda option: option.default is not Parameter.empty)  # required options first
+        run.__signature__ = Signature(options)  # type: ignore[attr-defined]  # read by typer
+        run.__annotations__ = {option.name: option.annotation for option in options}
         app.command(epilog="\n\n".join(["Examples:", *(f"gainsay {example}" for example in examples)]))(run)
         return function
 

@@ -16,7 +16,6 @@ from ..data import read_letor, read_lightgbm, read_scores
 from ..data._numbers import to_number
 from ..data._parquet import read_frame
 from ..data._text import at_line, exact_floats, one_line, read_chunks, shown
-from ..harness import compare, compare_runs
 from ..judgments import Judgments
 from .options import InputOptions, open_input, reject_options
 
@@ -130,6 +129,8 @@ def read_comparison(options: InputOptions, metrics: Sequence[str] | None, **sett
     **settings
         Further arguments of `gainsay.compare` and `gainsay.compare_runs`.
     """
+    from ..harness import compare, compare_runs
+
     recipes, iteration = parse_recipes(options.recipe or []), parse_iterations(options.iteration or [])
     _validate(options, metrics)
     settings |= {"metrics": metrics, "unjudged": options.unjudged, "vary": options.vary, "iteration": iteration}

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def run(
     file: Annotated[str, typer.Argument(help="The experiment, a TOML file. With -, --directory is required.")],
     directory: Annotated[Path | None, Option(help="Directory for models and results.")] = None,
-    jobs: Annotated[int | None, Option("--jobs", "-j", min=1, help="Trainings at a time, by default by CPUs.")] = None,
+    jobs: Annotated[int | None, Option("--jobs", "-j", min=1, help="Trainings at a time. Default: CPUs.")] = None,
     stop_by: Annotated[str | None, Option(help="Round of each candidate: balanced, each, or a metric.")] = None,
     repeats: Annotated[
         str | None,

@@ -21,12 +21,14 @@ def plan(
     inputs: InputOptions,
     difference: Annotated[float, Option(help="The true difference to prove, in units of the metrics.")],
     claim: Annotated[str, Option(help="genuine (disagreement), pair (a difference) or ship (see gate).")] = "genuine",
-    power: Annotated[float, Option(help="The probability of the proof.")] = 0.8,
+    power: Annotated[float, Option(help="The probability to prove it.")] = 0.8,
     query_sd: Annotated[float | None, Option(min=0, help="Without models: SD of a difference over queries.")] = None,
     repeat_sd: Annotated[float, Option(min=0, help="With --query-sd: SD of the mean of a recipe over repeats.")] = 0.0,
     query_repeat_sd: Annotated[float, Option(min=0, help="With --query-sd: further SD of one query.")] = 0.0,
-    correlation: Annotated[float | None, Option(help="With --query-sd: correlation of the metrics, 0.9.")] = None,
-    number: Annotated[int | None, Option("--models", help="With --query-sd: number of models, 2.")] = None,
+    correlation: Annotated[
+        float | None, Option(help="With --query-sd: correlation of the metrics. Default: 0.9.")
+    ] = None,
+    number: Annotated[int | None, Option("--models", help="With --query-sd: number of models. Default: 2.")] = None,
     repeats: Annotated[list[int] | None, Option(help="Repeats of each recipe to plan for. Repeatable.")] = None,
     metric: Metrics = None,
     alpha: Alpha = 0.05,
