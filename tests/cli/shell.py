@@ -16,7 +16,7 @@ def gainsay(call, *arguments, stdin=None):
 
 
 def output_of(call, *arguments, code=0, stdin=None):
-    """Return what a command prints, and assert how it ends."""
+    """Return the output of a command, and assert its exit code."""
     result = gainsay(call, *arguments, stdin=stdin)
     assert result.exit_code == code, result.stderr
     return result.stdout
@@ -28,5 +28,5 @@ def json_of(call, *arguments, code=0, stdin=None):
 
 
 def as_json(content):
-    """Return what is left of a dictionary once it was written as JSON."""
+    """Return a dictionary after a round trip through JSON."""
     return json.loads(json.dumps(plain(content)))

@@ -14,7 +14,7 @@ from tests.cli.shell import gainsay
 
 
 class BadCall(NamedTuple):
-    """An invalid call, what its message must mention, up to three words of the message, and the exit code."""
+    """An invalid call, a value in its message, up to three words of the message, and the exit code."""
 
     call: str
     mentioned: str

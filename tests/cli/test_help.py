@@ -121,9 +121,9 @@ def test_metrics_of_a_module(files, module, monkeypatch, place):
     else:
         monkeypatch.chdir(path.parent)
     options = [f"-m{name}" for name in names] + ["--import", path if place == "path" else path.stem]
-    found = json_of(f"score {files.folder}/first.txt {files.folder}/qrels.txt", *options)["mean"]
-    assert found == gs.evaluate_run(names, files.retrieved["first"], files.qrels).mean
-    assert (list(found), found[place]) == (names, 1.0)
+    content = json_of(f"score {files.folder}/first.txt {files.folder}/qrels.txt", *options)["mean"]
+    assert content == gs.evaluate_run(names, files.retrieved["first"], files.qrels).mean
+    assert (list(content), content[place]) == (names, 1.0)
 
 
 def test_a_module_of_the_current_folder_does_not_replace_another(module, monkeypatch):
@@ -142,16 +142,16 @@ class TestMetrics:
     """`gainsay metrics` lists metrics by name."""
 
     def test_every_name_and_what_others_call_it(self):
-        found = {one["name"]: one for one in json_of("metrics")}
-        assert set(BUILT_IN) <= set(found)
-        assert found["ndcg_exp"]["prints"]["LightGBM"] == "ndcg@k"
-        assert found["ndcg_linear"]["prints"]["trec_eval"] == "ndcg_cut_k"
-        assert found["ndcg_power"]["options"] == {"gain": "power"}
+        content = {one["name"]: one for one in json_of("metrics")}
+        assert set(BUILT_IN) <= set(content)
+        assert content["ndcg_exp"]["prints"]["LightGBM"] == "ndcg@k"
+        assert content["ndcg_linear"]["prints"]["trec_eval"] == "ndcg_cut_k"
+        assert content["ndcg_power"]["options"] == {"gain": "power"}
         shown = output_of("metrics")
         assert set(BUILT_IN) <= {line.split()[0] for line in shown.splitlines() if not line.startswith(" ")}
 
     def test_functions_are_named(self, module):
-        found = {one["name"]: one["options"] for one in json_of("metrics --import", module("listed"))}
-        assert found["squared_listed"] == {"gain": "listed_gain"}
-        assert found["table_listed"] == {"gain": [0, 1, 5]}
-        assert "listed" in found
+        content = {one["name"]: one["options"] for one in json_of("metrics --import", module("listed"))}
+        assert content["squared_listed"] == {"gain": "listed_gain"}
+        assert content["table_listed"] == {"gain": [0, 1, 5]}
+        assert "listed" in content

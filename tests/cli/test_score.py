@@ -26,10 +26,10 @@ def test_score_is_that_of_evaluate_run(tmp_path, monkeypatch, call, metrics, opt
     (tmp_path / "run").write_text(RUN)
     (tmp_path / "qrels").write_text(QRELS)
     expected = gs.evaluate_run(metrics, "run", "qrels", **options)
-    found = json_of(f"score run qrels {call} -q")
-    assert (found["queries"], found["mean"]) == (expected.judgments.queries, expected.mean)
-    assert found["per_query"] == as_json(expected.frame().to_dict("index"))
-    assert found["coverage"] == as_json(expected.coverage.to_dict())
+    content = json_of(f"score run qrels {call} -q")
+    assert (content["queries"], content["mean"]) == (expected.judgments.queries, expected.mean)
+    assert content["per_query"] == as_json(expected.frame().to_dict("index"))
+    assert content["coverage"] == as_json(expected.coverage.to_dict())
     assert set(json_of(f"score run qrels {call}")) == {"queries", "mean", "coverage"}
     shown = output_of(f"score run qrels {call} -q")
     assert all(f"{value:.4f}" in shown for value in expected.mean.values())
@@ -38,19 +38,19 @@ def test_score_is_that_of_evaluate_run(tmp_path, monkeypatch, call, metrics, opt
 
 def test_score_equals_the_golden_output_of_trec_eval(shared_data):
     folder = shared_data / "trec-eval"
-    found = json_of("score -m map --convention trec_eval -q", folder / "results.test", folder / "qrels.test")
-    assert f"{found['mean']['map(ties=order,denominator=R)']:.4f}" == "0.1785"
-    assert set(found["per_query"]) == {"301", "302", "303"}
+    content = json_of("score -m map --convention trec_eval -q", folder / "results.test", folder / "qrels.test")
+    assert f"{content['mean']['map(ties=order,denominator=R)']:.4f}" == "0.1785"
+    assert set(content["per_query"]) == {"301", "302", "303"}
 
 
 def test_explain_labels_in_ranked_order():
-    found = json_of("explain --labels", RANKING)
+    content = json_of("explain --labels", RANKING)
     expected = gs.explain([5, 0, 0, 0, 0, 3, 3, 3, 3, 3], range(10, 0, -1))
-    assert found["conventions"] == as_json(expected.to_dict("index"))
-    assert round(found["conventions"]["lightgbm"]["ndcg_exp@10"], 2) == 0.89
-    assert round(found["conventions"]["lightgbm"]["ndcg_jk@10"], 2) == 0.73
-    assert (found["k"], found["queries"]) == (10, 1)
-    numbers = [number for number in found["numbers"] if number["heading"] == "NDCG@10"]
+    assert content["conventions"] == as_json(expected.to_dict("index"))
+    assert round(content["conventions"]["lightgbm"]["ndcg_exp@10"], 2) == 0.89
+    assert round(content["conventions"]["lightgbm"]["ndcg_jk@10"], 2) == 0.73
+    assert (content["k"], content["queries"]) == (10, 1)
+    numbers = [number for number in content["numbers"] if number["heading"] == "NDCG@10"]
     assert numbers[0]["printed_by"][:2] == ["LightGBM", "XGBoost"]
     assert len(numbers) == len({round(number["value"], 9) for number in numbers}) == 3
     lines = output_of("explain --labels", RANKING).splitlines()
@@ -63,6 +63,6 @@ def test_explain_a_file(tmp_path):
     table = pd.DataFrame({"label": [3, 1, 0, 2], "score": [1, 2, 2, 1], "q": ["a", "a", "b", "b"]})
     table.to_csv(tmp_path / "f.csv", index=False)
     assert json_of("explain -k 1", tmp_path / "f.csv")["conventions"]["gainsay"]["mrr@1"] == 0.5
-    found = json_of("explain --query q", tmp_path / "f.csv")
-    assert (found["queries"], found["conventions"]["gainsay"]["mrr@10"]) == (2, 0.75)
+    content = json_of("explain --query q", tmp_path / "f.csv")
+    assert (content["queries"], content["conventions"]["gainsay"]["mrr@10"]) == (2, 0.75)
     assert "2 queries" in output_of("explain --query q", tmp_path / "f.csv")

@@ -59,8 +59,8 @@ def test_written_values_can_be_read(tmp_path, name):
     (tmp_path / "table.csv").write_text("\n".join(["label,query,=1+1,B", *rows]) + "\n")
     output_of("compare -m mrr --table", tmp_path / "table.csv", "--per-query", tmp_path / name)
     options = ("--label", "mrr", "--query", "query", "--score", "mrr")
-    found = json_of("explain", tmp_path / name, *options)
-    assert found["queries"] == 4
+    content = json_of("explain", tmp_path / name, *options)
+    assert content["queries"] == 4
     from gainsay.cli.inputs import read_table
 
     table = read_table(tmp_path / name, text="query")

@@ -184,7 +184,7 @@ def read_data(path: Path, features: int | None = None) -> RankingData:
 
 
 def load_comparison(directory: Path) -> Comparison:
-    """Return the comparison of an experiment, and print what the experiment lacks."""
+    """Return the comparison of an experiment, and print the missing trainings."""
     from ..experiment import Experiment
 
     result = Experiment.load(directory)

@@ -111,7 +111,7 @@ class InputOptions:
         list[str] | None,
         Option(metavar="NAME=FILE,FILE,FILE", help="Repeats of a training recipe, three or more. Repeatable."),
     ] = None
-    vary: Annotated[str | None, Option(help="What differs between repeats: seed or queries.")] = None
+    vary: Annotated[str | None, Option(help="Difference between repeats: seed or queries.")] = None
     clusters: Annotated[
         str | None,
         Option(help="Clusters of dependent queries, such as sessions: FILE[:COLUMN], or a column of --table."),

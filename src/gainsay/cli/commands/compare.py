@@ -45,7 +45,7 @@ def compare(
     all_models: Annotated[bool, Option("--all", help="Print all models, and means of all metrics.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Compare models on the same judgments: which is best under which metric, and is a disagreement genuine.
+    """Compare models on the same judgments: the best model by each metric, and whether a disagreement is genuine.
 
     A model is a file of scores by row (CSV, TSV, Parquet, NumPy), a LightGBM or XGBoost model, or, with --qrels, a run
     (TREC, or CSV of query, document, score). Write NAME=FILE to name it, and FILE:COLUMN to select one of several

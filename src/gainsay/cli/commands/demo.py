@@ -51,9 +51,9 @@ def demo(
     open_it: Open = False,
     as_json: AsJson = False,
 ) -> None:
-    """Show where the definitions disagree, then train eight candidates and show which one each metric selects.
+    """Show how the definitions disagree, then train eight candidates and show the choice of each metric.
 
-    The first part compares three simulated rankers on which linear and exponential NDCG disagree. The second part
+    The first part compares three simulated rankers. Linear and exponential NDCG disagree on the best. The second part
     trains eight candidates of both libraries, on simulated or your own data. A report contains both.
     """
     from .experiment import print_experiment, summarize
@@ -94,7 +94,7 @@ def demo(
 
 
 def compare_rankers(seed: int) -> Comparison:
-    """Compare three simulated rankers on which the two NDCGs disagree."""
+    """Compare three simulated rankers. The two NDCGs disagree on the best."""
     from ...data.simulate import simulate, simulate_rankers
     from ...harness import compare
 
@@ -111,7 +111,7 @@ def describe_rankers(seed: int) -> str:
 
 
 def explain_winners(comparison: Comparison) -> str | None:
-    """Return the grades by which the two winners differ, or None if one model wins under both metrics."""
+    """Return the grades that make the two winners differ, or None if one model wins under both metrics."""
     first, second = comparison.metrics
     winner, rival = comparison.winners[first], comparison.winners[second]
     if winner == rival:

@@ -30,7 +30,7 @@ def run(
         str | None,
         Option(help="Trainings of each candidate. finalists=5 repeats only the best. You can add more later."),
     ] = None,
-    vary: Annotated[str | None, Option(help="What differs between repeats: seed or queries (resampled).")] = None,
+    vary: Annotated[str | None, Option(help="Difference between repeats: seed or queries (resampled).")] = None,
     clusters: Annotated[Path | None, InputFile(help="CSV of query ids and clusters of dependent queries.")] = None,
     segments: Annotated[Path | None, InputFile(help="CSV of query ids and kinds, to compare separately.")] = None,
     open_it: Open = False,
@@ -115,7 +115,7 @@ def print_experiment(terminal: Terminal, result: ExperimentResult) -> None:
 
     rounds = result.compared[["stop_by", "rounds"]]
     tables = {
-        "Round at which each model is compared": rounds.assign(rounds=rounds["rounds"].map(rounds_text)),
+        "Round of each compared model": rounds.assign(rounds=rounds["rounds"].map(rounds_text)),
         "Best round of each candidate by each metric on the validation set": result.best_rounds,
     }
     print_comparison(terminal, result.comparison, *(frame_table(title, table) for title, table in tables.items()))

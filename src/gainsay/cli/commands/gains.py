@@ -1,4 +1,4 @@
-"""The command `gainsay gains`: which model is best at which gain."""
+"""The command `gainsay gains`: the best model by gain."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def gains(
     plot: Annotated[Path | None, Option(help="Write a picture to this .png, .svg or .pdf file.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Compare models at gains from linear to exponential and beyond: which is best at which gain.
+    """Compare models at gains from linear to exponential and beyond, and show the best at each gain.
 
     The gains are (b^l - 1)/(b - 1): linear for b = 1, exponential for b = 2. To fit b, pass --preferences. In this
     file, a and b are rankings, written as labels separated by blanks. If a and b contain different documents, the

@@ -35,7 +35,7 @@ def gate(
         str,
         Option(metavar="NAME=FILE", help="The deployed model, as for compare. NAME=FILE,FILE,FILE for a recipe."),
     ],
-    candidate: Annotated[str, Option(metavar="NAME=FILE", help="The model that may replace it, likewise.")],
+    candidate: Annotated[str, Option(metavar="NAME=FILE", help="The model that may replace it, in the same form.")],
     metric: Metrics = None,
     alpha: Alpha = 0.05,
     margin: Margin = 0.0,
