@@ -5,7 +5,8 @@ from __future__ import annotations
 import gzip
 from pathlib import Path
 
-from gainsay.cli.inputs import from_table
+from gainsay.cli.inputs import load_table
+from gainsay.cli.options import InputOptions
 
 from .oracle import attempt
 
@@ -23,4 +24,4 @@ def check(content: bytes, folder: Path) -> None:
     for suffix in (".csv", ".tsv"):
         path = folder / f"table{suffix}"
         path.write_bytes(content)
-        attempt(lambda: from_table(path, "label", "query", []), path, lines=False)  # noqa: B023
+        attempt(lambda: load_table(InputOptions(table=path, score=[]), {}), path, lines=False)  # noqa: B023

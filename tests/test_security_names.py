@@ -16,7 +16,8 @@ import pytest
 from tests.bad_inputs import BadInput, bad_inputs
 
 import gainsay as gs
-from gainsay.cli.inputs import from_table, named_files
+from gainsay.cli.inputs import load_table, parse_models
+from gainsay.cli.options import InputOptions
 from gainsay.data import read_scores
 
 HALF = "half \ud83d"
@@ -46,7 +47,7 @@ def unwritable(name, argument, call):
         unwritable("query_ids", "query_ids[0]", lambda: make_data(group=[1, 1], query_ids=[HALF, "q"])),
         unwritable("document_ids", "document_ids[1]", lambda: make_data(group=[2], document_ids=["d", HALF])),
         unwritable("candidate", "name", lambda: gs.Candidate(HALF, "lightgbm")),
-        unwritable("file name", "name in", lambda: named_files([f"{HALF}=x"])),
+        unwritable("file name", "name in", lambda: parse_models([f"{HALF}=x"])),
         unwritable("written run", "run", lambda: gs.data.write_run({HALF: {"d": 1.0}}, "x")),
     ]
 )
@@ -162,7 +163,7 @@ def read_table(content):
 
     def read(folder):
         (folder / "t.csv").write_bytes(content)
-        return from_table(folder / "t.csv", "label", "query", None)
+        return load_table(InputOptions(table=folder / "t.csv"), {})
 
     return read
 
@@ -190,13 +191,13 @@ def test_reads_text_from_parquet(tmp_path):
     pytest.importorskip("pyarrow")
     frame = pd.DataFrame({"query": ["a", "a", "b"], "label": [1, 0, 2], "s": [0.5, 1, 2]})
     frame.to_parquet(tmp_path / "t.parquet")
-    table = from_table(tmp_path / "t.parquet", "label", "query", None)
-    assert table.judgments.query_ids.tolist() == ["a", "b"]
-    assert table.models["s"].tolist() == [0.5, 1, 2]
+    table = load_table(InputOptions(table=tmp_path / "t.parquet"), {})
+    assert table["judgments"].query_ids.tolist() == ["a", "b"]
+    assert table["models"]["s"].tolist() == [0.5, 1, 2]
 
 
 def test_reads_compressed_tables(tmp_path):
-    assert read_table(gzip.compress(b"label,query,s\n1,7,0.5\n0,7,1\n"))(tmp_path).models["s"].tolist() == [0.5, 1]
+    assert read_table(gzip.compress(b"label,query,s\n1,7,0.5\n0,7,1\n"))(tmp_path)["models"]["s"].tolist() == [0.5, 1]
 
 
 @pytest.mark.parametrize(

@@ -25,10 +25,6 @@ if TYPE_CHECKING:
 SOURCE = Path(__file__).parents[1] / "src"
 MAX_LINES = 60
 LONG_FUNCTIONS = {
-    "gainsay/cli/app.py:compare",
-    "gainsay/cli/app.py:run",
-    "gainsay/cli/deciding.py:plan",
-    "gainsay/cli/gains.py:gains",
     "gainsay/comparison/decide.py:decide",
     "gainsay/comparison/findings.py:__init__",
     "gainsay/experiment/run.py:__init__",

@@ -94,7 +94,7 @@ def test_commands_check_paths_before_they_read(option, path, folder, monkeypatch
 
 def test_commands_check_reports_before_they_load_or_train(tmp_path, monkeypatch):
     monkeypatch.setattr("gainsay.experiment.Experiment.load", lambda directory: pytest.fail("it was loaded"))
-    monkeypatch.setattr("gainsay.cli.demo.run", lambda *arguments, **options: pytest.fail("it was trained"))
+    monkeypatch.setattr("gainsay.cli.commands.demo.train_candidates", lambda *parts, **options: pytest.fail("trained"))
     assert_refused(run("report", tmp_path, "-o", tmp_path / "none" / "r.html"), "none")
     (tmp_path / "report.html").mkdir()
     assert_refused(run("report", tmp_path), "report.html", "is a folder")

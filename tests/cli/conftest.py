@@ -21,7 +21,7 @@ RUNS = (1, 2, 3)
 
 
 class Files(NamedTuple):
-    """The folder, and what is in its files."""
+    """The folder, and the content of its files."""
 
     folder: Path
     data: RankingData
@@ -37,7 +37,7 @@ class Files(NamedTuple):
         return self.data.judgments()
 
     def compare(self, *names: str, metrics: Any = None, **options: Any) -> Any:
-        """Compare these models in Python; segments and clusters are given as a column of `kinds`."""
+        """Compare these models in Python. Segments and clusters are names of columns of `kinds`."""
         if "segments" in options:
             options["segments"] = {options["segments"]: self.kinds[options["segments"]].tolist()}
         if "clusters" in options:
@@ -116,12 +116,12 @@ def all_files(tmp_path_factory):
 
 @pytest.fixture
 def files(all_files, monkeypatch):
-    """Files that are not to be changed; their folder is the current one."""
+    """Files that tests do not change. Their folder is the current one."""
     monkeypatch.chdir(all_files.folder)
     return all_files
 
 
 @pytest.fixture(autouse=True)
 def import_path(monkeypatch):
-    """What a command puts on the import path goes with the test; it does not begin with the current folder."""
+    """Restore the import path after each test, and remove the current folder from it."""
     monkeypatch.setattr(sys, "path", [folder for folder in sys.path if folder])

@@ -10,23 +10,23 @@ from gainsay._common.shown import plain
 from gainsay.cli import app
 
 
-def gainsay(call, *arguments):
+def gainsay(call, *arguments, stdin=None):
     """Call a command: words with blanks between them, then arguments that may contain blanks."""
-    return CliRunner().invoke(app, [*call.split(), *(str(argument) for argument in arguments)])
+    return CliRunner().invoke(app, [*call.split(), *(str(argument) for argument in arguments)], input=stdin)
 
 
-def output_of(call, *arguments, code=0):
-    """Return what a command prints, and assert how it ends."""
-    result = gainsay(call, *arguments)
+def output_of(call, *arguments, code=0, stdin=None):
+    """Return the output of a command, and assert its exit code."""
+    result = gainsay(call, *arguments, stdin=stdin)
     assert result.exit_code == code, result.stderr
     return result.stdout
 
 
-def json_of(call, *arguments, code=0):
+def json_of(call, *arguments, code=0, stdin=None):
     """Return the JSON that a command prints."""
-    return json.loads(output_of(call, *arguments, "--json", code=code))
+    return json.loads(output_of(call, *arguments, "--json", code=code, stdin=stdin))
 
 
 def as_json(content):
-    """Return what is left of a dictionary once it was written as JSON."""
+    """Return a dictionary after a round trip through JSON."""
     return json.loads(json.dumps(plain(content)))

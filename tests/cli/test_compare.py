@@ -17,7 +17,7 @@ from gainsay.data import write_run
 from gainsay.drawing.text import as_text
 
 LABELS = "--labels labels.npy --group group.npy"
-RECIPES = "--run A=A1.npy,A2.npy,A3.npy --run B=B1.npy,B2.npy,B3.npy"
+RECIPES = "--recipe A=A1.npy,A2.npy,A3.npy --recipe B=B1.npy,B2.npy,B3.npy"
 
 
 SAME = [
@@ -34,7 +34,7 @@ SAME = [
     ("--data data.txt old.npy worse.npy --segments kinds.csv:kind", "old worse", {"segments": "kind"}),
     ("--table all.csv --score old --score worse --segments kind", "old worse", {"segments": "kind"}),
     ("--data data.txt old.npy worse.npy --clusters kinds.csv:session", "old worse", {"clusters": "session"}),
-    ("--table all.csv --score old --run A=A1,A2,A3 --clusters session", "old A", {"clusters": "session"}),
+    ("--table all.csv --score old --recipe A=A1,A2,A3 --clusters session", "old A", {"clusters": "session"}),
 ]
 
 
@@ -46,9 +46,9 @@ def test_json_is_that_of_the_comparison(files, call, models, options):
 @pytest.mark.parametrize("unjudged", ["irrelevant", "drop"])
 def test_json_of_runs_is_that_of_their_comparison(files, unjudged):
     metrics = ["mrr", "ndcg_linear@2"]
-    found = json_of(f"compare --qrels qrels.txt first.txt second.txt -m mrr -m ndcg_linear@2 --unjudged {unjudged}")
-    assert found == as_json(gs.compare_runs(files.retrieved, files.qrels, metrics, unjudged=unjudged).to_dict())
-    assert found["leaderboard"]["first"]["judged@2"] == 0.75
+    content = json_of(f"compare --qrels qrels.txt first.txt second.txt -m mrr -m ndcg_linear@2 --unjudged {unjudged}")
+    assert content == as_json(gs.compare_runs(files.retrieved, files.qrels, metrics, unjudged=unjudged).to_dict())
+    assert content["leaderboard"]["first"]["judged@2"] == 0.75
 
 
 @pytest.mark.parametrize(
@@ -56,11 +56,11 @@ def test_json_of_runs_is_that_of_their_comparison(files, unjudged):
     [((), ("lgb", "xgb")), (("--iteration", "lgb=1", "--iteration", "xgb=2"), ("lgb after 1", "xgb after 2"))],
 )
 def test_models_of_both_libraries(files, options, models):
-    found = json_of("compare --data data.txt lgb.txt xgb.json", *options)["leaderboard"]
+    content = json_of("compare --data data.txt lgb.txt xgb.json", *options)["leaderboard"]
     expected = files.compare(*models).leaderboard
     for name, model in zip(("lgb", "xgb"), models, strict=True):
         for metric in ("ndcg_exp@10", "map", "mrr"):
-            assert found[name][metric] == pytest.approx(expected.loc[model, metric], rel=1e-12)
+            assert content[name][metric] == pytest.approx(expected.loc[model, metric], rel=1e-12)
 
 
 def test_ids_with_zeros_before_are_not_numbers(tmp_path, monkeypatch):
@@ -70,8 +70,8 @@ def test_ids_with_zeros_before_are_not_numbers(tmp_path, monkeypatch):
     for name in "ab":
         write_run({query: {name: 1.0} for query in ids}, tmp_path / f"{name}.txt")
     pd.DataFrame({"query": ids, "kind": ["x"] * 10 + ["y"] * 20}).to_csv(tmp_path / "kinds.csv", index=False)
-    found = json_of("compare --qrels qrels.txt a.txt b.txt --segments kinds.csv")["segments"]["segments"]
-    assert {one["segment"]: one["queries"] for one in found} == {"x": 10, "y": 20}
+    content = json_of("compare --qrels qrels.txt a.txt b.txt --segments kinds.csv")["segments"]["segments"]
+    assert {one["segment"]: one["queries"] for one in content} == {"x": 10, "y": 20}
 
 
 def test_queries_without_ids_are_numbered(files, tmp_path):
@@ -80,8 +80,8 @@ def test_queries_without_ids_are_numbered(files, tmp_path):
     (tmp_path / "data.txt").write_text("".join(f"{label:g} 1:1\n" for label in files.data.labels))
     (tmp_path / "data.txt.query").write_text("".join(f"{size}\n" for size in files.data.group))
     for judged in (LABELS, f"--data {tmp_path}/data.txt"):
-        found = json_of(f"compare {judged} old.npy --segments {tmp_path}/kinds.csv")["segments"]["segments"]
-        assert {one["segment"]: one["queries"] for one in found} == {"x": 30, "y": 90}
+        content = json_of(f"compare {judged} old.npy --segments {tmp_path}/kinds.csv")["segments"]["segments"]
+        assert {one["segment"]: one["queries"] for one in content} == {"x": 30, "y": 90}
 
 
 def test_a_file_with_a_colon_in_its_name(files):
@@ -89,42 +89,42 @@ def test_a_file_with_a_colon_in_its_name(files):
 
 
 class TestTables:
-    """No cell, column or id is read as another, or left out without a word."""
+    """No cell, column or id is read as another, or left out without a warning."""
 
     ROWS = {"1": (0.1, 0.9), "01": (0.3, 0.8), "NA": (0.5, 0.6)}
     TABLE = "label,query,A,B\n" + "".join(f"1,{query},{a},{b}\n0,{query} ,0.4,0.7\n" for query, (a, b) in ROWS.items())
 
     def test_ids_of_queries_are_those_that_are_written(self, tmp_path):
-        """By number 01 and 1 would be one query, and by pandas NA none; blanks around an id are not part of it."""
+        """As numbers, 01 and 1 would be one query. pandas reads NA as missing. Blanks are not part of an id."""
         (tmp_path / "table.csv").write_text(self.TABLE)
         output_of("compare -m mrr --table", tmp_path / "table.csv", "--per-query", tmp_path / "values.json")
         values = json.loads((tmp_path / "values.json").read_text())
         expected = {"A": {"1": 0.5, "01": 0.5, "NA": 1.0}, "B": {"1": 1.0, "01": 1.0, "NA": 0.5}}
-        found = {(row["query"], row["model"]): row["mrr"] for row in values}
-        assert found == {(query, model): expected[model][query] for model in "AB" for query in self.ROWS}
+        content = {(row["query"], row["model"]): row["mrr"] for row in values}
+        assert content == {(query, model): expected[model][query] for model in "AB" for query in self.ROWS}
 
     def test_names_a_column_left_out_for_one_cell(self, tmp_path):
         lines = [f"{line},{place},title {place}" for place, line in enumerate(self.TABLE.splitlines())]
         lines[0], lines[2] = "label,query,A,B,C,title", "0,1,0.4,0.7,n/d,title 2"
         (tmp_path / "table.csv").write_text("\n".join(lines) + "\n")
-        found = gainsay("compare --json --table", tmp_path / "table.csv")
-        assert json.loads(found.stdout)["models"] == ["A", "B"]
-        assert "'C'" in found.stderr
-        assert "'n/d' in row 1" in found.stderr
-        assert "title" not in found.stderr
+        content = gainsay("compare --json --table", tmp_path / "table.csv")
+        assert json.loads(content.stdout)["models"] == ["A", "B"]
+        assert "'C'" in content.stderr
+        assert "'n/d' in row 1" in content.stderr
+        assert "title" not in content.stderr
 
     @pytest.mark.parametrize("kind", [Decimal, str])
     def test_names_a_column_left_out_for_how_its_numbers_are_stored(self, tmp_path, kind):
         frame = pd.DataFrame({"query": [1, 1, 2, 2], "label": [0, 1, 1, 0], "A": [0.5, 0.2, 0.1, 0.7]})
         frame["B"] = [kind(text) for text in ("0.5", "0.9", "0.3", "0.1")]
         frame.to_parquet(tmp_path / "all.parquet")
-        found = gainsay("compare --json --table", tmp_path / "all.parquet")
-        assert json.loads(found.stdout)["models"] == ["A"]
-        assert "'B'" in found.stderr
-        assert kind.__name__ in found.stderr
+        content = gainsay("compare --json --table", tmp_path / "all.parquet")
+        assert json.loads(content.stdout)["models"] == ["A"]
+        assert "'B'" in content.stderr
+        assert kind.__name__ in content.stderr
 
     def test_numbers_are_read_to_the_last_bit(self, tmp_path):
-        """Older versions of pandas read a third of all decimal numbers one bit away unless asked not to."""
+        """Older versions of pandas read a third of all decimal numbers one bit away by default."""
         parts = np.random.default_rng(0).integers(0, 300, (2000, 3))
         texts = [f"{whole}.{part:017d}e{power}" for whole, part, power in parts]
         (tmp_path / "table.csv").write_text("\n".join(["score", *texts]))
@@ -136,9 +136,9 @@ class TestPerQuery:
     def test_every_value_comes_back_to_the_last_bit(self, files, tmp_path, name):
         path, metrics = tmp_path / name, ["ndcg_linear@10", "map(empty=skip)"]
         options = (*(f"-m{metric}" for metric in metrics), "--per-query", path)
-        found = gainsay("compare --data data.txt old.npy worse.npy", *options)
-        assert found.exit_code == 0
-        assert str(path) in found.stderr
+        content = gainsay("compare --data data.txt old.npy worse.npy", *options)
+        assert content.exit_code == 0
+        assert str(path) in content.stderr
         if name.endswith(".json"):
             read = pd.DataFrame(json.loads(path.read_text()))
         else:

@@ -1,4 +1,4 @@
-"""`gainsay gate`, `gainsay plan` and `gainsay gains` print what Python computes from the same files."""
+"""`gainsay gate`, `gainsay plan` and `gainsay gains` print the results of Python for the same files."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ def test_sentence_code_and_json_are_those_of_against(files, tmp_path, candidate,
 
 
 def test_gate_of_runs(files):
-    found = output_of("gate --qrels qrels.txt --baseline first.txt --candidate new=second.txt --json -", code=4)
-    assert (json.loads(found)["baseline"], json.loads(found)["candidate"]) == ("first", "new")
+    content = output_of("gate --qrels qrels.txt --baseline first.txt --candidate new=second.txt --json -", code=4)
+    assert (json.loads(content)["baseline"], json.loads(content)["candidate"]) == ("first", "new")
 
 
 @pytest.mark.parametrize("judged", ["--labels labels.npy --group group.npy", "--table all.csv --clusters session"])
@@ -62,27 +62,28 @@ class TestPlan:
     """`gainsay plan`: from variances that are given, or from those of models."""
 
     def test_from_given_variances(self):
-        found = json_of("plan --lead 0.02 --claim pair --query-sd 0.1 --power 0.9")
-        assert found == as_json(gs.plan(0.02, 0.9, "pair", query=0.1).to_dict())
-        options = "--query-sd 0.01 --run-sd 0.003 --query-run-sd 0.1 --correlation 0.5 --models 3 --alpha 0.1 --seed 2"
+        content = json_of("plan --difference 0.02 --claim pair --query-sd 0.1 --power 0.9")
+        assert content == as_json(gs.plan(0.02, 0.9, "pair", query=0.1).to_dict())
+        options = "--query-sd 0.01 --repeat-sd 0.003 --query-repeat-sd 0.1"
+        options += " --correlation 0.5 --models 3 --alpha 0.1 --seed 2"
         expected = gs.plan(
             0.2, query=0.01, run=0.003, query_run=0.1, correlation=0.5, models=3, alpha=0.1, seed=2, runs=[4]
         )
-        assert json_of(f"plan --lead 0.2 {options} --runs 4") == as_json(expected.to_dict())
-        assert output_of(f"plan --lead 0.2 {options} --runs 4") == f"{expected.text}\n"
+        assert json_of(f"plan --difference 0.2 {options} --repeats 4") == as_json(expected.to_dict())
+        assert output_of(f"plan --difference 0.2 {options} --repeats 4") == f"{expected.text}\n"
 
     def test_from_models(self, files):
         models = "--labels labels.npy --group group.npy old.npy equal.npy"
-        found = json_of(f"plan --lead 0.05 --claim ship --margin 0.01 {models}")
+        content = json_of(f"plan --difference 0.05 --claim ship --margin 0.01 {models}")
         expected = files.compare("old", "equal", metrics=METRICS, margin=0.01).plan(0.05, claim="ship")
-        assert found == as_json(expected.to_dict())
+        assert content == as_json(expected.to_dict())
 
     def test_from_recipes_and_clusters(self, files):
-        models = "--table all.csv --clusters session --score old --run A=A1,A2,A3 --run B=B1,B2,B3"
-        found = json_of(f"plan --lead 0.5 --claim pair --runs 10 {models}")
+        models = "--table all.csv --clusters session --score old --recipe A=A1,A2,A3 --recipe B=B1,B2,B3"
+        content = json_of(f"plan --difference 0.5 --claim pair --repeats 10 {models}")
         comparison = files.compare("old", "A", "B", metrics=METRICS, clusters="session")
-        assert found == as_json(comparison.plan(0.5, claim="pair", runs=[10]).to_dict())
-        assert found["options"][0]["runs"] == 10
+        assert content == as_json(comparison.plan(0.5, claim="pair", runs=[10]).to_dict())
+        assert content["options"][0]["runs"] == 10
 
 
 def means_of(content):
@@ -90,10 +91,10 @@ def means_of(content):
 
 
 def test_gains_are_those_of_the_comparison(files):
-    found = json_of("gains --table two.csv --bases 1,1.5,2,4 -m ndcg_exp@5 --alpha 0.1 --seed 3")
+    content = json_of("gains --table two.csv --bases 1,1.5,2,4 -m ndcg_exp@5 --alpha 0.1 --seed 3")
     comparison = files.compare("old", "better", metrics=["ndcg_exp@5"], alpha=0.1, seed=3)
-    assert found == as_json(comparison.gains([1, 1.5, 2, 4], metric="ndcg_exp@5").to_dict())
-    assert found["bases"] == [1, 1.5, 2, 4]
+    assert content == as_json(comparison.gains([1, 1.5, 2, 4], metric="ndcg_exp@5").to_dict())
+    assert content["bases"] == [1, 1.5, 2, 4]
 
 
 def test_tables_and_picture(files, tmp_path):
@@ -105,7 +106,7 @@ def test_tables_and_picture(files, tmp_path):
 
 
 def test_gains_of_runs(files):
-    """By hand: of q1 first finds a, second c; the best two documents are a (label 2) and c (label 1)."""
+    """By hand: of q1 first finds a, second c. The best two documents are a (label 2) and c (label 1)."""
     means = means_of(json_of("gains --qrels qrels.txt first.txt second.txt -m ndcg_linear@2 --bases 1,2"))
     second = 1 / np.log2(3)
     assert means[1, "first"] == pytest.approx(2 / (2 + second) / 2)
@@ -117,10 +118,7 @@ def test_preferences_of_a_file(files, tmp_path):
     rng = np.random.default_rng(1)
     first = rng.choice(4, size=(300, 6))
     second = rng.permuted(first, axis=1)
-    gain, discount = np.array([0, 1, 2.5, 4.75]), 1 / np.log2(np.arange(2, 8))
-    ideal = gain[-np.sort(-first, axis=1)] @ discount
-    gap = (gain[first] @ discount - gain[second] @ discount) / np.where(ideal > 0, ideal, 1)
-    preferred = np.where(rng.random(300) < 1 / (1 + np.exp(-15 * gap)), "a", "b")
+    preferred = np.where(rng.random(300) < 0.3 + 0.4 * (first[:, 0] > second[:, 0]), "a", "b")
     rows = {"a": [" ".join(map(str, row)) for row in first], "b": [" ".join(map(str, row)) for row in second]}
     pd.DataFrame({**rows, "preferred": preferred}).to_csv(tmp_path / "preferences.csv", index=False)
     call = ("gains --table two.csv --preferences", tmp_path / "preferences.csv")

@@ -8,55 +8,55 @@ import re
 import pytest
 from tests.cli.shell import gainsay, json_of
 
-from gainsay.cli import demo
+from gainsay.cli.commands import demo
 
 
 @pytest.mark.parametrize("seed", [6, 2**31 - 1])
 def test_genuine_with_any_seed(seed):
-    verdict = demo.compared_rankers(seed).verdict
+    verdict = demo.compare_rankers(seed).verdict
     assert (verdict.kind, verdict.safe_choice) == ("genuine", "blend")
 
 
 @pytest.fixture
 def few(monkeypatch):
-    monkeypatch.setattr(demo, "RANKED", 400)
+    monkeypatch.setattr(demo, "RANKER_QUERIES", 400)
 
 
 def test_names_the_grades_that_decide(few):
-    comparison = demo.compared_rankers(2)
+    comparison = demo.compare_rankers(2)
     cells = comparison.attribution("fair", "excellent").grades_by_ranks.sum(axis=1)
     linear, exponential = (cells[metric] for metric in comparison.metrics)
-    numbers = [float(number) for number in re.findall(r"(?<![@\w.])\d+(?:\.\d+)?", demo.why(comparison))]
+    numbers = [float(number) for number in re.findall(r"(?<![@\w.])\d+(?:\.\d+)?", demo.explain_winners(comparison))]
     expected = [linear.idxmax(), linear.max(), exponential.idxmin(), -exponential.min()]
     assert numbers == pytest.approx(expected, abs=0.0005)
 
 
 def test_names_no_grade_if_one_model_wins_both(few, monkeypatch):
-    comparison = demo.compared_rankers(1)
+    comparison = demo.compare_rankers(1)
     monkeypatch.setattr(type(comparison), "winners", {"ndcg_linear@10": "fair", "ndcg_exp@10": "fair"})
-    assert demo.why(comparison) is None
+    assert demo.explain_winners(comparison) is None
 
 
 @pytest.fixture(scope="module")
 def outputs(tmp_path_factory):
-    """What a person sees, the same as JSON, and the folder; the second run finds the trained candidates."""
+    """The printed text, the same as JSON, and the folder. The second call reads the trained candidates."""
     folder = tmp_path_factory.mktemp("demo")
     call = ("demo --queries 30 --rounds 4 --seed 5 --directory", folder)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(demo, "RANKED", 3000)
+        patch.setattr(demo, "RANKER_QUERIES", 3000)
         return gainsay(*call), json_of(*call), folder
 
 
 @pytest.mark.slow
 class TestDemo:
     def test_trains_eight_candidates(self, outputs):
-        shown, found, _ = outputs
+        shown, content, _ = outputs
         assert shown.exit_code == 0
-        assert len(found["leaderboard"]) == 8
-        assert set(found["best_rounds"]) == set(found["leaderboard"])
-        assert found["rankers"]["verdict"]["safe_choice"] == "blend"
-        for metric in found["verdict"]["metrics"]:
-            assert f"{found['verdict']['means'][metric][found['winners'][metric]]:.4f}" in shown.stdout
+        assert len(content["leaderboard"]) == 8
+        assert set(content["best_rounds"]) == set(content["leaderboard"])
+        assert content["rankers"]["verdict"]["safe_choice"] == "blend"
+        for metric in content["verdict"]["metrics"]:
+            assert f"{content['verdict']['means'][metric][content['winners'][metric]]:.4f}" in shown.stdout
         assert shown.stdout.index("blend") < shown.stdout.index("xgb exp (small trees)")
         lines = [line for line in shown.stderr.splitlines() if line.startswith("[")]
         assert len(lines) == 8
@@ -74,6 +74,6 @@ class TestDemo:
         assert content["also"]["rankers"]["verdict"]["safe_choice"] == "blend"
 
     def test_own_data(self, files):
-        found = json_of("demo --train data.txt --valid data.txt --rounds 1")
-        assert (found["rankers"], found["queries"], len(found["leaderboard"])) == (None, 120, 8)
-        assert "data.txt" in found["data"]
+        content = json_of("demo --train data.txt --valid data.txt --rounds 1")
+        assert (content["rankers"], content["queries"], len(content["leaderboard"])) == (None, 120, 8)
+        assert "data.txt" in content["data"]

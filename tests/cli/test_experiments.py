@@ -31,7 +31,7 @@ def write(path, *, split=", split = [0.5, 0.25, 0.25]", folds="", leaves=7, gain
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory):
-    """The file of an experiment, its directory, and what a person saw of it; not to be changed."""
+    """The file of an experiment, its directory, and the printed text. Tests do not change them."""
     folder = tmp_path_factory.mktemp("run")
     path = write(folder / "experiment.toml", gains='["linear", "exponential"]')
     return path, folder / "kept", gainsay("run", path, "--directory", folder / "kept")
@@ -48,11 +48,18 @@ def test_trains_once_and_reads_the_rest_back(trained):
     path, kept, shown = trained
     assert shown.exit_code == 0
     models = {file: file.stat().st_mtime_ns for file in (kept / "candidates").rglob("*") if file.is_file()}
-    found = json_of("run --jobs 2", path, "--directory", kept)
+    content = json_of("run --jobs 2", path, "--directory", kept)
     assert models == {file: file.stat().st_mtime_ns for file in models}
-    assert set(found["best_rounds"]) == {"lgb gain=linear", "lgb gain=exponential"}
-    for rounds in found["best_rounds"].values():
+    assert set(content["best_rounds"]) == {"lgb gain=linear", "lgb gain=exponential"}
+    for rounds in content["best_rounds"].values():
         assert re.search(rf"{rounds['ndcg_linear@5']} +{rounds['ndcg_exp@5']} +{rounds['mrr']}", shown.stdout)
+
+
+def test_an_experiment_from_standard_input(copied, tmp_path, monkeypatch):
+    path, kept = copied
+    monkeypatch.chdir(tmp_path)
+    assert json_of("run - --directory kept", stdin=path.read_bytes()) == json_of("run", path, "--directory", kept)
+    assert [file.name for file in tmp_path.iterdir()] == ["kept"]
 
 
 def test_the_report_can_be_written_again(trained, tmp_path):
@@ -65,11 +72,11 @@ def test_the_report_can_be_written_again(trained, tmp_path):
 
 def test_folds(tmp_path):
     path = write(tmp_path / "folds.toml", split="", folds="k_folds = 3")
-    found = json_of("run", path, "--directory", tmp_path / "kept")["best_rounds"]["lgb"]
-    assert set(found) == {"fold 1", "fold 2", "fold 3"}
-    assert list(found["fold 1"]) == ["ndcg_linear@5", "ndcg_exp@5", "mrr"]
+    content = json_of("run", path, "--directory", tmp_path / "kept")["best_rounds"]["lgb"]
+    assert set(content) == {"fold 1", "fold 2", "fold 3"}
+    assert list(content["fold 1"]) == ["ndcg_linear@5", "ndcg_exp@5", "mrr"]
     shown = output_of("run", path, "--directory", tmp_path / "kept")
-    assert re.search(rf"lgb +fold 1 +{found['fold 1']['ndcg_linear@5']}", shown)
+    assert re.search(rf"lgb +fold 1 +{content['fold 1']['ndcg_linear@5']}", shown)
 
 
 def test_names_what_is_not_finished(copied):

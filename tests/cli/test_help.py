@@ -71,11 +71,9 @@ def test_a_stop_by_the_user_has_its_own_exit_code(monkeypatch):
     def stop(names):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(sys.modules["gainsay.cli.app"], "import_modules", stop)
+    monkeypatch.setattr(sys.modules["gainsay.cli.app"], "_import_modules", stop)
     assert gainsay("metrics").exit_code == 130
 
-
-COMMANDS = get_command(app).commands
 
 MODULE = """
 import gainsay as gs
@@ -114,55 +112,46 @@ def module(tmp_path):
     return write
 
 
-def metrics_of(name):
-    return f"-m {name} -m half_{name}@3 -m ndcg(gain={name}_gain)@3 -m mrr"
-
-
-def test_by_the_path_of_a_file(files, module):
+@pytest.mark.parametrize("place", ["path", "import_path", "current_folder"])
+def test_metrics_of_a_module(files, module, monkeypatch, place):
     """In q1 the first document is a (label 2), in q2 it is y (label 0)."""
-    call = f"score first.txt qrels.txt {metrics_of('by_path')} --import"
-    found = json_of(call, module("by_path"))["mean"]
-    assert found == gs.evaluate_run(list(found), files.retrieved["first"], files.qrels).mean
-    assert list(found) == ["by_path", "half_by_path@3", "ndcg(gain=by_path_gain)@3", "mrr"]
-    assert found["by_path"] == 1.0
-    assert found["half_by_path@3"] == found["mrr"] / 2
+    path, names = module(place), [place, f"half_{place}@3", f"ndcg(gain={place}_gain)@3", "mrr"]
+    if place == "import_path":
+        monkeypatch.syspath_prepend(str(path.parent))
+    else:
+        monkeypatch.chdir(path.parent)
+    options = [f"-m{name}" for name in names] + ["--import", path if place == "path" else path.stem]
+    content = json_of(f"score {files.folder}/first.txt {files.folder}/qrels.txt", *options)["mean"]
+    assert content == gs.evaluate_run(names, files.retrieved["first"], files.qrels).mean
+    assert (list(content), content[place]) == (names, 1.0)
 
 
-@pytest.mark.parametrize("call", ["score first.txt qrels.txt", "compare --qrels qrels.txt first.txt second.txt"])
-def test_by_the_name_of_a_module(files, module, monkeypatch, call):
-    monkeypatch.syspath_prepend(str(module("by_name").parent))
-    assert "by_name" in output_of(f"{call} {metrics_of('by_name')} --import shop_by_name")
-
-
-def test_a_module_in_the_current_folder_but_not_in_place_of_another(files, module, monkeypatch):
-    monkeypatch.chdir(module("in_this_folder").parent)
-    with open("colorsys.py", "w") as file:
-        file.write("raise ValueError('the wrong one')")
-    call = f"score {files.folder}/first.txt {files.folder}/qrels.txt"
-    assert "in_this_folder" in output_of(f"{call} {metrics_of('in_this_folder')} --import shop_in_this_folder")
+def test_a_module_of_the_current_folder_does_not_replace_another(module, monkeypatch):
+    monkeypatch.chdir(module("replaces").parent)
+    Path("colorsys.py").write_text("raise ValueError('the wrong one')")
     sys.modules.pop("colorsys", None)
-    output_of(f"{call} --import colorsys")
+    output_of("metrics --import colorsys")
 
 
-@pytest.mark.parametrize("command", ["score", "compare", "run", "report", "gate", "plan", "gains", "metrics"])
-def test_every_command_that_takes_metrics_has_it(command):
-    assert "--import" in {option for parameter in COMMANDS[command].params for option in parameter.opts}
+def test_commands_that_take_metrics_import_modules():
+    imports = {name for name, command in COMMANDS.items() if "modules" in {one.name for one in command.params}}
+    assert imports == set(COMMANDS) - {"demo", "explain"}
 
 
 class TestMetrics:
     """`gainsay metrics` lists metrics by name."""
 
     def test_every_name_and_what_others_call_it(self):
-        found = {one["name"]: one for one in json_of("metrics")}
-        assert set(BUILT_IN) <= set(found)
-        assert found["ndcg_exp"]["prints"]["LightGBM"] == "ndcg@k"
-        assert found["ndcg_linear"]["prints"]["trec_eval"] == "ndcg_cut_k"
-        assert found["ndcg_power"]["options"] == {"gain": "power"}
+        content = {one["name"]: one for one in json_of("metrics")}
+        assert set(BUILT_IN) <= set(content)
+        assert content["ndcg_exp"]["prints"]["LightGBM"] == "ndcg@k"
+        assert content["ndcg_linear"]["prints"]["trec_eval"] == "ndcg_cut_k"
+        assert content["ndcg_power"]["options"] == {"gain": "power"}
         shown = output_of("metrics")
         assert set(BUILT_IN) <= {line.split()[0] for line in shown.splitlines() if not line.startswith(" ")}
 
     def test_functions_are_named(self, module):
-        found = {one["name"]: one["options"] for one in json_of("metrics --import", module("listed"))}
-        assert found["squared_listed"] == {"gain": "listed_gain"}
-        assert found["table_listed"] == {"gain": [0, 1, 5]}
-        assert "listed" in found
+        content = {one["name"]: one["options"] for one in json_of("metrics --import", module("listed"))}
+        assert content["squared_listed"] == {"gain": "listed_gain"}
+        assert content["table_listed"] == {"gain": [0, 1, 5]}
+        assert "listed" in content

@@ -161,8 +161,8 @@ class TestRuns:
         for name, compared in second["compared"].items():
             assert compared["rounds"] == [second["best_rounds"][name]["mrr"]]
         assert outcome('stop_by = "mrr"', "--stop-by", "balanced") == first
-        repeated = outcome("", "--vary", "queries", "--runs", "3")
-        assert len(repeated["runs"]) == 6
+        repeated = outcome("", "--vary", "queries", "--repeats", "3")
+        assert len(repeated["repeats"]) == 6
         assert {row["candidate"] for row in repeated["shift"]} == {"one", "two"}
 
     def test_label_files_are_text_without_blanks_around_it(self, tmp_path):

@@ -1,8 +1,6 @@
-"""What a shell sees: the command `gainsay`."""
+"""The command line: the program `gainsay`."""
 
-from . import deciding as deciding
-from . import gains as gains
-from . import metrics as metrics
+from . import commands as commands
 from .app import app, main
 
 __all__ = ["app", "main"]

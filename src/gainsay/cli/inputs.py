@@ -1,429 +1,397 @@
-"""What the command line reads: judged data in its several formats, and the scores of models."""
+"""Judgments and models that the commands read from files and from standard input."""
 
 from __future__ import annotations
 
 import io
 import re
 import warnings
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import typer
+
 from .._common.arrays import is_missing, nearest
 from .._common.names import check_name
-from ..comparison.runs import check_run_count
 from ..data import read_letor, read_lightgbm, read_scores
+from ..data._numbers import to_number
 from ..data._parquet import read_frame
 from ..data._text import at_line, exact_floats, one_line, read_chunks, shown
 from ..judgments import Judgments
-from .options import Sources, said
+from .options import InputOptions, open_input, reject_options
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     import pandas as pd
 
     from ..data import RankingData
     from ..harness import Comparison
 
-
-class Judged(NamedTuple):
-    """Judgments from a file, and the scores of models on them (or what these are to be read from)."""
-
-    judgments: Judgments
-    models: dict[str, Any]
-    features: Any = None
-    kinds: Mapping[str, Any] = {}
-    """Columns of labels of queries, for segments and clusters."""
+REQUIRED = {"label": "table", "score": "table", "features": "data", "iteration": "data", "unjudged": "qrels"}
+REQUIRED |= {"vary": "recipe", "query": "table segments clusters"}
+"""Options that have no effect unless one of others is given."""
 
 
 class Source(NamedTuple):
-    """A file, and the column of it that is meant where that was said."""
+    """A file, and the column of it that an option names."""
 
     path: Path
     column: str | None = None
 
 
+def parse_source(text: str, *, columns: bool = True) -> Source:
+    """Return the file and the column of `FILE` or `FILE:COLUMN`. A file with a colon in its name takes precedence."""
+    file, colon, column = text.rpartition(":")
+    if columns and colon and column and not Path(text).is_file() and (file == "-" or Path(file).is_file()):
+        return Source(Path(file), column)
+    return Source(Path(text))
+
+
+def _validate_unique(place: str, names: Sequence[str]) -> None:
+    duplicate = next((name for number, name in enumerate(names) if name in names[:number]), None)
+    if duplicate is not None:
+        raise ValueError(f"{place} must be unique, got {duplicate!r} twice.")
+
+
+def parse_models(texts: Sequence[str], *, columns: bool = True) -> dict[str, Source]:
+    """Return files by the name of the model, from `NAME=FILE` or `FILE`, with `columns` also `FILE:COLUMN`.
+
+    The default name is the column, or the file name without its suffixes.
+    """
+    names, sources = [], []
+    for text in texts:
+        name, equals, file = text.partition("=")
+        source = parse_source(file if equals else text, columns=columns)
+        if not equals:
+            name = source.column or ("stdin" if text == "-" else source.path.name.partition(".")[0])
+        names.append(check_name(f"the name in {text!r}", name))
+        sources.append(source)
+    _validate_unique("Names of models (NAME=FILE)", names)
+    return dict(zip(names, sources, strict=True))
+
+
+def parse_recipes(texts: Sequence[str]) -> dict[str, list[str]]:
+    """Return the repeats of each training recipe, from `NAME=A,B,C`.
+
+    >>> parse_recipes(["A=a1.txt,a2.txt,a3.txt"])
+    {'A': ['a1.txt', 'a2.txt', 'a3.txt']}
+    """
+    names, recipes = [], []
+    for text in texts:
+        name, equals, files = text.partition("=")
+        repeats = files.split(",")
+        if not equals or not all(repeats):
+            raise ValueError(f"--recipe must have the form NAME=FILE,FILE,FILE, got {text!r}.")
+        names.append(check_name(f"the name in --recipe {text!r}", name))
+        recipes.append(repeats)
+        _validate_unique(f"Repeats of --recipe {name!r}", repeats)
+    _validate_unique("Names of --recipe", names)
+    return dict(zip(names, recipes, strict=True))
+
+
+def is_recipe(text: str) -> bool:
+    """Return whether a text names a recipe, `NAME=A,B,C`, and not a file with a comma in its name."""
+    return "," in text and not parse_source(text.partition("=")[2] or text).path.is_file()
+
+
+def parse_iterations(texts: Sequence[str]) -> int | dict[str, int] | None:
+    """Return the boosting rounds of all models (`ROUNDS`), or of each by name (`NAME=ROUNDS`)."""
+    parts = [text.rpartition("=") for text in texts]
+    for text, (_, equals, number) in zip(texts, parts, strict=True):
+        if not re.fullmatch("[1-9][0-9]{0,8}", number):
+            raise ValueError(f"--iteration must be a positive whole number or NAME=ROUNDS, got {text!r}.")
+        if not equals and len(texts) > 1:
+            raise ValueError(f"--iteration {text} applies to all models. Pass it alone, or NAME=ROUNDS for each.")
+        if not equals:
+            return int(number)
+    _validate_unique("Names of --iteration", [name for name, _, _ in parts])
+    return {name: int(number) for name, _, number in parts} or None
+
+
+def parse_numbers(place: str, text: str, separator: str | None = ",") -> list[float]:
+    """Return the numbers in a text. `place` names the text in errors."""
+    try:
+        return [to_number(part.encode()) for part in text.split(separator)]
+    except ValueError:
+        form = "blanks" if separator is None else "commas"
+        raise ValueError(f"{place} must be numbers separated by {form}, got {text!r}.") from None
+
+
+def read_comparison(options: InputOptions, metrics: Sequence[str] | None, **settings: Any) -> Comparison:
+    """Read judgments and models, and compare them.
+
+    Parameters
+    ----------
+    options : InputOptions
+        The files.
+    metrics : sequence of str or None
+        Names of metrics.
+    **settings
+        Further arguments of `gainsay.compare` and `gainsay.compare_runs`.
+    """
+    from ..harness import compare, compare_runs
+
+    recipes, iteration = parse_recipes(options.recipe or []), parse_iterations(options.iteration or [])
+    _validate(options, metrics)
+    settings |= {"metrics": metrics, "unjudged": options.unjudged, "vary": options.vary, "iteration": iteration}
+    if options.table is not None:
+        return compare(**load_table(options, recipes), **settings)
+    settings["segments"] = read_query_labels("--segments", options.segments or [], options.query) or None
+    clusters = read_query_labels("--clusters", [options.clusters] if options.clusters else [], options.query)
+    if len(clusters) > 1:
+        raise ValueError(f"--clusters must be one column, got {', '.join(clusters)}. Pass FILE:COLUMN.")
+    settings["clusters"] = next(iter(clusters.values()), None)
+    if options.qrels is not None:
+        runs = _read_models(options, recipes, lambda name, source: source.path)
+        return compare_runs(runs, options.qrels, **settings)
+    width = None
+    if options.data is not None:
+        data = read_data(options.data, options.features)
+        judgments, settings["features"], width = data.judgments(), data.features, data.features.shape[1]
+    else:
+        judgments = _read_labels(options.labels, options.group)
+
+    def read_model(name: str, source: Source) -> Any:
+        rounds = iteration.get(name) if isinstance(iteration, dict) else iteration
+        return _read_model(source, width, rounds)
+
+    return compare(_read_models(options, recipes, read_model), judgments, **settings)
+
+
+def _validate(options: InputOptions, metrics: Sequence[str] | None) -> None:
+    """Raise an error for options that contradict each other, or that have no effect together."""
+    if sum(path is not None for path in (options.data, options.qrels, options.table, options.labels)) != 1:
+        raise ValueError("Pass the judgments as exactly one of --data, --qrels, --table and --labels.")
+    if (options.labels is None) != (options.group is None):
+        raise ValueError("--labels and --group must be given together: all labels, and the number of rows per query.")
+    for option, names in REQUIRED.items():
+        value, required = getattr(options, option), names.split()
+        if value != getattr(InputOptions, option) and not any(getattr(options, name) for name in required):
+            reject_options(f"without {' or '.join(f'--{name}' for name in required)}", **{option: value})
+    if options.qrels is None and any(re.match(r"judged\b", metric) for metric in metrics or ()):
+        raise ValueError("judged@k requires --qrels, because all documents of other inputs are judged.")
+    if options.table is not None and options.models:
+        raise ValueError(f"With --table, models are columns, got {options.models[0]!r}. Select columns with --score.")
+    if options.table is None and not options.models and not options.recipe:
+        raise ValueError("Pass at least one model as NAME=FILE.")
+
+
 def read_data(path: Path, features: int | None = None) -> RankingData:
-    """Read LETOR data, or LightGBM's pair of files where a `.query` file lies beside it."""
+    """Read LETOR data, or LightGBM data if there is a `.query` file next to it."""
     if path.with_name(path.name + ".query").exists():
         return read_lightgbm(path, features=features)
     return read_letor(path, features=features)
 
 
-def named_files(sources: list[str], *, columns: bool = False) -> dict[str, Source]:
-    """Return files by name: `NAME=FILE`, or `FILE` under its name without suffixes.
+def load_comparison(directory: Path) -> Comparison:
+    """Return the comparison of an experiment, and print the missing trainings."""
+    from ..experiment import Experiment
 
-    With `columns` also `FILE:COLUMN`, under the name of the column unless another is given.
-    """
-    files: dict[str, Source] = {}
-    for text in sources:
-        name, equals, file = text.partition("=")
-        source = _source(file if equals else text, columns)
-        if not equals:
-            name = source.column or source.path.name.partition(".")[0]
-        check_name(f"the name in {text!r}", name)
-        if name in files:
-            raise ValueError(f"two models are named {name!r}: name them, as NAME=FILE")
-        _check_there(source, f"model {name!r}")
-        files[name] = source
-    return files
+    result = Experiment.load(directory)
+    for line in result.missing:
+        typer.echo(line, err=True)
+    return result.comparison
 
 
-def _source(text: str, columns: bool) -> Source:
-    """Return a file, with a column where there is no file of this very name but one of what stands before a colon."""
-    file, colon, column = text.rpartition(":")
-    if columns and colon and column and not Path(text).is_file() and Path(file).is_file():
-        return Source(Path(file), column)
-    return Source(Path(text))
-
-
-def _check_there(source: Source, of: str) -> None:
-    if not source.path.is_file():
-        raise ValueError(f"there is no file {str(source.path)!r} ({of})")
-
-
-def read_comparison(
-    models: list[str],
-    sources: Sources,
-    metric: list[str] | None,
-    *,
-    segments: Sequence[str] = (),
-    run: Sequence[str] = (),
-    clusters: str | None = None,
-    **options: Any,
-) -> Comparison:
-    """Read judgments and models as the options of `gainsay compare` name them, and compare them.
-
-    `models` are `NAME=FILE` or `FILE`, and none with a table, whose columns they are; `options` are those that
-    `gainsay.compare` and `gainsay.compare_runs` share.
-    """
-    from ..harness import compare, compare_runs
-
-    options["iteration"], recipes = iterations(sources.iteration or []), listed_runs(run)
-    for name, runs in recipes.items():
-        alone = f"name it like any other: {name}={runs[0]}" if sources.table is None else "its column is one by itself"
-        check_run_count(name, len(runs), alone)
-    if sources.table is None:
-        options |= {"segments": segments_of(segments, sources.query)}
-        options |= {"clusters": clusters_of(clusters, sources.query)}
-    if sum(source is not None for source in sources[:4]) != 1:
-        raise ValueError("give the judgments as one of --data, --qrels, --table and --labels")
-    if (sources.labels is None) != (sources.group is None):
-        raise ValueError("--labels and --group belong together: the labels of all rows, and how many each query has")
-    _refuse_others(sources, queries=bool(segments) or clusters is not None)
-    if sources.table is not None:
-        if models:
-            raise ValueError(f"with --table the models are its columns (--score names them), got {models[0]!r} too")
-        apart = [*segments, *([] if clusters is None else [clusters])]
-        judged = from_table(sources.table, sources.label, sources.query, sources.score, apart, recipes)
-        options |= {"segments": {name: judged.kinds[name] for name in segments} or None}
-        options |= {"clusters": None if clusters is None else judged.kinds[clusters]}
-    elif not models and not recipes:
-        raise ValueError("name at least one model, as NAME=FILE")
-    elif sources.qrels is not None:
-        listed = _read(models, recipes, lambda _, source: source.path, columns=False)
-        return compare_runs(listed, sources.qrels, metric, **options)
-    elif sources.data is not None:
-        data = read_data(sources.data, sources.features)
-        read = partial(_scores_or_model, width=data.features.shape[1])
-        judged = Judged(data.judgments(), _read(models, recipes, read), data.features)
-    else:
-        judgments = _judgments_of(sources.labels, sources.group)
-        judged = Judged(judgments, _read(models, recipes, _scores_alone))
-    return compare(judged.models, judged.judgments, metric, features=judged.features, **options)
-
-
-def _refuse_others(sources: Sources, *, queries: bool) -> None:
-    """Raise for an option that says how another kind of file is to be read; `queries`: `--query` is needed anyhow."""
-    kinds = {"table": ("label", "score", *(() if queries else ("query",))), "data": ("features",)}
-    for kind, names in kinds.items():
-        others = said(Sources(**{name: getattr(sources, name) for name in names}))
-        if getattr(sources, kind) is None and others:
-            raise ValueError(f"{others[0]} belongs to --{kind}, which is not given: leave it out")
-
-
-def listed_runs(given: Sequence[str]) -> dict[str, list[str]]:
-    """Return what the runs of each recipe are: `NAME=A,B,C`.
-
-    >>> listed_runs(["A=a1.txt,a2.txt,a3.txt"])
-    {'A': ['a1.txt', 'a2.txt', 'a3.txt']}
-    """
-    found: dict[str, list[str]] = {}
-    for text in given:
-        name, equals, runs = text.partition("=")
-        if not equals or not all(runs.split(",")):
-            raise ValueError(f"--run holds {text!r}: name a recipe and its runs, as NAME=FILE,FILE,FILE")
-        check_name(f"the name in --run {text!r}", name)
-        if name in found:
-            raise ValueError(f"--run names {name!r} twice: list all its runs after one name")
-        found[name] = runs.split(",")
-        twice = next((one for at, one in enumerate(found[name]) if one in found[name][:at]), None)
-        if twice is not None:
-            raise ValueError(f"--run {text!r} names {twice!r} twice: each run is a training of its own")
-    return found
-
-
-def is_recipe(text: str) -> bool:
-    """Whether this names a recipe and its runs, `NAME=A,B,C`, and not a file with a comma in its name."""
-    _, equals, runs = text.partition("=")
-    if "," not in text or _source(runs if equals else text, True).path.is_file():
-        return False
-    if not equals:
-        raise ValueError(f"{text!r} lists several runs: name the recipe, as NAME=FILE,FILE,FILE")
-    return True
-
-
-def _read(
-    models: list[str], recipes: dict[str, list[str]], read: Callable[[str, Source], Any], *, columns: bool = True
-) -> dict[str, Any]:
-    """Return by name what `read` makes of the file of each model, and of each run of a recipe."""
-    found = {name: read(name, source) for name, source in named_files(models, columns=columns).items()}
-    for name, runs in recipes.items():
-        if name in found:
-            raise ValueError(f"two models are named {name!r}: name them, as NAME=FILE and --run NAME=FILE,FILE,FILE")
-        files = [_source(text, columns) for text in runs]
-        for source in files:
-            _check_there(source, f"--run {name!r}")
-        found[name] = [read(f"{name}, run {number}", source) for number, source in enumerate(files, 1)]
-    return found
-
-
-def clusters_of(source: str | None, query: str) -> dict[Any, Any] | None:
-    """Return the clusters of queries by id from `FILE:COLUMN`, or `FILE` where there is one column beside the ids."""
-    if source is None:
-        return None
-    found = segments_of([source], query, "--clusters")
-    assert found is not None
-    if len(found) > 1:
-        raise ValueError(f"--clusters: {source} has the columns {', '.join(found)}: say which, as FILE:COLUMN")
-    return next(iter(found.values()))
-
-
-def iterations(given: list[str]) -> int | dict[str, int] | None:
-    """Return with how many boosting rounds models are to predict: `ROUNDS` for all, or `NAME=ROUNDS` for each named."""
-    found: dict[str, int] = {}
-    for text in given:
-        name, equals, number = text.rpartition("=")
-        if not re.fullmatch("-?[0-9]{1,9}", number):
-            raise ValueError(f"--iteration holds {text!r}: give a whole number of rounds, or NAME=ROUNDS")
-        rounds = int(number)
-        if not equals:
-            if len(given) > 1:
-                raise ValueError(f"--iteration {text} is for all models: give it alone, or NAME=ROUNDS for each")
-            return rounds
-        if name in found:
-            raise ValueError(f"--iteration names {name!r} twice")
-        found[name] = rounds
-    return found or None
-
-
-def _judgments_of(labels: Any, group: Any) -> Judgments:
-    """Return judgments from a file of labels and one of the sizes of queries."""
+def _read_labels(labels: Any, group: Any) -> Judgments:
     try:
         return Judgments(read_scores(labels), group=read_scores(group))
     except (ValueError, TypeError) as error:
-        said = str(error).replace("(did you mean qid=?)", "(give one number a query, not one a row)")
-        raise ValueError(f"--labels {str(labels)!r} and --group {str(group)!r}: {said}") from None
+        raise ValueError(f"--labels {labels} and --group {group} (one number per query): {error}") from None
 
 
-def _scores_alone(name: str, source: Source) -> Any:
-    """Return scores; a model has nothing to predict from where there are labels alone."""
-    found = _scores_or_model(name, source)
-    if hasattr(found, "predict"):
-        raise ValueError(f"model {name!r}: {source.path} is a model, which predicts from features: give them by --data")
-    return found
+def _read_models(
+    options: InputOptions, recipes: dict[str, list[str]], read_model: Callable[[str, Source], Any]
+) -> dict[str, Any]:
+    """Return the models by name, and the list of repeats of each recipe."""
+    columns = options.qrels is None
+
+    def read(name: str, source: Source) -> Any:
+        try:
+            return read_model(name, source._replace(path=open_input(source.path)))
+        except ValueError as error:
+            raise ValueError(f"model {name!r}: {error}") from None
+
+    sources = parse_models(options.models or [], columns=columns)
+    _validate_unique("Names of models and of --recipe", [*sources, *recipes])
+    models = {name: read(name, source) for name, source in sources.items()}
+    for name, files in recipes.items():
+        models[name] = [read(name, parse_source(file, columns=columns)) for file in files]
+    return models
 
 
-def _scores_or_model(name: str, source: Source, width: int | None = None) -> Any:
-    """Return the scores in a column, or what a file without one is taken for: a model must know `width` features."""
-    if source.column is None:
-        found = _model(source.path)
-        if width is not None and hasattr(found, "predict"):
-            known = found.num_feature() if hasattr(found, "num_feature") else found.num_features()
-            if known != width:
-                raise ValueError(
-                    f"model {name!r} was trained on {known} features, and the data have {width}: where rows leave out "
-                    f"zeros, say by --features how many there are"
-                )
-        return found
-    try:
-        return read_scores(source.path, column=source.column)
-    except ValueError as error:
-        raise ValueError(f"model {name!r}: {error}") from None
+def _read_model(source: Source, width: int | None, rounds: int | None) -> Any:
+    """Return scores or a booster. A booster must have been trained on `width` features."""
+    path, column = source
+    model: Any = _load_model(path) if column is None else read_scores(path, column=column)
+    if not hasattr(model, "predict"):
+        if rounds is not None:
+            raise ValueError(f"--iteration requires a booster, got scores in {path}. Pass --iteration NAME=ROUNDS.")
+        return model
+    if width is None:
+        raise ValueError(f"{path} is a booster, which predicts from features. Pass --data.")
+    trained = model.num_feature() if hasattr(model, "num_feature") else model.num_features()
+    if trained != width:
+        raise ValueError(f"{path} has {trained} features, but the data have {width}. Pass --features={trained}.")
+    return model
 
 
-def _model(path: Path) -> Any:
-    """Return a booster where the file is one, else the path, to be read as a score file."""
+def _load_model(path: Path) -> Any:
+    """Return the booster in a file, or the path of any other file, which is then read as scores."""
+    library: Any
     with path.open("rb") as file:
-        head = file.read(64)
-    if head.startswith(b"tree\n"):
-        import lightgbm
+        is_lightgbm = file.read(5) == b"tree\n"
+    if is_lightgbm:
+        import lightgbm as library
 
-        return _loaded(path, lightgbm.Booster, lightgbm.basic.LightGBMError)
-    if path.suffix in (".ubj", ".json"):
-        import xgboost
+        error = library.basic.LightGBMError
+    elif path.suffix in (".ubj", ".json"):
+        import xgboost as library
 
-        return _loaded(path, xgboost.Booster, xgboost.core.XGBoostError)
-    return path
-
-
-def _loaded(path: Path, booster: Any, error: type[Exception]) -> Any:
-    """Return the model in a file, or raise a ValueError that names it."""
+        error = library.core.XGBoostError
+    else:
+        return path
     try:
-        return booster(model_file=path)
+        return library.Booster(model_file=path)
     except (error, ValueError) as problem:
-        first = str(problem).strip().partition("\n")[0]
-        raise ValueError(f"{path}: no model of {booster.__module__.partition('.')[0]} ({first})") from None
+        first_line = str(problem).strip().partition("\n")[0]
+        raise ValueError(f"{path} is not a model of {library.__name__} ({first_line}).") from None
 
 
-def segments_of(sources: Sequence[str], query: str, option: str = "--segments") -> dict[str, dict[Any, Any]] | None:
-    """Return labels by query id from `FILE`, all its columns, or `FILE:COLUMN`; the column `query` has the ids.
+def read_query_labels(option: str, texts: Sequence[str], query: str) -> dict[str, dict[Any, Any]]:
+    """Return labels by query id for each column, from `FILE` (all columns) or `FILE:COLUMN`.
 
-    Ids that are whole numbers are known as numbers and as text, since it is the judgments that say which they are.
+    The column `query` contains the ids. An id that is a whole number is in the result as text and as a number, because
+    only the judgments determine its type.
     """
-    found: dict[str, dict[Any, Any]] = {}
-    for text in sources:
-        source = _source(text, columns=True)
-        _check_there(source, option)
-        table = read_table(source.path, text=query)
-        ids = column(table, query, source.path).astype(object).map(str, na_action="ignore").tolist()
-        for name in [source.column] if source.column else [str(name) for name in table if name != query]:
-            if name in found:
-                raise ValueError(f"{option} has two columns {name!r}")
-            found[name] = _by_id(name, ids, column(table, name, source.path).tolist(), source.path)
-        if len(table.columns) < 2:
-            raise ValueError(f"{option}: {source.path} has no column beside {query!r}")
-    return found or None
+    labels: dict[str, dict[Any, Any]] = {}
+    for text in texts:
+        source = parse_source(text)
+        try:
+            path = open_input(source.path)
+        except ValueError as error:
+            raise ValueError(f"{option}: {error}") from None
+        table = read_table(path, text=query)
+        ids = get_column(table, query, path).astype(object).map(str, na_action="ignore").tolist()
+        names = [source.column] if source.column else [str(name) for name in table if name != query]
+        if not names:
+            raise ValueError(f"{option}: {path} has no column besides {query!r}.")
+        _validate_unique(f"Columns of {option}", [*labels, *names])
+        labels |= {name: _map_labels(name, ids, get_column(table, name, path).tolist(), path) for name in names}
+    return labels
 
 
-def _by_id(name: str, ids: list[Any], labels: list[Any], path: Path) -> dict[Any, Any]:
-    """Return labels by query id, or raise where a query has two."""
-    found: dict[Any, Any] = {}
+def _map_labels(name: str, ids: list[Any], labels: list[Any], path: Path) -> dict[Any, Any]:
+    """Return labels by query id, or raise an error if a query has two."""
+    by_id: dict[Any, Any] = {}
     for query, label in zip(ids, labels, strict=True):
-        first = found.setdefault(query, label)
-        if (None if _no_label(first) else first) != (None if _no_label(label) else label):
-            raise ValueError(f"{path}: query {query!r} has two labels in column {name!r}, {first!r} and {label!r}")
-    numbers = {
-        int(query): label for query, label in found.items() if str(query).isdecimal() and str(int(query)) == query
-    }
-    return found | numbers
+        first = by_id.setdefault(query, label)
+        pair = [None if is_missing(value) or value != value else value for value in (first, label)]
+        if pair[0] != pair[1]:
+            raise ValueError(f"{path}: query {query!r} has two labels in column {name!r}, {first!r} and {label!r}.")
+    numbers = {int(query): label for query, label in by_id.items() if re.fullmatch("0|[1-9][0-9]*", str(query))}
+    return by_id | numbers
 
 
-def _no_label(value: Any) -> bool:
-    return is_missing(value) or value != value
-
-
-def from_table(
-    path: Path,
-    label: str,
-    query: str,
-    scores: Sequence[str] | None,
-    kinds: Sequence[str] = (),
-    recipes: dict[str, list[str]] | None = None,
-) -> Judged:
-    """Return judgments, scores and labels of queries from the columns of a CSV, TSV or Parquet file."""
+def load_table(options: InputOptions, recipes: dict[str, list[str]]) -> dict[str, Any]:
+    """Return the arguments of `gainsay.compare` from the columns of a CSV, TSV or Parquet file."""
+    path, label, query, scores = options.table or Path(), options.label, options.query, options.score
+    segments, clusters = options.segments or [], options.clusters
     table = read_table(path, text=query)
-    labels, queries = column(table, label, path), column(table, query, path)
-    twice = next((name for at, name in enumerate(scores or ()) if name in (scores or ())[:at]), None)
-    if twice is not None:
-        raise ValueError(f"--score names {twice!r} twice: one column is one model")
-    runs = [name for names in (recipes or {}).values() for name in names]
-    taken = (label, query, *kinds, *runs)
-    others = [str(name) for name in table if name not in taken and table[name].dtype.kind in "fiu"]
+    labels, queries = get_column(table, label, path), get_column(table, query, path)
+    repeats = [column for columns in recipes.values() for column in columns]
     if scores is None:
-        _warn_of_text(path, table[[name for name in table if name not in taken]])
-    chosen = others if scores is None else scores
-    if not chosen and not runs:
-        raise ValueError(f"{path} has no column of scores beside {label!r} and {query!r}")
+        unused = table[[name for name in table if name not in {label, query, clusters, *segments, *repeats}]]
+        scores = [str(name) for name, cells in unused.items() if cells.dtype.kind in "fiu"]
+        _warn_of_text(path, unused)
+    _validate_unique("Columns of scores and names of --recipe", [*scores, *recipes])
+    if not scores and not repeats:
+        raise ValueError(f"{path} has no column of scores besides {label!r} and {query!r}.")
+
     try:
         judgments = Judgments(labels, qid=queries)
     except (ValueError, TypeError) as error:
         raise ValueError(f"{path}: {one_line(error)}") from None
-    models: dict[str, Any] = {name: column(table, name, path).to_numpy() for name in chosen}
-    for name, columns in (recipes or {}).items():
-        if name in models:
-            raise ValueError(f"--run names {name!r}, which is a column of scores too: name it otherwise")
-        models[name] = [column(table, run, path).to_numpy() for run in columns]
-    return Judged(judgments, models, kinds={name: column(table, name, path).tolist() for name in kinds})
+    models: dict[str, Any] = {name: get_column(table, name, path).to_numpy() for name in scores}
+    for name, columns in recipes.items():
+        models[name] = [get_column(table, column, path).to_numpy() for column in columns]
+    return {
+        "models": models,
+        "judgments": judgments,
+        "segments": {name: get_column(table, name, path).tolist() for name in segments} or None,
+        "clusters": None if clusters is None else get_column(table, clusters, path).tolist(),
+    }
 
 
-def _warn_of_text(path: Path, others: pd.DataFrame) -> None:
-    """Say which columns are no scores though they hold numbers: for a few cells, or for how they are stored."""
+def _warn_of_text(path: Path, columns: pd.DataFrame) -> None:
+    """Warn of columns that contain numbers but are not scores, because of a few cells or of their type."""
     import pandas as pd
 
-    for name, cells in others.items():
-        if cells.dtype.kind not in "fiub":
-            wrong = cells.notna() & pd.to_numeric(cells.astype(object), errors="coerce").isna()
-            if cells.notna().any() and not wrong.any():
-                kind = type(cells[cells.notna()].iloc[0]).__name__
-                warnings.warn(
-                    f"{path}: column {name!r} is left out: its numbers are stored as values of type {kind} "
-                    f"({cells.dtype}); store them as floats where they are scores",
-                    stacklevel=3,
-                )
-            elif 0 < wrong.sum() < len(cells) / 2:
-                row = int(wrong.to_numpy().argmax())
-                warnings.warn(
-                    f"{path}: column {name!r} is left out: it holds {shown(str(cells.iloc[row]))} in row {row} (from "
-                    "0), and numbers elsewhere",
-                    stacklevel=3,
-                )
+    for name, cells in columns.items():
+        if cells.dtype.kind in "fiub" or not cells.notna().any():
+            continue
+        invalid = cells.notna() & pd.to_numeric(cells.astype(object), errors="coerce").isna()
+        reason = None
+        if not invalid.any():
+            kind = type(cells[cells.notna()].iloc[0]).__name__
+            reason = f"its numbers have the type {kind} ({cells.dtype}). Store scores as floats"
+        elif invalid.sum() < len(cells) / 2:
+            row = int(invalid.to_numpy().argmax())
+            reason = f"it has {shown(str(cells.iloc[row]))} in row {row} (from 0), and numbers elsewhere"
+        if reason is not None:
+            warnings.warn(f"{path}: column {name!r} is not used, because {reason}.", stacklevel=3)
 
 
 def read_table(path: Path, text: str | None = None) -> pd.DataFrame:
-    """Read a CSV, TSV or Parquet file; where `text` names a column of ids, CSV and TSV have them as they are written.
+    """Read a CSV, TSV or Parquet file, CSV and TSV also compressed with gzip.
 
-    Ids are "01" and "NA" then, and None where a cell is empty; blanks around them do not count. Text may be compressed
-    with gzip, whatever its name.
+    The column `text` contains ids. In CSV and TSV, they are read as written, such as "01" and "NA", without blanks
+    around them, and as None if a cell is empty.
     """
     if path.suffix == ".parquet":
         return read_frame(path)
-    content = io.BytesIO()
-    for chunk in read_chunks(path, cells=True):
-        content.write(chunk.text)
-    content.seek(0)
-    return _parsed(path, content, "\t" if ".tsv" in path.suffixes else ",", text)
+    content = io.BytesIO(b"".join(chunk.text for chunk in read_chunks(path, cells=True)))
+    return _parse_table(path, content, "\t" if ".tsv" in path.suffixes else ",", text)
 
 
-def _parsed(path: Path, text: io.BytesIO, separator: str, ids: str | None) -> pd.DataFrame:
-    """Return the table in a text, or raise with file and line what keeps pandas from reading it."""
+def _parse_table(path: Path, content: io.BytesIO, separator: str, ids: str | None) -> pd.DataFrame:
+    """Return the table in a text, or raise an error with file and line."""
     import pandas as pd
 
     try:
         with warnings.catch_warnings():
-            # index_col=False: pandas would take the first column for an index where rows have one more than the header.
+            # pandas only warns of rows that have more columns than the header.
             warnings.simplefilter("error", pd.errors.ParserWarning)
-            _refuse_twice(pd.read_csv(text, sep=separator, header=None, nrows=1, dtype=str).iloc[0].dropna())
-            text.seek(0)
-            exact = exact_floats(pd.__version__)
-            marked = {} if ids is None else {ids: lambda cell: f"={cell.strip()}"}  # lest "NA" be taken for missing
+            header = pd.read_csv(content, sep=separator, header=None, nrows=1, dtype=str).iloc[0].dropna()
+            if header.duplicated().any():
+                raise ValueError(f"two columns are named {header[header.duplicated()].iloc[0]!r}. Rename one of them.")
+            content.seek(0)
             table: pd.DataFrame = pd.read_csv(
-                text, sep=separator, index_col=False, low_memory=False, converters=marked, **exact
+                content,
+                sep=separator,
+                index_col=False,
+                low_memory=False,
+                # pandas would read the id "NA" as a missing value.
+                converters={} if ids is None else {ids: lambda cell: f"={cell.strip()}"},
+                **exact_floats(pd.__version__),
             )
             if ids in table:
                 table[ids] = [cell[1:] or None for cell in table[ids]]
             return table
     except pd.errors.EmptyDataError:
-        raise ValueError(f"{path}: the file is empty") from None
+        raise ValueError(f"{path}: the file is empty.") from None
     except pd.errors.ParserWarning:
-        raise ValueError(f"{path}: rows have more columns than the header") from None
+        raise ValueError(f"{path}: rows have more columns than the header.") from None
     except (ValueError, OverflowError) as error:
-        said = one_line(error).removeprefix("Error tokenizing data. C error: ")
-        line = re.search(r" in line (\d+), ", said)
-        raise at_line(path, int(line[1]), said) if line else ValueError(f"{path}: {said}") from None
+        message = one_line(error).removeprefix("Error tokenizing data. C error: ")
+        line = re.search(r" in line (\d+), ", message)
+        raise at_line(path, int(line[1]), message) if line else ValueError(f"{path}: {message}") from None
 
 
-def _refuse_twice(header: pd.Series) -> None:
-    """Raise where two columns have one name, of which pandas changes the second."""
-    if header.duplicated().any():
-        raise ValueError(f"two columns are named {header[header.duplicated()].iloc[0]!r}: rename one of them")
-
-
-def column(table: pd.DataFrame, name: str, path: Path) -> pd.Series:
-    """Return a column, or say which there are."""
+def get_column(table: pd.DataFrame, name: str, path: Path) -> pd.Series:
+    """Return a column, or raise an error that lists the columns."""
     if name not in table:
-        known = list(map(str, table.columns))
-        listed = ", ".join(map(shown, known[:20])) + (", …" if len(known) > 20 else "")
-        raise ValueError(f"{path} has no column {name!r}{nearest(name, known)} (it has {listed})")
+        columns = list(map(str, table.columns))
+        names = ", ".join(map(shown, columns[:20])) + (", …" if len(columns) > 20 else "")
+        raise ValueError(f"{path} has no column {name!r}{nearest(name, columns)} (columns: {names}).")
     return table[name]

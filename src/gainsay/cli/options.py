@@ -1,150 +1,132 @@
-"""Options that several commands have."""
+"""Options that several commands share."""
 
 from __future__ import annotations
 
-from functools import wraps
-from inspect import Parameter, signature
+import atexit
+import sys
+from dataclasses import dataclass, fields
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, get_type_hints
+from tempfile import TemporaryDirectory
+from typing import Annotated
 
-import typer
+from typer import Argument, BadParameter, Option
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+MAGIC = {
+    b"\x1f\x8b": ".csv.gz",
+    b"PAR1": ".parquet",
+    b"\x93NUMPY": ".npy",
+    b"PK": ".npz",
+    b'{"': ".json",
+    b"{L": ".ubj",
+}
+"""Suffixes of compressed text, binary files and models, by the bytes at their beginning."""
 
-Metrics = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--metric", "-m", help="A metric such as ndcg_exp@10; may be given several times.", show_default=False
-    ),
-]
-Unjudged = Annotated[
-    str,
-    typer.Option(
-        help="Retrieved documents that are not in the qrels: 'irrelevant', or 'drop' them first (condensed lists)."
-    ),
-]
+
+def open_input(path: str | Path) -> Path:
+    """Return the path of an existing file, or for `-` the path of a temporary copy of standard input.
+
+    Standard input is copied because readers read a file twice.
+    """
+    if str(path) != "-":
+        if not Path(path).exists() or Path(path).is_dir():
+            raise ValueError(f"no file {str(path)!r}.")
+        return Path(path)
+    if sys.stdin.closed:
+        raise ValueError("Standard input (-) can be read only once. Pass a file for one of the options.")
+    with sys.stdin.buffer as stream:
+        content = stream.read()
+    suffix = next((suffix for start, suffix in MAGIC.items() if content.startswith(start)), None)
+    suffix = suffix or (".tsv" if b"\t" in content.partition(b"\n")[0] else ".csv")
+    folder = TemporaryDirectory(prefix="gainsay-")
+    atexit.register(folder.cleanup)
+    copy = Path(folder.name, f"stdin{suffix}")
+    copy.write_bytes(content)
+    return copy
+
+
+def reject_options(context: str, **options: object) -> None:
+    """Raise an error if one of these options is given, which has no effect in this context.
+
+    >>> reject_options("with --labels", query="qid")
+    Traceback (most recent call last):
+    ValueError: --query has no effect with --labels. Leave it out.
+    """
+    for name, value in options.items():
+        if value:
+            raise ValueError(f"--{name.replace('_', '-')} has no effect {context}. Leave it out.")
+
+
+def _parse_input(text: str) -> Path:
+    try:
+        return open_input(text)
+    except ValueError as error:
+        raise BadParameter(str(error)) from None
+
+
+InputFile = partial(Option, parser=_parse_input, metavar="FILE")
+InputArgument = partial(Argument, parser=_parse_input)
+
+Metrics = Annotated[list[str] | None, Option("--metric", "-m", help="A metric, for example ndcg_exp@10. Repeatable.")]
 Imports = Annotated[
     list[str] | None,
-    typer.Option(
-        "--import",
-        metavar="MODULE",
-        help="A module, or the path of a .py file, that defines metrics of your own; may be given several times.",
-        show_default=False,
-    ),
+    Option("--import", metavar="MODULE", help="Module or .py file that defines custom metrics. Repeatable."),
 ]
-Segments = Annotated[
-    list[str] | None,
-    typer.Option(
-        help="Judge each kind of query by itself: with --table a column of labels, else FILE or FILE:COLUMN, a table "
-        "with a column of query ids (--query). May be given several times.",
-        show_default=False,
-    ),
-]
-Recipes = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="NAME=FILE,FILE,FILE",
-        help="A recipe that was trained several times, three at least: what is said then covers another run. With "
-        "--table the names of columns. May be given several times.",
-        show_default=False,
-    ),
-]
-Vary = Annotated[
-    str | None,
-    typer.Option(
-        help="What differs between the runs of a recipe, for the words: seed, or queries.", show_default=False
-    ),
-]
-Clusters = Annotated[
-    str | None,
-    typer.Option(
-        metavar="FILE[:COLUMN]",
-        help="Queries that are not independent (near duplicates, one session, one user): a table with a column of "
-        "query ids (--query) and one of their clusters; with --table a column.",
-        show_default=False,
-    ),
-]
-Level = Annotated[float, typer.Option(help="Level of the tests.")]
-Seed = Annotated[int, typer.Option(help="Seed of the draws.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
-Opened = Annotated[bool, typer.Option("--open", help="Open the report in the browser.")]
+Unjudged = Annotated[str, Option(help="Unjudged documents: 'irrelevant', or 'drop' to remove them (condensed lists).")]
+Alpha = Annotated[float, Option(help="Significance level.")]
+Margin = Annotated[float, Option(help="Largest difference that you consider negligible, in units of the metrics.")]
+Seed = Annotated[int, Option(help="Seed of the bootstrap draws.")]
+AsJson = Annotated[bool, Option("--json", help="Print JSON instead of tables.")]
+Open = Annotated[bool, Option("--open", help="Open the report in the browser.")]
 
 
-class Sources(NamedTuple):
-    """Where judgments come from and how models are read; of `data`, `qrels`, `table` and `labels` exactly one."""
+@dataclass(frozen=True)
+class InputOptions:
+    """The models that a command compares, and the judgments it compares them on."""
 
-    data: Annotated[
-        Path | None, typer.Option(exists=True, help="LETOR data, or LightGBM data with its .query file beside it.")
+    models: Annotated[
+        list[str] | None,
+        Argument(help="NAME=FILE, FILE or FILE:COLUMN: scores by row, a LightGBM or XGBoost model, or a TREC run."),
     ] = None
-    qrels: Annotated[Path | None, typer.Option(exists=True, help="TREC qrels, or CSV of query, document, rating.")] = (
+    data: Annotated[Path | None, InputFile(help="LETOR data, or LightGBM data next to its .query file.")] = None
+    qrels: Annotated[Path | None, InputFile(help="TREC qrels, or CSV of query, document, rating.")] = None
+    table: Annotated[Path | None, InputFile(help="Table with columns for label, query and scores.")] = None
+    labels: Annotated[Path | None, InputFile(help="Labels, one per row (NumPy, CSV, Parquet). Needs --group.")] = None
+    group: Annotated[Path | None, InputFile(help="With --labels: number of rows of each query.")] = None
+    label: Annotated[str, Option(help="With --table: column of labels.")] = "label"
+    query: Annotated[str, Option(help="Column of query ids, in all tables.")] = "query"
+    score: Annotated[list[str] | None, Option(help="With --table: column of scores, all by default. Repeatable.")] = (
         None
     )
-    table: Annotated[Path | None, typer.Option(exists=True, help="One table with label, query and scores.")] = None
-    labels: Annotated[
-        Path | None,
-        typer.Option(
-            exists=True, dir_okay=False, help="The labels alone, one a row (NumPy, CSV, Parquet), with --group."
-        ),
-    ] = None
-    group: Annotated[
-        Path | None,
-        typer.Option(
-            exists=True, dir_okay=False, help="With --labels: how many rows each query has, one number a query."
-        ),
-    ] = None
-    label: Annotated[str, typer.Option(help="With --table: column of labels.")] = "label"
-    query: Annotated[str, typer.Option(help="Column of queries in --table, and in files of --segments.")] = "query"
-    score: Annotated[list[str] | None, typer.Option(help="With --table: columns of scores; else all others.")] = None
-    features: Annotated[
-        int | None, typer.Option(help="With --data: number of features, where rows leave out zeros.")
-    ] = None
+    features: Annotated[int | None, Option(help="With --data: number of features, if rows omit zeros.")] = None
     iteration: Annotated[
+        list[str] | None, Option(help="Boosting rounds, NAME=ROUNDS for one model. By default, the best. Repeatable.")
+    ] = None
+    unjudged: Unjudged = "irrelevant"
+    segments: Annotated[
         list[str] | None,
-        typer.Option(
-            help="Boosting rounds with which all models predict, or NAME=ROUNDS for one; by default up to the best "
-            "iteration of each. May be given several times.",
-            show_default=False,
-        ),
+        Option(help="Kinds of queries, compared separately: FILE[:COLUMN], or a column of --table. Repeatable."),
+    ] = None
+    recipe: Annotated[
+        list[str] | None,
+        Option(metavar="NAME=FILE,FILE,FILE", help="Repeats of a training recipe, three or more. Repeatable."),
+    ] = None
+    vary: Annotated[str | None, Option(help="Difference between repeats: seed or queries.")] = None
+    clusters: Annotated[
+        str | None,
+        Option(help="Clusters of dependent queries, such as sessions: FILE[:COLUMN], or a column of --table."),
     ] = None
 
+    def get_given(self) -> list[str]:
+        """Return the options that differ from their defaults, as written in a shell.
 
-def said(sources: Sources) -> list[str]:
-    """Return the options of `Sources` that are given, as a shell writes them.
-
-    >>> said(Sources(label="grade", score=["a", "b"]))
-    ['--label grade', '--score a', '--score b']
-    """
-    found = []
-    for name, value in sources._asdict().items():
-        if value != Sources._field_defaults[name]:
-            found += [f"--{name} {one}" for one in (value if isinstance(value, list) else [value])]
-    return found
-
-
-def examples(*calls: str) -> str:
-    """Return calls as the end of a command's help, each on a line of its own."""
-    return "\n\n".join(["Examples:", *(f"gainsay {call}" for call in calls)])
-
-
-def takes_sources(*left_out: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command the options of `Sources`, but for some, in place of its parameter `sources`."""
-
-    def decorate(command: Callable[..., None]) -> Callable[..., None]:
-        fields = [
-            Parameter(name, Parameter.KEYWORD_ONLY, default=Sources._field_defaults[name], annotation=kind)
-            for name, kind in get_type_hints(Sources, include_extras=True).items()
-            if name not in left_out
-        ]
-        own = signature(command, eval_str=True)
-        expanded = [one for it in own.parameters.values() for one in (fields if it.name == "sources" else [it])]
-
-        @wraps(command)
-        def run(**given: Any) -> None:
-            command(sources=Sources(**{field.name: given.pop(field.name) for field in fields}), **given)
-
-        run.__signature__ = own.replace(parameters=expanded)  # type: ignore[attr-defined]  # read by typer
-        run.__annotations__ = {one.name: one.annotation for one in expanded}
-        return run
-
-    return decorate
+        >>> InputOptions(label="grade", score=["a", "b"]).get_given()
+        ['--label grade', '--score a', '--score b']
+        """
+        given = []
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if value != field.default:
+                option = "" if field.name == "models" else f"--{field.name} "
+                given += [f"{option}{item}" for item in (value if isinstance(value, list) else [value])]
+        return given

@@ -1,0 +1,131 @@
+"""The command `gainsay compare`: several models on the same judgments."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from typer import Option
+
+from ..._common.shown import plain
+from ..app import command
+from ..inputs import read_comparison
+from ..options import Alpha, AsJson, InputOptions, Margin, Metrics, Open, Seed, reject_options
+from ..outputs import Terminal, announce_report, check_overwrites, check_report, print_comparison, print_json
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FORMATS = (".csv", ".csv.gz", ".parquet", ".json")
+
+
+@command(
+    "compare --data valid.txt lgb=model.txt other=scores.npy",
+    "compare --data valid.txt a.txt b.txt --html report.html --open",
+    "compare --qrels qrels.txt run_a.txt run_b.txt -m ndcg_exp@10",
+    "compare --table scores.csv --segments device",
+    "compare --data valid.txt --recipe a=a1.txt,a2.txt,a3.txt b.txt",
+)
+def compare(
+    inputs: InputOptions,
+    metric: Metrics = None,
+    alpha: Alpha = 0.05,
+    margin: Margin = 0.0,
+    seed: Seed = 0,
+    baseline: Annotated[str | None, Option(metavar="NAME", help="The deployed model, to replace or not.")] = None,
+    html: Annotated[Path | None, Option(help="Write an HTML report to this file.")] = None,
+    open_it: Open = False,
+    markdown: Annotated[Path | None, Option(help="Write a Markdown report to this file.")] = None,
+    per_query: Annotated[Path | None, Option(help=f"Write values by query to a file ({', '.join(FORMATS)}).")] = None,
+    text: Annotated[bool, Option("--text", help="Also print the verdict in full.")] = False,
+    all_models: Annotated[bool, Option("--all", help="Print all models, and means of all metrics.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Compare models on the same judgments: the best model by each metric, and whether a disagreement is genuine.
+
+    A model is a file of scores by row (CSV, TSV, Parquet, NumPy), a LightGBM or XGBoost model, or, with --qrels, a run
+    (TREC, or CSV of query, document, score). Write NAME=FILE to name it, and FILE:COLUMN to select one of several
+    columns. With --table, models and repeats of recipes are columns. Files of --segments and --clusters are tables with
+    a column of query ids.
+    """
+    from ...report.text import decisions_table
+
+    if html is None:
+        reject_options("without --html", open=open_it)
+    if as_json:
+        reject_options("with --json", text=text, all=all_models)
+    _check_outputs(inputs, html, markdown, per_query)
+    comparison = read_comparison(inputs, metric, alpha=alpha, margin=margin, seed=seed, baseline=baseline)
+    values = None if per_query is None else _prepare_table(per_query, comparison.frame().reset_index())
+    if as_json:
+        print_json(comparison.to_dict())
+    else:
+        steps = [] if html is not None else [("why, and which queries", "add --html report.html")]
+        steps += [] if text else [("the verdict in full", "add --text")]
+        steps += [] if all_models else [("all models, all metrics", "add --all")]
+        decisions = [] if comparison.content.against is None else [decisions_table(comparison.content)]
+        print_comparison(Terminal(), comparison, *decisions, text=text, all_models=all_models, next_steps=steps)
+    if html is not None:
+        announce_report(comparison.to_html(html), open_it)
+    if markdown is not None:
+        comparison.to_markdown(markdown)
+        typer.echo(f"Report: {markdown}", err=True)
+    if per_query is not None and values is not None:
+        _write_table(per_query, values)
+        typer.echo(f"Values by query: {per_query}", err=True)
+
+
+def _check_outputs(inputs: InputOptions, html: Path | None, markdown: Path | None, per_query: Path | None) -> None:
+    """Raise an error if an output cannot be written, before any input is read."""
+    from ..._common.outputs import check_output
+
+    outputs = {"--html": html, "--markdown": markdown, "--per-query": per_query}
+    if html is not None:
+        check_report(html)
+        outputs |= {f"--html ({end})": html.with_name(f"{html.stem}.{end}") for end in ("json", "queries.csv")}
+    if markdown is not None:
+        check_output("the Markdown report", markdown)
+    if per_query is not None:
+        check_output("--per-query", per_query)
+        if not per_query.name.endswith(FORMATS):
+            raise ValueError(f"--per-query must end with one of {', '.join(FORMATS)}, got {str(per_query)!r}.")
+        if per_query.suffix == ".parquet" and importlib.util.find_spec("pyarrow") is None:
+            raise ImportError("Writing .parquet requires pyarrow. Run: pip install 'gainsay[parquet]'")
+    check_overwrites(outputs, vars(inputs).values())
+
+
+def _prepare_table(path: Path, frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a table for a file. In CSV, raise an error for control characters, which gainsay could not read.
+
+    A leading apostrophe keeps spreadsheets from running a text as a formula.
+    """
+
+    def escape(text: str) -> str:
+        if re.search(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]", text):
+            raise ValueError(f"--per-query: CSV cannot contain the control character in {text!r}. Write .json instead.")
+        return f"'{text}" if re.match(r"[=+\-@\t\r](?![\d.]+$)", text) else text
+
+    if ".csv" not in path.suffixes:
+        return frame
+    return frame.assign(
+        **{
+            str(name): list(map(escape, map(str, cells)))
+            for name, cells in frame.items()
+            if cells.dtype.kind not in "fiub"
+        }
+    )
+
+
+def _write_table(path: Path, frame: pd.DataFrame) -> None:
+    """Write a table with all digits, JSON as a list of objects. NaN is empty in CSV and null in JSON."""
+    if path.suffix == ".parquet":
+        frame.to_parquet(path, index=False)
+    elif path.suffix == ".json":
+        lines = ",\n".join(json.dumps(record, ensure_ascii=False) for record in plain(frame.to_dict("records")))
+        path.write_text(f"[\n{lines}\n]\n", encoding="utf-8")
+    else:
+        frame.to_csv(path, index=False)

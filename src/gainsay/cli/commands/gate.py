@@ -1,0 +1,97 @@
+"""The command `gainsay gate`: ship a candidate or not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from typer import Option
+
+from ..._common.version import __version__
+from ..app import command
+from ..inputs import is_recipe, read_comparison
+from ..options import Alpha, InputOptions, Margin, Metrics, Seed
+from ..outputs import check_overwrites, format_json, print_text
+
+if TYPE_CHECKING:
+    from ...comparison.against import Against
+
+SCHEMA = 1
+"""The version of the JSON output, which increases when a key changes its meaning or is removed."""
+
+EXIT_CODES = {"ship": 0, "do not ship": 3, "undecided": 4}
+
+
+@command(
+    "gate --data valid.txt --baseline old.txt --candidate new.txt",
+    "gate --table scores.csv --baseline old --candidate new --margin 0.002",
+    without=("models", "score", "segments", "recipe"),
+)
+def gate(
+    inputs: InputOptions,
+    baseline: Annotated[
+        str,
+        Option(metavar="NAME=FILE", help="The deployed model, as for compare. NAME=FILE,FILE,FILE for a recipe."),
+    ],
+    candidate: Annotated[str, Option(metavar="NAME=FILE", help="The model that may replace it, in the same form.")],
+    metric: Metrics = None,
+    alpha: Alpha = 0.05,
+    margin: Margin = 0.0,
+    seed: Seed = 0,
+    json_file: Annotated[
+        Path | None, Option("--json", metavar="FILE", help="Write JSON to this file, - to print it instead.")
+    ] = None,
+) -> int:
+    """Ship a candidate or not: one sentence, and exit code 0 (ship), 3 (do not ship) or 4 (undecided).
+
+    Ship: under both metrics, the loss against the baseline is proven to be at most --margin, and under one of them the
+    candidate is proven better. Do not ship: under one metric, the loss is proven to exceed --margin. By default, the
+    metrics are both NDCGs at 10. Pass one or two others with --metric. Invalid input exits with 1 or 2.
+    """
+    from ..._common.outputs import check_output
+
+    prints_json = str(json_file) == "-"
+    if json_file is not None and not prints_json:
+        check_output("--json", json_file)
+        check_overwrites({"--json": json_file}, [*vars(inputs).values(), baseline, candidate])
+    metrics = metric or ["ndcg_linear@10", "ndcg_exp@10"]
+    if len(metrics) > 2:
+        raise ValueError(f"gate requires one metric or two, got {len(metrics)}: {', '.join(metrics)}.")
+    if baseline == candidate:
+        raise ValueError(f"--baseline and --candidate must be two different models, got {baseline!r} for both.")
+    recipes = [text for text in (baseline, candidate) if is_recipe(text)]
+    models = [text for text in (baseline, candidate) if text not in recipes]
+    if inputs.table is None:
+        inputs = replace(inputs, models=models, recipe=recipes)
+    else:
+        inputs = replace(inputs, score=models, recipe=recipes)
+    comparison = read_comparison(inputs, metrics, alpha=alpha, margin=margin, seed=seed)
+    first, second = comparison.models
+    if recipes == [baseline]:  # because recipes are the last models of a comparison
+        first, second = second, first
+    decided = comparison.against(first)
+    content = _format_decision(decided, second)
+    if prints_json:
+        typer.echo(content)
+    else:
+        print_text(decided.sentence(second))
+        if json_file is not None:
+            json_file.write_text(f"{content}\n", encoding="utf-8")
+    return EXIT_CODES[decided.decisions[second]]
+
+
+def _format_decision(decided: Against, name: str) -> str:
+    """Return the decision about one candidate as JSON."""
+    comparison = decided.to_dict()
+    (candidate,) = comparison.pop("candidates").values()
+    decision = {
+        "gainsay": __version__,
+        "schema": SCHEMA,
+        "decision": candidate["decision"],
+        "exit_code": EXIT_CODES[candidate["decision"]],
+        "sentence": decided.sentence(name),
+        "candidate": name,
+    }
+    return format_json({**decision, **comparison, **candidate}, indent=1)

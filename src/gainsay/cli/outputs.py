@@ -1,0 +1,132 @@
+"""Results that the commands print and write."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+from rich.console import Console
+
+from .._common.outputs import check_output
+from .._common.shown import plain, printable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from ..harness import Comparison
+
+
+class Terminal(Console):
+    """The standard output. Pipes get plain text that is not cut to the width of a terminal."""
+
+    def __init__(self) -> None:
+        super().__init__(width=None if sys.stdout.isatty() else 200, highlight=False, emoji=False)
+
+    def on_broken_pipe(self) -> None:
+        """Raise the error again, because rich would exit with code 1."""
+        raise BrokenPipeError
+
+    def print_text(self, text: str, **style: Any) -> None:
+        """Print text without markup, on one line if it goes to a file."""
+        self.print(printable(text), markup=False, soft_wrap=not sys.stdout.isatty(), **style)
+
+
+def format_json(content: Any, indent: int = 2) -> str:
+    """Return JSON. Names are escaped if the terminal supports only ASCII, so that they remain complete."""
+    ascii_only = not (sys.stdout.encoding or "").lower().startswith("utf")
+    return json.dumps(plain(content), indent=indent, ensure_ascii=ascii_only, allow_nan=False)
+
+
+def print_json(content: Any) -> None:
+    """Print JSON."""
+    typer.echo(format_json(content))
+
+
+def print_text(text: str) -> None:
+    """Print text on one line."""
+    typer.echo(printable(text))
+
+
+def print_comparison(
+    terminal: Terminal,
+    comparison: Comparison,
+    *tables: Any,
+    text: bool = False,
+    all_models: bool = False,
+    next_steps: Iterable[tuple[str, str]] = (),
+) -> None:
+    """Print the verdict, the chart, further tables, notes and next steps."""
+    from ..report.text import chart_lines, headline_lines, next_lines, notes_lines, whole_leaderboard
+
+    content, soft_wrap = comparison.content, not sys.stdout.isatty()
+    for line in headline_lines(content):
+        terminal.print(line, soft_wrap=soft_wrap)
+    terminal.print()
+    for line in chart_lines(content, terminal.width, unicode=not terminal.options.ascii_only, every=all_models):
+        terminal.print(line, no_wrap=True, crop=False, overflow="ignore")
+    terminal.print()
+    for table in (*tables, *([whole_leaderboard(content)] if all_models else [])):
+        terminal.print(table)
+    notes = [] if text else notes_lines(content)
+    for line in notes:
+        terminal.print(line, soft_wrap=soft_wrap)
+    if text and comparison.primary is not None:
+        terminal.print_text(comparison.verdict.text)
+    if notes or text:
+        terminal.print()
+    for line in next_lines(content, *next_steps):
+        terminal.print(line, soft_wrap=soft_wrap)
+    if comparison.segment_labels:
+        terminal.print_text(comparison.segments.text)
+
+
+def check_report(page: Path) -> None:
+    """Raise an error if an HTML report, or the data next to it, cannot be written."""
+    from ..report.html import data_beside
+
+    check_output("the HTML report", page)
+    data_beside(page)
+
+
+def plan_report(directory: Path) -> Path | None:
+    """Return the path of the report of an experiment, or None after a message if packages for reports are missing."""
+    page = directory / "report.html"
+    try:
+        from ..report import html  # noqa: F401
+    except ImportError as error:
+        typer.echo(f"no HTML report: {error}", err=True)
+        return None
+    if directory.exists():
+        check_report(page)
+    return page
+
+
+def announce_report(page: Path, open_it: bool) -> None:
+    """Print the path of a report, and open it in the browser on request."""
+    typer.echo(f"Report: {page}", err=True)
+    if open_it and typer.launch(page.resolve().as_uri()):
+        typer.echo("gainsay: warning: no browser is available to open the report.", err=True)
+
+
+def check_overwrites(outputs: dict[str, Path | None], inputs: Iterable[object]) -> None:
+    """Raise an error if an output is also an input file, or if two options write the same file.
+
+    Inputs are the values of options: paths, and texts such as `NAME=FILE,FILE` or `FILE:COLUMN`.
+    """
+    texts = [str(text) for value in inputs for text in (value if isinstance(value, list) else [value])]
+    values = [*texts, *(text.partition("=")[2] for text in texts)]
+    names = [name for value in values for name in (value, *value.split(","))]
+    files = [file for name in names for file in (name, name.rpartition(":")[0]) if os.path.isfile(file)]
+    options: dict[str, str] = {}
+    for option, path in outputs.items():
+        if path is None:
+            continue
+        first = options.setdefault(os.path.realpath(path), option)
+        if first != option:
+            raise ValueError(f"{first} and {option} both write {str(path)!r}. Pass two different files.")
+        if path.exists() and any(path.samefile(file) for file in files):
+            raise ValueError(f"{option} {str(path)!r} is also an input, which would be overwritten. Pass another file.")
