@@ -31,7 +31,6 @@ LONG_FUNCTIONS = {
     "gainsay/cli/gains.py:gains",
     "gainsay/comparison/decide.py:decide",
     "gainsay/comparison/findings.py:__init__",
-    "gainsay/experiment/run.py:__init__",
     "gainsay/harness.py:compare",
     "gainsay/report/plots/conflict.py:plot_conflict",
     "gainsay/report/plots/curves.py:plot_curves",

@@ -14,9 +14,9 @@ from tests.experiment.helpers import METRICS, balanced_by_hand, predict, run
 import gainsay as gs
 from gainsay.data import RankingData
 from gainsay.experiment import Candidate
-from gainsay.experiment.choices import Choice, Choices, Loss, paired_loss
+from gainsay.experiment.result import Choice, ExperimentResult, Loss, compute_paired_loss
+from gainsay.experiment.summary import format_cost
 from gainsay.experiment.trainings import CandidateTrainings, Training
-from gainsay.experiment.wording import _costs
 
 TWO = [Candidate("a", "lightgbm"), Candidate("b", "xgboost")]
 
@@ -57,7 +57,7 @@ class TestChosen:
     def test_of_equal_candidates_the_first_by_name(self, make):
         fold = Training("", np.array([[0.5], [0.4]]), {1: np.zeros((3, 1))}, np.ones(3), np.ones(1))
         measured = {"m10": CandidateTrainings([fold]), "m2": CandidateTrainings([fold])}
-        assert Choices(make(metrics="mrr").plan, measured)._choices["mrr"] == Choice(("m2",), 0.5)
+        assert ExperimentResult(make(metrics="mrr").plan, measured)._choices["mrr"] == Choice(("m2",), 0.5)
 
     def test_every_metric_is_compared_at_the_balanced_round(self, done, per_query):
         for name in done.result.candidates:
@@ -103,19 +103,19 @@ class TestPairedLoss:
         rng = np.random.default_rng(1)
         difference, weights = rng.normal(size=50), rng.integers(1, 3, 50).astype(float)
         repeated = np.repeat(difference, weights.astype(int))
-        found = paired_loss(difference, weights, 0.05)
+        found = compute_paired_loss(difference, weights, 0.05)
         assert found.loss == pytest.approx(repeated.mean())
-        assert found.upper - found.loss > paired_loss(repeated, np.ones(len(repeated)), 0.05).upper - found.loss
+        assert found.upper - found.loss > compute_paired_loss(repeated, np.ones(len(repeated)), 0.05).upper - found.loss
 
     def test_only_ratios_of_weights_matter(self):
         difference = np.array([0.1, -0.2, 0.3])
-        first, second = (paired_loss(difference, scale * np.ones(3), 0.1) for scale in (1, 1e9))
+        first, second = (compute_paired_loss(difference, scale * np.ones(3), 0.1) for scale in (1, 1e9))
         assert (first.loss, first.lower) == pytest.approx((second.loss, second.lower), rel=1e-12)
 
     @pytest.mark.parametrize(
         ("difference", "weights", "expected"),
         [
-            ([0.1, 0.5, 9.0], [1.0, 1.0, 0.0], paired_loss(np.array([0.1, 0.5]), np.ones(2), 0.05)),
+            ([0.1, 0.5, 9.0], [1.0, 1.0, 0.0], compute_paired_loss(np.array([0.1, 0.5]), np.ones(2), 0.05)),
             ([0.0] * 5, [1.0] * 5, Loss(0, 0, 0)),
             ([0.5], [1.0], Loss(0.5, -np.inf, np.inf)),
             ([0.5, 0.1], [1.0, 1e-30], Loss(0.5, -np.inf, np.inf)),
@@ -123,7 +123,7 @@ class TestPairedLoss:
         ids=["weight zero", "no difference", "one query", "one query outweighs all others"],
     )
     def test_edges(self, difference, weights, expected):
-        assert paired_loss(np.array(difference), np.array(weights), 0.05) == expected
+        assert compute_paired_loss(np.array(difference), np.array(weights), 0.05) == expected
 
 
 class TestSkippedQueries:
@@ -169,7 +169,7 @@ def test_summary_names_the_choices(done):
 
 
 def test_a_loss_may_be_a_gain(done):
-    words = [_costs(done.result, "mrr", loss).split()[:2] for loss in (0.00126, -0.2, 0.00001, -0.00001)]
+    words = [format_cost(done.result, "mrr", loss).split()[:2] for loss in (0.00126, -0.2, 0.00001, -0.00001)]
     assert words == [["costs", "0.0013"], ["gains", "0.2000"], ["costs", "nothing"], ["costs", "nothing"]]
 
 

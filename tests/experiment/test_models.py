@@ -18,9 +18,9 @@ from typer.testing import CliRunner
 
 import gainsay as gs
 from gainsay.cli import app
-from gainsay.experiment import Candidate, Experiment, work
-from gainsay.experiment.libraries import library_of
-from gainsay.experiment.rounds import balanced_round, best_rounds, kept_rounds
+from gainsay.experiment import Candidate, Experiment, execution
+from gainsay.experiment.rounds import find_balanced_round, find_best_rounds, find_stored_rounds
+from gainsay.experiment.trainers import get_trainer
 from gainsay.report.rounds import best_rounds as report_of_rounds
 
 SUFFIX = {"lgb": "txt", "xgb": "ubj"}
@@ -49,7 +49,7 @@ def torn(make_done):
 def again(torn, make, tmp_path, monkeypatch):
     """Return a function that runs a copy of the experiment with other arguments, without training."""
     shutil.copytree(torn.directory, tmp_path / "copy")
-    monkeypatch.setattr(work, "train_candidate", None)
+    monkeypatch.setattr(execution, "train_candidate", None)
     return lambda **changes: run(make(tmp_path / "copy", **{**ABOUT, **changes}))
 
 
@@ -230,17 +230,17 @@ class TestRounds:
             curves = rng.integers(0, 6, (rng.integers(1, 9), rng.integers(2, 5))) / 8
             columns = rng.choice(curves.shape[1], 2, replace=False).tolist()
             worst = [max(max(curves[:, c]) - row[c] for c in columns) for row in curves]
-            assert balanced_round(curves, columns) == 1 + worst.index(min(worst))
-            assert balanced_round(curves, columns[:1]) == best_rounds(curves)[columns[0]]
+            assert find_balanced_round(curves, columns) == 1 + worst.index(min(worst))
+            assert find_balanced_round(curves, columns[:1]) == find_best_rounds(curves)[columns[0]]
             pairs = [(a, b) for a in range(curves.shape[1]) for b in range(a)]
-            expected = {*best_rounds(curves), *(balanced_round(curves, pair) for pair in pairs)}
-            assert kept_rounds(curves) == sorted(expected)
+            expected = {*find_best_rounds(curves), *(find_balanced_round(curves, pair) for pair in pairs)}
+            assert find_stored_rounds(curves) == sorted(expected)
 
     def test_cut_models_predict_like_the_whole_model_at_every_round(self, torn, parts):
         for name in torn.candidates:
-            library = library_of("lightgbm" if name.startswith("lgb") else "xgboost")
+            library = get_trainer("lightgbm" if name.startswith("lgb") else "xgboost")
             whole = saved(torn, name, "all-rounds").read_bytes()
-            predict_rounds = library.predictor(whole, parts.test, 1)
+            predict_rounds = library.create_predictor(whole, parts.test, 1)
             for rounds in (1, 2, 17, 40):
                 cut = library.load(library.cut(whole, rounds))
                 np.testing.assert_array_equal(predict(cut, parts.test), predict_rounds(slice(None), [rounds])[0])

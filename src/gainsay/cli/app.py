@@ -410,17 +410,17 @@ def run(
     """Train the candidates of an experiment and compare them; what an interrupted run has finished is kept."""
     with _errors(modules, words=str):  # the file has the arguments by their names
         from ..experiment import Experiment
-        from ..experiment.labels import cluster_file, segment_file
-        from ..experiment.runs import Runs
+        from ..experiment.query_labels import read_cluster_file, read_segment_file
+        from ..experiment.repeats import parse_repeats
 
         experiment = Experiment.from_toml(
             file,
             directory,
             stop_by=stop_by,
-            runs=None if runs is None else Runs.from_text(runs),
+            repeats=None if runs is None else parse_repeats(runs),
             vary=vary,
-            clusters=None if clusters is None else cluster_file(clusters),
-            segments=None if segments is None else segment_file(segments),
+            clusters=None if clusters is None else read_cluster_file(clusters),
+            segments=None if segments is None else read_segment_file(segments),
         )
         page = None if as_json else _planned_report(experiment.directory or Path())
         result = experiment.run(progress=not as_json, jobs=jobs)
@@ -587,7 +587,7 @@ def _outcome(result: Any) -> dict[str, Any]:
         "chosen": result.chosen.to_dict("index"),
         "choice_loss": result.choice_loss.to_dict("records"),
         "stopping_loss": result.stopping_loss.to_dict("records"),
-        "runs": result.run_values.reset_index().to_dict("records"),
+        "runs": result.repeat_values.reset_index().to_dict("records"),
         "shift": result.shift.to_dict("records"),
         "finalists": result.finalists.to_dict("index"),
         "failures": result.failures,
@@ -603,12 +603,12 @@ def _nested(frame: pd.DataFrame) -> dict[str, Any]:
 
 
 def _show_experiment(console: Console, result: Any) -> None:
-    from ..experiment.wording import rounds_text
+    from ..experiment.summary import join_rounds
     from ..report.text import frame_table
 
     rounds = frame_table("Best round of each candidate under each metric, chosen on valid", result.best_rounds)
     stopped = result.compared[["stop_by", "rounds"]]
-    stopped = stopped.assign(rounds=stopped["rounds"].map(rounds_text))
+    stopped = stopped.assign(rounds=stopped["rounds"].map(join_rounds))
     _show(console, result.comparison, frame_table("Round at which each model is compared", stopped), rounds)
     if result.comparison.segment_labels:
         _say(console, printable(result.comparison.segments.text))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..data.simulate import simulate, simulate_rankers
 from ..experiment import Candidate, Experiment
-from ..experiment.candidates import Gain, Library
+from ..experiment.candidate import Gain, Library
 from ..harness import compare
 from ..report.content import Also, Content
 
