@@ -14,7 +14,7 @@ from tests.experiment.helpers import METRICS, balanced_by_hand, predict, run
 import gainsay as gs
 from gainsay.data import RankingData
 from gainsay.experiment import Candidate
-from gainsay.experiment.result import Choice, ExperimentResult, Loss, compute_paired_loss
+from gainsay.experiment.choices import Choice, Choices, Loss, compute_paired_loss
 from gainsay.experiment.summary import format_cost
 from gainsay.experiment.trainings import CandidateTrainings, Training
 
@@ -57,7 +57,7 @@ class TestChosen:
     def test_of_equal_candidates_the_first_by_name(self, make):
         fold = Training("", np.array([[0.5], [0.4]]), {1: np.zeros((3, 1))}, np.ones(3), np.ones(1))
         measured = {"m10": CandidateTrainings([fold]), "m2": CandidateTrainings([fold])}
-        assert ExperimentResult(make(metrics="mrr").plan, measured)._choices["mrr"] == Choice(("m2",), 0.5)
+        assert Choices(make(metrics="mrr").plan, measured)._choices["mrr"] == Choice(("m2",), 0.5)
 
     def test_every_metric_is_compared_at_the_balanced_round(self, done, per_query):
         for name in done.result.candidates:

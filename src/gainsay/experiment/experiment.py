@@ -412,7 +412,7 @@ def _validate_weights(name: str, data: RankingData) -> None:
     if largest > limits.max or smallest < limits.tiny:
         raise ValueError(
             f"{name} has a weight of {largest if largest > limits.max else smallest:g}, but LightGBM and XGBoost use "
-            f"32-bit floats ({limits.tiny:.0e} to {limits.max:.0e}). Multiply the weights of all data by the same number."
+            f"32-bit floats ({limits.tiny:.0e} to {limits.max:.0e}). Multiply all weights by the same number."
         )
 
 

@@ -195,8 +195,8 @@ class Plan(ExperimentConfig):
         More, fewer or reordered candidates and more repeats are no conflicts, nor are settings of the verdict
         (`primary`, `stop_by`, `alpha`, `margin`, `draws`).
         """
-        settings = [{"metrics": list(plan.names), "seed": plan.seed} for plan in (earlier, self)]
-        conflicts = find_differences(*settings)
+        before, now = ({"metrics": list(plan.names), "seed": plan.seed} for plan in (earlier, self))
+        conflicts = find_differences(before, now)
         if earlier.data.keys() == self.data.keys():
             conflicts += [f"the data of {part} differ" for part in self.data if self.data[part] != earlier.data[part]]
         else:
