@@ -167,7 +167,6 @@ REPEATS = [
     ({"repeats": 2}, "repeats", "from 3 to"),
     ({"repeats": "5"}, "repeats", "must be", TypeError),
     ({"repeats": {"finalists": 1}}, "repeats.finalists", "got 1"),
-    ({"repeats": {"finalists": 2}}, "repeats.finalists", "from 3"),
     ({"repeats": {"finalist": 5}}, "repeats.finalist", "mean 'finalists'"),
     ({"repeats": {"keep": 5}}, "repeats.finalists", "missing"),
     ({"repeats": {"finalists": 5, "keep": 0}}, "repeats.keep", "got 0"),
@@ -206,7 +205,6 @@ def simulated(text):
     return data(f"simulate = {{queries = 30, seed = 1, {text}}}")
 
 
-HUGE = "9" * 400
 FILES = [
     ("x = [", "", "not TOML"),
     ("a = 1 #" + "x" * 2**20, "1048576 bytes", "at most"),
@@ -216,19 +214,16 @@ FILES = [
     (top("seed = '1'"), "seed", "valid integer"),
     (top("metrics = ['ndgc_exp@10']"), "metrics", "mean 'ndcg_exp'"),
     (top("metrics = []"), "metrics", ""),
-    (top("primary = ['mrr']"), "primary", "two different metrics"),
     (top("repeats = {finalists = 3, baseline = 'x'}"), "repeats.baseline", "'x'"),
     (top("runs = 3"), "runs", "a known key"),
     (data("").partition("[[")[2].join(("[[", "")), "data", "missing"),
     (f"[data]\n{SIMULATED}", "candidates", "missing"),
-    (f"candidates = []\n[data]\n{SIMULATED}", "candidates", "1 entry"),
     (f"[data]\n{SIMULATED}\n[candidates]\nname = 'x'", "candidates", "valid list"),
     (data(""), "data", "none of them"),
     (data(f"{SIMULATED}\nfolds = ['a', 'b', 'c']"), "data", "folds and simulate"),
     (data("train = 'a'\nvalid = 'b'"), "data", "one is missing"),
     (data("train = 'a'\nvalid = 'b'\ntest = 'c'"), "data.train[0]", "be a file", FileNotFoundError),
     (data(f"{SIMULATED}\nclusters = 'c.csv'"), "data.clusters", "be a file", FileNotFoundError),
-    (data("train = []\nvalid = 'b'\ntest = 'c'"), "data.train", "1 entry"),
     (data("folds = ['a', 'b']"), "data.folds", "3 entries"),
     (data("folds = ['a', 'b', 3]"), "data.folds[2]", "valid string"),
     (data("folds = ['a', 'b', 'c']\nk_folds = 3"), "data", "for k_folds"),
@@ -244,16 +239,11 @@ FILES = [
     (simulated("split = [0.6, 0.2, 0.3]"), "data.simulate", "fractions"),
     (simulated("splits = [1]"), "data.simulate.splits", "mean 'split'"),
     (simulated("split = [0.6, 0.2, 0.2], mean_length = inf"), "data.simulate.mean_length", "finite"),
-    (simulated("split = [0.6, 0.2, 0.2], signal = nan"), "data.simulate.signal", "finite"),
     (simulated("split = [0.6, 0.2, 0.2], features = 1000000000000"), "data.simulate.features", "10000000"),
     (data(SIMULATED.replace("30", str(10**9))), "data.simulate", "queries, mean_length and"),
-    (data(SIMULATED.replace("30", HUGE)), "data.simulate.queries", "10000000000"),
-    (candidate("training_gain = 'exp'"), "candidates[1].training_gain", "got 'exp'"),
     (candidate("train_gain = 'linear'"), "candidates[1].train_gain", "mean 'training_gain'"),
     (candidate("params = {num_leavs = 3}"), "candidates[1].params.num_leavs", "mean 'num_leaves'"),
-    (candidate("params = 3"), "candidates[1].params", "got 3"),
     (candidate("seed = [1, 10000000000]"), "candidates[1].seed", "got 10000000000"),
-    (candidate("[[candidates]]\nname = 'y'\nlibrary = 'lightgmb'"), "candidates[2].library", "mean 'lightgbm'"),
     (candidate("[[candidates]]\nname = 'y'"), "candidates[2].library", "missing"),
     (candidate("[[candidates]]\nname = 'x'\nlibrary = 'xgboost'"), "candidates[2].name", "candidates[1]"),
 ]

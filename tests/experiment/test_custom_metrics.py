@@ -15,11 +15,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from tests.experiment import custom_metrics
-from tests.experiment.helpers import ByPickle, facts, predict, run
+from tests.experiment.helpers import ByPickle, facts, run
 
 import gainsay as gs
 from gainsay.experiment import Candidate, Experiment
-from gainsay.experiment.rounds import find_balanced_round, find_best_rounds, orient
 from gainsay.experiment.storage import seal
 from gainsay.experiment.summary import format_cost
 
@@ -80,22 +79,8 @@ class TestLosses:
         assert lost
         assert all(re.search(r"adds 0\.\d{4}|takes 0\.\d{4}|costs nothing", line) for line in lost)
 
-    def test_rounds_of_metrics_and_losses_together(self):
-        curves = orient(np.array([[0.50, 0.20], [0.49, 0.15], [0.40, 0.14]]), gs.parse_metrics("mrr", "first_gap"))
-        assert find_best_rounds(curves) == [1, 3]
-        assert find_balanced_round(curves, [0, 1]) == 2
-
 
 class TestExecutors:
-    def test_values_are_those_of_evaluate(self, kept, parts):
-        assert kept.result.metrics == NAMES
-        for at, name in enumerate(kept.result.comparison.models):
-            scores = predict(kept.result.load_model(name), parts.test)
-            evaluated = gs.evaluate(CUSTOM, parts.test.judgments(), scores).mean
-            for metric in NAMES:
-                mean = kept.result.comparison.values[metric][:, at].mean()
-                assert mean == pytest.approx(evaluated[metric], rel=1e-12)
-
     def test_stopped_by_a_custom_metric(self, kept, copied):
         rounds = run(copied(stop_by=custom_metrics.GAP)).compared["rounds"]
         assert list(rounds) == [(int(number),) for number in kept.result.best_rounds["first_gap"]]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import pickle
 import shutil
 
@@ -12,12 +11,9 @@ import numpy as np
 import pandas as pd
 import pytest
 import xgboost as xgb
-from matplotlib import pyplot as plt
 from tests.experiment.helpers import METRICS, balanced_by_hand, folder_of, predict, run
-from typer.testing import CliRunner
 
 import gainsay as gs
-from gainsay.cli import app
 from gainsay.experiment import Candidate, Experiment, execution
 from gainsay.experiment.rounds import find_balanced_round, find_best_rounds, find_stored_rounds
 from gainsay.experiment.trainers import get_trainer
@@ -87,23 +83,6 @@ def test_loaded_models_and_saved_files_are_the_compared_models(torn, parts):
     np.testing.assert_array_equal(ranker.predict(parts.test.features), torn.comparison.rankings.scores["xgb"])
 
 
-def test_compare_on_the_command_line_has_the_means_of_the_leaderboard(torn, parts, tmp_path):
-    data = parts.test
-    lines = [
-        f"{label:g} qid:{query} " + " ".join(f"{at}:{float(value)!r}" for at, value in enumerate(row, 1))
-        for label, query, row in zip(data.labels, data.query_ids[data.qid], data.features, strict=True)
-    ]
-    (tmp_path / "test.txt").write_text("\n".join(lines) + "\n")
-    metrics = [option for metric in METRICS for option in ("-m", metric)]
-    options = ["--data", str(tmp_path / "test.txt"), "--features", str(data.features.shape[1]), *metrics, "--json"]
-    models = [f"{name}={saved(torn, name)}" for name in torn.candidates]
-    done = CliRunner().invoke(app, ["compare", *options, *models])
-    assert done.exit_code == 0, done.output
-    found = json.loads(done.stdout)["leaderboard"]
-    for name, metric in itertools.product(torn.candidates, METRICS):
-        assert found[name][metric] == torn.leaderboard.loc[name, metric]
-
-
 def test_compare_explains_as_the_experiment_does(torn, parts):
     models = {name: torn.load_model(name) for name in torn.candidates}
     alone = gs.compare(models, parts.test.judgments(), METRICS, features=parts.test.features, seed=3, draws=1000)
@@ -142,10 +121,6 @@ def test_report_has_the_costs_of_the_compared_rounds(torn, tmp_path):
             line = torn.curves.query("candidate == @name and metric == @metric").set_index("round")["value"]
             assert table.loc[name, f"round {metric}"] == torn.best_rounds.loc[name, metric]
             assert table.loc[name, f"compared loss {metric}"] == line.max() - line[compared]
-    ax = torn.comparison.plot.curves("lgb").ax
-    (number,) = torn.compared.loc["lgb", "rounds"]
-    assert any(set(line.get_xdata()) == {number} for line in ax.lines)
-    plt.close(ax.figure)
     text = torn.comparison.to_markdown()
     assert all(heading in text for heading in ("## When to stop", "## Why"))
     assert torn.comparison.to_html(tmp_path / "report.html").stat().st_size > 10_000

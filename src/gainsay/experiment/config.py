@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -53,6 +53,13 @@ def _validate_metrics(metrics: Any) -> tuple[Metric, ...]:
     return parsed
 
 
+def _read_repeats(value: Any) -> Any:
+    """Return a number of repeats as a table."""
+    if isinstance(value, Mapping):
+        return dict(value)
+    return value if isinstance(value, Repeats) else {"count": value}
+
+
 class ExperimentConfig(StrictModel):
     """The settings that Python, TOML files and `experiment.json` share. See `Experiment` for their meaning."""
 
@@ -67,9 +74,7 @@ class ExperimentConfig(StrictModel):
     num_boost_round: Rounds = 100
     early_stopping_rounds: Patience = 0
     threads: Threads = 1
-    repeats: Annotated[Repeats, BeforeValidator(lambda it: it if isinstance(it, dict | Repeats) else {"count": it})] = (
-        Repeats()
-    )
+    repeats: Annotated[Repeats, BeforeValidator(_read_repeats)] = Repeats()
     vary: Vary = "seed"
 
     @field_validator("primary", "stop_by", mode="before")
@@ -109,7 +114,9 @@ class ExperimentConfig(StrictModel):
                 )
 
 
-Files = Annotated[list[str], BeforeValidator(lambda it: [it] if isinstance(it, str) else it), Field(min_length=1)]
+Files = Annotated[
+    list[str], BeforeValidator(lambda value: [value] if isinstance(value, str) else value), Field(min_length=1)
+]
 Share = Annotated[float, Field(gt=0, lt=1)]
 FeatureCount = Annotated[int, Field(ge=1, le=10**7)]
 
@@ -149,22 +156,21 @@ class DataTable(StrictModel):
         others = [key for key in ("folds", "files", "simulate") if getattr(self, key) is not None]
         sources = ["train"] * bool(split) + others
         file_keys = self.model_fields_set & {"format", "features", "zero_based", "shared_ids"}
-        mistakes = {
-            "must have one of train (with valid and test), folds, files and simulate, got "
-            f"{' and '.join(sources) or 'none of them'}": len(sources) != 1,
-            "requires train, valid and test, but one is missing": 0 < len(split) < 3,
-            "requires files or simulate for k_folds": self.k_folds is not None and not (self.files or self.simulate),
-            "requires k_folds for files": self.files is not None and self.k_folds is None,
-            "requires either simulate.split = [0.6, 0.2, 0.2] or k_folds = 5": self.simulate is not None
-            and (self.simulate.split is None) == (self.k_folds is None),
-            "must not contain seed without k_folds": self.seed is not None and self.k_folds is None,
-            f"must not contain {', '.join(sorted(file_keys))} with simulate, which reads no files": bool(
-                self.simulate and file_keys
-            ),
-            "must not contain shared_ids with format 'lightgbm', which has no query ids": "shared_ids" in file_keys
-            and self.format != "letor",
-        }
-        for text, is_wrong in mistakes.items():
+        simulate, k_folds = self.simulate, self.k_folds
+        mistakes = (
+            (len(sources) != 1, "must have one of train (with valid and test), folds, files and simulate, got "
+             f"{' and '.join(sources) or 'none of them'}"),
+            (0 < len(split) < 3, "requires train, valid and test, but one is missing"),
+            (k_folds and not (self.files or simulate), "requires files or simulate for k_folds"),
+            (self.files and not k_folds, "requires k_folds for files"),
+            (simulate and bool(simulate.split) == bool(k_folds),
+             "requires either simulate.split = [0.6, 0.2, 0.2] or k_folds = 5"),
+            (self.seed is not None and not k_folds, "must not contain seed without k_folds"),
+            (simulate and file_keys, f"must not contain {', '.join(sorted(file_keys))} without files"),
+            ("shared_ids" in file_keys and self.format != "letor", "must not contain shared_ids, because LightGBM's "
+             "format has no query ids"),
+        )  # fmt: skip
+        for is_wrong, text in mistakes:
             if is_wrong:
                 raise ValueError(f"data {text}")
         return self

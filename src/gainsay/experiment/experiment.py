@@ -310,7 +310,7 @@ class Experiment:
         self, storage: Storage, units: Sequence[Unit], executor: Executor | None, jobs: int | None, show: bool
     ) -> dict[str, Training]:
         """Train the unfinished units, and return the results of all."""
-        versions = {it.library: get_trainer(it.library).version() for it in self.plan.candidates}
+        versions = {library: get_trainer(library).version() for library in _list_libraries(self.plan)}
         trainings = _load_trainings(storage, self.plan, units, versions)
         _validate_unchanged(self.plan, trainings)
         pending = [unit for unit in units if unit.slug not in trainings]
@@ -338,6 +338,10 @@ class Experiment:
         repeats = f", {self.plan.repeats.number} repeats" if self.plan.repeats.number > 1 else ""
         size = f"{count(len(self.plan.candidates), 'candidate')}{folds}{repeats}"
         return f"Experiment({size}, metrics {', '.join(self.plan.names)})"
+
+
+def _list_libraries(plan: Plan) -> set[str]:
+    return {candidate.library for candidate in plan.candidates}
 
 
 def _load_trainings(
@@ -394,7 +398,7 @@ def _validate_data(plan: Plan, parts: Parts) -> None:
     for name, part in parts.items():
         _validate_weights(name, part)
     names = next(iter(parts.values())).feature_names
-    for library in dict.fromkeys(candidate.library for candidate in plan.candidates):
+    for library in _list_libraries(plan):
         get_trainer(library).validate_features(names or ())
     for name in dict.fromkeys(part for fold in plan.folds for part in (fold.valid, fold.test)):
         with prefix_errors(f"{name}: "):

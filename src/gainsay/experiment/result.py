@@ -245,11 +245,12 @@ class ExperimentResult(Choices):
         places = [at for at, part in enumerate(folds) if part.name == fold or (not fold and len(folds) == 1)]
         if name in self._first and not models:
             raise KeyError(f"{name!r} was trained once and is not a finalist. Finalists: {', '.join(self.candidates)}")
-        finished: dict[str, Candidate] = {it.name: it for it in self.plan.candidates if it.name in self.trainings}
+        finished = {candidate.name: candidate for candidate in self.plan.candidates if candidate.name in self.trainings}
         if not models or not places:
-            units = ", ".join(f"{unit}" for it in finished.values() for unit in self.plan.list_compared_units(it))
+            units = ", ".join(str(unit) for it in finished.values() for unit in self.plan.list_compared_units(it))
             raise KeyError(f"no model of candidate {name!r}, fold {fold!r}. Models: {units}")
-        candidate, place = finished[models[0].candidate], places[0]
+        candidate: Candidate = finished[models[0].candidate]
+        place = places[0]
         number = self._validate_repeat(models[0], repeat)
         if number == 0:
             trainings, units_of = self.full[candidate.name], self.plan.list_full_units(candidate)
