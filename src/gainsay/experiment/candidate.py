@@ -139,7 +139,7 @@ class Candidate:
     Raises
     ------
     ValueError, TypeError
-        If a value is invalid, a parameter has an argument of its own (seed, threads, rounds, metrics, gain), or the
+        If a value is invalid, a parameter has its own argument (seed, threads, rounds, metrics, gain), or the
         booster cannot be cut at an earlier round (dart, gblinear).
 
     Notes

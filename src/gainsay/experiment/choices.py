@@ -60,7 +60,7 @@ class Choices:
         """The compared models by name: `candidate`, `stop_by` (the rule that chose the rounds), `rounds`.
 
         There is one round per training: repeat after repeat, with the folds of each. A model has the name of its
-        candidate, unless the two primary metrics have models of their own.
+        candidate, unless the two primary metrics have separate models.
         """
         import pandas as pd
 
@@ -98,7 +98,7 @@ class Choices:
     def best_rounds(self) -> pd.DataFrame:
         """Round, counted from 1, with the best value of each metric (column) on the validation set.
 
-        One row per candidate; with repeats or folds one row per candidate, repeat and fold.
+        One row per candidate, or with repeats or folds per candidate, repeat and fold.
         """
         import pandas as pd
 
@@ -121,7 +121,7 @@ class Choices:
 
         `candidate` has the best value on the validation set at the metric's own best round. `rounds` contains its
         rounds, one per training, and `valid` its value. For each metric M, `test M` is the mean over the test queries
-        with a value. With folds, each fold has a candidate of its own (LETOR's protocol, Qin et al. 2010), and
+        with a value. With folds, each fold has its own candidate (LETOR's protocol, Qin et al. 2010), and
         `candidate` is a tuple. With repeats, values are means over repeats.
         """
         import pandas as pd
@@ -258,7 +258,7 @@ class Choices:
 
     @cached_property
     def _choices(self) -> dict[str, Choice]:
-        """By metric, the best candidate on the validation set of each fold; of equal ones the first by name."""
+        """Best candidate by metric on the validation set of each fold, the first by name if several are equal."""
         return {metric: self._choose_candidates(place, metric) for place, metric in enumerate(self.plan.names)}
 
     def _choose_candidates(self, column: int, metric: str) -> Choice:

@@ -177,7 +177,7 @@ class DataTable(StrictModel):
 
 
 class CandidateTable(CandidateValues):
-    """One of `candidates` in a TOML file, in which some values may be lists."""
+    """A table of `candidates` in a TOML file. Some values may be lists."""
 
     params: dict[str, Any] = Field({})
     training_gain: Any = None

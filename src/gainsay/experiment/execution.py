@@ -51,7 +51,7 @@ class TrainingContext:
     parts : mapping of str to RankingData
         Parts of the data.
     units : sequence of Unit, optional
-        Units that share bins. Others have bins of their own.
+        Units that share bins. Others have separate bins.
     follow : callable, optional
         Called at the start of every training. Returns a function for the values of every round, or None.
     """
@@ -67,7 +67,7 @@ class TrainingContext:
         self._binned: dict[bytes, _Binned] = {}
 
     def sort_units(self, units: Iterable[Unit]) -> list[Unit]:
-        """Return units in an order in which the ones that share bins are adjacent."""
+        """Sort units so that the ones that share bins are adjacent."""
         places = {key: place for place, key in enumerate(dict.fromkeys(self._keys.values()))}
         return sorted(units, key=lambda unit: places[self._keys[unit.slug]])
 
@@ -125,9 +125,9 @@ class _Binned:
 def train_candidate(
     candidate: Candidate, unit: Unit, metrics: Sequence[Metric], context: TrainingContext
 ) -> tuple[bytes, Training]:
-    """Train a candidate once and evaluate all stored rounds; return the model file and the results.
+    """Train a candidate once and evaluate all stored rounds.
 
-    The scores on the test set come from the model file, not from the booster in memory.
+    Returns the model file and the results. The test scores come from the file, not from the booster in memory.
     """
     trainer, threads = get_trainer(candidate.library), candidate.threads or 1
     on_valid, on_test = (
@@ -231,7 +231,7 @@ def perform(task: Task) -> Outcome:
 
 
 def uses_other_processes(executor: Executor | None) -> bool:
-    """Return whether an executor trains in other processes; raise `TypeError` if it is not an executor."""
+    """Return whether an executor trains in other processes. Raise `TypeError` if it is not an executor."""
     if executor is not None and not callable(getattr(executor, "submit", None)):
         raise TypeError(
             f"executor must be a concurrent.futures.Executor or None, got {type(executor).__name__}. For Dask, use "

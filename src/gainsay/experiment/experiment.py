@@ -57,7 +57,7 @@ class Experiment:
         metrics at the top level of a module.
     directory : path, optional
         Directory for models, curves, values and failures. An interrupted run continues there with the same result.
-        Defaults to a temporary directory, of which only the result remains.
+        By default, only the result remains.
     folds : sequence of RankingData, optional
         Parts for LETOR's cross-validation: test on fold i, validate on fold i + 1, train on the others. See `k_folds`.
     primary : sequence of two metrics, optional
@@ -88,7 +88,7 @@ class Experiment:
     Raises
     ------
     ValueError, TypeError
-        If an argument is invalid, labels do not suit a metric, or a library does not know a parameter.
+        If an argument is invalid, labels do not suit a metric, or a parameter is unknown.
     ImportError
         If a required package is missing. The message names the extra to install.
 
@@ -300,7 +300,7 @@ class Experiment:
         conflicts = [] if earlier is None else self.plan.find_conflicts(earlier)
         if conflicts:
             raise ValueError(
-                f"{storage.directory} contains another experiment: {'; '.join(conflicts)}. Use another directory, or "
+                f"{storage.directory} contains another experiment: {', '.join(conflicts)}. Use another directory, or "
                 "another name for a changed candidate."
             )
         if earlier != self.plan:
@@ -356,7 +356,7 @@ def _load_trainings(
         try:
             training = storage.load(plan, unit)
         except DamagedError as error:
-            warnings.warn(f"{storage.get_folder(unit)}: {error}; {unit} has to be trained again", stacklevel=4)
+            warnings.warn(f"{storage.get_folder(unit)}: {error}. {unit} has to be trained again", stacklevel=4)
             continue
         if training is None:
             continue

@@ -33,7 +33,7 @@ FORMAT = 5
 class Unit:
     """The smallest piece of work: one repeat of one candidate on one fold.
 
-    Repeat 0 has the seed of the candidate. The others have seeds of their own, and may train on resampled queries.
+    Repeat 0 has the seed of the candidate. The others have their own seeds, and may train on resampled queries.
     """
 
     candidate: Candidate
@@ -192,8 +192,8 @@ class Plan(ExperimentConfig):
     def find_conflicts(self, earlier: Plan) -> list[str]:
         """Return why this plan cannot continue an earlier one in the same directory.
 
-        More, fewer or reordered candidates and more repeats are no conflicts, nor are settings of the verdict
-        (`primary`, `stop_by`, `alpha`, `margin`, `draws`).
+        Other candidates, more repeats and settings of the verdict (`primary`, `stop_by`, `alpha`, `margin`, `draws`) do
+        not conflict.
         """
         before, now = ({"metrics": list(plan.names), "seed": plan.seed} for plan in (earlier, self))
         conflicts = find_differences(before, now)

@@ -80,7 +80,7 @@ def create_curves(plan: Plan, curves: Floats) -> dict[str, Line]:
 def get_last_line(text: str) -> str:
     """Return the line of the last error in a traceback, or the last line of another text.
 
-    XGBoost appends a list of valid values and the stack of its own library to its message.
+    XGBoost appends a list of valid values and the stack of its library to its message.
     """
     errors = re.findall(r"Traceback \(most recent call last\):\n(?:[ \t].*\n)*(\S.*)", text)
     return str(errors[-1]) if errors else text.strip().splitlines()[-1]

@@ -54,7 +54,7 @@ def read_segment_file(path: str | os.PathLike[str]) -> dict[str, dict[str, str]]
 def align_clusters(clusters: Any, tests: Sequence[RankingData]) -> tuple[str, ...]:
     """Return the cluster of each test query, folds one after the other.
 
-    Clusters are a mapping by query id, or a sequence in the order in which the queries first appear.
+    Clusters are a mapping by query id, or a sequence in the order of their first appearance.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Repeats: how often each candidate is trained, with which seeds, and on which training queries."""
+"""Repeats: number of trainings of each candidate, their seeds, and their training queries."""
 
 from __future__ import annotations
 

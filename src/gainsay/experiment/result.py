@@ -48,8 +48,8 @@ class ExperimentResult(Choices):
     """The result of an experiment, returned by `Experiment.run` and `Experiment.load`.
 
     The compared models are candidates at one round each, chosen on the validation set (see `compared`), or recipes with
-    several repeats (`repeat_values`). `best_rounds` and `chosen` contain what each metric would choose alone, and
-    `choice_loss` and `stopping_loss` what another choice costs.
+    several repeats (`repeat_values`). `best_rounds` and `chosen` contain the choices of each metric alone, and
+    `choice_loss` and `stopping_loss` the cost of other choices.
 
     Parameters
     ----------
@@ -173,8 +173,8 @@ class ExperimentResult(Choices):
     ) -> Any:
         """Return a trained model as a `lightgbm.Booster` or `xgboost.Booster`, cut at one round.
 
-        By default, this is the compared model. Its `predict` returns the scores from which all test results were
-        computed, to the last bit. The directory contains the same model as `model.txt` (LightGBM) or `model.ubj`
+        By default, this is the compared model. Its `predict` returns the scores behind all test results, to
+        the last bit. The directory contains the same model as `model.txt` (LightGBM) or `model.ubj`
         (XGBoost).
 
         Parameters
@@ -197,10 +197,9 @@ class ExperimentResult(Choices):
         Raises
         ------
         KeyError
-            If there is no such candidate or fold.
+            If the candidate or fold does not exist.
         ValueError
-            If the experiment had no directory, the model, repeat or round is ambiguous, or there is no such repeat or
-            round.
+            If the experiment had no directory, or the model, repeat or round is ambiguous or does not exist.
 
         Notes
         -----
@@ -276,7 +275,7 @@ class ExperimentResult(Choices):
         return unit, self.plan.choose_round(training.curves, rule)
 
     def _validate_repeat(self, model: SelectedModel, repeat: int | str | None) -> int:
-        """Return the number of a repeat, counted from 1; 0 is the training on all training queries."""
+        """Return the number of a repeat, counted from 1, or 0 for the training on all training queries."""
         repeats, has_full = self.trainings[model.candidate].repeats, model.candidate in self.full
         if repeat == FULL and has_full:
             return 0
@@ -311,7 +310,7 @@ class ExperimentResult(Choices):
 def create_result(
     storage: Storage, plan: Plan, trainings: Mapping[str, Training], directory: Path | None
 ) -> ExperimentResult:
-    """Return the result of the candidates whose trainings are all finished; raise if there is none.
+    """Return the result of the candidates whose trainings are all finished, or raise.
 
     Parameters
     ----------
@@ -320,7 +319,7 @@ def create_result(
     trainings : mapping of slug to Training
         Finished trainings.
     directory : Path or None
-        Directory that remains. None for a temporary one, from which the scores are read now.
+        Directory that remains. None for a temporary one, whose scores are read now.
     """
     if directory is None:
         trainings = {
@@ -340,7 +339,7 @@ def create_result(
             missing = [unit for unit in plan.list_first_units() if unit.candidate == candidate]
         if missing:
             reasons = [
-                (storage.read_failure(unit) or "not trained yet; run the experiment").strip() for unit in missing
+                (storage.read_failure(unit) or "not trained yet, run the experiment").strip() for unit in missing
             ]
             pairs = zip(missing, reasons, strict=True)
             failures[candidate.name] = "\n".join(f"{unit}: {reason}" for unit, reason in pairs)

@@ -74,7 +74,7 @@ class Storage:
         return self.directory / "candidates" / unit.slug
 
     def read_plan(self) -> Plan | None:
-        """Return the plan in the directory, None if there is none; raise `DamagedError` if it cannot be read."""
+        """Return the plan in the directory, or None. Raise `DamagedError` if it cannot be read."""
         path = self.directory / EXPERIMENT
         if not os.path.lexists(path):
             return None
@@ -110,7 +110,7 @@ class Storage:
         self._get_failure_path(unit).unlink(missing_ok=True)
 
     def load(self, plan: Plan, unit: Unit) -> Training | None:
-        """Return the result of a unit, None if it is not finished.
+        """Return the result of a unit, or None if it is not finished.
 
         Raises
         ------
@@ -125,7 +125,7 @@ class Storage:
         manifest = self._read_json(folder / MANIFEST)
         changes = find_differences(manifest.get("unit"), plan.describe_unit(unit))
         if changes:
-            raise ValueError(f"{folder} contains another candidate of the same name: {'; '.join(changes)}")
+            raise ValueError(f"{folder} contains another candidate of the same name: {', '.join(changes)}")
         for name in (_get_model_name(unit), ARRAYS):
             if compute_sha256(self._read(folder / name)) != manifest["files"].get(name):
                 raise DamagedError(f"{name} does not have its checksum")

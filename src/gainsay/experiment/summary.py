@@ -190,7 +190,7 @@ def _describe_shift(choices: Choices) -> str:
         extremes = f", from {shifts.min():+.4f} ({shifts.idxmin()}) to {shifts.max():+.4f} ({shifts.idxmax()})"
         changes.append(f"{metric} by {shifts.mean():+.4f}{extremes if len(shifts) > 1 else ''}")
     return (
-        "Repeats are trained on resampled queries, of which 63 % are distinct. Training on all queries changes the "
+        "Repeats are trained on resampled queries (63 % distinct). Training on all queries changes the "
         f"mean over candidates: {'; '.join(changes)}"
     )
 

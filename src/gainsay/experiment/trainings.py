@@ -134,7 +134,7 @@ class CandidateTrainings:
         )
 
     def get_repeat(self, training: int) -> int:
-        """Return the number of the repeat of a training, counted from 1; 0 if there is only one."""
+        """Return the number of the repeat of a training, counted from 1, or 0 if there is only one."""
         return 0 if self.repeats == 1 else 1 + training // len(self.folds)
 
     @property
@@ -166,7 +166,7 @@ class CandidateTrainings:
 
 
 def select_screening(plan: Plan, trainings: Mapping[str, Training]) -> dict[str, Training]:
-    """Return by candidate the trainings that choose finalists; empty if all candidates are repeated."""
+    """Return by candidate the trainings that choose finalists, or nothing if all candidates are repeated."""
     units = plan.list_first_units() if plan.repeats.finalists else []
     return {unit.candidate.name: trainings[unit.slug] for unit in units if unit.slug in trainings}
 
@@ -199,7 +199,7 @@ def list_finalists(plan: Plan, first: Mapping[str, Training]) -> list[str]:
 
 
 def _compute_screening_value(plan: Plan, training: Training, column: int) -> float:
-    """Return a metric on the validation set at the compared round; of two rounds the metric's own."""
+    """Return a metric on the validation set at the compared round, or of two rounds the metric's own."""
     rounds = plan.list_compared_rounds(training.curves)
     number = rounds[0] if len(rounds) == 1 else plan.choose_round(training.curves, plan.names[column])
     return float(training.curves[number - 1, column])
@@ -208,7 +208,7 @@ def _compute_screening_value(plan: Plan, training: Training, column: int) -> flo
 def create_rankings(
     candidates: Mapping[str, CandidateTrainings], models: Sequence[SelectedModel], has_value: Bools
 ) -> Rankings | None:
-    """Return the rankings of models on the queries with a value; None if scores were not stored."""
+    """Return the rankings of models on the queries with a value, or None if scores were not stored."""
     trainings = next(iter(candidates.values()))
     if not all(fold.documents for fold in trainings.folds):
         return None
@@ -224,7 +224,7 @@ def create_rankings(
 
 @dataclass(frozen=True, eq=False)
 class _Scores(Mapping[str, Any]):
-    """The scores of every model, folds one after the other; for a recipe a list with one array per repeat."""
+    """The scores of every model, folds one after the other. A recipe has a list with one array per repeat."""
 
     candidates: Mapping[str, CandidateTrainings]
     models: Mapping[str, SelectedModel]

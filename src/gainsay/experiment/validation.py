@@ -76,7 +76,7 @@ def _format_mistake(model: type[StrictModel], mistake: Any) -> str:
 
 
 def join_path(path: Sequence[str | int], message: str) -> str:
-    """Return a message that begins with the path of the argument; the message may begin with its last name.
+    """Return a message with the path of the argument. The message may begin with the last name of the path.
 
     Examples
     --------

@@ -19,7 +19,7 @@ class Trainer(Protocol):
     """The functions of a module that trains with a library."""
 
     def validate_parameters(self, candidate: Candidate) -> None:
-        """Raise `ValueError` if the library does not know a parameter of the candidate."""
+        """Raise `ValueError` for an unknown parameter of the candidate."""
 
     def validate_features(self, names: tuple[str, ...]) -> None:
         """Raise `ValueError` if the library does not accept the name of a feature."""
@@ -30,7 +30,7 @@ class Trainer(Protocol):
     def binning(self, candidate: Candidate, documents: int) -> Mapping[str, Any] | None:
         """Return all settings of a candidate that may change the result of `bin_data`.
 
-        Candidates with equal settings train on the same object. None requires an object of its own.
+        Candidates with equal settings train on the same object. None requires a separate object.
         """
 
     def bin_data(self, candidate: Candidate, train: RankingData, valid: RankingData) -> Any:
@@ -64,12 +64,12 @@ def get_trainer(library: str) -> Trainer:
 
 
 def validate_parameters(candidate: Candidate) -> None:
-    """Raise if the library of the candidate is not installed or does not know a parameter."""
+    """Raise if the library of the candidate is not installed or a parameter is unknown."""
     get_trainer(candidate.library).validate_parameters(candidate)
 
 
 def validate_aliases(library: str, candidate: Candidate, main_names: Mapping[str, str]) -> None:
-    """Raise `ValueError` if a parameter has two of its names, of which the library uses either."""
+    """Raise `ValueError` if a parameter has two of its names."""
     names: dict[str, str] = {}
     for name in candidate.params:
         first = names.setdefault(main_names.get(name, name), name)

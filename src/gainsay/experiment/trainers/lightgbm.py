@@ -192,7 +192,7 @@ def _create_dataset(data: RankingData, params: dict[str, Any], reference: lgb.Da
 
 
 def _get_main_names() -> dict[str, str]:
-    """Return the main name for every name of a parameter in LightGBM's list; empty if LightGBM has no list."""
+    """Return the main name for every name of a parameter in LightGBM's list, or nothing without a list."""
     aliases = getattr(lgb.basic, "_ConfigAliases", None)
     if aliases is None or not hasattr(aliases, "get"):
         return {}

@@ -92,7 +92,7 @@ def validate_features(names: tuple[str, ...]) -> None:
 
 
 def binning(candidate: Candidate, documents: int) -> dict[str, Any] | None:
-    """Return all settings of a candidate that change the bins of XGBoost; None if every training bins its own data."""
+    """Return all settings of a candidate that change its bins, or None if every training bins its own data."""
     if not _uses_bins_only(candidate):
         return None
     gain = None if isinstance(candidate.training_gain, str) else candidate.training_gain  # The labels are the gains.
