@@ -10,7 +10,6 @@ from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 
-import lightgbm as lgb
 import numpy as np
 import pytest
 import xgboost as xgb
@@ -298,17 +297,8 @@ class TestSharedBins:
         """LightGBM drops features that no leaf of `min_data_in_leaf` could split, unless told otherwise."""
         module, params = get_trainer("lightgbm"), {"feature_pre_filter": False}
         all_params = [{**params, "min_data_in_leaf": 5}, {**params, "min_child_samples": 9}, {"min_data_in_leaf": 5}]
-        first, second, filtered, unknown, plain = (
-            module.binning(Candidate("a", "lightgbm", its), 1000) for its in [*all_params, {"some_day": 1}, {}]
-        )
+        first, second, filtered = (module.binning(Candidate("a", "lightgbm", its), 1000) for its in all_params)
         assert first == second != filtered
-        assert plain != unknown  # Unknown parameters separate data.
-
-    @pytest.mark.parametrize("name", ["max_bin", "min_data_in_leaf", "linear_tree", "feature_pre_filter", "max_bins"])
-    def test_parameters_of_lightgbm_datasets_separate_data(self, name):
-        if name != "min_data_in_leaf":
-            assert set(lgb.Dataset(None, params={name: 1}).get_params()) == {name}
-        assert name not in get_trainer("lightgbm")._TRAINING_ONLY
 
     def test_xgboost_trains_on_bins_unless_exact(self, many_valued):
         train, valid, _ = many_valued

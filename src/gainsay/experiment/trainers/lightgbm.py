@@ -22,17 +22,6 @@ if TYPE_CHECKING:
     from ..rounds import Watch
     from . import Predict
 
-_TRAINING_NAMES = (
-    "bagging_by_query bagging_fraction bagging_freq bagging_seed boost_from_average boosting cat_l2 cat_smooth "
-    "data_sample_strategy deterministic extra_seed extra_trees feature_fraction feature_fraction_bynode "
-    "feature_fraction_seed lambda_l1 lambda_l2 lambdarank_norm lambdarank_truncation_level learning_rate linear_lambda "
-    "max_cat_threshold max_cat_to_onehot max_delta_step max_depth min_data_per_group min_gain_to_split "
-    "min_sum_hessian_in_leaf neg_bagging_fraction num_leaves objective objective_seed other_rate path_smooth "
-    "pos_bagging_fraction sigmoid top_rate verbosity"
-)
-_TRAINING_ONLY = frozenset(_TRAINING_NAMES.split())
-"""Parameters that LightGBM uses after data are binned."""
-
 _SETUP_LOCK = threading.Lock()
 """Locked while a booster is created. LightGBM then writes its gains into a table of the process, and computes the ideal
 DCG of every query from it, so two threads with different gains would change each other's trees."""
@@ -76,15 +65,18 @@ def validate_features(names: tuple[str, ...]) -> None:
 
 
 def binning(candidate: Candidate, documents: int) -> dict[str, Any]:
-    """Return all settings of a candidate that may change the bins of LightGBM.
+    """Return all settings of a candidate that change its bins.
 
-    These are all parameters but the ones that only trees and objectives use. With `feature_pre_filter`, LightGBM drops
-    features that no leaf could split, so `min_data_in_leaf` counts. The sample of many documents depends on the seed.
+    These are the parameters in LightGBM's own list for datasets, and those of the device. With `feature_pre_filter`,
+    LightGBM drops features that no leaf could split, so `min_data_in_leaf` counts. The sample of many documents depends
+    on the seed.
     """
     main_names = _get_main_names()
     params = {main_names.get(name, name): value for name, value in candidate.params.items()}
-    ignored = _TRAINING_ONLY | ({"min_data_in_leaf"} if params.get("feature_pre_filter", True) is False else set())
-    settings = {name: value for name, value in candidate.params.items() if main_names.get(name, name) not in ignored}
+    names = {*lgb.Dataset(None, params=params).get_params(), "device_type", "gpu_use_dp"}
+    if params.get("feature_pre_filter", True) is not False:
+        names.add("min_data_in_leaf")
+    settings = {name: params[name] for name in names & params.keys()}
     try:
         sample = float(params.get("bin_construct_sample_cnt", 200_000))
     except ValueError:  # Training reports the invalid value.
