@@ -120,9 +120,10 @@ RANDOM = [Candidate("A", "lightgbm", {"feature_fraction": 0.6}), Candidate("B", 
 TWINS = [Candidate("a", "lightgbm"), Candidate("a @7", "xgboost")]
 EXPERIMENTS = [
     ({"candidates": []}, "candidates", "empty"),
+    ({"candidates": Candidate("a", "lightgbm")}, "candidates", "got Candidate", TypeError),
     ({"candidates": ["lightgbm"]}, "candidates[0]", "got str", TypeError),
     ({"candidates": [Candidate("a", "lightgbm"), Candidate("a", "xgboost")]}, "candidates[1]", "unique"),
-    (one(num_leavs=3), "params.num_leavs", "mean 'num_leaves'"),
+    (one(num_leafs=3), "params.num_leafs", "mean 'num_leaves'"),
     (one(num_leaves=15, num_leaf=4), "params.num_leaf", "one parameter of"),
     (one(eta=0.5, learning_rate=0.1), "params.eta", "one parameter of"),
     (one("xgboost", eta=0.5, learning_rate=0.1), "params.eta", "one parameter of"),

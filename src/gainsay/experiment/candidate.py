@@ -256,6 +256,8 @@ def grid(
 
 def validate_candidates(candidates: Iterable[Any]) -> tuple[Candidate, ...]:
     """Return the candidates if there is at least one and their names are distinct, or raise."""
+    if isinstance(candidates, Candidate) or not isinstance(candidates, Iterable):
+        raise TypeError(f"candidates must be a list of Candidate, got {type(candidates).__name__}")
     by_name: dict[str, Candidate] = {}
     for place, candidate in enumerate(candidates):
         if not isinstance(candidate, Candidate):

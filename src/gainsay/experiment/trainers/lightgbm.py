@@ -45,7 +45,8 @@ def validate_parameters(candidate: Candidate) -> None:
     main_names = _get_main_names()
     for name in candidate.params:
         if main_names and name not in main_names:
-            raise ValueError(f"params.{name} is not a parameter of LightGBM{nearest(name, main_names)}")
+            suggestion = nearest(name, main_names.values()) or nearest(name, main_names)
+            raise ValueError(f"params.{name} is not a parameter of LightGBM{suggestion}")
     validate_aliases("LightGBM", candidate, main_names)
 
 

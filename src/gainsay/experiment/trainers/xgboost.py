@@ -57,7 +57,7 @@ def validate_parameters(candidate: Candidate) -> None:
         unused, names = _find_unused(json.dumps(params, sort_keys=True))
         for name in unused:
             raise ValueError(
-                f"params.{name} is not a parameter of XGBoost with these other parameters{nearest(name, names)}"
+                f"params.{name} is unknown to XGBoost, or unused with the other parameters{nearest(name, names)}"
             )
 
 
