@@ -289,7 +289,7 @@ class TestSharedBins:
             models.append({path.parent.name: path.read_bytes() for path in (tmp_path / name).rglob("all-rounds.*")})
             assert len(binned) == (1 + len(SEPARATE[library]) if name == "shared" else len(candidates))
             binned.clear()
-            monkeypatch.setattr(module, "binning", lambda candidate, documents: {"alone": candidate.name})
+            monkeypatch.setattr(module, "get_bin_settings", lambda candidate, documents: {"alone": candidate.name})
         assert models[0] == models[1]
         assert len(models[0]) == len(candidates)
 
@@ -297,7 +297,7 @@ class TestSharedBins:
         """LightGBM drops features that no leaf of `min_data_in_leaf` could split, unless told otherwise."""
         module, params = get_trainer("lightgbm"), {"feature_pre_filter": False}
         all_params = [{**params, "min_data_in_leaf": 5}, {**params, "min_child_samples": 9}, {"min_data_in_leaf": 5}]
-        first, second, filtered = (module.binning(Candidate("a", "lightgbm", its), 1000) for its in all_params)
+        first, second, filtered = (module.get_bin_settings(Candidate("a", "lightgbm", its), 1000) for its in all_params)
         assert first == second != filtered
 
     def test_xgboost_trains_on_bins_unless_exact(self, many_valued):

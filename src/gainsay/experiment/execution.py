@@ -109,7 +109,7 @@ class TrainingContext:
     def _create_key(self, unit: Unit) -> bytes:
         """Return a key that is equal for units with the same bins."""
         documents = sum(len(self.parts[name].labels) for name in unit.fold.train)
-        settings = get_trainer(unit.candidate.library).binning(unit.seeded_candidate, documents)
+        settings = get_trainer(unit.candidate.library).get_bin_settings(unit.seeded_candidate, documents)
         separate = settings is None or unit.resampled
         return create_canonical_json([unit.candidate.library, unit.fold.name, unit.slug if separate else settings])
 
@@ -153,7 +153,7 @@ def train_candidate(
             "query": test.qid.astype(np.int32),
             **{f"score {number}": values for number, values in scores.items()},
         },
-        {"gainsay": __version__, "numpy": np.__version__, candidate.library: trainer.version()},
+        {"gainsay": __version__, "numpy": np.__version__, candidate.library: trainer.get_version()},
     )
 
 

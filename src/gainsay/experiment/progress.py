@@ -107,7 +107,7 @@ class _Running:
         for line, column in zip(self.lines.values(), self._columns, strict=True):
             line.add(self.rounds, values[column])
 
-    def view(self) -> View:
+    def create_view(self) -> View:
         """Return the current view."""
         return view_of(
             self.lines,
@@ -161,7 +161,7 @@ class _Reporter(Progress):
 
     def create_views(self) -> list[View]:
         """Return views of the running trainings with at least one round. Draw them while the lock is locked."""
-        return [running.view() for running in self._running.values() if running.rounds]
+        return [running.create_view() for running in self._running.values() if running.rounds]
 
     def print_line(self, text: str) -> None:
         """Print a line of text."""

@@ -24,10 +24,10 @@ class Trainer(Protocol):
     def validate_features(self, names: tuple[str, ...]) -> None:
         """Raise `ValueError` if the library does not accept the name of a feature."""
 
-    def version(self) -> str:
+    def get_version(self) -> str:
         """Return the version of the library."""
 
-    def binning(self, candidate: Candidate, documents: int) -> Mapping[str, Any] | None:
+    def get_bin_settings(self, candidate: Candidate, documents: int) -> Mapping[str, Any] | None:
         """Return all settings of a candidate that may change the result of `bin_data`.
 
         Candidates with equal settings train on the same object. None requires a separate object.

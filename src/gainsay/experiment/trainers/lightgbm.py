@@ -35,7 +35,7 @@ class Binned(NamedTuple):
     max_label: float
 
 
-def version() -> str:
+def get_version() -> str:
     """Return the version of LightGBM."""
     return str(lgb.__version__)
 
@@ -65,7 +65,7 @@ def validate_features(names: tuple[str, ...]) -> None:
         names_in_files[written] = name
 
 
-def binning(candidate: Candidate, documents: int) -> dict[str, Any]:
+def get_bin_settings(candidate: Candidate, documents: int) -> dict[str, Any]:
     """Return all settings of a candidate that change its bins.
 
     These are the parameters in LightGBM's own list for datasets, and those of the device. With `feature_pre_filter`,
@@ -78,11 +78,8 @@ def binning(candidate: Candidate, documents: int) -> dict[str, Any]:
     if params.get("feature_pre_filter", True) is not False:
         names.add("min_data_in_leaf")
     settings = {name: params[name] for name in names & params.keys()}
-    try:
-        sample = float(params.get("bin_construct_sample_cnt", 200_000))
-    except ValueError:  # Training reports the invalid value.
-        sample = 0
-    if documents >= sample:
+    sample = params.get("bin_construct_sample_cnt", 200_000)
+    if isinstance(sample, str) or documents >= sample:
         settings["seed"] = candidate.seed
     return {"params": settings, "threads": candidate.threads}
 

@@ -40,7 +40,7 @@ class Binned(NamedTuple):
     feature_names: tuple[str, ...] | None
 
 
-def version() -> str:
+def get_version() -> str:
     """Return the version of XGBoost."""
     return str(xgb.__version__)
 
@@ -91,7 +91,7 @@ def validate_features(names: tuple[str, ...]) -> None:
             raise ValueError(f"feature names must not contain [, ] or < for XGBoost, got {name!r}. Rename it.")
 
 
-def binning(candidate: Candidate, documents: int) -> dict[str, Any] | None:
+def get_bin_settings(candidate: Candidate, documents: int) -> dict[str, Any] | None:
     """Return all settings of a candidate that change its bins, or None if every training bins its own data."""
     if not _uses_bins_only(candidate):
         return None
@@ -120,16 +120,16 @@ def bin_data(candidate: Candidate, train: RankingData, valid: RankingData) -> Bi
     }
     if not _uses_bins_only(candidate):
         matrix, valid_matrix = (
-            xgb.DMatrix(_features(train), **labels, **options),
-            xgb.DMatrix(_features(valid), **options),
+            xgb.DMatrix(_create_features(train), **labels, **options),
+            xgb.DMatrix(_create_features(valid), **options),
         )
         return Binned(matrix, valid_matrix, train.feature_names)
     options["max_bin"] = candidate.params.get("max_bin", 256)
-    matrix = xgb.QuantileDMatrix(_features(train), **labels, **options)
+    matrix = xgb.QuantileDMatrix(_create_features(train), **labels, **options)
     if valid.categories:  # QuantileDMatrix would bin a category without training data as another one.
-        valid_matrix = xgb.DMatrix(_features(valid), nthread=candidate.threads, enable_categorical=True)
+        valid_matrix = xgb.DMatrix(_create_features(valid), nthread=candidate.threads, enable_categorical=True)
     else:
-        valid_matrix = xgb.QuantileDMatrix(_features(valid), ref=matrix, **options)
+        valid_matrix = xgb.QuantileDMatrix(_create_features(valid), ref=matrix, **options)
     return Binned(matrix, valid_matrix, train.feature_names)
 
 
@@ -152,7 +152,7 @@ def _compute_labels(candidate: Candidate, labels: Floats) -> Floats:
     return labels if gain is None or isinstance(gain, str) else power(np.asarray(labels, dtype=np.float64), gain)
 
 
-def _features(data: RankingData, rows: slice = slice(None)) -> Any:
+def _create_features(data: RankingData, rows: slice = slice(None)) -> Any:
     """Return features in the form of XGBoost, which reads names and categories from a DataFrame."""
     if data.feature_names is None or is_sparse(data.features):
         return data.features[rows]
@@ -194,7 +194,7 @@ def create_predictor(model: bytes, data: RankingData, threads: int) -> Predict:
     booster.set_param({"nthread": threads})
 
     def predict(rows: slice, rounds: Sequence[int]) -> list[Any]:
-        matrix = xgb.DMatrix(_features(data, rows), nthread=threads, enable_categorical=True)
+        matrix = xgb.DMatrix(_create_features(data, rows), nthread=threads, enable_categorical=True)
         if data.feature_names is not None:
             matrix.feature_names = list(data.feature_names)
         return [booster.predict(matrix, iteration_range=(0, number)) for number in rounds]
