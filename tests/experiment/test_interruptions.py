@@ -41,7 +41,8 @@ def test_survives_a_fault_at_every_system_call(tmp_path, processes, executor, ev
     assert len(report["attempts"]) >= len(faults.FAULTS) * (len(report["calls"]) // every)
     for outcome in report["attempts"]:
         fault, status = outcome.pop("fault"), outcome.pop("status")
-        assert status in EXPECTED_STATUS[fault.partition(" at ")[0]] or (executor == 2 and status == 0), fault
+        may_succeed = executor == 2 or ": os.r" in fault  # A full disk allows the last removals.
+        assert status in EXPECTED_STATUS[fault.partition(" at ")[0]] or (may_succeed and status == 0), fault
         expected = {"partial": [], "resumed": 0, "same result": True, "differing files": [], "trained twice": []}
         assert outcome == expected, fault
 

@@ -74,7 +74,7 @@ def get_bin_settings(candidate: Candidate, documents: int) -> dict[str, Any]:
     """
     main_names = _get_main_names()
     params = {main_names.get(name, name): value for name, value in candidate.params.items()}
-    names = {*lgb.Dataset(None, params=params).get_params(), "device_type", "gpu_use_dp"}
+    names = {*lgb.Dataset(np.zeros((1, 1)), params=params).get_params(), "device_type", "gpu_use_dp"}
     if params.get("feature_pre_filter", True) is not False:
         names.add("min_data_in_leaf")
     settings = {name: params[name] for name in names & params.keys()}
