@@ -9,23 +9,21 @@ import atexit
 import json
 import shutil
 import warnings
-from dataclasses import replace
 from pathlib import Path
 from tempfile import mkdtemp
 
 import numpy as np
 
 from gainsay.experiment import Experiment
-from gainsay.experiment.rounds import kept_rounds
-from gainsay.experiment.serialization import sha256
-from gainsay.experiment.storage import Storage, sealed
+from gainsay.experiment.rounds import find_stored_rounds
+from gainsay.experiment.storage import Storage, compute_sha256, seal
 from gainsay.experiment.trainings import Training
 
 from .experiment_plan import PLAN, resealed
 from .oracle import attempt
 
 FILES = ("manifest.json", "arrays.npz")
-_PLAN = replace(PLAN, candidates=PLAN.candidates[:1])
+_PLAN = PLAN.model_copy(update={"candidates": PLAN.candidates[:1]})
 _RNG = np.random.default_rng(1)
 _QID = np.repeat(np.arange(4), 3)
 
@@ -35,21 +33,21 @@ def _written() -> Path:
     directory = Path(mkdtemp(prefix="gainsay-fuzz-"))
     atexit.register(shutil.rmtree, directory)
     curves = _RNG.random((3, 2))
-    test = {number: _RNG.random((4, 2)) for number in kept_rounds(curves)}
+    test = {number: _RNG.random((4, 2)) for number in find_stored_rounds(curves)}
     scores = {f"score {number}": _RNG.random(12) for number in test}
     documents = {"label": _RNG.integers(0, 3, 12).astype(np.float64), "query": _QID, **scores}
     training = Training("", curves, test, np.ones(4), np.array([4.0, 4.0]), np.array(["p", "q", "r", "s"]), documents)
     storage = Storage(directory)
     storage.write_plan(_PLAN)
-    storage.save(_PLAN, next(_PLAN.units()), b"tree\n", training)
+    storage.save(_PLAN, next(_PLAN.iterate_units()), b"tree\n", training)
     return directory
 
 
 _WHOLE = _written()
-_UNIT = Storage(_WHOLE).folder(next(_PLAN.units())).relative_to(_WHOLE)
+_UNIT = Storage(_WHOLE).get_folder(next(_PLAN.iterate_units())).relative_to(_WHOLE)
 SEEDS = tuple(bytes([place]) + (_WHOLE / _UNIT / name).read_bytes() for place, name in enumerate(FILES))
 TOKENS = (
-    *b'"files" "identity" "valid_weight" "versions" "bytes" "../model.txt" "/etc/passwd" null NaN 1e999 [] {}'.split(),
+    *b'"files" "unit" "valid_weight" "versions" "bytes" "../model.txt" "/etc/passwd" null NaN 1e999 [] {}'.split(),
     *(b"PK\x03\x04", b"curves.npy", b"rounds.npy", b"weights.npy", b"\x93NUMPY", b"mrr"),
 )
 
@@ -81,5 +79,5 @@ def _replace(unit: Path, name: str, content: bytes) -> None:
     (unit / name).write_bytes(content)
     manifest = json.loads((unit / "manifest.json").read_bytes())
     del manifest["sha256"]
-    manifest["files"][name] = sha256(content)
-    (unit / "manifest.json").write_bytes(sealed(manifest))
+    manifest["files"][name] = compute_sha256(content)
+    (unit / "manifest.json").write_bytes(seal(manifest))

@@ -1,4 +1,4 @@
-"""`experiment.json`, the plan in the directory of an experiment; the fuzzer's bytes are JSON that is then sealed."""
+"""`experiment.json`, the plan in the directory of an experiment; the fuzzer's bytes are JSON that is then seal."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from pathlib import Path
 
 from gainsay import parse_metrics
 from gainsay.experiment import Experiment
-from gainsay.experiment.candidates import Candidate
+from gainsay.experiment.candidate import Candidate
 from gainsay.experiment.folds import Fold
 from gainsay.experiment.plan import Plan
-from gainsay.experiment.storage import sealed
+from gainsay.experiment.storage import seal
 
 from .oracle import attempt
 
 _KNOWN = {"num_boost_round": 3, "early_stopping_rounds": 0, "seed": 1, "threads": 1}
 PLAN = Plan(
     candidates=(Candidate("a", "lightgbm", {"num_leaves": 7}, **_KNOWN), Candidate("b", "xgboost", **_KNOWN)),
-    folds=(Fold("", ("train",), "valid", "test"),),
+    folds=(Fold(name="", train=("train",), valid="valid", test="test"),),
     data={"train": "1", "valid": "2", "test": "3"},
     metrics=parse_metrics("ndcg_linear@10", "mrr"),
     primary=("ndcg_linear@10", "mrr"),
@@ -27,10 +27,10 @@ PLAN = Plan(
     draws=200,
     seed=1,
 )
-SEEDS = (json.dumps(PLAN.to_dict()).encode(), b"{", b"[" * 3000, b'{"format": 1, "candidates": []}')
+SEEDS = (json.dumps(PLAN.to_dict()).encode(), b"{", b"[" * 3000, b'{"format": 5, "candidates": []}')
 TOKENS = (
     *b'"candidates" "folds" "data" "metrics" "primary" null true -1 1e999 NaN "..", "/etc/passwd" "\\ud800"'.split(),
-    *b'"name" "library" "params" "origins" "format" "train" "seed" "draws" "margin" "alpha" [] {} ,'.split(),
+    *b'"name" "library" "params" "import_paths" "format" "train" "seed" "draws" "margin" "alpha" [] {} ,'.split(),
 )
 
 
@@ -53,6 +53,6 @@ def resealed(content: bytes) -> bytes:
     try:
         document = json.loads(content)
         document.pop("sha256", None)
-        return sealed(document)
+        return seal(document)
     except (ValueError, TypeError, AttributeError, RecursionError):
         return content

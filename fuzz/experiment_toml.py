@@ -15,7 +15,7 @@ _SIMULATED = b"[data]\nsimulate = {queries = 9, seed = 1, split = [0.4, 0.3, 0.3
 SEEDS = (
     b'metrics = ["ndcg_linear@10", "mrr"]\n' + _DATA + b'[[candidates]]\nname = "a"\nlibrary = "lightgbm"\n'
     b'training_gain = ["linear", "exponential"]\nparams = {num_leaves = [7, 15], learning_rate = 0.1}\n',
-    b'primary = ["map", "mrr"]\nseed = 1\nalpha = 0.01\nrope = 0.1\ndraws = 5000\nthreads = 2\ndirectory = "x"\n'
+    b'primary = ["map", "mrr"]\nseed = 1\nalpha = 0.01\nmargin = 0.1\ndraws = 5000\nthreads = 2\ndirectory = "x"\n'
     + _SIMULATED
     + b'[[candidates]]\nname = "b"\nlibrary = "xgboost"\nseed = [1, 2]\nparams.max_depth = 3\n',
     b'[data]\nfolds = ["a.txt", "a.txt", "a.txt"]\nfeatures = 2\nzero_based = true\n[[candidates]]\nname = "c"\n'

@@ -27,7 +27,6 @@ MAX_LINES = 60
 LONG_FUNCTIONS = {
     "gainsay/comparison/decide.py:decide",
     "gainsay/comparison/findings.py:__init__",
-    "gainsay/experiment/run.py:__init__",
     "gainsay/harness.py:compare",
     "gainsay/report/plots/conflict.py:plot_conflict",
     "gainsay/report/plots/curves.py:plot_curves",

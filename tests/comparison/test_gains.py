@@ -257,15 +257,15 @@ def test_experiments_of_several_runs(tmp_path):
     """Scores come from the experiment's files; at base 2 the path is the leaderboard."""
     from gainsay.data import simulate
     from gainsay.experiment import Candidate, Experiment
-    from gainsay.experiment.trainings import rankings_of
+    from gainsay.experiment.trainings import create_rankings
 
     parts = simulate(160, seed=1, mean_length=10).split_queries(0.4, 0.2, 0.4, seed=1)
     made = [Candidate(f"{leaves}", "lightgbm", {"num_leaves": leaves, "extra_trees": True}) for leaves in (3, 15)]
-    options = {"metrics": BOTH, "directory": tmp_path, "num_boost_round": 4, "draws": 1000, "runs": 3}
+    options = {"metrics": BOTH, "directory": tmp_path, "num_boost_round": 4, "draws": 1000, "repeats": 3}
     result = Experiment(made, *parts, **options).run(progress=False)
     comparison = result.comparison
     counted = np.ones(len(parts[2].query_ids), dtype=bool)
-    comparison.rankings = rankings_of(result.measured, result.artefacts, counted)
+    comparison.rankings = create_rankings(result.trainings, result.models, counted)
     path = comparison.gains([1, 1.5, 2])
     found = path.frame().set_index(["base", "model"])["mean"]
     for base, metric in ((1.0, BOTH[0]), (2.0, BOTH[1])):

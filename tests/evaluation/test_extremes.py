@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import gainsay as gs
 from gainsay.data import simulate
-from gainsay.experiment.choices import paired_loss
+from gainsay.experiment.choices import compute_paired_loss
 from gainsay.judgments import scaled_weights
 from gainsay.training.bound import Panel
 from gainsay.training.parts import Part, rounded
@@ -95,7 +95,7 @@ class TestWeights:
     @pytest.mark.parametrize("factor", [2.0**1020, 2.0**-1060])
     def test_losses_depend_on_ratios_only(self, factor):
         difference, weights = np.array([0.1, -0.2, 0.3, 0.05]), np.array([1.0, 2.0, 3.0, 4.0])
-        assert paired_loss(difference, weights * factor, 0.05) == paired_loss(difference, weights, 0.05)
+        assert compute_paired_loss(difference, weights * factor, 0.05) == compute_paired_loss(difference, weights, 0.05)
 
     @pytest.mark.parametrize(
         ("name", "weight"), [("train", 1e39), ("valid", 1e-45), ("test", 5e-324), ("train", 1e308)]

@@ -11,7 +11,7 @@ import pytest
 from tests.experiment.helpers import METRICS, run
 
 from gainsay.data import RankingData, simulate
-from gainsay.experiment import Candidate, Experiment, ExperimentResult, grid, k_folds, work
+from gainsay.experiment import Candidate, Experiment, ExperimentResult, execution, grid, k_folds
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -95,14 +95,14 @@ def done(make_done: Any) -> Done:
 
 @pytest.fixture(scope="session")
 def repeated(make_done: Any, recipes: list[Candidate]) -> Done:
-    """Two candidates, three runs each."""
-    return make_done(candidates=recipes, runs=3)
+    """Two candidates, three repeats each."""
+    return make_done(candidates=recipes, repeats=3)
 
 
 @pytest.fixture(scope="session")
 def resampled(make_done: Any, recipes: list[Candidate]) -> Done:
-    """Two candidates, three runs each on resampled queries."""
-    return make_done(candidates=recipes, runs=3, vary="queries")
+    """Two candidates, three repeats each on resampled queries."""
+    return make_done(candidates=recipes, repeats=3, vary="queries")
 
 
 @pytest.fixture(scope="session")
@@ -135,11 +135,11 @@ def copy(done: Done, tmp_path: Path) -> Path:
 def trained(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The units that are trained from now on."""
     units: list[str] = []
-    train = work.train_candidate
+    train = execution.train_candidate
 
     def note(candidate: Candidate, unit: Any, *rest: Any) -> Any:
         units.append(str(unit))
         return train(candidate, unit, *rest)
 
-    monkeypatch.setattr(work, "train_candidate", note)
+    monkeypatch.setattr(execution, "train_candidate", note)
     return units

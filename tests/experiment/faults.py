@@ -116,7 +116,8 @@ def attempt(prepared, executor, calls=None):
             written = os.open(answer, os.O_WRONLY | os.O_CREAT)
             if calls is not None:
                 calls.watch()
-            result = prepared.run(ByPickle() if executor == "pickle" else None, False, jobs=executor)
+            pool, jobs = (ByPickle(), None) if executor == "pickle" else (None, executor)
+            result = prepared.run(pool, False, jobs=jobs)
             os.write(written, json.dumps(facts(result) if calls is None else calls.names).encode())
             status = 0
         except OSError as error:

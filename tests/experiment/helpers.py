@@ -10,7 +10,7 @@ from concurrent.futures import Executor, Future
 import lightgbm as lgb
 import xgboost as xgb
 
-from gainsay.experiment.serialization import slug
+from gainsay.experiment.plan import create_slug
 
 METRICS = ("ndcg_linear@10", "ndcg_exp@10", "mrr")
 FRAMES = ("leaderboard", "curves", "best_rounds", "chosen", "choice_loss", "stopping_loss", "pairs")
@@ -58,8 +58,8 @@ def contents(directory):
 
 
 def folder_of(directory, name, suffix=""):
-    """Return the folder of a training; the suffix names its fold and run."""
-    return directory / "candidates" / f"{slug(name)}{suffix}"
+    """Return the folder of a training; the suffix names its fold and repeat."""
+    return directory / "candidates" / f"{create_slug(name)}{suffix}"
 
 
 def predict(model, data, rounds=0):

@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 from gainsay.experiment import Candidate, grid
-from gainsay.experiment.candidates import _SET_ELSEWHERE
+from gainsay.experiment.candidate import _SET_ELSEWHERE
 
 
 class TestCandidate:
     def test_round_trip_through_json(self):
         params = {"num_leaves": np.int64(7), "monotone_constraints": (1, 0)}
         made = Candidate("ä", "lightgbm", params, seed=4)
-        assert Candidate.from_dict(json.loads(json.dumps(made.to_dict()))) == made
+        assert Candidate(**json.loads(json.dumps(made.to_dict()))) == made
         params["num_leaves"] = 9
         assert made.params == {"num_leaves": 7, "monotone_constraints": [1, 0]}
 
@@ -36,7 +36,7 @@ class TestCandidate:
     def test_base_as_gain(self, base, gain):
         made = Candidate("a", "xgboost", training_gain=base)
         assert made == Candidate("a", "xgboost", training_gain=gain)
-        assert Candidate.from_dict(json.loads(json.dumps(made.to_dict()))) == made
+        assert Candidate(**json.loads(json.dumps(made.to_dict()))) == made
 
     @pytest.mark.parametrize("params", [{"rate_drop": 0}, {"one_drop": 0}])
     def test_no_dropout_is_allowed(self, params):

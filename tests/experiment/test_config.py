@@ -129,7 +129,7 @@ class TestData:
         assert [len(fold.query_ids) for fold in parts.values()] == [3, 3, 3, 3]
 
 
-RUNS = """
+REPEATS = """
 metrics = ["ndcg_linear@5", "ndcg_exp@5", "mrr"]
 num_boost_round = 5
 draws = 1000
@@ -140,18 +140,18 @@ candidates = [
 """
 
 
-class TestRuns:
+class TestRepeats:
     def test_keys_and_arguments(self, tmp_path):
-        line = 'runs = {finalists = 3, keep = 1, baseline = "one"}'
-        path = write_toml(tmp_path, f"{RUNS}{line}\n[data]\n{SIMULATED}")
-        runs = Experiment.from_toml(path).plan.runs
-        assert (runs.count, runs.finalists, runs.keep, runs.baseline, runs.vary) == (3, True, 1, "one", "seed")
-        runs = Experiment.from_toml(path, runs=4, vary="queries").plan.runs
-        assert (runs.count, runs.finalists, runs.vary) == (4, False, "queries")
+        line = 'repeats = {finalists = 3, keep = 1, baseline = "one"}'
+        path = write_toml(tmp_path, f"{REPEATS}{line}\n[data]\n{SIMULATED}")
+        plan = Experiment.from_toml(path).plan
+        assert plan.repeats.model_dump() == {"count": 1, "finalists": 3, "keep": 1, "baseline": "one"}
+        plan = Experiment.from_toml(path, repeats=4, vary="queries").plan
+        assert (plan.repeats.number, plan.repeats.finalists, plan.vary) == (4, None, "queries")
 
     def test_command_line(self, tmp_path):
         def outcome(line, *options):
-            path = write_toml(tmp_path, f"{RUNS}{line}\n[data]\n{SIMULATED}")
+            path = write_toml(tmp_path, f"{REPEATS}{line}\n[data]\n{SIMULATED}")
             done = CliRunner().invoke(app, ["run", str(path), "--json", *options])
             assert done.exit_code == 0, done.output
             return json.loads(done.stdout)
@@ -216,7 +216,8 @@ def test_examples(tmp_path):
     """The file of the examples, and the one in the documentation, whose data do not exist."""
     path = Path(__file__).parents[2] / "examples" / "experiment.toml"
     assert len(Experiment.from_toml(path, tmp_path).plan.candidates) == 6
-    text = re.search(r"A small one::\n\n(.*?)\n\nFurther", config.__doc__, re.DOTALL)[1]
+    guide = (path.parents[1] / "docs" / "howto" / "experiment.md").read_text(encoding="utf-8")
+    text = re.search(r"```toml\n(.*?)```", guide, re.DOTALL)[1]
     with pytest.raises(FileNotFoundError, match=r"data\.train\[0\]"):
         Experiment.from_toml(write_toml(tmp_path, text))
 
@@ -224,7 +225,7 @@ def test_examples(tmp_path):
 @pytest.mark.slow
 def test_reading_a_result_needs_no_training_library(done):
     code = (
-        "import sys; sys.modules['lightgbm'] = sys.modules['xgboost'] = sys.modules['pydantic'] = None\n"
+        "import sys; sys.modules['lightgbm'] = sys.modules['xgboost'] = None\n"
         "from gainsay.experiment import Experiment\n"
         "print(Experiment.load(sys.argv[1]).verdict.kind)"
     )

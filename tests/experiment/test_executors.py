@@ -10,17 +10,16 @@ from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 
-import lightgbm as lgb
 import numpy as np
 import pytest
 import xgboost as xgb
 from tests.experiment.helpers import ByPickle, contents, facts, run
 
 from gainsay.data import RankingData, simulate
-from gainsay.experiment import Candidate, Experiment, grid, work
-from gainsay.experiment.libraries import library_of
+from gainsay.experiment import Candidate, Experiment, execution, grid
+from gainsay.experiment.execution import TrainingContext
 from gainsay.experiment.storage import Storage
-from gainsay.experiment.training import Workbench
+from gainsay.experiment.trainers import get_trainer
 
 BROKEN = Candidate("broken", "lightgbm", {"objective": "nosuch"})
 
@@ -123,7 +122,7 @@ class TestThreads:
     @pytest.mark.parametrize(("jobs", "most"), [(None, {1: 4, 2: 2, 8: 1}), (3, {1: 3, 2: 3, 8: 1})])
     def test_number_of_trainings_at_a_time_on_four_cpus(self, make, monkeypatch, jobs, most):
         counts = {1: 5, 2: 3, 8: 1}
-        running, seen, changed, perform = [], [], threading.Condition(), work.perform
+        running, seen, changed, perform = [], [], threading.Condition(), execution.perform
 
         def watch(task):
             own = task.unit.candidate.threads
@@ -140,8 +139,8 @@ class TestThreads:
                 running.remove(own)
             return outcome
 
-        monkeypatch.setattr(work, "cpus", lambda: 4)
-        monkeypatch.setattr(work, "perform", watch)
+        monkeypatch.setattr(execution, "cpus", lambda: 4)
+        monkeypatch.setattr(execution, "perform", watch)
         many = [
             Candidate(f"{threads} {number}", "lightgbm", {"num_leaves": 3 + number}, threads=threads)
             for threads, count in counts.items()
@@ -153,7 +152,7 @@ class TestThreads:
 
     @pytest.mark.posix
     def test_ctrl_c_ends_all_trainings_at_their_next_round(self, done, make, candidates, tmp_path, monkeypatch):
-        train, started = work.train_candidate, threading.Barrier(3, timeout=900)
+        train, started = execution.train_candidate, threading.Barrier(3, timeout=900)
 
         def wait(candidate, *rest):
             if started.wait() == 0:
@@ -168,7 +167,7 @@ class TestThreads:
         run(make(directory, candidates=candidates[:2]))
         more = make(directory, candidates=[*candidates[:2], *endless])
         with monkeypatch.context() as patch:
-            patch.setattr(work, "train_candidate", wait)
+            patch.setattr(execution, "train_candidate", wait)
             with pytest.raises(KeyboardInterrupt) as caught:
                 run(more, jobs=3)
         assert caught.value.__notes__[0].startswith("3 trainings")
@@ -187,15 +186,14 @@ class TestThreads:
         models = []
         with ThreadPoolExecutor(8) as executor:
             for name, where in (("alone", None), ("threads", executor)):
-                with pytest.warns(UserWarning, match="the same model"):
-                    made = Experiment(many, train, *others, "mrr", tmp_path / name, num_boost_round=1)
+                made = Experiment(many, train, *others, "mrr", tmp_path / name, num_boost_round=1)
                 result = run(made, where)
                 models.append([result.load_model(name).model_to_string() for name in result.candidates])
         assert models[0] == models[1]
 
 
 def fail_for(name, after=0):
-    from gainsay.experiment.lightgbm_training import train
+    from gainsay.experiment.trainers.lightgbm import train
 
     calls = []
 
@@ -232,13 +230,13 @@ class TestFailures:
     def test_are_forgotten_once_the_candidate_succeeds(self, make, tmp_path, monkeypatch):
         only = [Candidate("a", "lightgbm"), Candidate("b", "lightgbm", {"num_leaves": 5})]
         with monkeypatch.context() as patch:
-            patch.setattr("gainsay.experiment.lightgbm_training.train", fail_for("a"))
+            patch.setattr("gainsay.experiment.trainers.lightgbm.train", fail_for("a"))
             assert list(run(make(tmp_path / "run", candidates=only)).failures) == ["a"]
         assert run(make(tmp_path / "run", candidates=only)).failures == {}
         assert list((tmp_path / "run" / "failures").iterdir()) == []
 
     def test_on_one_fold_remove_the_candidate(self, make, parts, monkeypatch):
-        monkeypatch.setattr("gainsay.experiment.lightgbm_training.train", fail_for("a", after=1))
+        monkeypatch.setattr("gainsay.experiment.trainers.lightgbm.train", fail_for("a", after=1))
         only = [Candidate("a", "lightgbm"), Candidate("b", "xgboost")]
         result = run(make(candidates=only, train=None, valid=None, test=None, folds=list(parts)), jobs=1)
         assert result.candidates == ("b",)
@@ -282,46 +280,37 @@ class TestSharedBins:
         candidates = [Candidate(f"{number}", library, its) for number, its in enumerate(params)]
         sampled = {"feature_fraction": 0.5} if library == "lightgbm" else {"subsample": 0.5}
         candidates += grid("seeds", library, sampled, seed=[7, 8])
-        module, binned, models = library_of(library), [], []
-        original = module.binned
-        monkeypatch.setattr(module, "binned", lambda *given: binned.append(given[0].name) or original(*given))
+        module, binned, models = get_trainer(library), [], []
+        original = module.bin_data
+        monkeypatch.setattr(module, "bin_data", lambda *given: binned.append(given[0].name) or original(*given))
         for name in ("shared", "alone"):
             made = Experiment(candidates, *many_valued, ["ndcg_exp@5", "mrr"], tmp_path / name, num_boost_round=3)
             run(made, jobs=2)
             models.append({path.parent.name: path.read_bytes() for path in (tmp_path / name).rglob("all-rounds.*")})
             assert len(binned) == (1 + len(SEPARATE[library]) if name == "shared" else len(candidates))
             binned.clear()
-            monkeypatch.setattr(module, "binning", lambda candidate, documents: {"alone": candidate.name})
+            monkeypatch.setattr(module, "get_bin_settings", lambda candidate, documents: {"alone": candidate.name})
         assert models[0] == models[1]
         assert len(models[0]) == len(candidates)
 
     def test_leaf_sizes_do_not_matter_without_the_filter_of_features(self):
         """LightGBM drops features that no leaf of `min_data_in_leaf` could split, unless told otherwise."""
-        module, params = library_of("lightgbm"), {"feature_pre_filter": False}
+        module, params = get_trainer("lightgbm"), {"feature_pre_filter": False}
         all_params = [{**params, "min_data_in_leaf": 5}, {**params, "min_child_samples": 9}, {"min_data_in_leaf": 5}]
-        first, second, filtered, unknown, plain = (
-            module.binning(Candidate("a", "lightgbm", its), 1000) for its in [*all_params, {"some_day": 1}, {}]
-        )
+        first, second, filtered = (module.get_bin_settings(Candidate("a", "lightgbm", its), 1000) for its in all_params)
         assert first == second != filtered
-        assert plain != unknown  # Unknown parameters separate data.
-
-    @pytest.mark.parametrize("name", ["max_bin", "min_data_in_leaf", "linear_tree", "feature_pre_filter", "max_bins"])
-    def test_parameters_of_lightgbm_datasets_separate_data(self, name):
-        if name != "min_data_in_leaf":
-            assert set(lgb.Dataset(None, params={name: 1}).get_params()) == {name}
-        assert name not in library_of("lightgbm")._TRAINING_ONLY
 
     def test_xgboost_trains_on_bins_unless_exact(self, many_valued):
         train, valid, _ = many_valued
         for params, binned in (({}, True), ({"tree_method": "exact"}, False)):
-            data = library_of("xgboost").binned(Candidate("a", "xgboost", params, threads=1), train, valid)
+            data = get_trainer("xgboost").bin_data(Candidate("a", "xgboost", params, threads=1), train, valid)
             assert isinstance(data.train, xgb.QuantileDMatrix) == binned
 
     def test_are_released_after_their_last_training(self, make, parts):
-        units = list(make().plan.units())
-        bench, counts = Workbench(parts._asdict(), units), []
-        for unit in bench.ordered(units):
-            with bench.binned(unit):
+        units = list(make().plan.iterate_units())
+        bench, counts = TrainingContext(parts._asdict(), units), []
+        for unit in bench.sort_units(units):
+            with bench.bin_data(unit):
                 counts.append(len(bench._binned))
             counts.append(len(bench._binned))
         assert counts == [1, 1, 1, 0, 1, 1, 1, 0]

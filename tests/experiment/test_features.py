@@ -16,8 +16,8 @@ from tests.experiment.helpers import ByPickle, run
 
 import gainsay as gs
 from gainsay.data import RankingData, from_frame, simulate
-from gainsay.experiment.folds import fingerprint
-from gainsay.experiment.shared import PartsOnDisk
+from gainsay.experiment.folds import compute_fingerprint
+from gainsay.experiment.storage import SharedParts
 
 METRICS = ["ndcg_linear@5", "ndcg_exp@5"]
 LABELS = {"a": 0, "b": 3, "c": 0, "d": 3, "e": 1}
@@ -97,10 +97,10 @@ class TestCategories:
 
     @pytest.mark.filterwarnings("ignore:Found `num_iterations` in params")
     def test_lightgbm_trains_like_on_the_frame(self, trained):
-        from gainsay.experiment.lightgbm_training import parameters
+        from gainsay.experiment.trainers.lightgbm import create_parameters
 
         train, features = FRAMES[0], FRAMES[2][["bm25", "shop"]]
-        params = parameters(trained.plan.candidates[0], train["grade"].max())
+        params = create_parameters(trained.plan.candidates[0], train["grade"].max())
         data = lgb.Dataset(train[["bm25", "shop"]], train["grade"], group=train.groupby("query").size(), params=params)
         own, ours = lgb.train(params, data, ROUNDS), trained.load_model("lightgbm")
         assert ours.feature_name() == ["bm25", "shop"]
@@ -109,11 +109,11 @@ class TestCategories:
         assert np.array_equal(ours.predict(features, num_iteration=rounds), own.predict(features, num_iteration=rounds))
 
     def test_xgboost_trains_like_on_the_frame(self, trained):
-        from gainsay.experiment.xgboost_training import parameters
+        from gainsay.experiment.trainers.xgboost import create_parameters
 
         train = FRAMES[0]
         data = xgb.DMatrix(train[["bm25", "shop"]], train["grade"], qid=train["query"], enable_categorical=True)
-        own = xgb.train(parameters(trained.plan.candidates[1]), data, ROUNDS)
+        own = xgb.train(create_parameters(trained.plan.candidates[1]), data, ROUNDS)
         ours = trained.load_model("xgboost")
         assert (ours.feature_names, ours.feature_types) == (["bm25", "shop"], ["float", "c"])
         matrix = xgb.DMatrix(shops(30, 4, "abcd")[["bm25", "shop"]], enable_categorical=True)
@@ -210,16 +210,16 @@ class TestFingerprint:
         ids=["name", "order", "numbers", "features", "labels", "queries", "weight", "sparse"],
     )
     def test_changes_with_the_input_of_models(self, change):
-        assert fingerprint(replace(self.DATA, **change)) != fingerprint(self.DATA)
+        assert compute_fingerprint(replace(self.DATA, **change)) != compute_fingerprint(self.DATA)
 
     def test_does_not_depend_on_the_form_in_memory(self):
         columns = np.asfortranarray(self.DATA.features)
-        assert fingerprint(replace(self.DATA, features=columns)) == fingerprint(self.DATA)
+        assert compute_fingerprint(replace(self.DATA, features=columns)) == compute_fingerprint(self.DATA)
         matrix = sparse.csr_matrix(self.DATA.features)
         wide = matrix.copy()
         wide.indices, wide.indptr = wide.indices.astype(np.int64), wide.indptr.astype(np.int64)
         plain = replace(self.DATA, features=matrix, categories=None)
-        assert fingerprint(replace(plain, features=wide)) == fingerprint(plain)
+        assert compute_fingerprint(replace(plain, features=wide)) == compute_fingerprint(plain)
 
 
 @pytest.mark.parametrize("kind", ["categories", "sparse", "weights"])
@@ -229,8 +229,8 @@ def test_parts_on_disk_are_the_same_data(tmp_path, kind):
         "sparse": sparse_parts("sparse")[2],
         "weights": replace(simulate(9, seed=1), weight=np.arange(1.0, 10.0)),
     }[kind]
-    shared = PartsOnDisk(tmp_path / "data", ("train", "test"))
+    shared = SharedParts(tmp_path / "data", ("train", "test"))
     shared.write({"train": data, "test": data})
     assert list(shared) == ["train", "test"]
-    assert fingerprint(shared["test"]) == fingerprint(data)
+    assert compute_fingerprint(shared["test"]) == compute_fingerprint(data)
     assert (shared["test"].categories, shared["test"].feature_names) == (data.categories, data.feature_names)

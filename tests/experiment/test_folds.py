@@ -13,7 +13,7 @@ from tests.experiment.helpers import METRICS, balanced_by_hand, facts, predict, 
 import gainsay as gs
 from gainsay.data import RankingData, simulate
 from gainsay.experiment import Experiment, k_folds
-from gainsay.experiment.folds import rotation
+from gainsay.experiment.folds import rotate
 
 ROUNDS = 12
 
@@ -29,12 +29,12 @@ def per_query(data, scores):
 
 @pytest.mark.parametrize("count", [3, 4, 5])
 def test_rotation_is_that_of_letor(data, count):
-    parts, made = rotation(k_folds(data, count))
+    parts, made = rotate(k_folds(data, count))
     assert [fold.test for fold in made] == [f"fold {i + 1}" for i in range(count)]
     assert [fold.valid for fold in made] == [f"fold {(i + 1) % count + 1}" for i in range(count)]
     for fold in made:
-        assert set(fold.parts()) == set(parts)
-        assert len(fold.parts()) == count
+        assert set(fold.parts) == set(parts)
+        assert len(fold.parts) == count
 
 
 def test_k_folds_divide_the_queries_at_random(data):
@@ -129,7 +129,7 @@ def test_tables_and_notes_name_the_folds(folded):
 
 def test_stop_by_each_makes_a_model_for_every_metric(folded, folds, make, on_folds, tmp_path, monkeypatch):
     directory = shutil.copytree(folded.directory, tmp_path / "copy")
-    monkeypatch.setattr("gainsay.experiment.work.train_candidate", None)
+    monkeypatch.setattr("gainsay.experiment.execution.train_candidate", None)
     primary = METRICS[1:]
     result = run(make(directory, **on_folds, primary=primary, stop_by="each"))
     best = folded.result.best_rounds

@@ -15,9 +15,8 @@ from tests.experiment.helpers import ByPickle, facts, run, write_toml
 from typer.testing import CliRunner
 
 from gainsay.cli import app
-from gainsay.experiment import Experiment, work
-from gainsay.experiment.shared import PartsOnDisk
-from gainsay.experiment.storage import Storage
+from gainsay.experiment import Experiment, execution
+from gainsay.experiment.storage import SharedParts, Storage
 
 TIMEOUT = 900
 EXPECTED_STATUS = {"kill": {-9}, "full once": {0, faults.REJECTED}, "full": {faults.REJECTED}, "read-only": {3}}
@@ -28,7 +27,7 @@ EXPECTED_STATUS = {"kill": {-9}, "full once": {0, faults.REJECTED}, "full": {fau
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("executor", "every"),
-    [(1, 15), *(pytest.param(*case, marks=pytest.mark.repeated) for case in [(1, 1), (2, 4), ("pickle", 4)])],
+    [(1, 15), *(pytest.param(*case, marks=pytest.mark.nightly) for case in [(1, 1), (2, 4), ("pickle", 4)])],
 )
 def test_survives_a_fault_at_every_system_call(tmp_path, processes, executor, every):
     """Threads make their calls in another order each time, so the last calls are not always reached."""
@@ -42,14 +41,15 @@ def test_survives_a_fault_at_every_system_call(tmp_path, processes, executor, ev
     assert len(report["attempts"]) >= len(faults.FAULTS) * (len(report["calls"]) // every)
     for outcome in report["attempts"]:
         fault, status = outcome.pop("fault"), outcome.pop("status")
-        assert status in EXPECTED_STATUS[fault.partition(" at ")[0]] or (executor == 2 and status == 0), fault
+        may_succeed = executor == 2 or ": os.r" in fault  # A full disk allows the last removals.
+        assert status in EXPECTED_STATUS[fault.partition(" at ")[0]] or (may_succeed and status == 0), fault
         expected = {"partial": [], "resumed": 0, "same result": True, "differing files": [], "trained twice": []}
         assert outcome == expected, fault
 
 
 @pytest.mark.parametrize("way", ["jobs", "threads", "command line"])
 def test_interrupted_training_leaves_a_usable_directory(done, make, tmp_path, monkeypatch, way):
-    train, started, directory = work.train_candidate, [], tmp_path / "run"
+    train, started, directory = execution.train_candidate, [], tmp_path / "run"
 
     def interrupt(candidate, *rest):
         started.append(candidate)
@@ -58,7 +58,7 @@ def test_interrupted_training_leaves_a_usable_directory(done, make, tmp_path, mo
         return train(candidate, *rest)
 
     with monkeypatch.context() as patch, ThreadPoolExecutor(1) as executor:
-        patch.setattr(work, "train_candidate", interrupt)
+        patch.setattr(execution, "train_candidate", interrupt)
         if way == "command line":
             patch.setattr(Experiment, "from_toml", lambda *_, **__: make(directory))
             answer = CliRunner().invoke(app, ["run", str(write_toml(tmp_path, "")), "--jobs", "1"])
@@ -80,40 +80,40 @@ class TestWorkerOutlivesItsRun:
     @pytest.fixture
     def task(self, done, parts, tmp_path):
         storage = Storage(tmp_path / "run")
-        unit = next(done.result.plan.units())
-        return storage, work.Task(storage.directory, done.result.plan, unit, storage.share_data(parts._asdict()))
+        unit = next(done.result.plan.iterate_units())
+        return storage, execution.Task(storage.directory, done.result.plan, unit, storage.share_data(parts._asdict()))
 
     def test_starts_nothing(self, task, trained):
         storage, task = task
         task.data.close()
-        with pytest.raises(work.CalledOffError):
-            work.perform(task)
+        with pytest.raises(execution.CalledOffError):
+            execution.perform(task)
         assert trained == []
         assert not (storage.directory / "candidates").exists()
 
     @pytest.mark.parametrize("fails", [True, False])
     def test_writes_nothing(self, task, monkeypatch, fails):
         storage, task = task
-        train = work.train_candidate
+        train = execution.train_candidate
 
         def train_slowly(*arguments):
             outcome = train(*arguments)
-            storage.tidy()  # as the next run does
+            storage.remove_leftovers()  # as the next run does
             if fails:
                 raise ValueError
             return outcome
 
-        monkeypatch.setattr(work, "train_candidate", train_slowly)
-        with pytest.raises(work.CalledOffError):
-            work.perform(task)
+        monkeypatch.setattr(execution, "train_candidate", train_slowly)
+        with pytest.raises(execution.CalledOffError):
+            execution.perform(task)
         assert not (storage.directory / "candidates").exists()
         assert not (storage.directory / "failures").exists()
 
     def test_may_finish_its_training_while_the_run_waits(self, task, monkeypatch):
         storage, task = task
-        train = work.train_candidate
-        monkeypatch.setattr(work, "train_candidate", lambda *arguments: (task.data.close(), train(*arguments))[1])
-        work.perform(task)
+        train = execution.train_candidate
+        monkeypatch.setattr(execution, "train_candidate", lambda *arguments: (task.data.close(), train(*arguments))[1])
+        execution.perform(task)
         assert storage.load(task.plan, task.unit) is not None
 
 
@@ -122,7 +122,7 @@ class TestSharedData:
         storage = Storage(tmp_path / "run")
         first, second = storage.share_data(parts._asdict()), storage.share_data(parts._asdict())
         first.remove()
-        assert (first.are_there, second.are_there, second.are_open) == (False, True, True)
+        assert (first.exist, second.exist, second.are_open) == (False, True, True)
         second.remove()
         assert list(storage.directory.iterdir()) == []
 
@@ -131,7 +131,7 @@ class TestSharedData:
             self._folder.mkdir(parents=True)
             raise OSError(28, "No space left on device")
 
-        monkeypatch.setattr(PartsOnDisk, "write", full)
+        monkeypatch.setattr(SharedParts, "write", full)
         with pytest.raises(OSError, match="No space left"):
             Storage(tmp_path).share_data(parts._asdict())
         assert list(tmp_path.iterdir()) == []

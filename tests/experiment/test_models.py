@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import pickle
 import shutil
 
@@ -12,15 +11,12 @@ import numpy as np
 import pandas as pd
 import pytest
 import xgboost as xgb
-from matplotlib import pyplot as plt
 from tests.experiment.helpers import METRICS, balanced_by_hand, folder_of, predict, run
-from typer.testing import CliRunner
 
 import gainsay as gs
-from gainsay.cli import app
-from gainsay.experiment import Candidate, Experiment, work
-from gainsay.experiment.libraries import library_of
-from gainsay.experiment.rounds import balanced_round, best_rounds, kept_rounds
+from gainsay.experiment import Candidate, Experiment, execution
+from gainsay.experiment.rounds import find_balanced_round, find_best_rounds, find_stored_rounds
+from gainsay.experiment.trainers import get_trainer
 from gainsay.report.rounds import best_rounds as report_of_rounds
 
 SUFFIX = {"lgb": "txt", "xgb": "ubj"}
@@ -49,7 +45,7 @@ def torn(make_done):
 def again(torn, make, tmp_path, monkeypatch):
     """Return a function that runs a copy of the experiment with other arguments, without training."""
     shutil.copytree(torn.directory, tmp_path / "copy")
-    monkeypatch.setattr(work, "train_candidate", None)
+    monkeypatch.setattr(execution, "train_candidate", None)
     return lambda **changes: run(make(tmp_path / "copy", **{**ABOUT, **changes}))
 
 
@@ -85,23 +81,6 @@ def test_loaded_models_and_saved_files_are_the_compared_models(torn, parts):
     ranker = xgb.XGBRanker()
     ranker.load_model(saved(torn, "xgb"))
     np.testing.assert_array_equal(ranker.predict(parts.test.features), torn.comparison.rankings.scores["xgb"])
-
-
-def test_compare_on_the_command_line_has_the_means_of_the_leaderboard(torn, parts, tmp_path):
-    data = parts.test
-    lines = [
-        f"{label:g} qid:{query} " + " ".join(f"{at}:{float(value)!r}" for at, value in enumerate(row, 1))
-        for label, query, row in zip(data.labels, data.query_ids[data.qid], data.features, strict=True)
-    ]
-    (tmp_path / "test.txt").write_text("\n".join(lines) + "\n")
-    metrics = [option for metric in METRICS for option in ("-m", metric)]
-    options = ["--data", str(tmp_path / "test.txt"), "--features", str(data.features.shape[1]), *metrics, "--json"]
-    models = [f"{name}={saved(torn, name)}" for name in torn.candidates]
-    done = CliRunner().invoke(app, ["compare", *options, *models])
-    assert done.exit_code == 0, done.output
-    found = json.loads(done.stdout)["leaderboard"]
-    for name, metric in itertools.product(torn.candidates, METRICS):
-        assert found[name][metric] == torn.leaderboard.loc[name, metric]
 
 
 def test_compare_explains_as_the_experiment_does(torn, parts):
@@ -142,10 +121,6 @@ def test_report_has_the_costs_of_the_compared_rounds(torn, tmp_path):
             line = torn.curves.query("candidate == @name and metric == @metric").set_index("round")["value"]
             assert table.loc[name, f"round {metric}"] == torn.best_rounds.loc[name, metric]
             assert table.loc[name, f"compared loss {metric}"] == line.max() - line[compared]
-    ax = torn.comparison.plot.curves("lgb").ax
-    (number,) = torn.compared.loc["lgb", "rounds"]
-    assert any(set(line.get_xdata()) == {number} for line in ax.lines)
-    plt.close(ax.figure)
     text = torn.comparison.to_markdown()
     assert all(heading in text for heading in ("## When to stop", "## Why"))
     assert torn.comparison.to_html(tmp_path / "report.html").stat().st_size > 10_000
@@ -230,17 +205,17 @@ class TestRounds:
             curves = rng.integers(0, 6, (rng.integers(1, 9), rng.integers(2, 5))) / 8
             columns = rng.choice(curves.shape[1], 2, replace=False).tolist()
             worst = [max(max(curves[:, c]) - row[c] for c in columns) for row in curves]
-            assert balanced_round(curves, columns) == 1 + worst.index(min(worst))
-            assert balanced_round(curves, columns[:1]) == best_rounds(curves)[columns[0]]
+            assert find_balanced_round(curves, columns) == 1 + worst.index(min(worst))
+            assert find_balanced_round(curves, columns[:1]) == find_best_rounds(curves)[columns[0]]
             pairs = [(a, b) for a in range(curves.shape[1]) for b in range(a)]
-            expected = {*best_rounds(curves), *(balanced_round(curves, pair) for pair in pairs)}
-            assert kept_rounds(curves) == sorted(expected)
+            expected = {*find_best_rounds(curves), *(find_balanced_round(curves, pair) for pair in pairs)}
+            assert find_stored_rounds(curves) == sorted(expected)
 
     def test_cut_models_predict_like_the_whole_model_at_every_round(self, torn, parts):
         for name in torn.candidates:
-            library = library_of("lightgbm" if name.startswith("lgb") else "xgboost")
+            library = get_trainer("lightgbm" if name.startswith("lgb") else "xgboost")
             whole = saved(torn, name, "all-rounds").read_bytes()
-            predict_rounds = library.predictor(whole, parts.test, 1)
+            predict_rounds = library.create_predictor(whole, parts.test, 1)
             for rounds in (1, 2, 17, 40):
                 cut = library.load(library.cut(whole, rounds))
                 np.testing.assert_array_equal(predict(cut, parts.test), predict_rounds(slice(None), [rounds])[0])

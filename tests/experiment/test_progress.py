@@ -12,7 +12,7 @@ import pytest
 
 from gainsay.drawing import terminal
 from gainsay.experiment import Candidate
-from gainsay.experiment.progress import progress_of
+from gainsay.experiment.progress import create_progress
 
 
 class Terminal(io.StringIO):
@@ -85,7 +85,7 @@ def test_several_trainings_at_a_time(make, monkeypatch, screen):
 
 
 def test_counts_without_rounds_for_other_processes(monkeypatch):
-    tty, progress = use_terminal(monkeypatch), progress_of(True)
+    tty, progress = use_terminal(monkeypatch), create_progress(True)
     progress.start(None, 3, 1)
     progress.stop()
     assert tty.getvalue().count("1 of 3 ") == 2
@@ -94,9 +94,9 @@ def test_counts_without_rounds_for_other_processes(monkeypatch):
 def test_a_round_is_drawn_completely_or_not_at_all(make, monkeypatch):
     """Threads draw each other's curves: while one adds a round to a curve, another waits."""
     use_terminal(monkeypatch)
-    plan, progress = make().plan, progress_of(True)
+    plan, progress = make().plan, create_progress(True)
     progress.start(plan, 1, 0)
-    tell = progress.follow(plan.first_units()[0])
+    tell = progress.follow(plan.list_first_units()[0])
     tell([0.5, 0.5, 0.5])
     drawn, threads = [], []
 

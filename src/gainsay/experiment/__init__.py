@@ -1,16 +1,16 @@
-"""Experiments: candidates trained once or several times, chosen on validation data, compared on test data.
+"""Experiments: train candidates once or several times, choose on validation data, compare on test data.
+
+`Experiment` trains and compares candidates, `Experiment.from_toml` reads an experiment from a file, and
+`Experiment.load` reads a result. The guide "Experiments" describes files and options.
 
 >>> from gainsay.experiment import Candidate, Experiment, grid
-
-`Experiment(candidates, train, valid, test, directory=…).run()` trains and compares; `Experiment.from_toml` reads all of
-it from a file, whose format `gainsay.experiment.config` describes; `Experiment.load` reads a result back.
 """
 
 from __future__ import annotations
 
-from .candidates import Candidate, grid
+from .candidate import Candidate, grid
+from .experiment import Experiment
 from .folds import k_folds
 from .result import ExperimentResult
-from .run import Experiment
 
 __all__ = ["Candidate", "Experiment", "ExperimentResult", "grid", "k_folds"]

@@ -1,4 +1,4 @@
-"""The models that are compared, what each metric would choose by itself, and what that costs on test: tables."""
+"""Choices on the validation set and their cost on the test set: tables of a result."""
 
 from __future__ import annotations
 
@@ -12,169 +12,117 @@ import numpy as np
 from .._common.cached import cached_property
 from .._common.names import natural_order
 from ..judgments import scaled_weights
-from .rounds import BALANCED, EACH, Artefact
-from .trainings import CandidateTrainings
+from .rounds import BALANCED, EACH, SelectedModel
+from .trainings import CandidateTrainings, create_finalist_table
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from .._common.typing import Bools, Floats
     from .plan import Plan
+    from .trainings import Training
 
 
 class Choices:
-    """What valid chooses, and how that does on test; see `ExperimentResult` for what it is made of."""
+    """Tables of the compared models and the choices of each metric. See `ExperimentResult` for the arguments."""
 
     def __init__(
         self,
         plan: Plan,
-        measured: Mapping[str, CandidateTrainings],
+        trainings: Mapping[str, CandidateTrainings],
         full: Mapping[str, CandidateTrainings] | None = None,
+        first: Mapping[str, Training] | None = None,
     ) -> None:
         self.plan = plan
-        self.measured = dict(measured)
+        self.identical = tuple(name for name, repeats in trainings.items() if repeats.are_identical)
+        self.trainings = {
+            name: CandidateTrainings(repeats.folds) if name in self.identical else repeats
+            for name, repeats in trainings.items()
+        }
         self.full = dict(full or {})
+        self._first = dict(first or {})
+
+    @property
+    def finalists(self) -> pd.DataFrame:
+        """Validation results of the candidates that were trained once to choose finalists.
+
+        One row per candidate: `valid M` for each primary metric M, and `finalist`. Empty without finalists.
+        """
+        return create_finalist_table(self.plan, self._first)
 
     @cached_property
-    def _weights(self) -> Floats:
-        """The weight of each query of test, folds one after the other."""
-        return next(iter(self.measured.values())).weights
-
-    def _rounds(self, candidate: str, stop_by: str) -> tuple[int, ...]:
-        """Return for each training the round that "balanced" or a metric chooses on its valid."""
-        return tuple(self.plan.round_by(training.curves, stop_by) for training in self.measured[candidate].trainings)
-
-    @cached_property
-    def artefacts(self) -> tuple[Artefact, ...]:
-        """The models that are compared: candidates at one round each."""
-        return tuple(itertools.chain.from_iterable(map(self._models, self.measured)))
-
-    def _models(self, candidate: str) -> list[Artefact]:
-        stop_by = self.plan.stop_by
-        if stop_by != EACH:
-            return [Artefact(candidate, candidate, stop_by, self._rounds(candidate, stop_by))]
-        own = {metric: self._rounds(candidate, metric) for metric in self.plan.judges}
-        if len(set(own.values())) == 1:
-            return [Artefact(candidate, candidate, " and ".join(own), own[self.plan.judges[0]])]
-        names = [
-            f"{candidate} @{rounds[0]}" if len(rounds) == 1 else f"{candidate} by {metric}"
-            for metric, rounds in own.items()
-        ]
-        return [Artefact(name, candidate, *chosen) for name, chosen in zip(names, own.items(), strict=True)]
+    def models(self) -> tuple[SelectedModel, ...]:
+        """The compared models: candidates at one round each."""
+        return tuple(itertools.chain.from_iterable(map(self._select_models, self.trainings)))
 
     @cached_property
     def compared(self) -> pd.DataFrame:
-        """The models that are compared, by name: `candidate`, `stop_by` (what chose), `rounds` (one per training).
+        """The compared models by name: `candidate`, `stop_by` (the rule that chose the rounds), `rounds`.
 
-        There is one training per fold, in each run: run after run, in each the folds.
-
-        What chose is "balanced" (the first round with the smallest worst shortfall of the two primary metrics from
-        their own best rounds on valid) or a metric, as the experiment says. A model is called like its candidate,
-        unless the two metrics have models of their own.
+        There is one round per training: repeat after repeat, with the folds of each. A model has the name of its
+        candidate, unless the two primary metrics have separate models.
         """
         import pandas as pd
 
-        rows = [(model.name, model.candidate, model.stop_by, model.rounds) for model in self.artefacts]
+        rows = [(model.name, model.candidate, model.stop_by, model.rounds) for model in self.models]
         return pd.DataFrame(rows, columns=["model", "candidate", "stop_by", "rounds"]).set_index("model")
-
-    def _compared_values(self) -> tuple[dict[str, dict[str, Floats]], Bools]:
-        """Return by model and metric its values, shape (queries, runs), and of which queries these are.
-
-        A query that a metric skips is NaN under it. Those that every metric skips are left out.
-        """
-        tests = {model.name: self.measured[model.candidate].test_at(model.rounds) for model in self.artefacts}
-        counted: Bools = np.logical_not(np.isnan(next(iter(tests.values()))[:, :, 0]).all(axis=1))
-        values = {
-            model: {metric: test[counted, place] for place, metric in enumerate(self.plan.names)}
-            for model, test in tests.items()
-        }
-        return values, counted
 
     @cached_property
     def curves(self) -> pd.DataFrame:
-        """Every metric after every round on valid, of every training that is compared.
+        """Every metric after every round on the validation set, for every compared training.
 
-        Columns `candidate`, `fold`, `run` (0 where there is but one), `round`, `metric`, `value`, and `compared`:
-        whether a model that is compared is as of this round.
+        Columns `candidate`, `fold`, `repeat` (0 if there is only one), `round`, `metric`, `value`, and `compared`:
+        whether a compared model ends with this round.
         """
         import pandas as pd
 
         frames = []
-        for name, measured in self.measured.items():
-            models = [model for model in self.artefacts if model.candidate == name]
-            for place, fold in enumerate(measured.trainings):
-                rounds, metrics = fold.curves.shape
-                compared = np.isin(np.arange(1, rounds + 1), [model.rounds[place] for model in models])
-                frames.append(
-                    pd.DataFrame(
-                        {
-                            "candidate": name,
-                            "fold": fold.fold,
-                            "run": measured.run_of(place),
-                            "round": np.tile(np.arange(1, rounds + 1), metrics),
-                            "metric": np.repeat(np.array(self.plan.names, dtype=object), rounds),
-                            "value": fold.curves.T.ravel(),
-                            "compared": np.tile(compared, metrics),
-                        }
-                    )
-                )
+        for name, repeats in self.trainings.items():
+            models = [model for model in self.models if model.candidate == name]
+            for place, training in enumerate(repeats.trainings):
+                rounds, metrics = training.curves.shape
+                numbers = np.arange(1, rounds + 1)
+                columns = {
+                    "candidate": name,
+                    "fold": training.fold,
+                    "repeat": repeats.get_repeat(place),
+                    "round": np.tile(numbers, metrics),
+                    "metric": np.repeat(np.array(self.plan.names, dtype=object), rounds),
+                    "value": training.curves.T.ravel(),
+                    "compared": np.tile(np.isin(numbers, [model.rounds[place] for model in models]), metrics),
+                }
+                frames.append(pd.DataFrame(columns))
         return pd.concat(frames, ignore_index=True)
 
     @cached_property
     def best_rounds(self) -> pd.DataFrame:
-        """The round, counted from 1, that each metric (column) chooses on valid: the first one with its best value.
+        """Round, counted from 1, with the best value of each metric (column) on the validation set.
 
-        One row per candidate; with runs or folds one per candidate, run and fold.
+        One row per candidate, or with repeats or folds per candidate, repeat and fold.
         """
         import pandas as pd
 
         trainings = [
-            (name, measured.run_of(place), training.fold)
-            for name, measured in self.measured.items()
-            for place, training in enumerate(measured.trainings)
+            (name, repeats.get_repeat(place), training.fold)
+            for name, repeats in self.trainings.items()
+            for place, training in enumerate(repeats.trainings)
         ]
         rounds = {
-            metric: [number for candidate in self.measured for number in self._rounds(candidate, metric)]
+            metric: [number for candidate in self.trainings for number in self._choose_rounds(candidate, metric)]
             for metric in self.plan.names
         }
-        frame = pd.DataFrame(rounds, index=pd.MultiIndex.from_tuples(trainings, names=["candidate", "run", "fold"]))
-        several = {"run": self.plan.runs.count > 1, "fold": len(self.plan.folds) > 1}
-        return frame.droplevel([level for level, there in several.items() if not there])
-
-    @cached_property
-    def _choices(self) -> dict[str, Choice]:
-        """By metric, for each fold the candidate that is best on its valid; of equal ones the first by name."""
-        return {metric: self._choice(place, metric) for place, metric in enumerate(self.plan.names)}
-
-    def _choice(self, metric: int, chooser: str) -> Choice:
-        names = natural_order(self.measured)
-        rounds = {name: self._rounds(name, chooser) for name in names}
-        best = max if self.plan.metrics[metric].higher_is_better else min
-        candidates, values, weights = [], [], []
-        for fold, measured in enumerate(next(iter(self.measured.values())).folds):
-            on_valid = {name: self.measured[name].valid_on(fold, rounds[name], metric) for name in names}
-            candidates.append(best(names, key=on_valid.__getitem__))
-            values.append(on_valid[candidates[-1]])
-            weights.append(measured.valid_weight[metric])
-        return Choice(tuple(candidates), float(np.average(values, weights=weights)))
-
-    def _picked(self, candidates: Sequence[str], stop_by: str) -> Floats:
-        """Return all metrics on test of one candidate per fold, the mean over its runs; shape (queries, metrics)."""
-        pieces = [
-            self.measured[name].test_on(fold, self._rounds(name, stop_by)).mean(axis=2)
-            for fold, name in enumerate(candidates)
-        ]
-        return np.concatenate(pieces)
+        frame = pd.DataFrame(rounds, index=pd.MultiIndex.from_tuples(trainings, names=["candidate", "repeat", "fold"]))
+        levels = {"repeat": self.plan.repeats.number > 1, "fold": len(self.plan.folds) > 1}
+        return frame.droplevel([level for level, is_needed in levels.items() if not is_needed])
 
     @cached_property
     def chosen(self) -> pd.DataFrame:
-        """What one would choose on valid by each metric alone (row), and how that does on test.
+        """Candidate and round that each metric (row) alone would choose on the validation set, with test results.
 
-        That is a candidate at the metric's own best round, which need not be the round at which it is compared.
-        `candidate` is the one with the best value on valid, `rounds` its rounds (one per training), `valid` that value;
-        for each metric M, `test M` is the mean over the queries of test that have a value. With folds each fold has a
-        candidate of its own, chosen on the fold's valid as LETOR's protocol does (Qin et al. 2010): `candidate` is then
-        a tuple, and `rounds` those of each. With runs the values are means over runs.
+        `candidate` has the best value on the validation set at the metric's own best round. `rounds` contains its
+        rounds, one per training, and `valid` its value. For each metric M, `test M` is the mean over the test queries
+        with a value. With folds, each fold has its own candidate (LETOR's protocol, Qin et al. 2010), and
+        `candidate` is a tuple. With repeats, values are means over repeats.
         """
         import pandas as pd
 
@@ -183,117 +131,178 @@ class Choices:
             rounds = tuple(
                 number
                 for fold, name in enumerate(choice.candidates)
-                for number in self._rounds(name, metric)[fold :: len(choice.candidates)]
+                for number in self._choose_rounds(name, metric)[fold :: len(choice.candidates)]
             )
-            about = {"metric": metric, "candidate": choice.named, "rounds": rounds, "valid": choice.valid}
-            test = zip(self.plan.names, self._picked(choice.candidates, metric).T, strict=True)
-            rows.append({**about, **{f"test {other}": self._mean(values) for other, values in test}})
+            columns = {"metric": metric, "candidate": choice.label, "rounds": rounds, "valid": choice.valid}
+            test = zip(self.plan.names, self._collect_choice_values(choice.candidates, metric).T, strict=True)
+            rows.append({**columns, **{f"test {name}": self._average(values) for name, values in test}})
         return pd.DataFrame(rows).set_index("metric")
 
     @cached_property
     def choice_loss(self) -> pd.DataFrame:
-        """What choosing candidate and round on valid by another metric loses on test.
+        """Loss on the test set if another metric chooses candidate and round on the validation set.
 
-        One row per ordered pair: `metric` judges; `candidate` is what it chooses itself, `chosen_by` another metric and
-        `other` what that one chooses. `loss` is the mean over queries of the one minus the other (the other minus the
-        one where `metric` is a loss), negative where the other choice does better, with a paired confidence interval
-        from `lower` to `upper` at level 1 − alpha, for each row by itself. With runs it speaks of the mean of these
-        runs: the interval covers other queries, not other runs.
+        One row per ordered pair of metrics. `candidate` is the choice of `metric`, and `other` the choice of
+        `chosen_by`. `loss` is the mean of `metric` for the first minus the second (reversed if `metric` is a loss),
+        with a paired confidence interval from `lower` to `upper` at level 1 − alpha. The interval covers other queries,
+        not other repeats.
         """
         import pandas as pd
 
         rows = []
-        for judge, chooser in itertools.permutations(self.plan.names, 2):
-            own, other = self._choices[judge], self._choices[chooser]
-            about = {"metric": judge, "chosen_by": chooser, "candidate": own.named, "other": other.named}
-            rows.append({**about, **self._loss(judge, (own.candidates, judge), (other.candidates, chooser))})
+        for metric, chooser in itertools.permutations(self.plan.names, 2):
+            own, other = self._choices[metric], self._choices[chooser]
+            columns = {"metric": metric, "chosen_by": chooser, "candidate": own.label, "other": other.label}
+            rows.append({**columns, **self._compute_loss(metric, own.candidates, (other.candidates, chooser))})
         return pd.DataFrame(rows, columns=["metric", "chosen_by", "candidate", "other", "loss", "lower", "upper"])
 
     @cached_property
     def stopping_loss(self) -> pd.DataFrame:
-        """What stopping at another round than a metric's own best one loses on test, for each candidate.
+        """Loss on the test set if training stops at another round than a metric's own best, for each candidate.
 
-        `metric` judges and `stopped_by`, another metric or "balanced", chose the round on valid; `loss`, `lower` and
-        `upper` as in `choice_loss`.
+        `stopped_by` is the rule that chose the round: another metric or "balanced". See `choice_loss` for the columns.
         """
         import pandas as pd
 
         rows = []
-        for name, judge in itertools.product(self.measured, self.plan.names):
-            everywhere = (name,) * len(self.plan.folds)
-            for chooser in (*self.plan.names, BALANCED):
-                if chooser != judge and len(self.plan.names) > 1:
-                    about = {"candidate": name, "metric": judge, "stopped_by": chooser}
-                    rows.append({**about, **self._loss(judge, (everywhere, judge), (everywhere, chooser))})
+        for name, metric in itertools.product(self.trainings, self.plan.names):
+            candidates = (name,) * len(self.plan.folds)
+            for rule in (*self.plan.names, BALANCED):
+                if rule != metric and len(self.plan.names) > 1:
+                    columns = {"candidate": name, "metric": metric, "stopped_by": rule}
+                    rows.append({**columns, **self._compute_loss(metric, candidates, (candidates, rule))})
         return pd.DataFrame(rows, columns=["candidate", "metric", "stopped_by", "loss", "lower", "upper"])
 
     @cached_property
-    def run_values(self) -> pd.DataFrame:
-        """Every run of every model that is compared: one row per model and run.
+    def repeat_values(self) -> pd.DataFrame:
+        """Results of every repeat of every compared model: one row per model and repeat.
 
-        `rounds` (one per fold), and for each metric M `valid M` and `test M`, the means there at these rounds. The last
-        say how much runs differ; to choose one by them is to choose on test.
+        `rounds` (one per fold), and for each metric M `valid M` and `test M`, the means at these rounds. The test
+        results show how much repeats differ. Do not choose a repeat by them.
         """
         import pandas as pd
 
         rows = []
-        for model in self.artefacts:
-            measured = self.measured[model.candidate]
-            folds, tests = len(measured.folds), measured.test_at(model.rounds)
-            for run in range(measured.runs):
-                its = slice(run * folds, (run + 1) * folds)
-                one = CandidateTrainings(measured.trainings[its])
-                about: dict[str, Any] = {"model": model.name, "run": run + 1, "rounds": model.rounds[its]}
+        for model in self.models:
+            trainings = self.trainings[model.candidate]
+            folds, tests = len(trainings.folds), trainings.collect_values(model.rounds)
+            for repeat in range(trainings.repeats):
+                part = slice(repeat * folds, (repeat + 1) * folds)
+                single = CandidateTrainings(trainings.trainings[part])
+                row: dict[str, Any] = {"model": model.name, "repeat": repeat + 1, "rounds": model.rounds[part]}
                 for place, metric in enumerate(self.plan.names):
-                    about[f"valid {metric}"] = one.valid_at(model.rounds[its], place)
-                    about[f"test {metric}"] = self._mean(tests[:, place, run])
-                rows.append(about)
-        return pd.DataFrame(rows).set_index(["model", "run"])
+                    row[f"valid {metric}"] = single.average_curves(model.rounds[part], place)
+                    row[f"test {metric}"] = self._average(tests[:, place, repeat])
+                rows.append(row)
+        return pd.DataFrame(rows).set_index(["model", "repeat"])
 
     @cached_property
     def shift(self) -> pd.DataFrame:
-        """What training on all queries gives beyond training on resampled ones: one row per candidate and metric.
+        """Gain from training on all queries instead of resampled ones: one row per candidate and metric.
 
-        `full` is the mean over test of one training on all training queries, `resampled` that over runs, `shift` the
-        first minus the second, each at the round that valid chooses by `stop_by` (by "each": the metric's own).
-        A bootstrap sample holds 63 % of the distinct queries, so models trained on it are mostly worse.
-        Empty where runs are trained on all queries.
+        `full` is the test mean of one training on all training queries, `resampled` the mean over repeats, and `shift`
+        the difference, each at the round that `stop_by` chooses (for "each", the metric). A bootstrap sample contains
+        63 % of the distinct queries, so models trained on it are mostly worse. Empty if repeats use all queries.
         """
         import pandas as pd
 
         rows = []
-        for name, whole in self.full.items():
+        for name, full in self.full.items():
             for place, metric in enumerate(self.plan.names):
-                chooser = metric if self.plan.stop_by == EACH else self.plan.stop_by
+                rule = metric if self.plan.stop_by == EACH else self.plan.stop_by
                 means = []
-                for measured in (whole, self.measured[name]):
-                    rounds = tuple(self.plan.round_by(training.curves, chooser) for training in measured.trainings)
-                    means.append(self._mean(measured.test_at(rounds).mean(axis=2)[:, place]))
+                for repeats in (full, self.trainings[name]):
+                    rounds = tuple(self.plan.choose_round(training.curves, rule) for training in repeats.trainings)
+                    means.append(self._average(repeats.collect_values(rounds).mean(axis=2)[:, place]))
                 rows.append((name, metric, *means, means[0] - means[1]))
         return pd.DataFrame(rows, columns=["candidate", "metric", "full", "resampled", "shift"])
 
-    def _mean(self, values: Floats) -> float:
-        """Return the weighted mean over the queries that have a value."""
-        counted = ~np.isnan(values)
-        return float(np.average(values[counted], weights=self._weights[counted]))
+    @cached_property
+    def _weights(self) -> Floats:
+        """Weight of each test query, folds one after the other."""
+        return next(iter(self.trainings.values())).weights
 
-    def _loss(self, judge: str, own: tuple[Sequence[str], str], other: tuple[Sequence[str], str]) -> dict[str, float]:
-        """Return what a metric loses on test by (candidates, what stopped them) where others are its own choice."""
-        place = self.plan.names.index(judge)
-        first, second = (self._picked(*choice)[:, place] for choice in (own, other))
-        lost = first - second if self.plan.metrics[place].higher_is_better else second - first
-        return asdict(paired_loss(lost, self._weights, self.plan.alpha))
+    def _choose_rounds(self, candidate: str, rule: str) -> tuple[int, ...]:
+        """Return for each training the round that "balanced" or a metric chooses."""
+        return tuple(self.plan.choose_round(training.curves, rule) for training in self.trainings[candidate].trainings)
+
+    def _select_models(self, candidate: str) -> list[SelectedModel]:
+        stop_by = self.plan.stop_by
+        if stop_by != EACH:
+            return [SelectedModel(candidate, candidate, stop_by, self._choose_rounds(candidate, stop_by))]
+        rounds = {metric: self._choose_rounds(candidate, metric) for metric in self.plan.primary_metrics}
+        if len(set(rounds.values())) == 1:
+            return [SelectedModel(candidate, candidate, " and ".join(rounds), next(iter(rounds.values())))]
+        return [
+            SelectedModel(
+                f"{candidate} @{numbers[0]}" if len(numbers) == 1 else f"{candidate} by {metric}",
+                candidate,
+                metric,
+                numbers,
+            )
+            for metric, numbers in rounds.items()
+        ]
+
+    def _collect_compared_values(self) -> tuple[dict[str, dict[str, Floats]], Bools]:
+        """Return values by model and metric, shape (queries, repeats), and a mask of their queries.
+
+        A query that a metric skips is NaN under it. The values contain no query that every metric skips.
+        """
+        tests = {model.name: self.trainings[model.candidate].collect_values(model.rounds) for model in self.models}
+        has_value: Bools = np.logical_not(np.isnan(next(iter(tests.values()))[:, :, 0]).all(axis=1))
+        values = {
+            model: {metric: test[has_value, place] for place, metric in enumerate(self.plan.names)}
+            for model, test in tests.items()
+        }
+        return values, has_value
+
+    @cached_property
+    def _choices(self) -> dict[str, Choice]:
+        """Best candidate by metric on the validation set of each fold, the first by name if several are equal."""
+        return {metric: self._choose_candidates(place, metric) for place, metric in enumerate(self.plan.names)}
+
+    def _choose_candidates(self, column: int, metric: str) -> Choice:
+        names = natural_order(self.trainings)
+        rounds = {name: self._choose_rounds(name, metric) for name in names}
+        best = max if self.plan.metrics[column].higher_is_better else min
+        candidates, values, weights = [], [], []
+        for fold, training in enumerate(next(iter(self.trainings.values())).folds):
+            on_valid = {name: self.trainings[name].average_fold_curves(fold, rounds[name], column) for name in names}
+            candidates.append(best(names, key=on_valid.__getitem__))
+            values.append(on_valid[candidates[-1]])
+            weights.append(training.valid_weight[column])
+        return Choice(tuple(candidates), float(np.average(values, weights=weights)))
+
+    def _collect_choice_values(self, candidates: Sequence[str], rule: str) -> Floats:
+        """Return all metrics on the test set for one candidate per fold, averaged over repeats."""
+        pieces = [
+            self.trainings[name].collect_fold_values(fold, self._choose_rounds(name, rule)).mean(axis=2)
+            for fold, name in enumerate(candidates)
+        ]
+        return np.concatenate(pieces)
+
+    def _average(self, values: Floats) -> float:
+        """Return the weighted mean over the queries with a value."""
+        has_value = ~np.isnan(values)
+        return float(np.average(values[has_value], weights=self._weights[has_value]))
+
+    def _compute_loss(self, metric: str, own: Sequence[str], other: tuple[Sequence[str], str]) -> dict[str, float]:
+        """Return the loss of a metric if its own candidates and rounds are replaced by other candidates and a rule."""
+        place = self.plan.names.index(metric)
+        first, second = (self._collect_choice_values(*choice)[:, place] for choice in ((own, metric), other))
+        difference = first - second if self.plan.metrics[place].higher_is_better else second - first
+        return asdict(compute_paired_loss(difference, self._weights, self.plan.alpha))
 
 
 @dataclass(frozen=True)
 class Choice:
-    """What a metric chooses on valid: a candidate for each fold, and their value there."""
+    """The choice of a metric on the validation set: a candidate for each fold, and their value."""
 
     candidates: tuple[str, ...]
     valid: float
 
     @property
-    def named(self) -> str | tuple[str, ...]:
+    def label(self) -> str | tuple[str, ...]:
         """The candidate, or with folds all of them."""
         return self.candidates[0] if len(self.candidates) == 1 else self.candidates
 
@@ -307,23 +316,22 @@ class Loss:
     upper: float
 
 
-def paired_loss(difference: Floats, weights: Floats, alpha: float) -> Loss:
+def compute_paired_loss(difference: Floats, weights: Floats, alpha: float) -> Loss:
     """Return the weighted mean of per-query differences with its t-interval at level 1 − `alpha`.
 
-    Queries without a difference (NaN), which a metric skips, are left out.
-    The standard error is that of a ratio of sums, as everywhere in `gainsay.comparison`; with equal weights s/√n. The
-    degrees of freedom are one less than the effective number of queries (Σw)²/Σw².
+    Queries without a difference (NaN) are ignored. The standard error is that of a ratio of sums, which is s/√n for
+    equal weights. The degrees of freedom are one less than the effective number of queries (Σw)²/Σw².
 
     Examples
     --------
-    >>> found = paired_loss(np.array([0.1, 0.3, 0.2, 0.2]), np.ones(4), alpha=0.05)
-    >>> round(found.lower, 4), round(found.upper, 4)
+    >>> loss = compute_paired_loss(np.array([0.1, 0.3, 0.2, 0.2]), np.ones(4), alpha=0.05)
+    >>> round(loss.lower, 4), round(loss.upper, 4)
     (0.0701, 0.3299)
     """
     from scipy.special import stdtrit
 
-    counted = (weights > 0) & ~np.isnan(difference)
-    difference, weights = difference[counted], scaled_weights(weights[counted])[0]
+    has_value = (weights > 0) & ~np.isnan(difference)
+    difference, weights = difference[has_value], scaled_weights(weights[has_value])[0]
     weights = weights / weights.sum()
     mean = float((weights * difference).sum())
     if not difference.any():

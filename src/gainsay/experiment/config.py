@@ -1,48 +1,7 @@
-"""Experiments written down in TOML.
+"""The settings of an experiment, and experiments in TOML files.
 
-The file says what `Experiment` is given. Paths are relative to its folder. A small one::
-
-    metrics = ["ndcg_linear@10", "ndcg_exp@10", "map", "mrr"]   # these four keys may be left out
-    directory = "runs/first"        # by default named after the file: experiment.toml makes experiment-run
-    num_boost_round = 300           # for candidates that do not say
-    early_stopping_rounds = 50      # 0, the default: train all rounds
-
-    [data]
-    train = ["train.txt.gz"]        # several files are joined
-    valid = ["vali.txt.gz"]
-    test = ["test.txt.gz"]
-    format = "letor"                # or "lightgbm", which looks for .query (and .weight) files
-    features = 136                  # needed where the last features may be missing from a file
-
-    [[candidates]]
-    name = "lightgbm"
-    library = "lightgbm"            # or "xgboost"
-    training_gain = ["linear", 1.5, "exponential"]  # or a base; a list makes a candidate of each of its values,
-    params = {learning_rate = 0.1, num_leaves = [15, 31, 63]}   # here two times three of them
-
-Further keys at the top: `primary` (two of the metrics), `stop_by` ("balanced", "each" or a metric), `seed`, `alpha`,
-`margin`, `draws`, `threads`; `runs` (5, or {finalists = 5, keep = 3, baseline = "a candidate"}) and `vary` ("seed" or
-"queries") to train each candidate several times. Further keys of a candidate: `num_boost_round`,
-`early_stopping_rounds`, `seed` (or a list of seeds), `threads`. See `Experiment` and `Candidate` for what they mean. A
-parameter that is itself a list goes into another list.
-
-`[data]` is one of:
-
-* `train`, `valid`, `test`: files, as above;
-* `folds = ["fold1.txt", "fold2.txt", …]`: one file a fold, which take turns: test on fold i, validate on fold i + 1,
-  train on the others;
-* `files = ["all.txt"]` with `k_folds = 5` and maybe `seed = 0`: queries divided at random into as many folds;
-* `simulate = {queries = 1000, seed = 1, split = [0.6, 0.2, 0.2]}`, or the same with `k_folds = 5` beside it and no
-  `split`. Further keys of `simulate`: `features`, `mean_length`, `signal`; see `gainsay.data.simulate`.
-
-With files, `format`, `features` and `zero_based` are arguments of `gainsay.data.read_letor` or `read_lightgbm`, and so
-is `shared_ids` of the former: where files that are joined have query ids in common, "separate" takes them for different
-queries and "join" for the same; without it that is an error.
-
-`clusters = "clusters.csv"` beside any of these names a CSV file with a line of names and two columns, the id of a query
-of test and the label of its cluster (near duplicates, one session, one user). `segments = "segments.csv"` names one
-whose further columns are kinds of queries, each of which is judged by itself. See `clusters` and `segments` of
-`Experiment`.
+`ExperimentConfig` validates the arguments of `Experiment`, the keys of a TOML file and the content of
+`experiment.json`. The guide "Experiments" of the documentation describes the file.
 """
 
 from __future__ import annotations
@@ -50,183 +9,326 @@ from __future__ import annotations
 import os
 import re
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
+from .._common.arrays import nearest
 from .._common.cpus import physical_memory
+from .._common.words import listed
+from ..comparison.inputs import check_family, check_seed
 from ..data import RankingData, read_letor, read_lightgbm, simulate
 from ..data._text import one_line
 from ..data.simulate import LONGEST
 from ..harness import DEFAULT_METRICS
+from ..metrics.base import Metric
 from ..metrics.judged import refuse_judged
 from ..metrics.names import parse_metrics
-from .candidates import Candidate, grid
+from .candidate import Candidate, CandidateValues, Patience, Rounds, Seed, Threads, grid, validate_candidates
 from .folds import k_folds
-from .labels import cluster_file, segment_file
-from .libraries import library_of
-from .rounds import check_stop_by
-from .runs import Runs
-from .tables import CandidateTable, DataTable, ExperimentTable, SimulateTable, read_table
+from .query_labels import read_cluster_file, read_segment_file
+from .repeats import Repeats, Vary
+from .rounds import BALANCED, EACH, validate_stop_by
+from .trainers import validate_parameters
+from .validation import Integer, Real, StrictModel, prefix_errors, validate_model
 
-__all__ = ["read_toml"]
+# After the check of `validation` that pydantic is installed.
+from pydantic import BeforeValidator, Field, ValidationInfo, field_validator, model_validator  # isort: skip
 
+MAX_DRAWS = 10_000_000
 MAX_BYTES = 2**20
-"""Limit on the file, in bytes: it is written by hand."""
-
+"""Limit on the size of a TOML file, which is written by hand."""
 MAX_KEY_PARTS = 64
-"""Limit on the parts of a dotted key; the deepest that means anything has four."""
+"""Limit on the parts of a dotted key. No valid key has more than four."""
+
+
+def _validate_metrics(metrics: Any) -> tuple[Metric, ...]:
+    """Return metrics that an experiment can evaluate, or raise."""
+    parsed = parse_metrics(DEFAULT_METRICS if metrics is None else metrics)
+    refuse_judged(parsed)
+    for metric in parsed:
+        if str(metric) in (BALANCED, EACH):
+            raise ValueError(f"metrics must not contain the name {str(metric)!r}. Choose another name.")
+    return parsed
+
+
+def _read_repeats(value: Any) -> Any:
+    """Return a number of repeats as a table."""
+    if isinstance(value, Mapping):
+        return dict(value)
+    return value if isinstance(value, Repeats) else {"count": value}
+
+
+class ExperimentConfig(StrictModel):
+    """The settings that Python, TOML files and `experiment.json` share. See `Experiment` for their meaning."""
+
+    candidates: Annotated[Any, BeforeValidator(validate_candidates)]
+    metrics: Annotated[Any, BeforeValidator(_validate_metrics), Field(validate_default=True)] = None
+    primary: Any = None
+    stop_by: Any = BALANCED
+    seed: Seed = 0
+    alpha: Annotated[Real, Field(gt=0, lt=0.5)] = 0.05
+    margin: Annotated[Real, Field(ge=0)] = 0.0
+    draws: Annotated[Integer, Field(ge=1, le=MAX_DRAWS)] = 10_000
+    num_boost_round: Rounds = 100
+    early_stopping_rounds: Patience = 0
+    threads: Threads = 1
+    repeats: Annotated[Repeats, BeforeValidator(_read_repeats)] = Repeats()
+    vary: Vary = "seed"
+
+    @field_validator("primary", "stop_by", mode="before")
+    @classmethod
+    def _validate_metric_names(cls, value: Any, info: ValidationInfo) -> Any:
+        metrics = info.data.get("metrics")
+        if value is None or metrics is None:  # The metrics are invalid, which is reported.
+            return value
+        if info.field_name == "stop_by":
+            return validate_stop_by(value, metrics)
+        return check_family([str(metric) for metric in parse_metrics(value)], [str(metric) for metric in metrics])
+
+    @model_validator(mode="after")
+    def _validate_together(self) -> ExperimentConfig:
+        check_seed(self.seed, self.draws, self.alpha)
+        if self.vary != "seed" and self.repeats.number == 1:
+            raise ValueError(f"vary must be 'seed' without repeats, got {self.vary!r}. Pass repeats=5, for example.")
+        names = [candidate.name for candidate in self.candidates if isinstance(candidate, Candidate)]
+        if names:
+            self.validate_names(names)
+        return self
+
+    def validate_names(self, names: Sequence[str]) -> None:
+        """Raise if the baseline is not a candidate, or a candidate has the name of a model of another one."""
+        baseline = self.repeats.baseline
+        if baseline is not None and baseline not in names:
+            raise ValueError(
+                f"repeats.baseline must be a candidate, got {baseline!r}{nearest(baseline, names)} "
+                f"(known: {listed(names, most=10)})"
+            )
+        for name in names if self.stop_by == EACH else ():
+            stem = re.fullmatch(r"(.+) (?:@\d+|by .+)", name, re.DOTALL)
+            if stem and stem[1] in names:
+                raise ValueError(
+                    f"candidate {name!r} has the name of a model of candidate {stem[1]!r}, because stop_by='each' "
+                    "compares several rounds. Choose another name."
+                )
+
+
+Files = Annotated[
+    list[str], BeforeValidator(lambda value: [value] if isinstance(value, str) else value), Field(min_length=1)
+]
+Share = Annotated[float, Field(gt=0, lt=1)]
+FeatureCount = Annotated[int, Field(ge=1, le=10**7)]
+
+
+class SimulateTable(StrictModel):
+    """Table `data.simulate` of a TOML file."""
+
+    queries: Annotated[int, Field(ge=1, le=10**10)]
+    seed: Seed
+    split: Annotated[list[Share], Field(min_length=3, max_length=3)] | None = None
+    features: FeatureCount = 30
+    mean_length: Annotated[float, Field(ge=1)] = 120
+    signal: float = 1.0
+
+
+class DataTable(StrictModel):
+    """Table `data` of a TOML file."""
+
+    train: Files | None = None
+    valid: Files | None = None
+    test: Files | None = None
+    folds: Annotated[list[str], Field(min_length=3)] | None = None
+    files: Files | None = None
+    k_folds: Annotated[int, Field(ge=3)] | None = None
+    seed: Seed | None = None
+    simulate: SimulateTable | None = None
+    format: Literal["letor", "lightgbm"] = "letor"
+    features: FeatureCount | None = None
+    zero_based: bool = False
+    shared_ids: Literal["refuse", "separate", "join"] = "refuse"
+    clusters: str | None = None
+    segments: str | None = None
+
+    @model_validator(mode="after")
+    def _validate_together(self) -> DataTable:
+        split = [key for key in ("train", "valid", "test") if getattr(self, key) is not None]
+        others = [key for key in ("folds", "files", "simulate") if getattr(self, key) is not None]
+        sources = ["train"] * bool(split) + others
+        file_keys = self.model_fields_set & {"format", "features", "zero_based", "shared_ids"}
+        simulate, k_folds = self.simulate, self.k_folds
+        mistakes = (
+            (len(sources) != 1, "must have one of train (with valid and test), folds, files and simulate, got "
+             f"{' and '.join(sources) or 'none of them'}"),
+            (0 < len(split) < 3, "requires train, valid and test, but one is missing"),
+            (k_folds and not (self.files or simulate), "requires files or simulate for k_folds"),
+            (self.files and not k_folds, "requires k_folds for files"),
+            (simulate and bool(simulate.split) == bool(k_folds),
+             "requires either simulate.split = [0.6, 0.2, 0.2] or k_folds = 5"),
+            (self.seed is not None and not k_folds, "must not contain seed without k_folds"),
+            (simulate and file_keys, f"must not contain {', '.join(sorted(file_keys))} without files"),
+            ("shared_ids" in file_keys and self.format != "letor", "must not contain shared_ids, because LightGBM's "
+             "format has no query ids"),
+        )  # fmt: skip
+        for is_wrong, text in mistakes:
+            if is_wrong:
+                raise ValueError(f"data {text}")
+        return self
+
+
+class CandidateTable(CandidateValues):
+    """A table of `candidates` in a TOML file. Some values may be lists."""
+
+    params: dict[str, Any] = Field({})
+    training_gain: Any = None
+    seed: Any = None
+
+    @model_validator(mode="after")
+    def _validate_params(self) -> CandidateTable:
+        return self  # `grid` creates the candidates, which validate their own values.
+
+
+class ExperimentFile(ExperimentConfig):
+    """A TOML file."""
+
+    candidates: Annotated[list[CandidateTable], Field(min_length=1)]
+    directory: str | None = None
+    data: DataTable
 
 
 def read_toml(path: str | os.PathLike[str], directory: str | os.PathLike[str] | None = None) -> dict[str, Any]:
-    """Return the arguments of `Experiment` that a TOML file describes, the data read.
+    """Return the arguments of `Experiment` in a TOML file, with the data.
 
     Parameters
     ----------
     path : path
         The file.
     directory : path, optional
-        Instead of the file's own.
+        Directory of the experiment. Defaults to the one in the file.
 
     Raises
     ------
     ValueError
-        For what is wrong with the file: one line a mistake, with its key and value.
+        One line for each mistake, with its key and value.
     """
     source = Path(path)
-    table = _validated(source)
-    candidates = _candidates(source, table.candidates)
-    for key in ("metrics", "primary"):
-        with _prefixed(f"{source}: {key}: "):
-            if getattr(table, key) is not None:
-                refuse_judged(parse_metrics(getattr(table, key)))
-    kept = directory if directory is not None else source.parent / (table.directory or f"{source.stem}-run")
-    with _prefixed(f"{source}: "):
-        check_stop_by(table.stop_by, parse_metrics(table.metrics or DEFAULT_METRICS))
-        Runs.read(table.runs, table.vary, [candidate.name for candidate in candidates])
-    arguments = table.model_dump(exclude={"candidates", "data", "directory"})
-    labels = {
-        key: read(_existing(source, table.data, key)[0])
-        for key, read in (("clusters", cluster_file), ("segments", segment_file))
-        if getattr(table.data, key) is not None
-    }
-    data = _data(source, table.data, table.seed)
-    return {**arguments, "candidates": candidates, "directory": kept, **labels, **data}
-
-
-def _validated(source: Path) -> ExperimentTable:
     with open(source, "rb") as file:
         content = file.read(MAX_BYTES + 1)
     if len(content) > MAX_BYTES:
-        raise ValueError(f"{source}: larger than {MAX_BYTES} bytes; this is no description of an experiment")
-    with _prefixed(f"{source}: not TOML: "):
+        raise ValueError(f"{source}: the file must have at most {MAX_BYTES} bytes")
+    with _located(source, "not TOML: "):
         text = content.decode().replace("\r\n", "\n")
-        _refuse_long_keys(text)
+        _validate_keys(text)
         document = tomllib.loads(text)
-    with _prefixed(f"{source}: "):
-        return read_table(document)
-
-
-def _refuse_long_keys(text: str) -> None:
-    """Raise where a key has so many parts that tomllib, which takes the square of their number, would not return."""
-    for number, line in enumerate(text.split("\n"), 1):
-        pieces = re.split(r"[,=\[\]{}]", "".join(line.split()))  # blanks may stand around the dots of a key
-        if not line.lstrip().startswith("#") and max(piece.count(".") for piece in pieces) >= MAX_KEY_PARTS:
-            raise ValueError(f"a key of more than {MAX_KEY_PARTS} parts (at line {number})")
+    with _located(source):
+        table = validate_model(ExperimentFile, document)
+        candidates = _expand_candidates(table.candidates)
+        table.validate_names([candidate.name for candidate in candidates])
+        labels = {
+            key: read(_find_files(source, table.data, key)[0])
+            for key, read in (("clusters", read_cluster_file), ("segments", read_segment_file))
+            if getattr(table.data, key) is not None
+        }
+        data = _read_data(source, table.data, table.seed)
+    if directory is None:
+        directory = source.parent / (table.directory or f"{source.stem}-run")
+    arguments = {key: value for key, value in table if key not in ("candidates", "data", "directory")}
+    return {**arguments, "candidates": candidates, "directory": directory, **labels, **data}
 
 
 @contextmanager
-def _prefixed(prefix: str) -> Iterator[None]:
-    """Put file and key before the message of an error."""
+def _located(source: Path, prefix: str = "") -> Iterator[None]:
+    """Put the path of the file before the message of an error, which gets at most ten lines of printable text."""
     try:
         yield
     except (ValueError, TypeError) as error:
-        raise ValueError(f"{prefix}{_shown(str(error))}") from None
+        lines = [one_line(line) for line in str(error).split("\n")]
+        if len(lines) > 10:
+            lines = [*lines[:9], f"and {len(lines) - 9} more"]
+        message = "\n".join(lines)
     except RecursionError:
-        raise ValueError(f"{prefix}tables or lists are nested too deeply") from None
+        message = "tables or lists are nested too deeply"
     except MemoryError:
-        raise ValueError(f"{prefix}the memory of this machine does not suffice; ask for less data") from None
+        message = "data.simulate must fit into memory. Use less data."
+    else:
+        return
+    raise ValueError(f"{source}: {prefix}{message}")
 
 
-def _shown(message: str) -> str:
-    """Return a message without the control characters that keys and values may hold, and of no more than ten lines."""
-    lines = [one_line(line) for line in message.split("\n")]
-    more = [f"and {len(lines) - 9} more"] if len(lines) > 10 else []
-    return "\n".join(lines[:9] + more if more else lines)
+def _validate_keys(text: str) -> None:
+    """Raise if a key has so many parts that tomllib, which takes quadratic time, would not return."""
+    for number, line in enumerate(text.split("\n"), 1):
+        pieces = re.split(r"[,=\[\]{}]", "".join(line.split()))  # The dots of a key may have blanks around them.
+        if not line.lstrip().startswith("#") and max(piece.count(".") for piece in pieces) >= MAX_KEY_PARTS:
+            raise ValueError(f"keys must have at most {MAX_KEY_PARTS} parts (line {number})")
 
 
-def _candidates(source: Path, tables: Sequence[CandidateTable]) -> list[Candidate]:
-    """Return the candidates of all tables, grids expanded."""
-    made: list[Candidate] = []
-    origin: dict[str, int] = {}
+def _expand_candidates(tables: Sequence[CandidateTable]) -> list[Candidate]:
+    """Return the candidates of all tables, with one candidate for each combination of listed values."""
+    places: dict[str, int] = {}
+    candidates = []
     for place, table in enumerate(tables):
-        with _prefixed(f"{source}: candidates[{place}]."):
-            grown = grid(**table.model_dump())
-            for candidate in grown:
-                library_of(candidate.library).check(candidate)
-                if candidate.name in origin:
+        with prefix_errors(f"candidates[{place}]."):
+            for candidate in grid(**dict(table)):
+                validate_parameters(candidate)
+                if candidate.name in places:
                     raise ValueError(
-                        f"name: {candidate.name!r} is also the name of candidates[{origin[candidate.name]}]"
+                        f"name must be unique, got {candidate.name!r} in candidates[{places[candidate.name]}] too"
                     )
-                origin[candidate.name] = place
-        made += grown
-    return made
+                places[candidate.name] = place
+                candidates.append(candidate)
+    return candidates
 
 
-def _data(source: Path, table: DataTable, seed: int) -> dict[str, Any]:
-    """Return the arguments of `Experiment` that hold the data."""
+def _read_data(source: Path, table: DataTable, seed: int) -> dict[str, Any]:
+    """Return the arguments of `Experiment` that contain the data."""
     if table.simulate is not None:
-        options = table.simulate.model_dump(exclude={"split"})
-        with _prefixed(f"{source}: data.simulate: "):
-            _refuse_more_than_memory(table.simulate)
-            everything = simulate(**options)
+        with prefix_errors("data.simulate: "):
+            _validate_memory(table.simulate)
+            everything = simulate(**table.simulate.model_dump(exclude={"split"}))
             if table.simulate.split is not None:
                 parts = everything.split_queries(*table.simulate.split, seed=table.simulate.seed)
                 return dict(zip(("train", "valid", "test"), parts, strict=True))
-        return _folds(source, everything, table, seed)
-    paths = {key: _existing(source, table, key) for key in ("train", "valid", "test", "folds", "files")}
-    if table.folds is not None:
-        return {"folds": [_read([path], table) for path in paths["folds"]]}
-    if table.files is not None:
-        return _folds(source, _read(paths["files"], table), table, seed)
-    return {key: _read(paths[key], table) for key in ("train", "valid", "test")}
+    else:
+        paths = {key: _find_files(source, table, key) for key in ("train", "valid", "test", "folds", "files")}
+        if table.folds is not None:
+            return {"folds": [_read_files([path], table) for path in paths["folds"]]}
+        if table.files is None:
+            return {key: _read_files(paths[key], table) for key in ("train", "valid", "test")}
+        everything = _read_files(paths["files"], table)
+    with prefix_errors("data.k_folds: "):
+        return {"folds": k_folds(everything, table.k_folds or 0, seed=seed if table.seed is None else table.seed)}
 
 
-def _refuse_more_than_memory(table: SimulateTable) -> None:
-    """Raise where the features alone would not fit: trying would take the machine down rather than raise."""
+def _validate_memory(table: SimulateTable) -> None:
+    """Raise if the features do not fit into memory. Trying would stall the machine."""
     gigabytes = table.queries * min(table.mean_length, LONGEST) * table.features * 4 / 1e9
     memory = physical_memory()
     if memory is not None and gigabytes > memory / 1e9:
         raise ValueError(
-            f"queries, mean_length and features make {gigabytes:,.0f} GB of data, and this machine has "
-            f"{memory / 1e9:,.0f} GB of memory: make one of them smaller"
+            f"queries, mean_length and features must fit into the memory of {memory / 1e9:,.0f} GB, got "
+            f"{gigabytes:,.0f} GB of data"
         )
 
 
-def _folds(source: Path, everything: RankingData, table: DataTable, seed: int) -> dict[str, Any]:
-    with _prefixed(f"{source}: data.k_folds: "):
-        return {"folds": k_folds(everything, table.k_folds or 0, seed=seed if table.seed is None else table.seed)}
-
-
-def _existing(source: Path, table: DataTable, key: str) -> list[Path]:
-    """Return the paths under a key, seen from the folder of the TOML file."""
-    found = getattr(table, key) or ()
-    paths = [source.parent / name for name in ([found] if isinstance(found, str) else found)]
+def _find_files(source: Path, table: DataTable, key: str) -> list[Path]:
+    """Return the paths under a key, relative to the directory of the TOML file."""
+    names = getattr(table, key) or ()
+    paths = [source.parent / name for name in ([names] if isinstance(names, str) else names)]
     for place, path in enumerate(paths):
         if not os.path.isfile(path):
-            named = str(path) if str(path).isprintable() else repr(str(path))
-            where = key if isinstance(found, str) else f"{key}[{place}]"
-            raise FileNotFoundError(f"{source}: data.{where}: there is no file {named[:300]}")
+            name = str(path) if str(path).isprintable() else repr(str(path))
+            key = key if isinstance(names, str) else f"{key}[{place}]"
+            raise FileNotFoundError(f"{source}: data.{key} must be a file, got {name[:300]}")
     return paths
 
 
-def _read(paths: Sequence[Path], table: DataTable) -> RankingData:
+def _read_files(paths: Sequence[Path], table: DataTable) -> RankingData:
     options: dict[str, Any] = {"features": table.features, "zero_based": table.zero_based}
     try:
         if table.format == "letor":
             return read_letor(paths, **options, shared_ids=table.shared_ids)
         return RankingData.concatenate([read_lightgbm(path, **options) for path in paths])
     except MemoryError:
-        listed = ", ".join(map(str, paths))
-        raise ValueError(f"{listed}: the memory of this machine does not suffice; is `features` too large?") from None
+        names = ", ".join(map(str, paths))
+        raise ValueError(f"{names}: the data must fit into memory. Is `features` too large?") from None

@@ -1,12 +1,12 @@
-"""How data are divided: one split, or folds that take turns as test, valid and training data."""
+"""Folds: one division of the data, or parts that take turns as training, validation and test data."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -14,108 +14,108 @@ from .._common.checks import check_whole
 from ..data import RankingData
 from ..data._features import is_sparse, parts_of
 from ..data.ranking_data import same_features
+from .validation import StrictModel
+
+# After the check of `validation` that pydantic is installed.
+from pydantic import Field  # isort: skip
 
 Parts = Mapping[str, RankingData]
 """The data of an experiment, in parts that folds name."""
 
 
-@dataclass(frozen=True)
-class Fold:
-    """Which parts of the data one training uses.
+class Fold(StrictModel):
+    """The parts of the data that one training uses.
 
     Attributes
     ----------
     name : str
-        Empty where there is one split only.
+        Empty if there is one division only.
     train : tuple of str
-        Parts to train on, joined.
+        Parts to train on, concatenated.
     valid, test : str
-        The part that rounds and candidates are chosen on, and the part that they are compared on.
+        Part to choose rounds and candidates on, and part to compare on.
     """
 
     name: str
-    train: tuple[str, ...]
+    train: Annotated[tuple[str, ...], Field(strict=False)]
     valid: str
     test: str
 
-    def training_data(self, parts: Parts) -> RankingData:
-        """Return the parts to train on, joined."""
+    def concatenate_training_data(self, parts: Parts) -> RankingData:
+        """Return the parts to train on as one dataset."""
         train = [parts[name] for name in self.train]
         return train[0] if len(train) == 1 else RankingData.concatenate(train)
 
+    @property
     def parts(self) -> tuple[str, ...]:
-        """Return the names of all its parts."""
+        """Names of all its parts."""
         return (*self.train, self.valid, self.test)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as JSON knows it."""
-        return {"name": self.name, "train": list(self.train), "valid": self.valid, "test": self.test}
 
-    @classmethod
-    def from_dict(cls, stored: Mapping[str, Any]) -> Fold:
-        """Return the fold that `to_dict` wrote."""
-        return cls(str(stored["name"]), tuple(stored["train"]), str(stored["valid"]), str(stored["test"]))
-
-
-def divided(
+def divide(
     train: RankingData | None,
     valid: RankingData | None,
     test: RankingData | None,
     folds: Sequence[RankingData] | None,
 ) -> tuple[Parts, tuple[Fold, ...]]:
-    """Return the parts and folds of one division or of a rotation, whichever is given."""
+    """Return the parts and folds of one division, or of a rotation."""
     if folds is not None:
         if not (train is None and valid is None and test is None):
-            raise ValueError("give either train, valid and test, or folds, not both")
-        return rotation(folds)
+            raise ValueError("Pass either train, valid and test, or folds, not both.")
+        return rotate(folds)
     if train is None or valid is None or test is None:
         missing = [name for name, part in (("train", train), ("valid", valid), ("test", test)) if part is None]
-        raise ValueError(f"{' and '.join(missing)} missing: give train, valid and test, or folds")
-    parts = _prepared({"train": train, "valid": valid, "test": test})
-    return parts, (Fold("", ("train",), "valid", "test"),)
+        raise ValueError(f"{' and '.join(missing)} missing. Pass train, valid and test, or folds.")
+    parts = _prepare_parts({"train": train, "valid": valid, "test": test})
+    return parts, (Fold(name="", train=("train",), valid="valid", test="test"),)
 
 
-def rotation(folds: Sequence[RankingData]) -> tuple[Parts, tuple[Fold, ...]]:
+def rotate(folds: Sequence[RankingData]) -> tuple[Parts, tuple[Fold, ...]]:
     """Return the parts and folds of LETOR's cross-validation: test on fold i, validate on fold i + 1, train on others.
 
     Raises
     ------
     ValueError
-        For fewer than three folds.
+        If there are fewer than three folds, or some have weights and others not.
     """
     if isinstance(folds, RankingData):
-        raise TypeError("folds must be a sequence of RankingData, got a single one; divide it with k_folds(data, k)")
+        raise TypeError("folds must be a sequence of RankingData, got a single one. Use k_folds(data, k).")
     count = len(folds)
     if count < 3:
-        raise ValueError(f"folds must be at least three (one to test, one to validate, others to train), got {count}")
+        raise ValueError(f"folds must have at least three entries (test, validation, training), got {count}")
     names = [f"fold {number}" for number in range(1, count + 1)]
-    parts = _prepared(dict(zip(names, folds, strict=True)))
-    without = [name for name, part in parts.items() if part.weight is None]
-    if without and len(without) < count:
-        raise ValueError(f"{without[0]} has no weight but other folds have; give it ones, or drop the others' weights")
-    made = []
+    parts = _prepare_parts(dict(zip(names, folds, strict=True)))
+    unweighted = [name for name, part in parts.items() if part.weight is None]
+    if unweighted and len(unweighted) < count:
+        raise ValueError(f"{unweighted[0]} has no weight, but other folds have. Use weights in all folds or in none.")
+    rotated = []
     for i, name in enumerate(names):
         valid = names[(i + 1) % count]
-        made.append(Fold(name, tuple(other for other in names if other not in (name, valid)), valid, name))
-    return parts, tuple(made)
+        train = tuple(part for part in names if part not in (name, valid))
+        rotated.append(Fold(name=name, train=train, valid=valid, test=name))
+    return parts, tuple(rotated)
 
 
 def k_folds(data: RankingData, k: int = 5, *, seed: int = 0) -> list[RankingData]:
-    """Divide the queries of a data set at random into k parts of equal size, one query more or less.
+    """Divide the queries of a dataset at random into k parts of equal size.
 
     Parameters
     ----------
     data : RankingData
-        What to divide; a query is never split.
-    k : int
-        How many parts, at least 3.
-    seed : int
+        Dataset to divide. A query is never split.
+    k : int, default 5
+        Number of parts, at least 3. Sizes differ by one query at most.
+    seed : int, default 0
         Seed of the division.
+
+    Returns
+    -------
+    list of RankingData
 
     Raises
     ------
     ValueError
-        Where there are fewer queries than parts.
+        If there are fewer queries than parts.
 
     Examples
     --------
@@ -131,8 +131,8 @@ def k_folds(data: RankingData, k: int = 5, *, seed: int = 0) -> list[RankingData
     return [data.take_queries(np.sort(codes)) for codes in np.array_split(shuffled, k)]
 
 
-def fingerprint(data: RankingData) -> str:
-    """Return a digest of everything that training and evaluation see of the data."""
+def compute_fingerprint(data: RankingData) -> str:
+    """Return a digest of everything in the data that training and evaluation use."""
     digest = hashlib.sha256()
     for array in (*parts_of(data.features).values(), data.labels, data.qid, data.query_ids, data.weight):
         if array is None:
@@ -141,33 +141,33 @@ def fingerprint(data: RankingData) -> str:
         digest.update(f"{array.dtype.str} {array.shape};".encode())
         digest.update(np.ascontiguousarray(array).data.cast("B") if array.dtype.kind != "U" else array.tobytes())
     if data.feature_names is not None:
-        known = {name: list(values) for name, values in (data.categories or {}).items()}
-        digest.update(json.dumps([data.feature_names, known]).encode())
+        categories = {name: list(values) for name, values in (data.categories or {}).items()}
+        digest.update(json.dumps([data.feature_names, categories]).encode())
     return digest.hexdigest()
 
 
-def _prepared(parts: Mapping[str, Any]) -> Parts:
-    """Return the parts, checked against each other, with the rows of each query together and one code per category."""
+def _prepare_parts(parts: Mapping[str, Any]) -> Parts:
+    """Validate the parts, and return them with adjacent rows for each query and one code per category."""
     for name, part in parts.items():
         if not isinstance(part, RankingData):
             raise TypeError(
-                f"{name} must be RankingData, got {type(part).__name__}; read files with gainsay.data.read_letor, "
-                "make it from arrays or DataFrames with gainsay.RankingData(X, y, group=sizes) or qid=ids"
+                f"{name} must be RankingData, got {type(part).__name__}. Read files with gainsay.data.read_letor, or "
+                "use gainsay.RankingData(X, y, group=sizes)."
             )
     first = next(iter(parts))
     width = parts[first].features.shape[1]
     for name, part in parts.items():
         if part.features.shape[1] != width:
             raise ValueError(
-                f"{name} has {part.features.shape[1]} features, but {first} has {width}: all parts need the same ones; "
-                "read the files with features="
+                f"{name} has {part.features.shape[1]} features, but {first} has {width}. Pass features= when you read "
+                "the files."
             )
     dense = [not is_sparse(part.features) for part in parts.values()]
     if any(dense) and not all(dense):
         names = list(parts)
         raise ValueError(
-            f"the features of {names[dense.index(True)]} are dense and those of {names[dense.index(False)]} sparse: "
-            "make all of one kind, since XGBoost takes what a sparse matrix does not hold for missing, not for 0"
+            f"The features of {names[dense.index(True)]} are dense and those of {names[dense.index(False)]} sparse. "
+            "Use one kind, because absent values of a sparse matrix are missing values to XGBoost."
         )
-    alike = same_features(list(parts.values()), list(parts))
-    return {name: replace(part.contiguous(), document_ids=None) for name, part in zip(parts, alike, strict=True)}
+    aligned = same_features(list(parts.values()), list(parts))
+    return {name: replace(part.contiguous(), document_ids=None) for name, part in zip(parts, aligned, strict=True)}

@@ -1,308 +1,253 @@
-"""What an experiment consists of, and whether a directory holds results of the same one."""
+"""The plan of an experiment: everything a result depends on, and the trainings it consists of."""
 
 from __future__ import annotations
 
+import hashlib
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from .._common.cached import cached_property
-from ..comparison.inputs import check_family, check_level, check_margin, check_seed
-from .candidates import Candidate, check_names
+from .candidate import Candidate
+from .config import ExperimentConfig
+from .custom_metrics import find_import_paths, restore_metrics
 from .folds import Fold
-from .own_metrics import named_again, origins
-from .rounds import BALANCED, EACH, balanced_round, best_rounds, check_stop_by, rising
-from .runs import ONCE, Runs, resample, seed_of
-from .serialization import slug
+from .repeats import compute_seed, resample
+from .rounds import BALANCED, EACH, find_balanced_round, find_best_rounds, orient
+from .validation import validate_model
+
+# After the check of `validation` that pydantic is installed.
+from pydantic import Field, model_validator  # isort: skip
 
 if TYPE_CHECKING:
     from .._common.typing import Floats
     from ..data import RankingData
-    from ..metrics.base import Metric
     from .folds import Parts
 
-FORMAT = 4
-"""Version of what is written to the directory. In format 1 every metric had the candidates at a round of its own, in
-format 2 every candidate was trained once, in format 3 arrays were Parquet files."""
-
-MOST_DRAWS = 10_000_000
-"""More would tell nothing, and not fit into memory once all trainings are done."""
+FORMAT = 5
+"""Version of the files in the directory. Up to format 4, repeats were runs."""
 
 
 @dataclass(frozen=True)
 class Unit:
-    """The smallest piece of work: one run of one candidate on one fold.
+    """The smallest piece of work: one repeat of one candidate on one fold.
 
-    Run 0 has the candidate's own seed; the others have seeds of their own, and may be trained on resampled queries.
+    Repeat 0 has the seed of the candidate. The others have their own seeds, and may train on resampled queries.
     """
 
     candidate: Candidate
     fold: Fold
-    run: int = 0
+    repeat: int = 0
     resampled: bool = False
 
     @property
-    def trained(self) -> Candidate:
-        """The candidate with the seed of this run."""
-        return replace(self.candidate, seed=seed_of(self.candidate, self.run))
+    def seeded_candidate(self) -> Candidate:
+        """Candidate with the seed of this repeat."""
+        return replace(self.candidate, seed=compute_seed(self.candidate, self.repeat))
 
-    def data(self, parts: Parts) -> tuple[RankingData, RankingData]:
+    def select_data(self, parts: Parts) -> tuple[RankingData, RankingData]:
         """Return training and validation data."""
-        train = self.fold.training_data(parts)
-        return (resample(train, self.trained.seed or 0) if self.resampled else train), parts[self.fold.valid]
+        train = self.fold.concatenate_training_data(parts)
+        if self.resampled:
+            train = resample(train, compute_seed(self.candidate, self.repeat))
+        return train, parts[self.fold.valid]
 
     @property
     def slug(self) -> str:
-        """The name of its folder: safe whatever candidate and fold are called."""
+        """Name of its folder, which is safe for all names of candidates and folds."""
         fold = re.sub(r"[^a-z0-9]+", "-", self.fold.name)
-        run = f"{'sample' if self.resampled else 'run'}-{self.run}" if self.run else ""
-        return ".".join([slug(self.candidate.name), *filter(None, (fold, run))])
+        repeat = f"{'sample' if self.resampled else 'repeat'}-{self.repeat}" if self.repeat else ""
+        return ".".join([create_slug(self.candidate.name), *filter(None, (fold, repeat))])
 
     def __str__(self) -> str:
-        run = f"run {self.run}{' on resampled queries' if self.resampled else ''}" if self.run else ""
-        where = ", ".join(filter(None, (self.fold.name, run)))
-        return f"{self.candidate.name} ({where})" if where else self.candidate.name
+        repeat = f"repeat {self.repeat}{' on resampled queries' if self.resampled else ''}" if self.repeat else ""
+        details = ", ".join(filter(None, (self.fold.name, repeat)))
+        return f"{self.candidate.name} ({details})" if details else self.candidate.name
 
 
-@dataclass(frozen=True)
-class Plan:
-    """Everything that a result depends on.
+class Plan(ExperimentConfig):
+    """Settings, folds and data: everything that a result depends on.
 
     Attributes
     ----------
-    candidates : tuple of Candidate
-        With nothing left open.
     folds : tuple of Fold
-        How the data are divided.
+        Division of the data.
     data : dict of part to str
-        Fingerprints.
-    metrics : tuple of Metric
-        What is evaluated.
-    primary : tuple of two str, or None
-        The two between which disagreement is looked for.
-    alpha, margin, draws, seed : float, float, int, int
-        Of the verdict.
-    stop_by : str
-        At which round candidates are compared: "balanced", "each" or the name of a metric.
-    runs : Runs
-        How often each candidate is trained.
+        Fingerprints of the data.
     clusters : tuple of str, or None
-        The cluster of each query of test, folds one after the other.
+        Cluster of each test query, folds one after the other.
     segments : dict of column to tuple of str, or None
-        Their segments.
+        Segments of each test query.
     """
 
-    candidates: tuple[Candidate, ...]
-    folds: tuple[Fold, ...]
-    data: Mapping[str, str]
-    metrics: tuple[Metric, ...]
-    primary: tuple[str, str] | None
-    alpha: float
-    margin: float
-    draws: int
-    seed: int
-    stop_by: str = BALANCED
-    runs: Runs = ONCE
-    clusters: tuple[str, ...] | None = None
-    segments: Mapping[str, tuple[str, ...]] | None = None
+    folds: Annotated[tuple[Fold, ...], Field(strict=False, min_length=1)]
+    data: dict[str, str]
+    clusters: Annotated[tuple[str, ...], Field(strict=False)] | None = None
+    segments: dict[str, Annotated[tuple[str, ...], Field(strict=False)]] | None = None
 
-    def __post_init__(self) -> None:
-        if self.stop_by == EACH:
-            check_each(candidate.name for candidate in self.candidates)
+    @model_validator(mode="after")
+    def _validate_folds(self) -> Plan:
+        if len({fold.name for fold in self.folds}) < len(self.folds):
+            raise ValueError("folds must have distinct names")
+        for fold in self.folds:
+            if not set(fold.parts) <= set(self.data):
+                raise ValueError(f"fold {shorten(fold.name)} must consist of parts of the data")
+        return self
 
-    @cached_property
+    @property
     def names(self) -> tuple[str, ...]:
-        """The names of the metrics."""
+        """Names of the metrics."""
         return tuple(map(str, self.metrics))
 
     @property
-    def judges(self) -> tuple[str, ...]:
-        """The metrics that choose rounds: the two primary ones, or the only one."""
+    def primary_metrics(self) -> tuple[str, ...]:
+        """Metrics that choose rounds: the two primary metrics, or the only metric."""
         return self.primary or self.names[:2]
 
-    def round_by(self, curves: Floats, stop_by: str) -> int:
-        """Return the round of one candidate on one fold that "balanced" or a metric chooses on valid."""
-        curves = rising(curves, self.metrics)
+    def choose_round(self, curves: Floats, stop_by: str) -> int:
+        """Return the round of one training that "balanced" or a metric chooses on the validation set."""
+        curves = orient(curves, self.metrics)
         if stop_by == BALANCED:
-            return balanced_round(curves, [self.names.index(metric) for metric in self.judges])
-        return best_rounds(curves)[self.names.index(stop_by)]
+            return find_balanced_round(curves, [self.names.index(metric) for metric in self.primary_metrics])
+        return find_best_rounds(curves)[self.names.index(stop_by)]
 
-    def compared_rounds(self, curves: Floats) -> list[int]:
-        """Return, ascending, the rounds of one candidate that are compared on the fold with these curves."""
-        choosers = self.judges if self.stop_by == EACH else (self.stop_by,)
-        return sorted({self.round_by(curves, stop_by) for stop_by in choosers})
+    def list_compared_rounds(self, curves: Floats) -> list[int]:
+        """Return, ascending, the rounds of one training that are compared."""
+        rules = self.primary_metrics if self.stop_by == EACH else (self.stop_by,)
+        return sorted({self.choose_round(curves, rule) for rule in rules})
 
-    def runs_of(self, candidate: Candidate) -> tuple[int, ...]:
-        """Return the numbers of the runs that are compared."""
-        if self.runs.count == 1 or candidate.name in self.runs.fixed:
-            return (0,)
-        return tuple(range(1, self.runs.count + 1))
+    def list_compared_units(self, candidate: Candidate) -> list[Unit]:
+        """Return the compared trainings of a candidate: repeat after repeat, with the folds of each."""
+        number, resampled = self.repeats.number, self.vary == "queries"
+        repeats = range(1, number + 1) if number > 1 else (0,)
+        return [Unit(candidate, fold, repeat, resampled) for repeat in repeats for fold in self.folds]
 
-    def compared_units(self, candidate: Candidate) -> list[Unit]:
-        """Return the trainings of a candidate that are compared: run after run, in each the folds."""
-        resampled = self.runs.vary == "queries"
-        return [
-            Unit(candidate, fold, run, resampled and run > 0) for run in self.runs_of(candidate) for fold in self.folds
-        ]
+    def list_full_units(self, candidate: Candidate) -> list[Unit]:
+        """Return the trainings on all training queries, if the compared ones are on resampled queries."""
+        return [Unit(candidate, fold, 1) for fold in self.folds] if self.vary == "queries" else []
 
-    def full_units(self, candidate: Candidate) -> list[Unit]:
-        """Return the trainings on all training queries, where those that are compared are on resampled ones."""
-        return [Unit(candidate, fold, 1) for fold in self.folds] if self.runs.vary == "queries" else []
-
-    def first_units(self) -> list[Unit]:
-        """Return what is to be trained at first, candidate by candidate: all, or what chooses finalists."""
-        if self.runs.finalists:
+    def list_first_units(self) -> list[Unit]:
+        """Return the first trainings, candidate by candidate: all, or the ones that choose finalists."""
+        if self.repeats.finalists:
             return [Unit(candidate, fold) for candidate in self.candidates for fold in self.folds]
-        return self.final_units([candidate.name for candidate in self.candidates])
+        return self.list_final_units([candidate.name for candidate in self.candidates])
 
-    def final_units(self, names: Iterable[str]) -> list[Unit]:
-        """Return what is trained of these candidates to be compared."""
-        chosen = set(names)
+    def list_final_units(self, names: Iterable[str]) -> list[Unit]:
+        """Return the trainings of these candidates for the comparison."""
+        selected = set(names)
         return [
             unit
             for candidate in self.candidates
-            if candidate.name in chosen
-            for unit in (*self.compared_units(candidate), *self.full_units(candidate))
+            if candidate.name in selected
+            for unit in (*self.list_compared_units(candidate), *self.list_full_units(candidate))
         ]
 
-    def units(self) -> Iterator[Unit]:
-        """Yield all pieces of work that there may be."""
-        everything = [*self.first_units(), *self.final_units(candidate.name for candidate in self.candidates)]
-        yield from {unit.slug: unit for unit in everything}.values()
+    def iterate_units(self) -> Iterator[Unit]:
+        """Yield all possible trainings."""
+        units = [*self.list_first_units(), *self.list_final_units(candidate.name for candidate in self.candidates)]
+        yield from {unit.slug: unit for unit in units}.values()
 
-    def identity(self, unit: Unit) -> dict[str, Any]:
-        """Return all that the outcome of a unit depends on, as JSON knows it."""
+    def describe_unit(self, unit: Unit) -> dict[str, Any]:
+        """Return everything that the result of a training depends on, as JSON values."""
         return {
-            "candidate": unit.trained.to_dict(),
-            "run": unit.run,
+            "candidate": unit.seeded_candidate.to_dict(),
+            "repeat": unit.repeat,
             "resampled": unit.resampled,
-            "fold": unit.fold.to_dict(),
-            "data": {part: self.data[part] for part in unit.fold.parts()},
+            "fold": unit.fold.model_dump(mode="json"),
+            "data": {part: self.data[part] for part in unit.fold.parts},
             "metrics": list(self.names),
         }
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as JSON knows it."""
+        """Return the content of `experiment.json`."""
+        fields = self.model_dump(mode="json", exclude={"candidates", "metrics"})
         return {
+            **fields,
             "format": FORMAT,
             "candidates": [candidate.to_dict() for candidate in self.candidates],
-            "folds": [fold.to_dict() for fold in self.folds],
-            "data": dict(self.data),
             "metrics": list(self.names),
-            "origins": origins(self.metrics),
-            "primary": None if self.primary is None else list(self.primary),
-            "alpha": self.alpha,
-            "margin": self.margin,
-            "draws": self.draws,
-            "seed": self.seed,
-            "stop_by": self.stop_by,
-            "runs": self.runs.to_dict(),
-            "clusters": None if self.clusters is None else list(self.clusters),
-            "segments": self.segments and {name: list(labels) for name, labels in self.segments.items()},
+            "import_paths": find_import_paths(self.metrics),
         }
 
     @classmethod
-    def from_dict(cls, stored: Mapping[str, Any]) -> Plan:
-        """Return the plan that `to_dict` wrote.
+    def from_dict(cls, document: Mapping[str, Any]) -> Plan:
+        """Return the plan in `experiment.json`.
 
         Raises
         ------
         UndefinedMetricError
-            Where a metric of the user's is not defined now.
+            If a custom metric is not defined.
         ValueError, LookupError, TypeError, ArithmeticError, RecursionError
-            Where `to_dict` cannot have written it.
+            If `to_dict` cannot have written the document.
         """
-        metrics = named_again(stored["metrics"], stored.get("origins", {}))
+        metrics = restore_metrics(document["metrics"], document["import_paths"])
         names = [str(metric) for metric in metrics]
-        if names != stored["metrics"]:
-            raise ValueError(f"metrics are {shortened(stored['metrics'])} instead of {shortened(names)}")
-        primary = None if stored["primary"] is None else check_family(stored["primary"], names)
-        alpha = check_level(stored["alpha"])
-        seed, draws = check_seed(stored["seed"], stored["draws"], alpha)
-        plan = cls(
-            candidates=check_names(Candidate.from_dict(candidate) for candidate in stored["candidates"]),
-            folds=tuple(Fold.from_dict(fold) for fold in stored["folds"]),
-            data=dict(stored["data"]),
-            metrics=metrics,
-            primary=primary,
-            alpha=alpha,
-            margin=check_margin(stored["margin"]),
-            draws=draws,
-            seed=seed,
-            stop_by=check_stop_by(stored["stop_by"], metrics),
-            runs=Runs.from_dict(stored["runs"], [candidate["name"] for candidate in stored["candidates"]]),
-            clusters=None if stored["clusters"] is None else tuple(map(str, stored["clusters"])),
-            segments=stored["segments"] and {name: tuple(map(str, its)) for name, its in stored["segments"].items()},
-        )
-        names = [fold.name for fold in plan.folds]
-        if not names or len(set(names)) < len(names):
-            raise ValueError("it has no folds, or two of one name")
-        for fold in plan.folds:
-            if not set(fold.parts()) <= set(plan.data):
-                raise ValueError(f"fold {shortened(fold.name)} has parts that are not among the data")
-        return plan
+        if names != document["metrics"]:
+            raise ValueError(f"metrics must be {shorten(names)}, got {shorten(document['metrics'])}")
+        fields = {key: value for key, value in document.items() if key not in ("format", "import_paths")}
+        candidates = [Candidate(**candidate) for candidate in document["candidates"]]
+        return validate_model(cls, {**fields, "candidates": candidates, "metrics": metrics})
 
-    def conflicts(self, earlier: Plan) -> list[str]:
-        """Say what keeps this plan from going on where `earlier` left off.
+    def find_conflicts(self, earlier: Plan) -> list[str]:
+        """Return why this plan cannot continue an earlier one in the same directory.
 
-        More, fewer or reordered candidates do not, nor does what a verdict can be reached with afresh: `primary`,
-        `stop_by`, `alpha`, `margin` and `draws`; and runs have folders of their own, so that there may be more of them.
+        Other candidates, more repeats and settings of the verdict (`primary`, `stop_by`, `alpha`, `margin`, `draws`) do
+        not conflict.
         """
-        found = differences(
-            {"metrics": list(earlier.names), "seed": earlier.seed}, {"metrics": list(self.names), "seed": self.seed}
-        )
+        before, now = ({"metrics": list(plan.names), "seed": plan.seed} for plan in (earlier, self))
+        conflicts = find_differences(before, now)
         if earlier.data.keys() == self.data.keys():
-            found += [f"the data of {part} are others" for part in self.data if self.data[part] != earlier.data[part]]
+            conflicts += [f"the data of {part} differ" for part in self.data if self.data[part] != earlier.data[part]]
         else:
-            found.append(
-                f"the data were divided into {', '.join(sorted(earlier.data))}, now into {', '.join(sorted(self.data))}"
-            )
-        known = {candidate.name: candidate for candidate in earlier.candidates}
+            parts = [", ".join(sorted(plan.data)) for plan in (earlier, self)]
+            conflicts.append(f"the parts of the data were {parts[0]}, now {parts[1]}")
+        earlier_candidates = {candidate.name: candidate for candidate in earlier.candidates}
         for candidate in self.candidates:
-            if candidate.name in known:
-                changes = differences(known[candidate.name].to_dict(), candidate.to_dict())
-                found += [f"candidate {candidate.name!r}: {change}" for change in changes]
-        return found
+            if candidate.name in earlier_candidates:
+                changes = find_differences(earlier_candidates[candidate.name].to_dict(), candidate.to_dict())
+                conflicts += [f"candidate {candidate.name!r}: {change}" for change in changes]
+        return conflicts
 
 
-def check_each(names: Iterable[str]) -> None:
-    """Raise where a candidate is called as another one is whose rounds have models of their own."""
-    names = list(names)
-    for name in names:
-        stem = re.fullmatch(r"(.+) (?:@\d+|by .+)", name, re.DOTALL)
-        if stem and stem[1] in names:
-            raise ValueError(
-                f"candidate {name!r} is called like a model of candidate {stem[1]!r}, of which stop_by='each' makes "
-                f"one per round: give it another name"
-            )
-
-
-def differences(before: Any, now: Any, place: str = "") -> list[str]:
-    """Return in words where two JSON documents differ.
+def create_slug(name: str) -> str:
+    """Return a folder name for any text: readable, short and different for different texts.
 
     Examples
     --------
-    >>> differences({"seed": 1, "params": {"num_leaves": 31}}, {"seed": 1, "params": {"num_leaves": 63, "max_bin": 9}})
-    ['params.num_leaves was 31, is 63', 'params.max_bin was not there, is 9']
+    >>> create_slug("../LightGBM: 31 leaves")
+    'lightgbm-31-leaves-1d3192426c4c'
+    """
+    plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
+    readable = re.sub(r"[^a-z0-9]+", "-", plain)[:60].strip("-")
+    return f"{readable or 'candidate'}-{hashlib.sha256(name.encode()).hexdigest()[:12]}"
+
+
+def find_differences(before: Any, now: Any, place: str = "") -> list[str]:
+    """Return the differences between two JSON documents in words.
+
+    Examples
+    --------
+    >>> find_differences({"seed": 1, "params": {"num_leaves": 31}}, {"seed": 1, "params": {"max_bin": 9}})
+    ['params.num_leaves was 31, is missing', 'params.max_bin was missing, is 9']
     """
     if isinstance(before, Mapping) and isinstance(now, Mapping):
-        found = []
+        differences = []
         for key in dict.fromkeys([*before, *now]):
-            name = str(key) if str(key).isprintable() else shortened(str(key))
-            where = f"{place}.{name}" if place else name
+            name = str(key) if str(key).isprintable() else shorten(str(key))
+            path = f"{place}.{name}" if place else name
             if key not in now:
-                found.append(f"{where} was {shortened(before[key])}, is not there")
+                differences.append(f"{path} was {shorten(before[key])}, is missing")
             elif key not in before:
-                found.append(f"{where} was not there, is {shortened(now[key])}")
+                differences.append(f"{path} was missing, is {shorten(now[key])}")
             else:
-                found += differences(before[key], now[key], where)
-        return found
+                differences += find_differences(before[key], now[key], path)
+        return differences
     same = type(before) is type(now) and before == now
-    return [] if same else [f"{place} was {shortened(before)}, is {shortened(now)}"]
+    return [] if same else [f"{place} was {shorten(before)}, is {shorten(now)}"]
 
 
-def shortened(value: Any) -> str:
-    """Return the representation of a value, cut where it is long."""
+def shorten(value: Any) -> str:
+    """Return the representation of a value in at most 98 characters."""
     text = repr(value)
     return text if len(text) <= 100 else f"{text[:97]}…"

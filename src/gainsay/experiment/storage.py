@@ -1,48 +1,52 @@
-"""The directory of an experiment: what is finished stays finished, and what is damaged is trained again."""
+"""The directory of an experiment: finished trainings are kept, damaged ones are trained again."""
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import io
 import json
 import os
 import re
 import secrets
 import shutil
+import stat
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..data import RankingData
+from ..data._features import from_parts, parts_of
 from ..data._text import one_line
-from .libraries import library_of
-from .own_metrics import UndefinedMetricError
-from .plan import FORMAT, Plan, Unit, differences, shortened
-from .serialization import canonical_json, sha256
-from .shared import PartsOnDisk
+from .custom_metrics import UndefinedMetricError
+from .plan import FORMAT, Plan, Unit, find_differences, shorten
+from .trainers import get_trainer
 from .trainings import Archive, Training
 
 if TYPE_CHECKING:
     from .._common.typing import Floats
-    from ..data import RankingData
 
 ARRAYS, MANIFEST, EXPERIMENT = "arrays.npz", "manifest.json", "experiment.json"
 _SUFFIX = {"lightgbm": "txt", "xgboost": "ubj"}
 
 
 class DamagedError(Exception):
-    """What is in the directory is not what was written there; the message says what is wrong."""
+    """A file in the directory differs from the file that was written."""
 
 
 class Storage:
-    """Reads and writes the directory of an experiment.
+    """Read and write the directory of an experiment.
 
-    `experiment.json` holds the plan. Each unit has a folder below `candidates` with the model as it was trained
-    (`all-rounds.txt` of LightGBM, `all-rounds.ubj` of XGBoost), `arrays.npz` (see `Training`) and, written last,
-    `manifest.json` with the checksums of both: a unit is finished where all agree. Beside them lies what is compared,
-    the model cut at its round: `model.txt` (`.ubj`), or `model@70.txt` and `model@83.txt`. `failures` holds tracebacks,
-    `.shared` the data that other processes train from, for as long as they do.
+    The directory may be a symbolic link. Everything inside must be regular files and directories.
+
+    Notes
+    -----
+    `experiment.json` contains the plan. Each unit has a directory in `candidates` with the trained model
+    (`all-rounds.txt` or `all-rounds.ubj`), `arrays.npz` (see `Training`) and `manifest.json` with the checksums of
+    both, which is written last. The compared models, cut at their rounds, are `model.txt` (`.ubj`), or `model@70.txt`
+    and `model@83.txt`. `failures` contains tracebacks, and `.shared` the data for other processes while they train.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -50,29 +54,29 @@ class Storage:
 
     @contextlib.contextmanager
     def lock(self) -> Iterator[None]:
-        """Keep other processes from running in the same directory; the system releases it when this one ends."""
+        """Keep other processes from using the directory. The system releases the lock when this process ends."""
         try:
             from filelock import FileLock, Timeout
         except ImportError as error:
-            raise ImportError("an experiment needs filelock: pip install 'gainsay[experiment]'") from error
+            raise ImportError("Experiments require filelock. Run pip install 'gainsay[experiment]'.") from error
         self.directory.mkdir(parents=True, exist_ok=True)
         try:
             lock = FileLock(self.directory / ".lock").acquire(blocking=False)
         except Timeout:
             raise RuntimeError(
-                f"{self.directory} is in use by another process: wait until it has ended, or take another directory"
+                f"{self.directory} is in use by another process. Wait for it, or use another directory."
             ) from None
         with lock:
             yield
 
-    def folder(self, unit: Unit) -> Path:
-        """Return the folder of a unit."""
+    def get_folder(self, unit: Unit) -> Path:
+        """Return the directory of a unit."""
         return self.directory / "candidates" / unit.slug
 
     def read_plan(self) -> Plan | None:
-        """Return the plan in the directory, None where there is none; raise `DamagedError` where it cannot be read."""
+        """Return the plan in the directory, or None. Raise `DamagedError` if it cannot be read."""
         path = self.directory / EXPERIMENT
-        if not path.exists():
+        if not os.path.lexists(path):
             return None
         document = self._read_json(path)
         try:
@@ -84,80 +88,92 @@ class Storage:
 
     def write_plan(self, plan: Plan) -> None:
         """Write the plan."""
-        write_atomically(self.directory / EXPERIMENT, sealed(plan.to_dict()))
+        self._write(self.directory / EXPERIMENT, seal(plan.to_dict()))
 
     def save(self, plan: Plan, unit: Unit, model: bytes, training: Training) -> None:
-        """Write what came of a unit; it counts as finished once this has returned."""
-        folder = self.folder(unit)
+        """Write the result of a unit, which is finished once this has returned."""
+        folder = self.get_folder(unit)
+        self._create_folder(folder)
         (folder / MANIFEST).unlink(missing_ok=True)
         arrays = io.BytesIO()
         np.savez_compressed(arrays, **training.to_arrays())
-        contents = {self._model_name(unit): model, ARRAYS: arrays.getvalue()}
+        contents = {_get_model_name(unit): model, ARRAYS: arrays.getvalue()}
         for name, content in contents.items():
-            write_atomically(folder / name, content)
+            self._write(folder / name, content)
         manifest = {
             "format": FORMAT,
-            "identity": plan.identity(unit),
-            "files": {name: sha256(content) for name, content in contents.items()},
+            "unit": plan.describe_unit(unit),
+            "files": {name: compute_sha256(content) for name, content in contents.items()},
             "versions": training.versions,
         }
-        write_atomically(folder / MANIFEST, sealed(manifest))
-        self._failure_path(unit).unlink(missing_ok=True)
+        self._write(folder / MANIFEST, seal(manifest))
+        self._get_failure_path(unit).unlink(missing_ok=True)
 
     def load(self, plan: Plan, unit: Unit) -> Training | None:
-        """Return what came of a unit, None where it is not finished.
+        """Return the result of a unit, or None if it is not finished.
 
         Raises
         ------
         DamagedError
-            Where a file is missing, cut off or changed.
+            If a file is missing, truncated or changed, or is not a regular file.
         ValueError
-            Where the folder is that of another experiment or version.
+            If the directory contains another experiment or version.
         """
-        folder = self.folder(unit)
-        if not (folder / MANIFEST).exists():
+        folder = self.get_folder(unit)
+        if not os.path.lexists(folder / MANIFEST):
             return None
         manifest = self._read_json(folder / MANIFEST)
-        changed = differences(manifest.get("identity"), plan.identity(unit))
-        if changed:
-            raise ValueError(f"{folder} holds another candidate of the same name: {'; '.join(changed)}")
-        for name in (self._model_name(unit), ARRAYS):
-            if sha256(_read(folder / name)) != manifest["files"].get(name):
-                raise DamagedError(f"{name} is not as it was written")
+        changes = find_differences(manifest.get("unit"), plan.describe_unit(unit))
+        if changes:
+            raise ValueError(f"{folder} contains another candidate of the same name: {', '.join(changes)}")
+        for name in (_get_model_name(unit), ARRAYS):
+            if compute_sha256(self._read(folder / name)) != manifest["files"].get(name):
+                raise DamagedError(f"{name} does not have its checksum")
+        archive = Archive(folder / ARRAYS)
         try:
-            return Training.from_archive(unit.fold.name, Archive(folder / ARRAYS), manifest["versions"])
-        except (RuntimeError, LookupError, TypeError, ValueError) as error:
-            raise DamagedError(f"{ARRAYS} is not an archive of a training: {one_line(error)}") from error
+            archive.validate_sizes()
+            return Training.from_archive(unit.fold.name, archive, manifest["versions"])
+        except Exception as error:  # zipfile and NumPy raise many classes for invalid content.
+            raise DamagedError(f"{ARRAYS} is not the archive of a training: {one_line(error)}") from error
 
-    def model(self, unit: Unit) -> bytes:
-        """Return the model of a finished unit with all its rounds, in the library's own format."""
-        return _read(self.folder(unit) / self._model_name(unit))
+    def read_model(self, unit: Unit) -> bytes:
+        """Return the model of a finished unit with all its rounds."""
+        return self._read(self.get_folder(unit) / _get_model_name(unit))
 
-    def place_models(self, plan: Plan, unit: Unit, curves: Floats) -> None:
-        """Put the models that are compared beside the whole one, and remove those that no longer are."""
-        folder, suffix = self.folder(unit), _SUFFIX[unit.candidate.library]
-        rounds = plan.compared_rounds(curves)
-        wanted = {f"model{f'@{number}' if len(rounds) > 1 else ''}.{suffix}": number for number in rounds}
+    def write_compared_models(self, plan: Plan, unit: Unit, curves: Floats) -> None:
+        """Write the compared models next to the whole one, and remove the ones that are not compared any more."""
+        folder, suffix = self.get_folder(unit), _SUFFIX[unit.candidate.library]
+        rounds = plan.list_compared_rounds(curves)
+        compared = {f"model{f'@{number}' if len(rounds) > 1 else ''}.{suffix}": number for number in rounds}
         for path in folder.glob("model*"):
-            if path.name not in wanted and re.fullmatch(rf"model(@\d+)?\.{suffix}", path.name):
+            if path.name not in compared and re.fullmatch(rf"model(@\d+)?\.{suffix}", path.name):
                 path.unlink()
-        for name, number in wanted.items():
-            content = library_of(unit.candidate.library).cut(self.model(unit), number)
-            if not (folder / name).exists() or (folder / name).read_bytes() != content:
-                write_atomically(folder / name, content)
+        for name, number in compared.items():
+            content = get_trainer(unit.candidate.library).cut(self.read_model(unit), number)
+            current = None
+            with contextlib.suppress(DamagedError):
+                current = self._read(folder / name)
+            if current != content:
+                self._write(folder / name, content)
 
     def save_failure(self, unit: Unit, text: str) -> None:
-        """Write why a unit failed."""
-        write_atomically(self._failure_path(unit), text.encode(errors="backslashreplace"))
+        """Write the traceback of a unit."""
+        self._write(self._get_failure_path(unit), text.encode(errors="backslashreplace"))
 
-    def failure(self, unit: Unit) -> str | None:
-        """Return why a unit failed when it was last tried, None where it did not."""
-        path = self._failure_path(unit)
-        return path.read_text(encoding="utf-8", errors="replace") if path.exists() else None
+    def read_failure(self, unit: Unit) -> str | None:
+        """Return the traceback of the last attempt at a unit, None if it did not fail."""
+        path = self._get_failure_path(unit)
+        if not os.path.lexists(path):
+            return None
+        try:
+            return self._read(path).decode(errors="replace")
+        except DamagedError as error:
+            return str(error)
 
-    def share_data(self, parts: Mapping[str, RankingData]) -> PartsOnDisk:
-        """Write the data for other processes to map into their memory."""
-        shared = PartsOnDisk(self.directory / ".shared" / secrets.token_hex(6), tuple(parts))
+    def share_data(self, parts: Mapping[str, RankingData]) -> SharedParts:
+        """Write the data for other processes, which map them into memory."""
+        self._create_folder(self.directory / ".shared")
+        shared = SharedParts(self.directory / ".shared" / secrets.token_hex(6), tuple(parts))
         try:
             shared.write(parts)
         except BaseException:
@@ -165,51 +181,136 @@ class Storage:
             raise
         return shared
 
-    def tidy(self) -> None:
-        """Remove what runs that were killed have left: half files, and copies of the data."""
+    def remove_leftovers(self) -> None:
+        """Remove partial files and copies of the data that killed runs have left."""
         shutil.rmtree(self.directory / ".shared", ignore_errors=True)
         for path in self.directory.rglob(".*.partial"):
             path.unlink(missing_ok=True)
 
-    def _model_name(self, unit: Unit) -> str:
-        return f"all-rounds.{_SUFFIX[unit.candidate.library]}"
-
-    def _failure_path(self, unit: Unit) -> Path:
+    def _get_failure_path(self, unit: Unit) -> Path:
         return self.directory / "failures" / f"{unit.slug}.txt"
 
     def _read_json(self, path: Path) -> dict[str, Any]:
-        """Return a document that `sealed` wrote, of this version of gainsay."""
+        """Return a document that `seal` created in this format."""
         try:
-            document = json.loads(_read(path))
-            seal = document.pop("sha256")
+            document = json.loads(self._read(path))
+            checksum = document.pop("sha256")
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
             raise DamagedError(f"{path.name}: {one_line(error)}") from error
-        if seal != sha256(canonical_json(document)):
-            raise DamagedError(f"{path.name}: its checksum does not fit its content")
+        if checksum != compute_sha256(create_canonical_json(document)):
+            raise DamagedError(f"{path.name} does not have its checksum")
         if document.get("format") != FORMAT:
             raise ValueError(
-                f"{self.directory} was written by another version of gainsay (format "
-                f"{shortened(document.get('format'))}, this one has {FORMAT}): take another directory, or remove this "
-                "one to train anew"
+                f"{self.directory} must have format {FORMAT}, got format {shorten(document.get('format'))}, of another "
+                "version of gainsay. Use another directory, or remove this one."
             )
         return dict(document)
 
+    def _read(self, path: Path) -> bytes:
+        """Return the content of a regular file, without following links inside the directory."""
+        links = [parent for parent in path.parents if parent.is_relative_to(self.directory) and parent.is_symlink()]
+        if any(link != self.directory for link in links):
+            raise DamagedError(f"{path.parent.name} is a symbolic link")
+        try:
+            if not stat.S_ISREG(path.lstat().st_mode):
+                raise DamagedError(f"{path.name} is not a regular file")
+            return path.read_bytes()
+        except OSError as error:
+            raise DamagedError(f"{path.name} cannot be read: {error.strerror or error}") from error
 
-def sealed(document: Mapping[str, Any]) -> bytes:
-    """Return a JSON document with a checksum of itself."""
-    return canonical_json({**document, "sha256": sha256(canonical_json(document))})
+    def _write(self, path: Path, content: bytes) -> None:
+        self._create_folder(path.parent)
+        write_atomically(path, content)
+
+    def _create_folder(self, folder: Path) -> None:
+        """Create a directory, and replace links on the way, because writing must not follow them."""
+        for step in (folder.parent, folder):
+            if step != self.directory and step.is_relative_to(self.directory) and step.is_symlink():
+                step.unlink()
+        folder.mkdir(parents=True, exist_ok=True)
 
 
-def _read(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise DamagedError(f"{path.name} cannot be read: {error.strerror or error}") from error
+class SharedParts(Mapping[str, RankingData]):
+    """Parts of the data as NumPy files, which are cheap to pickle and share memory between processes.
+
+    A worker may outlive its run. It must then neither start a training nor write into a directory that a later run may
+    use. So each run has a folder of another name, and a missing folder means that the run has ended.
+    """
+
+    _ARRAYS = ("labels", "qid", "query_ids", "weight")
+
+    def __init__(self, folder: Path, names: tuple[str, ...]) -> None:
+        self._folder = folder
+        self._names = names
+
+    def write(self, parts: Mapping[str, RankingData]) -> None:
+        """Write all parts, and allow trainings to start."""
+        for place, part in enumerate(parts.values()):
+            folder = self._folder / str(place)
+            folder.mkdir(parents=True)
+            arrays = {name: getattr(part, name) for name in self._ARRAYS if getattr(part, name) is not None}
+            for name, array in {**arrays, **parts_of(part.features)}.items():
+                np.save(folder / f"{name}.npy", array, allow_pickle=False)
+            columns = {"feature_names": part.feature_names, "categories": part.categories}
+            (folder / "features.json").write_text(json.dumps(columns), encoding="utf-8")
+        (self._folder / "open").touch()
+
+    @property
+    def are_open(self) -> bool:
+        """Whether a training may start."""
+        return (self._folder / "open").exists()
+
+    @property
+    def exist(self) -> bool:
+        """Whether the run still waits for the results of trainings that have started."""
+        return self._folder.exists()
+
+    def close(self) -> None:
+        """Let no further training start. The ones that have started may finish."""
+        (self._folder / "open").unlink(missing_ok=True)
+
+    def remove(self) -> None:
+        """Remove everything. Results of trainings are dropped from now on."""
+        self.close()
+        shutil.rmtree(self._folder, ignore_errors=True)
+        with contextlib.suppress(OSError):  # The parent may contain the data of other runs.
+            self._folder.parent.rmdir()
+
+    def __getitem__(self, name: str) -> RankingData:
+        folder = self._folder / str(self._names.index(name))
+        arrays = {path.stem: np.load(path, mmap_mode="r", allow_pickle=False) for path in sorted(folder.glob("*.npy"))}
+        columns = json.loads((folder / "features.json").read_text(encoding="utf-8"))
+        rows = {name: arrays.pop(name) for name in self._ARRAYS if name in arrays}
+        return RankingData(features=from_parts(arrays), **rows, **columns)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+
+def _get_model_name(unit: Unit) -> str:
+    return f"all-rounds.{_SUFFIX[unit.candidate.library]}"
+
+
+def compute_sha256(content: bytes) -> str:
+    """Return the digest of some bytes."""
+    return hashlib.sha256(content).hexdigest()
+
+
+def create_canonical_json(document: Any) -> bytes:
+    """Return JSON text that is the same for equal documents."""
+    return json.dumps(document, sort_keys=True, indent=1, ensure_ascii=False, allow_nan=False).encode()
+
+
+def seal(document: Mapping[str, Any]) -> bytes:
+    """Return a JSON document with its checksum."""
+    return create_canonical_json({**document, "sha256": compute_sha256(create_canonical_json(document))})
 
 
 def write_atomically(path: Path, content: bytes) -> None:
-    """Write a file so that it is there with all its content or, after a crash, as it was before."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    """Write a file so that it has all its content or, after a crash, its former content."""
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(6)}.partial")
     try:
         with open(temporary, "wb") as file:

@@ -1,4 +1,4 @@
-"""What is known of trainings: curves on valid, values per query on test, and the scores behind these."""
+"""Results of trainings: curves on the validation set, values per query on the test set, and scores."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import zipfile
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,21 +21,40 @@ if TYPE_CHECKING:
 
     from .._common.typing import Bools, Floats
     from .plan import Plan
-    from .rounds import Artefact
+    from .rounds import SelectedModel
+
+MIN_LIMIT, MAX_RATIO = 2**26, 200
+"""An archive may expand to 64 MiB, or to 200 times its size if that is more. Scores compress far less."""
 
 
 @dataclass(frozen=True)
 class Archive(Mapping[str, Any]):
-    """The arrays of an `.npz` file, each read when it is asked for: those of all candidates may not fit into memory."""
+    """The arrays of an `.npz` file, read on access because the arrays of all candidates may not fit into memory."""
 
     path: Path
+
+    def validate_sizes(self) -> None:
+        """Raise `ValueError` if an array announces another size than its file, or all announce too much memory."""
+        with zipfile.ZipFile(self.path) as archive:
+            members = archive.infolist()
+            limit = max(MIN_LIMIT, MAX_RATIO * self.path.stat().st_size)
+            if sum(member.file_size for member in members) > limit:
+                raise ValueError(f"it announces more than {limit} bytes")
+            for member in members:
+                with archive.open(member) as file:
+                    version = np.lib.format.read_magic(file)
+                    headers = np.lib.format
+                    read = headers.read_array_header_1_0 if version == (1, 0) else headers.read_array_header_2_0
+                    shape, _, dtype = read(file)
+                    if dtype.hasobject or file.tell() + prod(shape) * dtype.itemsize != member.file_size:
+                        raise ValueError(f"{member.filename!r} announces another size than it has")
 
     def __getitem__(self, name: str) -> Any:
         try:
             with np.load(self.path, allow_pickle=False) as archive:
                 return archive[name]
         except (OSError, ValueError, LookupError, zipfile.BadZipFile, zlib.error) as error:
-            raise RuntimeError(f"{self.path}: the scores cannot be read ({error}); run the experiment again") from error
+            raise RuntimeError(f"{self.path} cannot be read ({error}). Run the experiment again.") from error
 
     def __iter__(self) -> Iterator[str]:
         with np.load(self.path, allow_pickle=False) as archive:
@@ -51,19 +71,19 @@ class Training:
     Attributes
     ----------
     fold : str
-        Its name.
+        Name of the fold.
     curves : ndarray, shape (rounds, metrics)
-        Means on valid.
+        Means on the validation set.
     test : mapping of int to ndarray, shape (queries, metrics)
-        For every round of `kept_rounds`, the values of all metrics for each query of test.
+        For every stored round, the values of all metrics for each test query.
     weights, query_ids : ndarray, shape (queries,)
-        Of test.
-    valid_weight : ndarray, one per metric
-        The weight of all queries of valid that have a value: how much this fold counts where folds are averaged.
+        Weights and ids of the test queries.
+    valid_weight : ndarray, shape (metrics,)
+        Weight of all validation queries with a value, which is the weight of this fold in averages.
     documents : mapping of str to ndarray, shape (documents,)
-        Of test: "label", "query" (its place), and "score 7" after round 7, for the rounds of `test`.
+        Test documents: "label", "query" (its position), and "score 7" after round 7, for the rounds of `test`.
     versions : mapping of str to str
-        Of the packages that it may depend on.
+        Versions of the packages that the training may depend on.
     """
 
     fold: str
@@ -82,7 +102,7 @@ class Training:
 
     @classmethod
     def from_archive(cls, fold: str, archive: Archive, versions: Mapping[str, str]) -> Training:
-        """Return the training that `to_arrays` made an archive of; its documents are read when asked for."""
+        """Return the training in an archive. Its documents are read on access."""
         test = dict(zip(archive["rounds"].tolist(), archive["test"], strict=True))
         weights, valid_weight, ids = archive["weights"], archive["valid_weight"], archive["query_ids"]
         return cls(fold, archive["curves"], test, weights, valid_weight, ids, archive, versions)
@@ -90,117 +110,133 @@ class Training:
 
 @dataclass(frozen=True)
 class CandidateTrainings:
-    """One candidate on all folds, in one run or several: run after run, in each the folds in their own order."""
+    """One candidate on all folds, in one or several repeats: repeat after repeat, with the folds of each."""
 
     trainings: Sequence[Training]
-    runs: int = 1
+    repeats: int = 1
 
     @property
     def folds(self) -> Sequence[Training]:
-        """The folds of the first run."""
-        return self.trainings[: len(self.trainings) // self.runs]
+        """Trainings of the first repeat."""
+        return self.trainings[: len(self.trainings) // self.repeats]
 
-    def run_of(self, training: int) -> int:
-        """Return the number of the run of a training, counted from 1; 0 where there is but one."""
-        return 0 if self.runs == 1 else 1 + training // len(self.folds)
+    @property
+    def are_identical(self) -> bool:
+        """Whether several repeats have equal results, because another seed changes nothing."""
+        folds = len(self.folds)
+        pairs = [(training, self.trainings[at % folds]) for at, training in enumerate(self.trainings)]
+        return self.repeats > 1 and all(
+            np.array_equal(training.curves, first.curves)
+            and all(
+                np.array_equal(training.test[number], values, equal_nan=True) for number, values in first.test.items()
+            )
+            for training, first in pairs
+        )
+
+    def get_repeat(self, training: int) -> int:
+        """Return the number of the repeat of a training, counted from 1, or 0 if there is only one."""
+        return 0 if self.repeats == 1 else 1 + training // len(self.folds)
 
     @property
     def weights(self) -> Floats:
-        """The weight of each query, folds one after the other."""
+        """Weight of each query, folds one after the other."""
         return np.concatenate([fold.weights for fold in self.folds])
 
-    def _of_fold(self, fold: int, rounds: Sequence[int]) -> list[tuple[Training, int]]:
-        """Return the trainings of a fold, each with its round; rounds are one per training."""
+    def _select_fold(self, fold: int, rounds: Sequence[int]) -> list[tuple[Training, int]]:
+        """Return the trainings of a fold, each with its round, from one round per training."""
         return list(zip(self.trainings, rounds, strict=True))[fold :: len(self.folds)]
 
-    def test_on(self, fold: int, rounds: Sequence[int]) -> Floats:
-        """Return all metrics on the queries that a fold tests, shape (queries, metrics, runs)."""
-        return np.stack([training.test[number] for training, number in self._of_fold(fold, rounds)], axis=2)
+    def collect_fold_values(self, fold: int, rounds: Sequence[int]) -> Floats:
+        """Return all metrics on the test queries of a fold, shape (queries, metrics, repeats)."""
+        return np.stack([training.test[number] for training, number in self._select_fold(fold, rounds)], axis=2)
 
-    def test_at(self, rounds: Sequence[int]) -> Floats:
-        """Return all metrics on test at these rounds, shape (queries, metrics, runs)."""
-        return np.concatenate([self.test_on(fold, rounds) for fold in range(len(self.folds))])
+    def collect_values(self, rounds: Sequence[int]) -> Floats:
+        """Return all metrics on the test set at these rounds, shape (queries, metrics, repeats)."""
+        return np.concatenate([self.collect_fold_values(fold, rounds) for fold in range(len(self.folds))])
 
-    def valid_on(self, fold: int, rounds: Sequence[int], metric: int) -> float:
-        """Return a metric on a fold's valid at these rounds, the mean over runs."""
-        return float(np.mean([one.curves[number - 1, metric] for one, number in self._of_fold(fold, rounds)]))
+    def average_fold_curves(self, fold: int, rounds: Sequence[int], metric: int) -> float:
+        """Return the mean of a metric over repeats, on the validation set of a fold at these rounds."""
+        pairs = self._select_fold(fold, rounds)
+        return float(np.mean([training.curves[number - 1, metric] for training, number in pairs]))
 
-    def valid_at(self, rounds: Sequence[int], metric: int) -> float:
-        """Return a metric on valid at these rounds: the mean over runs and folds, weighted by the queries of each."""
-        values = [self.valid_on(fold, rounds, metric) for fold in range(len(self.folds))]
+    def average_curves(self, rounds: Sequence[int], metric: int) -> float:
+        """Return the mean of a metric over repeats and folds, weighted by the validation queries of each fold."""
+        values = [self.average_fold_curves(fold, rounds, metric) for fold in range(len(self.folds))]
         return float(np.average(values, weights=[fold.valid_weight[metric] for fold in self.folds]))
 
 
-def screening_of(plan: Plan, found: Mapping[str, Training]) -> dict[str, Training]:
-    """Return by candidate the trainings, of those found by slug, that choose finalists; none where all are repeated."""
-    units = plan.first_units() if plan.runs.finalists else []
-    return {unit.candidate.name: found[unit.slug] for unit in units if unit.slug in found}
+def select_screening(plan: Plan, trainings: Mapping[str, Training]) -> dict[str, Training]:
+    """Return by candidate the trainings that choose finalists, or nothing if all candidates are repeated."""
+    units = plan.list_first_units() if plan.repeats.finalists else []
+    return {unit.candidate.name: trainings[unit.slug] for unit in units if unit.slug in trainings}
 
 
-def screened(plan: Plan, first: Mapping[str, Training]) -> pd.DataFrame:
-    """Return by candidate `valid M` for each primary metric M, when each was trained once, and `finalist`.
+def create_finalist_table(plan: Plan, first: Mapping[str, Training]) -> pd.DataFrame:
+    """Return by candidate `valid M` for each primary metric M, and `finalist`.
 
-    A candidate is a finalist where it is among the best `keep` on valid by one of the primary metrics, at the round at
-    which it would be compared, or where it is the baseline. Test is not looked at, nor is this training ever compared.
+    A finalist is one of the best `keep` candidates on the validation set by a primary metric, at its compared round, or
+    the baseline. The test set is not used.
     """
     import pandas as pd
 
     names = natural_order(first)
     table = pd.DataFrame(index=pd.Index(names, name="candidate"))
-    finalists = {plan.runs.baseline}
-    for metric in plan.judges:
+    finalists = {plan.repeats.baseline}
+    for metric in plan.primary_metrics:
         column = plan.names.index(metric)
-        values = {name: _screening_value(plan, first[name], column) for name in names}
+        values = {name: _compute_screening_value(plan, first[name], column) for name in names}
         higher = plan.metrics[column].higher_is_better
-        finalists.update(sorted(names, key=values.__getitem__, reverse=higher)[: plan.runs.keep])
+        finalists.update(sorted(names, key=values.__getitem__, reverse=higher)[: plan.repeats.keep])
         table[f"valid {metric}"] = pd.Series(values, dtype=float)
     table["finalist"] = [name in finalists for name in names]
     return table
 
 
-def finalists_of(plan: Plan, first: Mapping[str, Training]) -> list[str]:
+def list_finalists(plan: Plan, first: Mapping[str, Training]) -> list[str]:
     """Return the names of the finalists."""
-    table = screened(plan, first)
+    table = create_finalist_table(plan, first)
     return [str(name) for name in table.index[table["finalist"]]]
 
 
-def _screening_value(plan: Plan, training: Training, column: int) -> float:
-    """Return a metric on valid at the round at which a candidate is compared; of two rounds the metric's own."""
-    rounds = plan.compared_rounds(training.curves)
-    number = rounds[0] if len(rounds) == 1 else plan.round_by(training.curves, plan.names[column])
+def _compute_screening_value(plan: Plan, training: Training, column: int) -> float:
+    """Return a metric on the validation set at the compared round, or of two rounds the metric's own."""
+    rounds = plan.list_compared_rounds(training.curves)
+    number = rounds[0] if len(rounds) == 1 else plan.choose_round(training.curves, plan.names[column])
     return float(training.curves[number - 1, column])
 
 
-def rankings_of(
-    candidates: Mapping[str, CandidateTrainings], models: Sequence[Artefact], counted: Bools
+def create_rankings(
+    candidates: Mapping[str, CandidateTrainings], models: Sequence[SelectedModel], has_value: Bools
 ) -> Rankings | None:
-    """Return the rankings of models, of the queries that are `counted`; None where scores were not kept."""
-    some = next(iter(candidates.values()))
-    if not all(fold.documents for fold in some.folds):
+    """Return the rankings of models on the queries with a value, or None if scores were not stored."""
+    trainings = next(iter(candidates.values()))
+    if not all(fold.documents for fold in trainings.folds):
         return None
-    labels = np.concatenate([fold.documents["label"] for fold in some.folds])
-    before = np.cumsum([0, *(len(fold.weights) for fold in some.folds)])
-    queries = np.concatenate([fold.documents["query"] + start for fold, start in zip(some.folds, before, strict=False)])
-    names = _distinct_names(np.concatenate([fold.query_ids for fold in some.folds]).astype(str))
+    labels = np.concatenate([fold.documents["label"] for fold in trainings.folds])
+    starts = np.cumsum([0, *(len(fold.weights) for fold in trainings.folds)])
+    queries = np.concatenate(
+        [fold.documents["query"] + start for fold, start in zip(trainings.folds, starts, strict=False)]
+    )
+    names = _create_distinct_names(np.concatenate([fold.query_ids for fold in trainings.folds]).astype(str))
     scores = _Scores(candidates, {model.name: model for model in models})
-    return Rankings(Judgments(labels, qid=names[queries]), scores, counted, some.weights)
+    return Rankings(Judgments(labels, qid=names[queries]), scores, has_value, trainings.weights)
 
 
 @dataclass(frozen=True, eq=False)
 class _Scores(Mapping[str, Any]):
-    """The scores of every model, folds one after the other; of a recipe a list, one array for each run."""
+    """The scores of every model, folds one after the other. A recipe has a list with one array per repeat."""
 
     candidates: Mapping[str, CandidateTrainings]
-    models: Mapping[str, Artefact]
+    models: Mapping[str, SelectedModel]
 
     def __getitem__(self, name: str) -> Any:
         model = self.models[name]
         candidate = self.candidates[model.candidate]
         pairs = zip(candidate.trainings, model.rounds, strict=True)
-        scores = [np.asarray(one.documents[f"score {number}"], dtype=np.float64) for one, number in pairs]
+        scores = [np.asarray(training.documents[f"score {number}"], dtype=np.float64) for training, number in pairs]
         folds = len(candidate.folds)
-        runs = [np.concatenate(scores[at : at + folds]) for at in range(0, len(scores), folds)]
-        return runs[0] if candidate.runs == 1 else runs
+        repeats = [np.concatenate(scores[at : at + folds]) for at in range(0, len(scores), folds)]
+        return repeats[0] if candidate.repeats == 1 else repeats
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.models)
@@ -209,8 +245,8 @@ class _Scores(Mapping[str, Any]):
         return len(self.models)
 
 
-def _distinct_names(names: Any) -> Any:
-    """Return one name per query: its id, and its place too where another query has the same id."""
+def _create_distinct_names(names: Any) -> Any:
+    """Return one name per query: its id, and its position if another query has the same id."""
     _, places, counts = np.unique(names, return_inverse=True, return_counts=True)
     numbered = [f"{name} (number {place})" for place, name in enumerate(names.tolist(), 1)]
     return np.where(counts[places] > 1, numbered, names)

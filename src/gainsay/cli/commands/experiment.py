@@ -38,17 +38,17 @@ def run(
 ) -> None:
     """Train the candidates of an experiment and compare them. An interrupted experiment resumes."""
     from ...experiment import Experiment
-    from ...experiment.labels import cluster_file, segment_file
-    from ...experiment.runs import Runs
+    from ...experiment.query_labels import read_cluster_file, read_segment_file
+    from ...experiment.repeats import parse_repeats
 
     if as_json:
         reject_options("with --json", open=open_it)
     options: dict[str, Any] = {
         "stop_by": stop_by,
-        "runs": None if repeats is None else Runs.from_text(repeats),
+        "repeats": None if repeats is None else parse_repeats(repeats),
         "vary": vary,
-        "clusters": None if clusters is None else cluster_file(clusters),
-        "segments": None if segments is None else segment_file(segments),
+        "clusters": None if clusters is None else read_cluster_file(clusters),
+        "segments": None if segments is None else read_segment_file(segments),
     }
     if file == "-":
         if directory is None:
@@ -94,7 +94,7 @@ def summarize(result: ExperimentResult) -> dict[str, Any]:
         "chosen": result.chosen.to_dict("index"),
         "choice_loss": result.choice_loss.to_dict("records"),
         "stopping_loss": result.stopping_loss.to_dict("records"),
-        "repeats": result.run_values.reset_index().to_dict("records"),
+        "repeats": result.repeat_values.reset_index().to_dict("records"),
         "shift": result.shift.to_dict("records"),
         "finalists": result.finalists.to_dict("index"),
         "failures": result.failures,
@@ -110,12 +110,12 @@ def _nest_rows(frame: pd.DataFrame) -> dict[str, Any]:
 
 def print_experiment(terminal: Terminal, result: ExperimentResult) -> None:
     """Print the comparison of an experiment and the rounds of its candidates."""
-    from ...experiment.wording import rounds_text
+    from ...experiment.summary import join_rounds
     from ...report.text import frame_table
 
     rounds = result.compared[["stop_by", "rounds"]]
     tables = {
-        "Round of each compared model": rounds.assign(rounds=rounds["rounds"].map(rounds_text)),
+        "Round of each compared model": rounds.assign(rounds=rounds["rounds"].map(join_rounds)),
         "Best round of each candidate by each metric on the validation set": result.best_rounds,
     }
     print_comparison(terminal, result.comparison, *(frame_table(title, table) for title, table in tables.items()))

@@ -1,0 +1,314 @@
+"""Candidates: the models that an experiment trains, and grids of them."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Annotated, Any, Literal
+
+import numpy as np
+
+from .._common.arrays import nearest
+from .._common.names import check_name
+from ..metrics.gains import CANONICAL_BASES
+from .validation import Integer, StrictModel, validate_model
+
+# After the check of `validation` that pydantic is installed.
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator  # isort: skip
+
+Library = Literal["lightgbm", "xgboost"]
+Gain = Literal["linear", "exponential"] | float
+
+DEFAULT_OBJECTIVE = {"lightgbm": "lambdarank", "xgboost": "rank:ndcg"}
+"""Only these objectives have a training gain."""
+
+MAX_ROUNDS = 10_000_000
+MAX_SEED = 2**31 - 1
+"""Both libraries store seeds as signed 32-bit integers."""
+MAX_CANDIDATES = 100_000
+
+Rounds = Annotated[Integer, Field(ge=1, le=MAX_ROUNDS)]
+Patience = Annotated[Integer, Field(ge=0, le=MAX_ROUNDS)]
+Seed = Annotated[Integer, Field(ge=0, le=MAX_SEED)]
+Threads = Annotated[Integer, Field(ge=1, le=4096)]
+"""OpenMP ends the process if it cannot start its threads."""
+
+_SET_ELSEWHERE: Mapping[str, Mapping[str, str]] = {
+    "lightgbm": {
+        "Use seed instead": "seed random_seed random_state",
+        "Use threads instead": "num_threads num_thread nthread nthreads n_jobs",
+        "Use num_boost_round instead": (
+            "num_iterations num_iteration n_iter num_tree num_trees num_round num_rounds nrounds num_boost_round "
+            "n_estimators max_iter"
+        ),
+        "Use early_stopping_rounds instead": (
+            "early_stopping_round early_stopping_rounds early_stopping n_iter_no_change"
+        ),
+        "The experiment sets the metrics": "metric metrics metric_types",
+        "Use training_gain instead": "label_gain",
+        "Write objective": "objective_type app application loss",
+        "Write boosting": "boosting_type boost",
+    },
+    "xgboost": {
+        "Use seed instead": "seed random_state",
+        "Use threads instead": "nthread n_jobs",
+        "Use num_boost_round instead": "num_boost_round n_estimators num_round",
+        "Use early_stopping_rounds instead": "early_stopping_rounds",
+        "The experiment sets the metrics": "eval_metric disable_default_eval_metric",
+        "Use training_gain instead": "ndcg_exp_gain",
+    },
+}
+"""Parameters of the libraries that are set outside `params`, by the remedy."""
+
+_DART = "later rounds of dart change earlier trees"
+_FORBIDDEN_VALUES = {
+    ("lightgbm", "boosting", "dart"): _DART,
+    ("xgboost", "booster", "dart"): _DART,
+    ("xgboost", "booster", "gblinear"): "a linear booster cannot predict with fewer rounds",
+}
+_CASE_INSENSITIVE = {"lightgbm": ("boosting", "objective", "data_sample_strategy"), "xgboost": ()}
+"""LightGBM converts the values of these parameters to lower case."""
+
+
+def _validate_gain(gain: Any) -> Any:
+    """Return a gain by its name if it has one, else as the base of a power gain."""
+    if isinstance(gain, str):
+        names = ("linear", "exponential")
+        if gain not in names:
+            raise ValueError(
+                f"training_gain must be 'linear' or 'exponential' or a base of at least 1 such as 1.5, got {gain!r}"
+                f"{nearest(gain, names)}"
+            )
+        return gain
+    if isinstance(gain, bool) or not isinstance(gain, int | float | np.number):
+        raise TypeError(f"training_gain must be a name or a number, got {gain!r}")
+    if not 1 <= gain < math.inf:
+        raise ValueError(f"training_gain must be finite and at least 1, got {gain!r}")
+    return CANONICAL_BASES.get(float(gain), float(gain))
+
+
+class CandidateValues(StrictModel):
+    """The fields of a candidate, which `Candidate` and the tables of a file share."""
+
+    name: Annotated[str, AfterValidator(lambda name: check_name("name", name))]
+    library: Library
+    params: Mapping[str, Any] = {}
+    training_gain: Annotated[Any, BeforeValidator(lambda gain: None if gain is None else _validate_gain(gain))] = None
+    num_boost_round: Rounds | None = None
+    early_stopping_rounds: Patience | None = None
+    seed: Seed | None = None
+    threads: Threads | None = None
+
+    @model_validator(mode="after")
+    def _validate_params(self) -> CandidateValues:
+        params = {key: _validate_param(self.library, key, self.params[key]) for key in sorted(self.params)}
+        gain, default = self.training_gain, DEFAULT_OBJECTIVE[self.library]
+        objective = str(params.get("objective", default))
+        if objective == default:
+            gain = gain or "exponential"
+        elif gain is not None:
+            raise ValueError(
+                f"training_gain must be None for the objective {objective!r}, got {gain!r}. Only {default!r} optimizes "
+                "an NDCG with a gain."
+            )
+        self.__dict__.update(params=params, training_gain=gain)
+        return self
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A model to train: a library, its parameters and the gain to train on.
+
+    Parameters
+    ----------
+    name : str
+        Name in all tables, unique in the experiment.
+    library : {"lightgbm", "xgboost"}
+        Library that trains the candidate.
+    params : mapping of str to number, string, boolean or list of these
+        Parameters of the library. The default objective is lambdarank or rank:ndcg.
+    training_gain : {"linear", "exponential"} or float, default "exponential"
+        Gain in the NDCG that lambdarank and rank:ndcg optimize. A number b is the base of ``(b^l − 1)/(b − 1)``.
+        Other objectives take no gain.
+    num_boost_round, early_stopping_rounds, seed, threads : int, optional
+        Default to the values of the experiment.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If a value is invalid, a parameter has its own argument (seed, threads, rounds, metrics, gain), or the
+        booster cannot be cut at an earlier round (dart, gblinear).
+
+    Notes
+    -----
+    The gain becomes LightGBM's `label_gain` and XGBoost's `ndcg_exp_gain`. For another base XGBoost is trained on the
+    gains as labels. Metrics always use the labels.
+
+    Examples
+    --------
+    >>> Candidate("small", "lightgbm", {"num_leaves": 15}, training_gain="linear").params
+    {'num_leaves': 15}
+    >>> Candidate("wrong", "lightgbm", {"n_estimators": 15})
+    Traceback (most recent call last):
+    ValueError: params must not contain 'n_estimators'. Use num_boost_round instead.
+    """
+
+    name: str
+    library: Library
+    params: Mapping[str, Any] = field(default_factory=dict)
+    training_gain: Gain | None = None
+    num_boost_round: int | None = None
+    early_stopping_rounds: int | None = None
+    seed: int | None = None
+    threads: int | None = None
+
+    def __post_init__(self) -> None:
+        for name, value in validate_model(CandidateValues, dict(vars(self))):
+            object.__setattr__(self, name, value)
+
+    @property
+    def objective(self) -> str:
+        """Objective that is trained."""
+        return str(self.params.get("objective", DEFAULT_OBJECTIVE[self.library]))
+
+    def resolved(self, *, num_boost_round: int, early_stopping_rounds: int, seed: int, threads: int) -> Candidate:
+        """Return the candidate with these values where it has none."""
+        defaults = {
+            "num_boost_round": num_boost_round,
+            "early_stopping_rounds": early_stopping_rounds,
+            "seed": seed,
+            "threads": threads,
+        }
+        missing: dict[str, Any] = {name: value for name, value in defaults.items() if getattr(self, name) is None}
+        return replace(self, **missing)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all fields as JSON values."""
+        return asdict(self)
+
+
+def grid(
+    name: str,
+    library: Library,
+    params: Mapping[str, Any] | None = None,
+    *,
+    training_gain: Gain | Sequence[Gain] | None = None,
+    seed: int | Sequence[int] | None = None,
+    **common: Any,
+) -> list[Candidate]:
+    """Return a candidate for every combination of the listed values.
+
+    Parameters
+    ----------
+    name : str
+        Beginning of all names. The varying values follow.
+    library : {"lightgbm", "xgboost"}
+        Library that trains the candidates.
+    params : mapping, optional
+        Parameters. A list contains alternatives. Put a parameter that is itself a list into another list:
+        `{"monotone_constraints": [[1, 0, -1]]}`.
+    training_gain, seed : value or list of values, optional
+        See `Candidate`.
+    **common
+        Further arguments of `Candidate`, the same for all.
+
+    Returns
+    -------
+    list of Candidate
+
+    Raises
+    ------
+    ValueError
+        If a list is empty or contains a value twice, or there are more than 100,000 combinations.
+
+    Examples
+    --------
+    >>> for candidate in grid("lgb", "lightgbm", {"num_leaves": [15, 31], "max_bin": 63}, training_gain="linear"):
+    ...     print(candidate.name, candidate.params)
+    lgb num_leaves=15 {'max_bin': 63, 'num_leaves': 15}
+    lgb num_leaves=31 {'max_bin': 63, 'num_leaves': 31}
+    """
+    if not isinstance(params or {}, Mapping):
+        raise TypeError(f"params must be a mapping of parameter to value, got {type(params).__name__}")
+    axes = {f"params.{key}": _list_alternatives(f"params.{key}", value) for key, value in (params or {}).items()}
+    axes |= {
+        "gain": _list_alternatives("training_gain", training_gain),
+        "seed": _list_alternatives("seed", seed),
+    }
+    count = math.prod(map(len, axes.values()))
+    if count > MAX_CANDIDATES:
+        raise ValueError(f"params must make at most {MAX_CANDIDATES} candidates, got {count} candidates")
+    candidates = []
+    for values in itertools.product(*axes.values()):
+        point = dict(zip(axes, values, strict=True))
+        varying = [
+            f"{axis.removeprefix('params.')}={_format_value(point[axis])}" for axis in axes if len(axes[axis]) > 1
+        ]
+        gain, own_seed = point.pop("gain"), point.pop("seed")
+        own_params = {key.removeprefix("params."): value for key, value in point.items()}
+        full_name = " ".join([name, *varying])
+        candidates.append(Candidate(full_name, library, own_params, training_gain=gain, seed=own_seed, **common))
+    return candidates
+
+
+def validate_candidates(candidates: Iterable[Any]) -> tuple[Candidate, ...]:
+    """Return the candidates if there is at least one and their names are distinct, or raise."""
+    if isinstance(candidates, Candidate) or not isinstance(candidates, Iterable):
+        raise TypeError(f"candidates must be a list of Candidate, got {type(candidates).__name__}")
+    by_name: dict[str, Candidate] = {}
+    for place, candidate in enumerate(candidates):
+        if not isinstance(candidate, Candidate):
+            raise TypeError(f"candidates[{place}] must be a Candidate, got {type(candidate).__name__}")
+        if candidate.name in by_name:
+            raise ValueError(f"candidates[{place}] must have a unique name, got {candidate.name!r} twice")
+        by_name[candidate.name] = candidate
+    if not by_name:
+        raise ValueError("candidates is empty. Pass at least one, for example Candidate('lambdarank', 'lightgbm').")
+    return tuple(by_name.values())
+
+
+def _validate_param(library: str, key: str, value: Any) -> Any:
+    """Return the value of a parameter as JSON stores it, or raise."""
+    for remedy, names in _SET_ELSEWHERE[library].items():
+        if key in names.split():
+            raise ValueError(f"params must not contain {key!r}. {remedy}.")
+    value = _to_json_value(f"params.{key}", value)
+    if key in _CASE_INSENSITIVE[library] and isinstance(value, str):
+        value = value.lower()
+    reason = _FORBIDDEN_VALUES.get((library, key, value)) if isinstance(value, str) else None
+    if library == "xgboost" and key in ("rate_drop", "one_drop") and value:
+        reason = _DART
+    if reason:
+        raise ValueError(f"params.{key} must not be {value!r}, because {reason}. No round could be chosen.")
+    return value
+
+
+def _to_json_value(place: str, value: Any) -> Any:
+    """Return a value as JSON stores it, so that a candidate read back equals the original."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, list | tuple):
+        return [_to_json_value(f"{place}[{at}]", item) for at, item in enumerate(value)]
+    if not isinstance(value, bool | int | float | str):
+        raise TypeError(f"{place} must be a number, a string, a boolean or a list of these, got {value!r}")
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ValueError(f"{place} must be finite, got {value!r}")
+    return value
+
+
+def _list_alternatives(place: str, value: Any) -> list[Any]:
+    if not isinstance(value, list | tuple):
+        return [value]
+    if not value:
+        raise ValueError(f"{place} contains no value. Pass at least one.")
+    for at, item in enumerate(value):
+        if any(item == earlier and type(item) is type(earlier) for earlier in value[:at]):
+            raise ValueError(f"{place} contains {item!r} twice")
+    return list(value)
+
+
+def _format_value(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":")) if isinstance(value, list | tuple | bool) else str(value)

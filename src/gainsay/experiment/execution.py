@@ -1,0 +1,316 @@
+"""Training and evaluation of units: in this process, or in the workers of an executor."""
+
+from __future__ import annotations
+
+import threading
+import time
+import traceback
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor, as_completed, wait
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._common.cpus import cpus
+from .._common.version import __version__
+from ..evaluation.evaluator import Evaluator, shared_weights
+from .plan import Plan, Unit
+from .progress import Outcome, create_curves
+from .rounds import Watch, find_stored_rounds, orient
+from .storage import SharedParts, Storage, create_canonical_json
+from .trainers import Predict, get_trainer
+from .trainings import Training
+
+if TYPE_CHECKING:
+    from ..data import RankingData
+    from ..judgments import Judgments
+    from ..metrics.base import Metric
+    from .candidate import Candidate
+    from .folds import Parts
+    from .progress import Follow
+
+DOCUMENTS_PER_PREDICTION = 65_536
+"""Both libraries copy the features they predict on, XGBoost into twice the memory."""
+
+
+class CalledOffError(Exception):
+    """The run that started a training has ended."""
+
+
+class TrainingContext:
+    """Data that trainings in this process share.
+
+    Each dataset is binned once for all `units` with the same bins, and released after the last of them.
+
+    Parameters
+    ----------
+    parts : mapping of str to RankingData
+        Parts of the data.
+    units : sequence of Unit, optional
+        Units that share bins. Others have separate bins.
+    follow : callable, optional
+        Called at the start of every training. Returns a function for the values of every round, or None.
+    """
+
+    def __init__(self, parts: Parts, units: Sequence[Unit] = (), follow: Follow | None = None) -> None:
+        self.parts = parts
+        self.follow: Follow = follow or (lambda unit: None)
+        self._called_off = threading.Event()
+        self._lock = threading.Lock()
+        self._judgments: dict[str, Judgments] = {}
+        self._keys = {unit.slug: self._create_key(unit) for unit in units}
+        self._remaining = Counter(self._keys.values())
+        self._binned: dict[bytes, _Binned] = {}
+
+    def sort_units(self, units: Iterable[Unit]) -> list[Unit]:
+        """Sort units so that the ones that share bins are adjacent."""
+        places = {key: place for place, key in enumerate(dict.fromkeys(self._keys.values()))}
+        return sorted(units, key=lambda unit: places[self._keys[unit.slug]])
+
+    def call_off(self) -> None:
+        """End every training at its next round with an error."""
+        self._called_off.set()
+
+    def check(self) -> None:
+        """Raise `CalledOffError` if trainings are called off."""
+        if self._called_off.is_set():
+            raise CalledOffError
+
+    def get_judgments(self, part: str) -> Judgments:
+        """Return the judgments of a part, always the same object, so that metrics are bound to it once."""
+        with self._lock:
+            if part not in self._judgments:
+                self._judgments[part] = self.parts[part].judgments()
+            return self._judgments[part]
+
+    @contextmanager
+    def bin_data(self, unit: Unit) -> Iterator[Any]:
+        """Provide training and validation data in the form of the unit's library."""
+        key = self._keys.get(unit.slug, b"")
+        with self._lock:
+            shared = self._binned.setdefault(key, _Binned()) if key else _Binned()
+        try:
+            with shared.lock:
+                self.check()
+                if shared.data is None:
+                    trainer = get_trainer(unit.candidate.library)
+                    shared.data = trainer.bin_data(unit.seeded_candidate, *unit.select_data(self.parts))
+            yield shared.data
+        finally:
+            with self._lock:
+                self._remaining[key] -= 1
+                if self._remaining[key] <= 0:
+                    self._binned.pop(key, None)
+
+    def _create_key(self, unit: Unit) -> bytes:
+        """Return a key that is equal for units with the same bins."""
+        documents = sum(len(self.parts[name].labels) for name in unit.fold.train)
+        settings = get_trainer(unit.candidate.library).get_bin_settings(unit.seeded_candidate, documents)
+        separate = settings is None or unit.resampled
+        return create_canonical_json([unit.candidate.library, unit.fold.name, unit.slug if separate else settings])
+
+
+class _Binned:
+    """Bins that the first thread creates while others wait."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.data: Any = None
+
+
+def train_candidate(
+    candidate: Candidate, unit: Unit, metrics: Sequence[Metric], context: TrainingContext
+) -> tuple[bytes, Training]:
+    """Train a candidate once and evaluate all stored rounds.
+
+    Returns the model file and the results. The test scores come from the file, not from the booster in memory.
+    """
+    trainer, threads = get_trainer(candidate.library), candidate.threads or 1
+    on_valid, on_test = (
+        Evaluator(metrics, context.get_judgments(part), threads) for part in (unit.fold.valid, unit.fold.test)
+    )
+    watch = Watch(on_valid, candidate.early_stopping_rounds or 0, context.check, context.follow(unit))
+    with context.bin_data(unit) as data:
+        model = trainer.train(candidate, data, watch)
+    curves = np.array(watch.rounds, dtype=np.float64)
+    test = context.parts[unit.fold.test]
+    predict = trainer.create_predictor(model, test, threads)
+    scores = _predict_scores(predict, test, find_stored_rounds(orient(curves, metrics)))
+    weights = shared_weights(on_test.metrics, on_test.judgments)
+    return model, Training(
+        unit.fold.name,
+        curves,
+        {number: on_test(values).per_query for number, values in scores.items()},
+        np.ones(len(test.query_ids)) if weights is None else weights,
+        np.array(compute_total_weights(on_valid)),
+        test.query_ids,
+        {
+            "label": test.labels,
+            "query": test.qid.astype(np.int32),
+            **{f"score {number}": values for number, values in scores.items()},
+        },
+        {"gainsay": __version__, "numpy": np.__version__, candidate.library: trainer.get_version()},
+    )
+
+
+def _predict_scores(predict: Predict, data: RankingData, rounds: Sequence[int]) -> dict[int, Any]:
+    """Return the scores of all documents after each of these rounds."""
+    starts = range(0, len(data.labels), DOCUMENTS_PER_PREDICTION)
+    pieces = [predict(slice(start, start + DOCUMENTS_PER_PREDICTION), rounds) for start in starts]
+    return {number: np.concatenate(scores) for number, scores in zip(rounds, zip(*pieces, strict=True), strict=True)}
+
+
+def compute_total_weights(evaluator: Evaluator) -> list[float]:
+    """Return for each metric the total weight of the queries with a value.
+
+    Raises
+    ------
+    ValueError
+        If no query has a value under a metric.
+    """
+    values = evaluator(np.zeros(evaluator.judgments.documents)).per_query
+    query_weights, totals = evaluator.judgments.weights, []
+    for metric, has_value in zip(evaluator.metrics, ~np.isnan(values.T), strict=True):
+        if query_weights is None or metric.weights == "ignore":
+            total = float(np.count_nonzero(has_value))
+        else:
+            total = float(query_weights[has_value].sum())
+        if not total > 0:
+            raise ValueError(f"No query has a value under {metric}, because all lack relevant documents.")
+        totals.append(total)
+    return totals
+
+
+@dataclass(frozen=True)
+class Task:
+    """A unit with everything required to train it, small to pickle if the data are `SharedParts`."""
+
+    directory: Path
+    plan: Plan
+    unit: Unit
+    data: TrainingContext | SharedParts
+
+
+def perform(task: Task) -> Outcome:
+    """Train a unit and write the result to the directory.
+
+    An error in training becomes part of the outcome, because it affects this candidate only. An error in writing (a
+    full disk) is raised, because it affects all candidates.
+
+    Raises
+    ------
+    CalledOffError
+        If the run has ended. Nothing was written.
+    """
+    storage, unit = Storage(task.directory), task.unit
+    shared = task.data if isinstance(task.data, SharedParts) else None
+    if shared is not None and not shared.are_open:
+        raise CalledOffError(unit)
+    context = TrainingContext(task.data) if isinstance(task.data, SharedParts) else task.data
+    started = time.perf_counter()
+    try:
+        model, training = train_candidate(unit.seeded_candidate, unit, task.plan.metrics, context)
+    except CalledOffError:
+        raise
+    except Exception:
+        if shared is not None and not shared.are_open:
+            raise CalledOffError(unit) from None  # The data may have been removed.
+        text = traceback.format_exc()
+        storage.save_failure(unit, text)
+        return Outcome(unit, time.perf_counter() - started, failure=text)
+    seconds = time.perf_counter() - started
+    if shared is not None and not shared.exist:
+        raise CalledOffError(unit)
+    storage.save(task.plan, unit, model, training)
+    storage.write_compared_models(task.plan, unit, training.curves)
+    return Outcome(unit, seconds, rounds=len(training.curves), lines=create_curves(task.plan, training.curves))
+
+
+def uses_other_processes(executor: Executor | None) -> bool:
+    """Return whether an executor trains in other processes. Raise `TypeError` if it is not an executor."""
+    if executor is not None and not callable(getattr(executor, "submit", None)):
+        raise TypeError(
+            f"executor must be a concurrent.futures.Executor or None, got {type(executor).__name__}. For Dask, use "
+            "client.get_executor()."
+        )
+    return executor is not None and not isinstance(executor, ThreadPoolExecutor)
+
+
+def perform_all(
+    storage: Storage,
+    plan: Plan,
+    units: Sequence[Unit],
+    parts: Parts,
+    report: Callable[[Outcome], None],
+    executor: Executor | None,
+    jobs: int | None,
+    follow: Follow,
+) -> None:
+    """Train all units. After the end, no training writes anything.
+
+    Parameters
+    ----------
+    storage, plan, units, parts
+        Directory, plan, units and data.
+    report : callable
+        Called with the outcome of each unit.
+    executor : Executor, optional
+        Threads share the data in memory. Other executors read them from the disk.
+    jobs : int, optional
+        Number of simultaneous trainings without an executor. Defaults to CPUs divided by threads.
+    follow : callable
+        See `TrainingContext`.
+    """
+    if not units:
+        return
+    if executor is not None and uses_other_processes(executor):
+        shared = storage.share_data(parts)
+        try:
+            _submit_all(executor, [Task(storage.directory, plan, unit, shared) for unit in units], report, shared.close)
+        finally:
+            shared.remove()
+        return
+    context = TrainingContext(parts, units, follow)
+    # LightGBM has one number of threads per process, and trees may depend on it.
+    for threads in sorted({unit.candidate.threads or 1 for unit in units}):
+        same_threads = [unit for unit in units if (unit.candidate.threads or 1) == threads]
+        tasks = [Task(storage.directory, plan, unit, context) for unit in context.sort_units(same_threads)]
+        workers = jobs or max(1, cpus() // threads)
+        if executor is not None:
+            _submit_all(executor, tasks, report, context.call_off)
+        elif workers == 1 or len(tasks) == 1:
+            for task in tasks:
+                report(perform(task))
+        else:
+            with ThreadPoolExecutor(workers, "gainsay-training") as pool:
+                _submit_all(pool, tasks, report, context.call_off)
+
+
+def _submit_all(
+    executor: Executor, tasks: Sequence[Task], report: Callable[[Outcome], None], close: Callable[[], None]
+) -> None:
+    """Report outcomes as they come. After an error, call `close`, start nothing and wait for the running tasks."""
+    waiting: set[Future[Outcome]] = set()
+    try:
+        for task in tasks:
+            waiting.add(executor.submit(perform, task))
+        for future in as_completed(list(waiting)):
+            waiting.remove(future)
+            report(future.result())
+    except BaseException as error:
+        close()  # Some executors assign more tasks than they have workers, and cannot cancel them.
+        # Dask tries a task again in another worker, and finally raises an error that is not a BrokenExecutor.
+        if not isinstance(error, BrokenExecutor) and type(error).__name__ != "KilledWorker":
+            raise
+        raise RuntimeError(
+            "The executor lost a worker process, which may have run out of memory. Use fewer workers."
+        ) from error
+    finally:
+        running = [future for future in waiting if not future.cancel()]
+        for future in wait(running).done:
+            if future.exception() is None:
+                report(future.result())

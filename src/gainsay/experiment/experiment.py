@@ -1,0 +1,451 @@
+"""Experiments: train many candidates, choose on the validation set, and compare on the test set."""
+
+from __future__ import annotations
+
+import tempfile
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor
+from contextlib import contextmanager
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .._common.checks import check_whole
+from .._common.words import count, listed
+from ..evaluation.evaluator import Evaluator, shared_weights
+from ..judgments import Judgments
+from .config import ExperimentConfig, read_toml
+from .custom_metrics import find_import_paths, validate_importable
+from .execution import compute_total_weights, perform_all, uses_other_processes
+from .folds import compute_fingerprint, divide
+from .plan import Plan, Unit
+from .progress import Outcome, create_progress
+from .query_labels import align_clusters, align_segments
+from .result import ExperimentResult, create_result
+from .rounds import BALANCED
+from .storage import DamagedError, Storage, create_canonical_json
+from .trainers import get_trainer, validate_parameters
+from .trainings import list_finalists, select_screening
+from .validation import prefix_errors, validate_model
+
+if TYPE_CHECKING:
+    from .._common.typing import Columns, OfQueries
+    from ..data import RankingData
+    from ..metrics.names import MetricLike
+    from .candidate import Candidate
+    from .folds import Fold, Parts
+    from .trainings import Training
+
+
+class Experiment:
+    """Train candidates, choose their rounds on the validation set, and compare them on the test set.
+
+    Every metric is evaluated on the validation set after every round. Each candidate is compared at the round that
+    `stop_by` chooses, and `ExperimentResult.load_model` returns exactly the compared model.
+
+    Parameters
+    ----------
+    candidates : iterable of Candidate
+        Models to train. See `Candidate` and `grid`.
+    train, valid, test : RankingData
+        Training, validation and test set. Omit them if you pass `folds`.
+    metrics : str, Metric, or an iterable of them, optional
+        Metrics to evaluate. Defaults to those of `gainsay.compare`. With a directory or other processes, define custom
+        metrics at the top level of a module.
+    directory : path, optional
+        Directory for models, curves, values and failures. An interrupted run continues there with the same result.
+        By default, only the result remains.
+    folds : sequence of RankingData, optional
+        Parts for LETOR's cross-validation: test on fold i, validate on fold i + 1, train on the others. See `k_folds`.
+    primary : sequence of two metrics, optional
+        The two metrics to test for disagreement. Defaults to the first two.
+    stop_by : "balanced", "each" or metric, default "balanced"
+        Compared round: the smallest worst gap of the two primary metrics to their best values, the best round of each
+        primary metric as two models, or the best round of a metric.
+    seed : int, default 0
+        Seed of the verdict, and of candidates without a seed.
+    alpha, margin, draws
+        Settings of the verdict. See `gainsay.Verdict.from_values`.
+    num_boost_round : int, default 100
+        Rounds of candidates without their own number.
+    early_stopping_rounds : int, default 0
+        Stop if *no* metric has improved for this many rounds. 0 trains all rounds.
+    threads : int, default 1
+        Threads of each training. Many trainings side by side use processors best with one.
+    repeats : int or mapping, default 1
+        Number of trainings of each candidate, 1 or at least 3. ``{"finalists": 5, "keep": 3, "baseline": "name"}``
+        repeats only the best `keep` candidates on the validation set by a primary metric, and the baseline.
+    vary : {"seed", "queries"}, default "seed"
+        Difference between repeats: the seed, or the seed and a bootstrap sample of the training queries.
+    clusters : mapping or pandas Series by query id, or sequence, optional
+        Cluster of each test query. Queries in a cluster are treated as dependent.
+    segments : as clusters, or mapping of name to such, or DataFrame, optional
+        Kinds of test queries, compared separately in `Comparison.segments`.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument is invalid, labels do not suit a metric, or a parameter is unknown.
+    ImportError
+        If a required package is missing. The message names the extra to install.
+
+    Warns
+    -----
+    UserWarning
+        If every query of a part has one document, two parts are the same data, or two candidates differ only in name.
+
+    Notes
+    -----
+    Equal candidates, data, metrics, seeds, library versions and kinds of processor give the same verdict to the last
+    digit, for every executor and after every interruption. The guide "Experiments" describes all options.
+
+    Examples
+    --------
+    >>> from gainsay.data import simulate
+    >>> from gainsay.experiment import Experiment, grid
+    >>> train, valid, test = simulate(60, seed=1, mean_length=20).split_queries(0.5, 0.25, 0.25, seed=1)
+    >>> candidates = grid("lgb", "lightgbm", {"num_leaves": 7}, training_gain=["linear", "exponential"])
+    >>> experiment = Experiment(candidates, train, valid, test, ["ndcg_linear@10", "ndcg_exp@10"], num_boost_round=5)
+    >>> result = experiment.run(progress=False)
+    >>> result.candidates
+    ('lgb gain=linear', 'lgb gain=exponential')
+    >>> result.best_rounds.shape, result.verdict.queries
+    ((2, 2), 15)
+    """
+
+    def __init__(
+        self,
+        candidates: Iterable[Candidate],
+        train: RankingData | None = None,
+        valid: RankingData | None = None,
+        test: RankingData | None = None,
+        metrics: MetricLike | Iterable[MetricLike] | None = None,
+        directory: str | PathLike[str] | None = None,
+        *,
+        folds: Sequence[RankingData] | None = None,
+        primary: Sequence[MetricLike] | None = None,
+        stop_by: MetricLike = BALANCED,
+        seed: int = 0,
+        alpha: float = 0.05,
+        margin: float = 0.0,
+        draws: int = 10_000,
+        num_boost_round: int = 100,
+        early_stopping_rounds: int = 0,
+        threads: int = 1,
+        repeats: int | Mapping[str, int | str] = 1,
+        vary: str = "seed",
+        clusters: OfQueries | None = None,
+        segments: Columns | None = None,
+    ) -> None:
+        arguments = {key: value for key, value in locals().items() if key in ExperimentConfig.model_fields}
+        config = validate_model(ExperimentConfig, arguments)
+        if directory is not None:
+            validate_importable(config.metrics, "later runs in the directory")
+        defaults = config.model_dump(include={"num_boost_round", "early_stopping_rounds", "seed", "threads"})
+        resolved = tuple(candidate.resolved(**defaults) for candidate in config.candidates)
+        for candidate in resolved:
+            with prefix_errors(f"candidate {candidate.name!r}: "):
+                validate_parameters(candidate)
+        self._parts, divided = divide(train, valid, test, folds)
+        if config.repeats.finalists and len(divided) > 1:
+            raise ValueError(
+                "repeats.finalists must not be combined with folds, whose test queries would choose the finalists. "
+                "Pass repeats=5 to repeat all candidates."
+            )
+        self.directory = None if directory is None else Path(directory)
+        tests = [self._parts[fold.test] for fold in divided]
+        self.plan = Plan(
+            **{**dict(config), "candidates": resolved},
+            folds=divided,
+            data={name: compute_fingerprint(part) for name, part in self._parts.items()},
+            clusters=None if clusters is None else align_clusters(clusters, tests),
+            segments=None if segments is None else align_segments(segments, tests),
+        )
+        _validate_data(self.plan, self._parts)
+        _warn_of_waste(self.plan, self._parts)
+
+    @classmethod
+    def from_toml(
+        cls,
+        path: str | PathLike[str],
+        directory: str | PathLike[str] | None = None,
+        *,
+        stop_by: MetricLike | None = None,
+        repeats: int | Mapping[str, int | str] | None = None,
+        vary: str | None = None,
+        clusters: OfQueries | None = None,
+        segments: Columns | None = None,
+    ) -> Experiment:
+        """Return the experiment in a TOML file. The guide "Experiments" describes the format.
+
+        Parameters
+        ----------
+        path : path
+            The file. Paths in it are relative to its directory.
+        directory : path, optional
+            Directory of the experiment. Defaults to the one in the file.
+        stop_by, repeats, vary, clusters, segments : optional
+            Replacements for values in the file. See `Experiment`.
+
+        Returns
+        -------
+        Experiment
+
+        Raises
+        ------
+        ValueError
+            If the file is invalid. The message names key and value.
+        """
+        options = {"stop_by": stop_by, "repeats": repeats, "vary": vary, "clusters": clusters, "segments": segments}
+        replacements = {key: value for key, value in options.items() if value is not None}
+        return cls(**{**read_toml(path, directory), **replacements})
+
+    @staticmethod
+    def load(directory: str | PathLike[str]) -> ExperimentResult:
+        """Return the result of the experiment in a directory, without training.
+
+        Parameters
+        ----------
+        directory : path
+            Directory of an experiment. Unfinished candidates are in `failures` of the result.
+
+        Returns
+        -------
+        ExperimentResult
+
+        Raises
+        ------
+        FileNotFoundError
+            If the directory contains no experiment.
+        ValueError
+            If the experiment cannot be read, or a custom metric is not defined or has changed.
+        RuntimeError
+            If no candidate is finished.
+        """
+        storage = Storage(Path(directory))
+        try:
+            plan = storage.read_plan()
+        except DamagedError as error:
+            raise ValueError(f"{directory}: experiment.json cannot be read: {error}") from None
+        if plan is None:
+            raise FileNotFoundError(f"{directory} contains no experiment, because it has no experiment.json.")
+        trainings = _load_trainings(storage, plan, plan.iterate_units())
+        _validate_unchanged(plan, trainings)
+        return create_result(storage, plan, trainings, storage.directory)
+
+    def run(
+        self, executor: Executor | None = None, progress: bool = True, *, jobs: int | None = None
+    ) -> ExperimentResult:
+        """Train the unfinished candidates, and return the result of all.
+
+        Parameters
+        ----------
+        executor : concurrent.futures.Executor, optional
+            Where to train: threads, processes, or a cluster (Dask: `client.get_executor()`) whose workers share the
+            directory. Start processes by "spawn" or "forkserver", because OpenMP does not survive a fork.
+        progress : bool, default True
+            Show the progress: curves in a terminal or notebook, otherwise one line per training on stderr.
+        jobs : int, optional
+            Number of simultaneous trainings without an executor. Defaults to CPUs divided by threads. The result does
+            not depend on it.
+
+        Returns
+        -------
+        ExperimentResult
+
+        Raises
+        ------
+        ValueError
+            If the directory contains another experiment, or processes could not import a custom metric.
+        RuntimeError
+            If the directory is in use, a worker was lost, or every candidate failed (see `failures` of the error).
+        OSError
+            If results cannot be written. Run again to continue.
+        """
+        if jobs is not None:
+            check_whole("jobs", jobs, 1)
+            if executor is not None:
+                raise ValueError(
+                    f"jobs must be None with an executor, got jobs={jobs}. Set the workers of the executor."
+                )
+        if uses_other_processes(executor):
+            validate_importable(self.plan.metrics, "other processes")
+        with self._open_storage() as storage, storage.lock():
+            self._write_plan(storage)
+            storage.remove_leftovers()
+            trainings = self._train(storage, self.plan.list_first_units(), executor, jobs, progress)
+            if self.plan.repeats.finalists:
+                names = list_finalists(self.plan, select_screening(self.plan, trainings))
+                trainings |= self._train(storage, self.plan.list_final_units(names), executor, jobs, progress)
+            return create_result(storage, self.plan, trainings, self.directory)
+
+    @contextmanager
+    def _open_storage(self) -> Iterator[Storage]:
+        if self.directory is not None:
+            yield Storage(self.directory)
+            return
+        with tempfile.TemporaryDirectory(prefix="gainsay-", ignore_cleanup_errors=True) as folder:
+            yield Storage(Path(folder))
+
+    def _write_plan(self, storage: Storage) -> None:
+        """Write the plan, or raise if the directory contains another experiment."""
+        try:
+            earlier = storage.read_plan()
+        except DamagedError as error:
+            warnings.warn(f"{storage.directory}: experiment.json is written again ({error})", stacklevel=3)
+            earlier = None
+        conflicts = [] if earlier is None else self.plan.find_conflicts(earlier)
+        if conflicts:
+            raise ValueError(
+                f"{storage.directory} contains another experiment: {', '.join(conflicts)}. Use another directory, or "
+                "another name for a changed candidate."
+            )
+        if earlier != self.plan:
+            storage.write_plan(self.plan)
+
+    def _train(
+        self, storage: Storage, units: Sequence[Unit], executor: Executor | None, jobs: int | None, show: bool
+    ) -> dict[str, Training]:
+        """Train the unfinished units, and return the results of all."""
+        versions = {library: get_trainer(library).get_version() for library in _list_libraries(self.plan)}
+        trainings = _load_trainings(storage, self.plan, units, versions)
+        _validate_unchanged(self.plan, trainings)
+        pending = [unit for unit in units if unit.slug not in trainings]
+        progress, remaining = create_progress(show), len(pending)
+
+        def report(outcome: Outcome) -> None:
+            nonlocal remaining
+            remaining -= 1
+            progress.advance(outcome)
+
+        progress.start(self.plan, len(units), len(trainings))
+        try:
+            perform_all(storage, self.plan, pending, self._parts, report, executor, jobs, progress.follow)
+        except BaseException as error:
+            if self.directory is not None:
+                trainings_left = "1 training is" if remaining == 1 else f"{remaining} trainings are"
+                error.add_note(f"{trainings_left} left. The others are in {self.directory}. Run again to continue.")
+            raise
+        finally:
+            progress.stop()
+        return trainings | _load_trainings(storage, self.plan, pending)
+
+    def __repr__(self) -> str:
+        folds = f", {len(self.plan.folds)} folds" if len(self.plan.folds) > 1 else ""
+        repeats = f", {self.plan.repeats.number} repeats" if self.plan.repeats.number > 1 else ""
+        size = f"{count(len(self.plan.candidates), 'candidate')}{folds}{repeats}"
+        return f"Experiment({size}, metrics {', '.join(self.plan.names)})"
+
+
+def _list_libraries(plan: Plan) -> set[str]:
+    return {candidate.library for candidate in plan.candidates}
+
+
+def _load_trainings(
+    storage: Storage, plan: Plan, units: Iterable[Unit], versions: Mapping[str, str] | None = None
+) -> dict[str, Training]:
+    """Return the finished trainings by slug. A damaged one counts as unfinished, with a warning.
+
+    A run passes the `versions` of the libraries. It warns of other versions, and writes the compared models.
+    """
+    trainings = {}
+    for unit in units:
+        try:
+            training = storage.load(plan, unit)
+        except DamagedError as error:
+            warnings.warn(f"{storage.get_folder(unit)}: {error}. {unit} has to be trained again", stacklevel=4)
+            continue
+        if training is None:
+            continue
+        trainings[unit.slug] = training
+        if versions is not None:
+            library = unit.candidate.library
+            if training.versions.get(library) != versions[library]:
+                warnings.warn(
+                    f"{unit} was trained by {library} {training.versions.get(library)}, but this is "
+                    f"{versions[library]}. Use another directory for results of one version.",
+                    stacklevel=4,
+                )
+            storage.write_compared_models(plan, unit, training.curves)
+    return trainings
+
+
+def _validate_unchanged(plan: Plan, trainings: Mapping[str, Training]) -> None:
+    """Raise `ValueError` if a custom metric has changed: evaluate it again on the stored scores of one training."""
+    custom = [metric for metric in plan.metrics if find_import_paths([metric])]
+    training = next((trainings[unit.slug] for unit in plan.iterate_units() if unit.slug in trainings), None)
+    if not custom or training is None:
+        return
+    number, values = next(iter(training.test.items()))
+    judgments = Judgments(training.documents["label"], qid=training.documents["query"])
+    evaluated = Evaluator(custom, judgments)(training.documents[f"score {number}"]).per_query
+    for metric, now in zip(custom, evaluated.T, strict=True):
+        before = values[:, plan.metrics.index(metric)]
+        changed = np.flatnonzero(~np.isclose(before, now, rtol=1e-9, atol=1e-12, equal_nan=True))
+        if len(changed):
+            at = changed[0]
+            raise ValueError(
+                f"{metric} was {before[at]:.6g} on query {training.query_ids[at]} and is now {now[at]:.6g}. It has "
+                "changed since candidates were trained, or is random. Restore it, or use another directory."
+            )
+
+
+def _validate_data(plan: Plan, parts: Parts) -> None:
+    """Raise if data do not suit the metrics or the libraries, before hours of training."""
+    for name, part in parts.items():
+        _validate_weights(name, part)
+    names = next(iter(parts.values())).feature_names
+    for library in _list_libraries(plan):
+        get_trainer(library).validate_features(names or ())
+    for name in dict.fromkeys(part for fold in plan.folds for part in (fold.valid, fold.test)):
+        with prefix_errors(f"{name}: "):
+            judgments = parts[name].judgments()
+            compute_total_weights(Evaluator(plan.metrics, judgments))
+            shared_weights(plan.metrics, judgments)
+
+
+def _validate_weights(name: str, data: RankingData) -> None:
+    """Raise if weights do not fit into the 32-bit floats of both libraries."""
+    if data.weight is None or not data.weight.any():
+        return
+    limits = np.finfo(np.float32)
+    smallest, largest = data.weight[data.weight > 0].min(), data.weight.max()
+    if largest > limits.max or smallest < limits.tiny:
+        raise ValueError(
+            f"{name} has a weight of {largest if largest > limits.max else smallest:g}, but LightGBM and XGBoost use "
+            f"32-bit floats ({limits.tiny:.0e} to {limits.max:.0e}). Multiply all weights by the same number."
+        )
+
+
+def _warn_of_waste(plan: Plan, parts: Parts) -> None:
+    """Warn of queries with nothing to rank, of candidates that are the same model, and of parts that are the same."""
+    messages = []
+    single = [name for name, part in parts.items() if len(part.labels) == len(part.query_ids)]
+    if single:
+        messages.append(
+            f"every query of {listed(single, 4)} has one document, so there is nothing to rank. Does qid number the "
+            "rows instead of the queries?"
+        )
+    groups: dict[bytes, list[str]] = {}
+    for candidate in plan.candidates:
+        settings = create_canonical_json({**candidate.to_dict(), "name": None})
+        groups.setdefault(settings, []).append(repr(candidate.name))
+    duplicates = [listed(names, 4) for names in groups.values() if len(names) > 1]
+    if duplicates:
+        messages.append(f"candidates with the same parameters are the same model: {', and '.join(duplicates[:2])}")
+    messages += dict.fromkeys(message for fold in plan.folds for message in _find_same_data(plan, fold))
+    for message in messages:
+        warnings.warn(message, stacklevel=3)
+
+
+def _find_same_data(plan: Plan, fold: Fold) -> Iterator[str]:
+    pairs = [(fold.valid, fold.test, "which favors the chosen rounds and candidates")]
+    for train in fold.train:
+        pairs.append((train, fold.valid, "which chooses the rounds that fit it most closely"))
+        pairs.append((train, fold.test, "which favors models that have seen it"))
+    for first, second, consequence in pairs:
+        if plan.data[first] == plan.data[second]:
+            yield f"{first} and {second} are the same data, {consequence}"

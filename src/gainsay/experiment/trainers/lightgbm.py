@@ -1,0 +1,190 @@
+"""Training with LightGBM."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ... import lightgbm as _adapter  # noqa: F401
+from ..._common.arrays import nearest
+from ...metrics.gains import power
+from . import validate_aliases
+
+# After the adapter, whose error names the extra to install.
+import lightgbm as lgb  # isort: skip
+
+if TYPE_CHECKING:
+    from ...data import RankingData
+    from ..candidate import Candidate, Gain
+    from ..rounds import Watch
+    from . import Predict
+
+_SETUP_LOCK = threading.Lock()
+"""Locked while a booster is created. LightGBM then writes its gains into a table of the process, and computes the ideal
+DCG of every query from it, so two threads with different gains would change each other's trees."""
+
+
+class Binned(NamedTuple):
+    """Datasets of LightGBM and their largest label."""
+
+    train: lgb.Dataset
+    valid: lgb.Dataset
+    max_label: float
+
+
+def get_version() -> str:
+    """Return the version of LightGBM."""
+    return str(lgb.__version__)
+
+
+def validate_parameters(candidate: Candidate) -> None:
+    """Raise `ValueError` for a parameter that LightGBM would silently ignore."""
+    main_names = _get_main_names()
+    for name in candidate.params:
+        if main_names and name not in main_names:
+            suggestion = nearest(name, main_names.values()) or nearest(name, main_names)
+            raise ValueError(f"params.{name} is not a parameter of LightGBM{suggestion}")
+    validate_aliases("LightGBM", candidate, main_names)
+
+
+def validate_features(names: tuple[str, ...]) -> None:
+    """Raise `ValueError` for names of features that LightGBM rejects, or writes as the same name."""
+    names_in_files: dict[str, str] = {}
+    for name in names:
+        if any(character in '",:[]{}' for character in name):
+            raise ValueError(f'feature names must not contain any of ",:[]{{}} for LightGBM, got {name!r}. Rename it.')
+        written = "_".join(name.split(" "))
+        if written in names_in_files:
+            raise ValueError(
+                f"The features {names_in_files[written]!r} and {name!r} have the same name in LightGBM, which replaces "
+                "blanks by '_'. Rename one of them."
+            )
+        names_in_files[written] = name
+
+
+def get_bin_settings(candidate: Candidate, documents: int) -> dict[str, Any]:
+    """Return all settings of a candidate that change its bins.
+
+    These are the parameters in LightGBM's own list for datasets, and those of the device. With `feature_pre_filter`,
+    LightGBM drops features that no leaf could split, so `min_data_in_leaf` counts. The sample of many documents depends
+    on the seed.
+    """
+    main_names = _get_main_names()
+    params = {main_names.get(name, name): value for name, value in candidate.params.items()}
+    names = {*lgb.Dataset(np.zeros((1, 1)), params=params).get_params(), "device_type", "gpu_use_dp"}
+    if params.get("feature_pre_filter", True) is not False:
+        names.add("min_data_in_leaf")
+    settings = {name: params[name] for name in names & params.keys()}
+    sample = params.get("bin_construct_sample_cnt", 200_000)
+    if isinstance(sample, str) or documents >= sample:
+        settings["seed"] = candidate.seed
+    return {"params": settings, "threads": candidate.threads}
+
+
+def bin_data(candidate: Candidate, train: RankingData, valid: RankingData) -> Binned:
+    """Return training and validation data in bins. Boosters do not change them."""
+    params = create_parameters(candidate, 1)
+    train_set = _create_dataset(train, params).construct()
+    valid_set = _create_dataset(valid, params, reference=train_set).construct()
+    return Binned(train_set, valid_set, float(max(train.labels.max(), valid.labels.max())))
+
+
+def train(candidate: Candidate, data: Binned, watch: Watch) -> bytes:
+    """Train, pass the scores of every round to `watch`, and return the model file.
+
+    The loop is that of `lightgbm.train`, except that the booster is created under a lock.
+    """
+    params = create_parameters(candidate, data.max_label)
+
+    def evaluate(scores: Any, _: Any) -> list[Any]:
+        watch.evaluate(scores)
+        return []
+
+    with _SETUP_LOCK:
+        booster = lgb.Booster(params, data.train)
+    booster.add_valid(data.valid, "valid")
+    while len(watch.rounds) < params["num_iterations"] and not watch.exhausted:
+        booster.update()
+        booster.eval_valid(evaluate)
+    return booster.model_to_string(num_iteration=-1).encode()
+
+
+def cut(model: bytes, rounds: int) -> bytes:
+    """Return the model file with the first rounds only."""
+    return lgb.Booster(model_str=model.decode()).model_to_string(num_iteration=rounds).encode()
+
+
+def load(model: bytes) -> lgb.Booster:
+    """Return the booster in a model file, with its last round as `best_iteration`, which the file does not contain."""
+    booster = lgb.Booster(model_str=model.decode())
+    booster.best_iteration = booster.current_iteration()
+    return booster
+
+
+def create_predictor(model: bytes, data: RankingData, threads: int) -> Predict:
+    """Return a function from rows and numbers of rounds to scores."""
+    booster = load(model)
+
+    def predict(rows: slice, rounds: Sequence[int]) -> list[Any]:
+        features = data.feature_frame(rows) if data.categories else data.features[rows]
+        return [booster.predict(features, num_iteration=number, num_threads=threads) for number in rounds]
+
+    return predict
+
+
+def create_parameters(candidate: Candidate, max_label: float) -> dict[str, Any]:
+    """Return the parameters for LightGBM.
+
+    `deterministic` gives the same trees for any number of threads if LightGBM does not choose between row-wise and
+    column-wise histograms by their speed, so one of them is fixed.
+    """
+    params: dict[str, Any] = {
+        "objective": candidate.objective,
+        "metric": "None",
+        "verbosity": -1,
+        "seed": candidate.seed,
+        "num_threads": candidate.threads,
+        "num_iterations": candidate.num_boost_round,
+        "deterministic": True,
+    }
+    if not candidate.params.get("force_col_wise"):
+        params["force_row_wise"] = True
+    if candidate.training_gain is not None:
+        levels = range(max(int(max_label), 1) + 1)
+        params["label_gain"] = _create_gain_table(candidate.training_gain, levels)
+    return {**params, **candidate.params}
+
+
+def _create_gain_table(gain: Gain, levels: range) -> list[float]:
+    if gain == "linear":
+        return list(levels)
+    if gain == "exponential":
+        return [2**level - 1 for level in levels]
+    return [float(value) for value in power(np.array(levels, dtype=np.float64), float(gain))]
+
+
+def _create_dataset(data: RankingData, params: dict[str, Any], reference: lgb.Dataset | None = None) -> lgb.Dataset:
+    weight = data.weight
+    if weight is not None and len(weight) != len(data.labels):
+        weight = weight[data.qid]  # LightGBM requires one per document.
+    return lgb.Dataset(
+        data.feature_frame() if data.categories else data.features,
+        data.labels,
+        group=data.group,
+        weight=weight,
+        reference=reference,
+        params=params,
+        feature_name="auto" if data.categories or data.feature_names is None else list(data.feature_names),
+    )
+
+
+def _get_main_names() -> dict[str, str]:
+    """Return the main name for every name of a parameter in LightGBM's list, or nothing without a list."""
+    aliases = getattr(lgb.basic, "_ConfigAliases", None)
+    if aliases is None or not hasattr(aliases, "get"):
+        return {}
+    aliases.get("objective")  # LightGBM fills the list at the first access.
+    return {name: main for main, names in (aliases.aliases or {}).items() for name in (main, *names)}

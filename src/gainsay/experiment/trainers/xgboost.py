@@ -1,0 +1,215 @@
+"""Training with XGBoost."""
+
+from __future__ import annotations
+
+import json
+import re
+import warnings
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ... import xgboost as _adapter  # noqa: F401
+from ..._common.arrays import nearest
+from ...data._features import is_sparse
+from ...metrics.gains import power
+from ...xgboost.cutting import first_rounds
+from . import validate_aliases
+
+# After the adapter, whose error names the extra to install.
+import xgboost as xgb  # isort: skip
+from xgboost.callback import TrainingCallback  # isort: skip
+
+if TYPE_CHECKING:
+    from ..._common.typing import Floats
+    from ...data import RankingData
+    from ..candidate import Candidate
+    from ..rounds import Watch
+    from . import Predict
+
+_MAIN_NAMES = {"eta": "learning_rate", "gamma": "min_split_loss", "lambda": "reg_lambda", "alpha": "reg_alpha"}
+
+
+class Binned(NamedTuple):
+    """Matrices of XGBoost and the names of their features."""
+
+    train: xgb.DMatrix
+    valid: xgb.DMatrix
+    feature_names: tuple[str, ...] | None
+
+
+def get_version() -> str:
+    """Return the version of XGBoost."""
+    return str(xgb.__version__)
+
+
+def validate_parameters(candidate: Candidate) -> None:
+    """Raise `ValueError` for a parameter that XGBoost would ignore.
+
+    XGBoost compares parameters with its own list when it configures a booster. Nothing is trained. Other devices than
+    the CPU are left to XGBoost, which warns in every training.
+    """
+    validate_aliases("XGBoost", candidate, _MAIN_NAMES)
+    params = {**create_parameters(candidate), "verbosity": 1, "validate_parameters": True}
+    if params.get("device", "cpu") == "cpu":
+        unused, names = _find_unused(json.dumps(params, sort_keys=True))
+        for name in unused:
+            raise ValueError(
+                f"params.{name} is unknown to XGBoost, or unused with the other parameters{nearest(name, names)}"
+            )
+
+
+@lru_cache(maxsize=1024)
+def _find_unused(params: str) -> tuple[list[str], list[str]]:
+    """Return the parameters that XGBoost does not use, and the names of those in its configuration."""
+    matrix = xgb.DMatrix(np.zeros((1, 1)), label=np.zeros(1), qid=np.zeros(1), nthread=1)
+    with warnings.catch_warnings(record=True) as messages:
+        warnings.simplefilter("always")
+        try:
+            config = xgb.Booster(json.loads(params), cache=[matrix]).save_config()
+        except (xgb.core.XGBoostError, ValueError):  # Training reports invalid values.
+            return [], []
+    lists = [re.search(r"Parameters: \{([^}]*)\} are not used", str(warning.message)) for warning in messages]
+    unused = [name for match in lists if match for name in re.findall(r'"([^"]+)"', match[1])]
+    return unused, list(dict.fromkeys(_iterate_keys(json.loads(config))))
+
+
+def _iterate_keys(document: Any) -> Iterator[str]:
+    """Yield the keys of nested objects."""
+    if isinstance(document, dict):
+        yield from document
+        for value in document.values():
+            yield from _iterate_keys(value)
+
+
+def validate_features(names: tuple[str, ...]) -> None:
+    """Raise `ValueError` for names of features that XGBoost rejects."""
+    for name in names:
+        if any(character in "[]<" for character in name):
+            raise ValueError(f"feature names must not contain [, ] or < for XGBoost, got {name!r}. Rename it.")
+
+
+def get_bin_settings(candidate: Candidate, documents: int) -> dict[str, Any] | None:
+    """Return all settings of a candidate that change its bins, or None if every training bins its own data."""
+    if not _uses_bins_only(candidate):
+        return None
+    gain = None if isinstance(candidate.training_gain, str) else candidate.training_gain  # The labels are the gains.
+    return {"max_bin": candidate.params.get("max_bin"), "threads": candidate.threads, "gain": gain}
+
+
+def _uses_bins_only(candidate: Candidate) -> bool:
+    """Return whether XGBoost trains on bins only, which require an eighth of the memory."""
+    get = candidate.params.get
+    return (
+        get("tree_method", "auto") in ("auto", "hist")
+        and get("booster", "gbtree") == "gbtree"
+        and get("device", "cpu") == "cpu"
+        and not {"sparse_threshold", "updater", "process_type"} & set(candidate.params)
+    )
+
+
+def bin_data(candidate: Candidate, train: RankingData, valid: RankingData) -> Binned:
+    """Return training and validation data in the form of XGBoost. Boosters do not change them."""
+    options: dict[str, Any] = {"nthread": candidate.threads, "enable_categorical": True}
+    labels = {
+        "label": _compute_labels(candidate, train.labels),
+        "qid": train.qid,
+        "weight": train.judgments().weights,
+    }
+    if not _uses_bins_only(candidate):
+        matrix, valid_matrix = (
+            xgb.DMatrix(_create_features(train), **labels, **options),
+            xgb.DMatrix(_create_features(valid), **options),
+        )
+        return Binned(matrix, valid_matrix, train.feature_names)
+    options["max_bin"] = candidate.params.get("max_bin", 256)
+    matrix = xgb.QuantileDMatrix(_create_features(train), **labels, **options)
+    if valid.categories:  # QuantileDMatrix would bin a category without training data as another one.
+        valid_matrix = xgb.DMatrix(_create_features(valid), nthread=candidate.threads, enable_categorical=True)
+    else:
+        valid_matrix = xgb.QuantileDMatrix(_create_features(valid), ref=matrix, **options)
+    return Binned(matrix, valid_matrix, train.feature_names)
+
+
+def train(candidate: Candidate, data: Binned, watch: Watch) -> bytes:
+    """Train, pass the scores of every round to `watch`, and return the model file."""
+    callbacks = [_WatchRounds(watch, data.valid)]
+    params, rounds = create_parameters(candidate), candidate.num_boost_round or 0
+    booster = xgb.train(params, data.train, rounds, callbacks=callbacks, verbose_eval=False)
+    if data.feature_names is not None:
+        booster.feature_names = list(data.feature_names)  # A sparse matrix has no names.
+    return bytes(booster.save_raw("ubj"))
+
+
+def _compute_labels(candidate: Candidate, labels: Floats) -> Floats:
+    """Return the labels to train on: the gains if XGBoost has no parameter for them.
+
+    Without `ndcg_exp_gain`, XGBoost uses a label as its gain, and nothing else of a label but the order.
+    """
+    gain = candidate.training_gain
+    return labels if gain is None or isinstance(gain, str) else power(np.asarray(labels, dtype=np.float64), gain)
+
+
+def _create_features(data: RankingData, rows: slice = slice(None)) -> Any:
+    """Return features in the form of XGBoost, which reads names and categories from a DataFrame."""
+    if data.feature_names is None or is_sparse(data.features):
+        return data.features[rows]
+    return data.feature_frame(rows)
+
+
+class _WatchRounds(TrainingCallback):
+    """Pass the scores on a dataset to a watch, and stop training if it is exhausted."""
+
+    def __init__(self, watch: Watch, data: xgb.DMatrix) -> None:
+        super().__init__()
+        self._watch = watch
+        self._data = data
+
+    def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
+        """Evaluate the scores, and return whether to stop."""
+        self._watch.evaluate(model.predict(self._data))
+        return self._watch.exhausted
+
+
+def cut(model: bytes, rounds: int) -> bytes:
+    """Return the model file with the first rounds only, and the last one as `best_iteration`.
+
+    By default, `Booster.predict` uses all rounds and `XGBRanker.predict` the rounds up to the best one.
+    """
+    booster = first_rounds(load(model), rounds)
+    booster.set_attr(best_iteration=str(rounds - 1))
+    return bytes(booster.save_raw("ubj"))
+
+
+def load(model: bytes) -> xgb.Booster:
+    """Return the booster in a model file."""
+    return xgb.Booster(model_file=bytearray(model))
+
+
+def create_predictor(model: bytes, data: RankingData, threads: int) -> Predict:
+    """Return a function from rows and numbers of rounds to scores."""
+    booster = load(model)
+    booster.set_param({"nthread": threads})
+
+    def predict(rows: slice, rounds: Sequence[int]) -> list[Any]:
+        matrix = xgb.DMatrix(_create_features(data, rows), nthread=threads, enable_categorical=True)
+        if data.feature_names is not None:
+            matrix.feature_names = list(data.feature_names)
+        return [booster.predict(matrix, iteration_range=(0, number)) for number in rounds]
+
+    return predict
+
+
+def create_parameters(candidate: Candidate) -> dict[str, Any]:
+    """Return the parameters for XGBoost, which repeats a training exactly for the same seed and number of threads."""
+    params: dict[str, Any] = {
+        "objective": candidate.objective,
+        "disable_default_eval_metric": True,
+        "seed": candidate.seed,
+        "nthread": candidate.threads,
+    }
+    if candidate.training_gain is not None:
+        params["ndcg_exp_gain"] = candidate.training_gain == "exponential"
+    return {**params, **candidate.params}
