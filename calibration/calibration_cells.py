@@ -21,10 +21,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gainsay.comparison.inputs import read_panel
+from gainsay.comparison.data import read_panel, recipes_of
 from gainsay.comparison.pairs import pair_p_values
-from gainsay.comparison.runs import recipes_of
-from gainsay.comparison.sample import Sample
+from gainsay.comparison.resampling import Sample
 from gainsay.comparison.verdict import Verdict
 
 Array = NDArray[np.float64]

@@ -30,9 +30,8 @@ from calibration import MODELS, NAMES, Array, simulate, tilt
 from calibration_cells import ALPHA, DRAWS, METRICS, RecipeCell, Store, found, judged, put_section, seeds_of
 
 from gainsay.comparison.baseline import against
-from gainsay.comparison.inputs import read_panel
-from gainsay.comparison.runs import recipes_of
-from gainsay.comparison.sample import Sample
+from gainsay.comparison.data import read_panel, recipes_of
+from gainsay.comparison.resampling import Sample
 from gainsay.comparison.segments import segments_of
 from gainsay.comparison.verdict import Verdict
 

@@ -29,11 +29,10 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 import gainsay as gs
-from gainsay.comparison.crossings import crossings
-from gainsay.comparison.gain_path import estimate_path, find_nodes
-from gainsay.comparison.gains import DEFAULT_BASES, Gains, of_family
-from gainsay.comparison.inputs import Panel
-from gainsay.comparison.sample import Sample
+from gainsay.comparison.data import Panel
+from gainsay.comparison.gain_path import DEFAULT_BASES, GainPath, crossings, of_family
+from gainsay.comparison.gain_values import estimate_path, find_nodes
+from gainsay.comparison.resampling import Sample
 from gainsay.metrics.gains import power
 
 Array = NDArray[np.float64]
@@ -134,7 +133,7 @@ SCENARIOS = {
 }  # fmt: skip
 
 
-def sampled_path(population: Population, chance: Array, queries: int, seed: int) -> Gains:
+def sampled_path(population: Population, chance: Array, queries: int, seed: int) -> GainPath:
     """Draw queries and follow the models along the bases."""
     rng = np.random.default_rng(seed)
     values = population.values(np.searchsorted(np.cumsum(chance) / chance.sum(), rng.random(queries)))

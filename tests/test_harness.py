@@ -12,8 +12,8 @@ import xgboost as xgb
 from sklearn.linear_model import LinearRegression
 
 import gainsay as gs
+from gainsay.comparison.comparison import Comparison
 from gainsay.data import simulate, write_run
-from gainsay.harness import Comparison
 
 METRICS = ["ndcg_linear@5", "ndcg_exp@5", "map"]
 

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from ..harness import Comparison
+    from ..comparison.comparison import Comparison
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -163,8 +163,8 @@ def score(
 ) -> None:
     """Score a run against qrels, like trec_eval: files of TREC's formats, or CSV with a header."""
     with _errors(modules):
+        from ..comparison.compare import DEFAULT_METRICS
         from ..evaluation.runs import evaluate_run
-        from ..harness import DEFAULT_METRICS
         from ..report.text import frame_table, values_table
 
         result = evaluate_run(

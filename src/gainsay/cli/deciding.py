@@ -30,7 +30,7 @@ from .options import (
 )
 
 if TYPE_CHECKING:
-    from ..comparison.against import Against
+    from ..comparison.baseline import Against
 
 GATE_SCHEMA = 1
 """Of the JSON that `gate` writes; raised when a key changes its meaning or goes."""
@@ -177,7 +177,7 @@ def plan(
     """
     _require(lead=lead)
     with _errors(modules):
-        from ..comparison.planning import plan as planned
+        from ..comparison.power import plan as planned
         from .inputs import read_comparison
 
         if query_sd is None:

@@ -5,18 +5,18 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING
 
+from ..comparison.compare import compare
 from ..data.simulate import simulate, simulate_rankers
 from ..experiment import Candidate, Experiment
 from ..experiment.candidates import Gain, Library
-from ..harness import compare
 from ..report.content import Also, Content
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from ..comparison.comparison import Comparison
     from ..data import RankingData
     from ..experiment import ExperimentResult
-    from ..harness import Comparison
 
 TREES: dict[tuple[Library, str], dict[str, int]] = {
     ("lightgbm", "small"): {"num_leaves": 7},

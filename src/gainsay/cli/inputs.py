@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .._common.arrays import is_missing, nearest
 from .._common.names import check_name
-from ..comparison.runs import check_run_count
+from ..comparison.data import check_run_count
 from ..data import read_letor, read_lightgbm, read_scores
 from ..data._parquet import read_frame
 from ..data._text import at_line, exact_floats, one_line, read_chunks, shown
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from ..comparison.comparison import Comparison
     from ..data import RankingData
-    from ..harness import Comparison
 
 
 class Judged(NamedTuple):
@@ -98,7 +98,7 @@ def read_comparison(
     `models` are `NAME=FILE` or `FILE`, and none with a table, whose columns they are; `options` are those that
     `gainsay.compare` and `gainsay.compare_runs` share.
     """
-    from ..harness import compare, compare_runs
+    from ..comparison.compare import compare, compare_runs
 
     options["iteration"], recipes = iterations(sources.iteration or []), listed_runs(run)
     for name, runs in recipes.items():

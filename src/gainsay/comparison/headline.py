@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 from .._common.words import amount, confidence, count, p_value
 from ..drawing.lanes import Label
 from ..drawing.text import as_text, styled
-from .inequalities import FEWEST
+from .inference import FEWEST
 from .wording import next_best, sample_size, thing
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from .decide import Outcome
+    from .verdict import Verdict
 
 __all__ = ["advice", "finding", "headline", "labels_of", "question", "rounded"]
 
@@ -52,7 +52,7 @@ def rounded(value: float, up: bool) -> str:
     return amount(value)
 
 
-def question(verdict: Outcome, models: Sequence[str], said: Mapping[str, str]) -> str:
+def question(verdict: Verdict, models: Sequence[str], said: Mapping[str, str]) -> str:
     """Return what is asked; of two `models` in the order given whether to replace the first by the second."""
     first, second = styled("b l", verdict.metrics[0]), styled("b e", verdict.metrics[1])
     queries, number = sample_size(verdict), len(verdict.models)
@@ -64,7 +64,7 @@ def question(verdict: Outcome, models: Sequence[str], said: Mapping[str, str]) -
     return f"Do {first} and {second} disagree about the {best} {thing(verdict)}? {size}"
 
 
-def headline(verdict: Outcome, said: Mapping[str, str], base: str = "") -> str:
+def headline(verdict: Verdict, said: Mapping[str, str], base: str = "") -> str:
     """Return the answer in one line; of two models whether to replace `base` by the other, where it is named."""
     one, other = labels_of(verdict.metrics)
     winner, second = (verdict.winners[metric] for metric in verdict.metrics)
@@ -101,7 +101,7 @@ def headline(verdict: Outcome, said: Mapping[str, str], base: str = "") -> str:
     return f"Not proven: {len(common)} of {models} {things} may still be best under both."
 
 
-def finding(verdict: Outcome, said: Mapping[str, str], base: str = "") -> str:
+def finding(verdict: Verdict, said: Mapping[str, str], base: str = "") -> str:
     """Return the headline where no question stands above it, as the title of a picture: how sure, without Yes."""
     text = re.sub("^(Yes|No|It depends): ", "", as_text(headline(verdict, said, base))).removesuffix(".")
     if verdict.kind == "agree":
@@ -109,7 +109,7 @@ def finding(verdict: Outcome, said: Mapping[str, str], base: str = "") -> str:
     return f"{text}: proven ({p_value(verdict.p_value)})" if verdict.kind == "genuine" else text
 
 
-def advice(verdict: Outcome, said: Mapping[str, str]) -> str:
+def advice(verdict: Verdict, said: Mapping[str, str]) -> str:
     """Return what to choose, what that costs at most, and how sure all that is."""
     if len(verdict.models) == 1:
         return ""
@@ -146,7 +146,7 @@ def _choose(verb: str, name: str) -> str:
     return f"{styled('b', f'★ {verb} ')}{styled('b n', name)}"
 
 
-def _size(verdict: Outcome) -> str:
+def _size(verdict: Verdict) -> str:
     """Say of a proven disagreement how it compares with what the caller called negligible."""
     if not verdict.margin:
         return ""
@@ -157,7 +157,7 @@ def _size(verdict: Outcome) -> str:
     return f" Whether it exceeds the {amount(verdict.margin)} that you called negligible is open."
 
 
-def _ahead(verdict: Outcome, said: Mapping[str, str]) -> str:
+def _ahead(verdict: Verdict, said: Mapping[str, str]) -> str:
     """Say by how much the common winner leads."""
     leads = [f"{float(lead):.3f}" if len(lead) == 6 and float(lead) >= 0.001 else lead for lead in next_best(verdict)]
     by_one, by_other = styled("l", leads[0]), styled("e", leads[1])

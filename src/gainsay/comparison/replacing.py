@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 from .._common.words import amount, confidence, count, listed
 from ..drawing.text import styled
-from .against import signed, thousands
+from .baseline import signed, thousands
 from .headline import labels_of
 from .wording import sample_size
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from .against import Against, Standing
+    from .baseline import Against, Standing
 
 __all__ = ["leading", "replacing", "searches"]
 

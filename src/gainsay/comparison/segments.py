@@ -12,18 +12,17 @@ from .._common.shown import Spoken, plain
 from .._common.typing import Bools
 from .._common.words import amount, confidence, count, listed
 from ..drawing.notebook import table_cell
-from .inequalities import FEWEST
-from .labelling import Labels, distinct_labels
+from .inference import FEWEST
+from .labels import Labels, distinct_labels
 from .pairs import leaderboard_of
-from .resampling import critical_value
-from .sample import Sample
+from .resampling import Sample, critical_value
 from .verdict import Verdict
 from .wording import direction
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from .sample import Family
+    from .resampling import Family
 
 SHOWN = 8
 """So many contrasts, and so many segments of a column, a text names."""
@@ -48,7 +47,7 @@ class Segment:
     verdict : Verdict or None
         At the level of one segment; None without queries. Below 30 queries it is never decided.
     leaderboard : DataFrame or None
-        See `Findings.standings`, at that level.
+        See `Comparison.standings`, at that level.
     leads : ndarray of bool, shape (metrics, M, M)
         ``leads[m, k, j]``: that model j is better than model k under metric m is proven, together with all else that
         is of all segments.

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from .._common.shown import Names
     from ..drawing.lanes import Label, Mark
-    from .decide import Outcome
+    from .verdict import Verdict
 
 __all__ = ["STAR", "chart_of", "with_runs"]
 
@@ -26,7 +26,7 @@ STAR = "\u2605"
 """Marks the safe choice."""
 
 
-def chart_of(verdict: Outcome, names: Names, models: Sequence[str] = ()) -> Chart:
+def chart_of(verdict: Verdict, names: Names, models: Sequence[str] = ()) -> Chart:
     """Return what a verdict says as a chart, best under the first metric first.
 
     `models`, where they are given, are all in the order given: of two the question is whether to replace the first by
@@ -73,7 +73,7 @@ def with_runs(chart: Chart, distances: Mapping[str, Mapping[str, Sequence[float]
     return replace(chart, rows=tuple(rows))
 
 
-def _rows(verdict: Outcome, names: Names) -> tuple[Row, ...]:
+def _rows(verdict: Verdict, names: Names) -> tuple[Row, ...]:
     labels, first = labels_of(verdict.metrics), verdict.metrics[0]
     flagged: dict[str, list[str]] = {}
     for flag in verdict.flags:

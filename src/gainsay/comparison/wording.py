@@ -10,8 +10,8 @@ from .._common.words import amount, confidence, count, listed, p_value
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from .against import Against
-    from .decide import Outcome
+    from .baseline import Against
+    from .verdict import Verdict
 
 __all__ = ["SAMPLE", "about", "direction", "next_best", "paragraph", "sample_size", "thing"]
 
@@ -21,7 +21,7 @@ SAMPLE = (
 )
 
 
-def paragraph(verdict: Outcome) -> str:
+def paragraph(verdict: Verdict) -> str:
     """Write a verdict of any kind as one paragraph of plain text; names stand in it as they are."""
     if len(verdict.models) == 1:
         opening = [f"There is one model only, {verdict.models[0]}, so the two metrics have nothing to disagree about."]
@@ -36,7 +36,7 @@ def paragraph(verdict: Outcome) -> str:
     return " ".join([*opening, *judged, *flags, about(verdict)])
 
 
-def about(verdict: Outcome | Against) -> str:
+def about(verdict: Verdict | Against) -> str:
     """Say what is a sample and what is fixed, and so what another training would have given is covered or not."""
     queries = "queries" if verdict.clusters is None else "clusters of queries"
     trained = {model: runs for model, runs in verdict.runs.items() if runs}
@@ -60,18 +60,18 @@ def about(verdict: Outcome | Against) -> str:
     return f"The {queries} and the runs are random samples. {are}{covered[verdict.vary]}.{last if fixed else ''}"
 
 
-def thing(verdict: Outcome) -> str:
+def thing(verdict: Verdict) -> str:
     """Return what is compared: recipes where all are, else models."""
     return "recipe" if verdict.runs and all(verdict.runs.values()) else "model"
 
 
-def sample_size(found: Outcome | Against) -> str:
+def sample_size(found: Verdict | Against) -> str:
     """Return how many queries there are, and in how many clusters they come."""
     clusters = "" if found.clusters is None else f" in {count(found.clusters, 'cluster')}"
     return f"{count(found.queries, 'query')}{clusters}"
 
 
-def _evidence(verdict: Outcome) -> str:
+def _evidence(verdict: Verdict) -> str:
     return "queries and runs" if verdict.runs else "queries"
 
 
@@ -88,7 +88,7 @@ def direction(losses: Sequence[str]) -> list[str]:
     return [f"Lower values of {listed(losses, most=len(losses))} are better."]
 
 
-def _genuine(verdict: Outcome) -> list[str]:
+def _genuine(verdict: Verdict) -> list[str]:
     first, second = verdict.metrics
     text = [
         f"{first} and {second} genuinely disagree: no {thing(verdict)} is best under both "
@@ -105,7 +105,7 @@ def _genuine(verdict: Outcome) -> list[str]:
     return text
 
 
-def _materiality(verdict: Outcome) -> str:
+def _materiality(verdict: Verdict) -> str:
     negligible = f"the {amount(verdict.margin)} that you called negligible"
     if verdict.material:
         return f"This is material: it exceeds {negligible} ({p_value(verdict.margin_p_value)})."
@@ -114,7 +114,7 @@ def _materiality(verdict: Outcome) -> str:
     return f"Whether it exceeds {negligible} is not proven."
 
 
-def _agree(verdict: Outcome) -> list[str]:
+def _agree(verdict: Verdict) -> list[str]:
     first, second = verdict.metrics
     name = verdict.winners[first]
     return [
@@ -126,7 +126,7 @@ def _agree(verdict: Outcome) -> list[str]:
     ]
 
 
-def _immaterial(verdict: Outcome) -> list[str]:
+def _immaterial(verdict: Verdict) -> list[str]:
     first, second = verdict.metrics
     chosen = set(verdict.winners.values())
     most = max(verdict.regrets_upper[metric][name] for metric in verdict.metrics for name in chosen)
@@ -145,7 +145,7 @@ def _immaterial(verdict: Outcome) -> list[str]:
     ]
 
 
-def _unresolved(verdict: Outcome) -> list[str]:
+def _unresolved(verdict: Verdict) -> list[str]:
     first, second = verdict.metrics
     differ = verdict.winners[first] != verdict.winners[second]
     common, what, evidence = verdict.common_best, thing(verdict), _evidence(verdict)
@@ -176,7 +176,7 @@ def _unresolved(verdict: Outcome) -> list[str]:
     return text
 
 
-def _prefers(verdict: Outcome) -> str:
+def _prefers(verdict: Verdict) -> str:
     first, second = verdict.metrics
     one, other = verdict.winners[first], verdict.winners[second]
     lead = f"{first} prefers {one} (mean {verdict.means[first][one]:.4f})"
@@ -185,12 +185,12 @@ def _prefers(verdict: Outcome) -> str:
     return f"{lead}, {second} prefers {other} (mean {verdict.means[second][other]:.4f})."
 
 
-def next_best(verdict: Outcome) -> list[str]:
+def next_best(verdict: Verdict) -> list[str]:
     """Return by how much the next model is behind the best under each metric."""
     return [amount(sorted(verdict.regrets[metric].values())[1]) for metric in verdict.metrics]
 
 
-def _cost_of_winners(verdict: Outcome) -> str:
+def _cost_of_winners(verdict: Verdict) -> str:
     first, second = verdict.metrics
     parts = [
         f"choosing {verdict.winners[chosen]} {_cost(verdict, verdict.winner_regrets[chosen], lost)}"
@@ -199,13 +199,13 @@ def _cost_of_winners(verdict: Outcome) -> str:
     return f"In this sample {parts[0]}, and {parts[1]}."
 
 
-def _cost(verdict: Outcome, regret: float, metric: str) -> str:
+def _cost(verdict: Verdict, regret: float, metric: str) -> str:
     """Return what a choice costs under a metric."""
     size = amount(regret)
     return f"adds {size} to {metric}" if metric in verdict.lower_is_better else f"costs {size} of {metric}"
 
 
-def _safe(verdict: Outcome) -> str:
+def _safe(verdict: Verdict) -> str:
     upper = verdict.safe_regret_upper
     bound = f", and at most {amount(upper)} with {_confidence(verdict)}" if math.isfinite(upper) else ""
     if verdict.safe_regret == 0:
@@ -217,9 +217,9 @@ def _safe(verdict: Outcome) -> str:
     )
 
 
-def _size(verdict: Outcome) -> str:
+def _size(verdict: Verdict) -> str:
     return f"{count(len(verdict.models), thing(verdict))} on {sample_size(verdict)}"
 
 
-def _confidence(verdict: Outcome) -> str:
+def _confidence(verdict: Verdict) -> str:
     return f"{confidence(verdict.alpha)} confidence"

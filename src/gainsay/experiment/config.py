@@ -56,10 +56,10 @@ from pathlib import Path
 from typing import Any
 
 from .._common.cpus import physical_memory
+from ..comparison.compare import DEFAULT_METRICS
 from ..data import RankingData, read_letor, read_lightgbm, simulate
 from ..data._text import one_line
 from ..data.simulate import LONGEST
-from ..harness import DEFAULT_METRICS
 from ..metrics.judged import refuse_judged
 from ..metrics.names import parse_metrics
 from .candidates import Candidate, grid

@@ -10,7 +10,7 @@ import numpy as np
 from .._common.alignment import index_of
 from .._common.arrays import is_missing
 from .._common.words import count
-from ..comparison.labelling import check_labels
+from ..comparison.labels import check_labels
 from ..data._text import one_line
 
 if TYPE_CHECKING:

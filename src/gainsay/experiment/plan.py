@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from .._common.cached import cached_property
-from ..comparison.inputs import check_family, check_level, check_margin, check_seed
+from ..comparison.data import check_family, check_level, check_margin, check_seed
 from .candidates import Candidate, check_names
 from .folds import Fold
 from .own_metrics import named_again, origins

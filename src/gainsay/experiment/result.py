@@ -11,8 +11,8 @@ import numpy as np
 from .._common.cached import cached_property
 from .._common.checks import check_whole
 from .._common.words import count
+from ..comparison.comparison import Comparison
 from ..comparison.verdict import Verdict
-from ..harness import Comparison
 from .choices import Choices
 from .libraries import library_of
 from .progress import last_line

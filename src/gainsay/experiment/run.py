@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 from .._common.checks import check_whole
 from .._common.words import count
-from ..comparison.inputs import check_family, check_level, check_margin, check_seed
+from ..comparison.compare import DEFAULT_METRICS
+from ..comparison.data import check_family, check_level, check_margin, check_seed
 from ..evaluation.evaluator import Evaluator, shared_weights
-from ..harness import DEFAULT_METRICS
 from ..metrics.judged import refuse_judged
 from ..metrics.names import MetricLike, parse_metrics
 from .candidates import Candidate, check_most, check_names

@@ -12,7 +12,7 @@ from .rounds import BALANCED, EACH
 if TYPE_CHECKING:
     import pandas as pd
 
-    from ..harness import Comparison
+    from ..comparison.comparison import Comparison
     from .choices import Choices
 
 MOST_NAMES, MOST_ROUNDS = 4, 6

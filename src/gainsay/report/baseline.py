@@ -7,7 +7,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from .._common.words import amount, confidence
-from ..comparison.against import thousands
+from ..comparison.baseline import thousands
 from ..comparison.headline import labels_of
 from ..comparison.replacing import leading, needs
 from ..drawing.lanes import TEXTS, Axis, difference_strip, drawing, ticks_below
@@ -15,7 +15,7 @@ from .numbers import differences
 from .section import Section
 
 if TYPE_CHECKING:
-    from ..comparison.against import Against, Decision, Standing
+    from ..comparison.baseline import Against, Decision, Standing
     from ..drawing.lanes import Label
     from .content import Content
 

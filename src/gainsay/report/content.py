@@ -31,10 +31,10 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from ..comparison.against import Against
     from ..comparison.attribution import Attribution
-    from ..comparison.findings import Findings
-    from ..comparison.gains import Gains
+    from ..comparison.baseline import Against
+    from ..comparison.comparison import Comparison
+    from ..comparison.gain_path import GainPath
 
 
 MOST_VALUES = 300_000
@@ -63,7 +63,7 @@ class Content:
 
     Parameters
     ----------
-    comparison : Findings
+    comparison : Comparison
         What is reported.
     against : Against, optional
         Decisions about a baseline, which then come first.
@@ -76,7 +76,7 @@ class Content:
         What models and candidates are called.
     """
 
-    def __init__(self, comparison: Findings, against: Against | None = None, also: Sequence[Also] = ()) -> None:
+    def __init__(self, comparison: Comparison, against: Against | None = None, also: Sequence[Also] = ()) -> None:
         self.comparison, self.against, self.also = comparison, against, tuple(also)
         self.names = comparison.names
 
@@ -174,13 +174,13 @@ class Content:
         return Queries(self.comparison, self.pair)
 
     @property
-    def path(self) -> Gains | None:
+    def path(self) -> GainPath | None:
         """The path of gains that was asked for last, else the usual one; None where there is none."""
         traced = self.comparison.traced
         return traced[-1] if traced else self._usual_path
 
     @cached_property
-    def _usual_path(self) -> Gains | None:
+    def _usual_path(self) -> GainPath | None:
         """The path of all gains; None where it would take long, or the metrics are no two gains of one NDCG."""
         comparison = self.comparison
         if comparison.rankings is None or comparison.primary is None or len(comparison.models) < 2:
@@ -213,7 +213,7 @@ class Content:
         return found if row["model_x"] == pair.first else -found[:, [0, 2, 1]]
 
 
-def chosen_pair(comparison: Findings) -> ChosenPair | None:
+def chosen_pair(comparison: Comparison) -> ChosenPair | None:
     """Return the two models that matter to the choice; None where there is one only.
 
     1. Where the two primary metrics have different winners, these two.
@@ -236,7 +236,7 @@ def chosen_pair(comparison: Findings) -> ChosenPair | None:
     return ChosenPair(one, rival, "the winner under both metrics and the runner-up")
 
 
-def _chart_of_one_metric(comparison: Findings) -> Chart:
+def _chart_of_one_metric(comparison: Comparison) -> Chart:
     """Return how far every model is behind the best by the only metric, and what that comes down to."""
     (metric,), names = comparison.metrics, comparison.names
     labels, level = labels_of((metric,)), confidence(comparison.alpha)

@@ -8,14 +8,14 @@ import numpy as np
 
 from .._common.cached import cached_property
 from .._common.shown import printables
-from ..comparison.contradictions import ranked_places
+from ..comparison.queries import ranked_places
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     import pandas as pd
 
-    from ..comparison.findings import Findings
+    from ..comparison.comparison import Comparison
     from .content import ChosenPair
 
 MOST_CELLS = 10
@@ -48,14 +48,14 @@ class Tab(NamedTuple):
 class Queries:
     """What two metrics say of two models on every query."""
 
-    def __init__(self, comparison: Findings, pair: ChosenPair) -> None:
+    def __init__(self, comparison: Comparison, pair: ChosenPair) -> None:
         self.comparison, self.pair = comparison, pair
         self.found = comparison.preferences(pair.first, pair.second)
         self.contradictory = int(np.count_nonzero(self.found.pull))
 
     @cached_property
     def table(self) -> pd.DataFrame:
-        """All contradictory queries, the strongest first: see `Findings.queries`."""
+        """All contradictory queries, the strongest first: see `Comparison.queries`."""
         return self.comparison.queries(self.pair.first, self.pair.second, most=max(1, self.comparison.query_count))
 
     def tabs(self, most: int, called: tuple[str, str]) -> list[Tab]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from .._common.shown import isolated, printable
 from .._common.words import confidence, count, p_values
-from ..comparison.against import thousands
+from ..comparison.baseline import thousands
 from ..comparison.pairs import common_column
 from ..comparison.replacing import leading
 from ..comparison.wording import direction
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from ..comparison.against import Against
     from ..comparison.attribution import Attribution
-    from ..comparison.findings import Findings
+    from ..comparison.baseline import Against
+    from ..comparison.comparison import Comparison
     from .content import ChosenPair, Content
 
 MOST_PAIRS = 500
@@ -95,7 +95,7 @@ def notes(content: Content) -> list[str]:
     return [isolated(sentence, short) for sentence in found]
 
 
-def scope(comparison: Findings) -> list[str]:
+def scope(comparison: Comparison) -> list[str]:
     """Return on what the means are: queries of each metric, rounds of boosters."""
     text, queries = [], comparison.metric_queries
     if len(set(queries.values())) > 1:
@@ -114,13 +114,13 @@ def scope(comparison: Findings) -> list[str]:
     return text
 
 
-def over(comparison: Findings) -> str:
+def over(comparison: Comparison) -> str:
     """Return what the means are over."""
     alike = len(set(comparison.metric_queries.values())) == 1
     return count(comparison.query_count, "query") if alike else "the queries that each metric has"
 
 
-def leaderboard(comparison: Findings) -> Table:
+def leaderboard(comparison: Comparison) -> Table:
     """Return every model: means under all metrics, and what it loses under the primary ones."""
     board, losses = comparison.leaderboard, comparison.lower_is_better
     models = list(map(str, board.index))
@@ -149,7 +149,7 @@ def leaderboard(comparison: Findings) -> Table:
     return Table(caption, columns)
 
 
-def pairs(comparison: Findings) -> Table:
+def pairs(comparison: Comparison) -> Table:
     """Return pairs of models, the clearest conflicts first: both differences with intervals, p-value, counts."""
     metrics, names = comparison.verdict.metrics, comparison.names
     table = comparison.pairs
@@ -178,7 +178,7 @@ def _between(written: Callable[[Iterable[float]], list[str]], ends: Sequence[Ite
     return [Cell(text, f"{low} to {high}") for text, low, high in rows]
 
 
-def _differences(comparison: Findings, table: pd.DataFrame, metric: str) -> list[Cell]:
+def _differences(comparison: Comparison, table: pd.DataFrame, metric: str) -> list[Cell]:
     """Return a cell for every pair: the difference, its interval, and that on the queries of both where it differs."""
     columns = [f"{what} {metric}" for what in ("difference", "lower", "upper")]
     cells = _between(differences, [table[column] for column in columns])

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 from .._common.shown import listed_short, printable
 from .._common.words import amount, confidence, count
-from ..comparison.descriptions import kendall_tau, tau_ap
+from ..comparison.pairs import kendall_tau, tau_ap
 from ..comparison.wording import SAMPLE, about
 from .numbers import share
 
 if TYPE_CHECKING:
-    from ..comparison.findings import Findings
+    from ..comparison.comparison import Comparison
     from .content import Content
 
 
@@ -51,7 +51,7 @@ def method(content: Content) -> list[str]:
     return text
 
 
-def _descriptions(comparison: Findings, pairs: int, first: str, second: str) -> str:
+def _descriptions(comparison: Comparison, pairs: int, first: str, second: str) -> str:
     """Describe how alike the two metrics order the models; ranks, so that means within rounding count as ties."""
     ranks = [[-rank for rank in comparison.leaderboard[f"{metric} rank"]] for metric in (first, second)]
     tau, one_way, other_way = kendall_tau(*ranks), tau_ap(*ranks), tau_ap(*ranks[::-1])
@@ -105,7 +105,7 @@ HOLES = (
 """What joins them where runs are compared."""
 
 
-def glossary(comparison: Findings) -> tuple[tuple[str, str], ...]:
+def glossary(comparison: Comparison) -> tuple[tuple[str, str], ...]:
     """Return the terms of a report and what they mean."""
     own = [(metric, metric.meaning) for metric in comparison.definitions.values()]
     lower = " A lower value is better."

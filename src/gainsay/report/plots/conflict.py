@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from ..._common.typing import Bools, Floats
-    from ...comparison.findings import Findings
+    from ...comparison.comparison import Comparison
     from .labels import Point
     from .picture import Picture
 
@@ -31,7 +31,7 @@ MOST_INTERVALS = 45
 MOST_NAMED = 3
 
 
-def plot_conflict(comparison: Findings, ax: Axes | None = None, theme: str = "light") -> Picture:
+def plot_conflict(comparison: Comparison, ax: Axes | None = None, theme: str = "light") -> Picture:
     """Draw one point per pair of models: its lead under the first metric against its lead under the second.
 
     Every pair is put so that the first metric prefers its first model (of a loss the lower mean leads), so no point
@@ -41,7 +41,7 @@ def plot_conflict(comparison: Findings, ax: Axes | None = None, theme: str = "li
 
     Parameters
     ----------
-    comparison : Findings
+    comparison : Comparison
         Two models or more under two metrics or more.
     ax : Axes, optional
         Where to draw; by default a new figure that is not known to pyplot.

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..._common.arrays import numbers
 from ..._common.checks import check_whole
-from ...comparison.contributions import Split, grades_of, rank_bands, split_model
+from ...comparison.attribution import Split, grades_of, rank_bands, split_model
 from ...comparison.rankings import Rankings
 from ...evaluation.plan import Given
 from ...judgments import Judgments

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from ..._common.typing import Bools, Floats
-    from ...comparison.findings import Findings
+    from ...comparison.comparison import Comparison
     from ...drawing.palette import Theme
     from .picture import Picture
 
@@ -30,7 +30,7 @@ STRONGEST = {"light": 0.7, "dark": 0.5}
 """How much colour the strongest cell has; ink is legible on it."""
 
 
-def plot_pairs(comparison: Findings, ax: Axes | None = None, theme: str = "light") -> Picture:
+def plot_pairs(comparison: Comparison, ax: Axes | None = None, theme: str = "light") -> Picture:
     """Draw every pair of models as two cells: above the diagonal the first metric, below it the second.
 
     Models stand in the order of the first metric. Every cell is the difference "model higher in the list minus model
@@ -88,7 +88,7 @@ def plot_pairs(comparison: Findings, ax: Axes | None = None, theme: str = "light
     return finish(ax, colours, words, alt.strip(), x=label, x_colour=colours.second_text, pad=24, wide=0.6)
 
 
-def _pair_cells(comparison: Findings, names: list[str], metrics: tuple[str, str]) -> tuple[Floats, Bools]:
+def _pair_cells(comparison: Comparison, names: list[str], metrics: tuple[str, str]) -> tuple[Floats, Bools]:
     table = np.full((len(names), len(names)), np.nan)
     proven = np.zeros(table.shape, dtype=bool)
     place = {name: number for number, name in enumerate(names)}

@@ -15,44 +15,53 @@ from .._common.shown import Names, plain
 from .._common.words import count
 from ..metrics.base import Metric
 from ..metrics.names import parse_metrics
-from .against import Against
 from .attribution import Attribution, attribute
-from .baseline import against, check_baseline
-from .contradictions import Preferences, contradictory_queries, preferences
-from .gains import check_bases, trace
-from .inputs import check_family, check_level, check_margin, check_seed, read_panel, read_tables
-from .labelling import check_labels
+from .baseline import Against, against, check_baseline
+from .data import check_family, check_level, check_margin, check_seed, read_panel, read_tables
+from .estimates import run_means, variance_parts
+from .gain_path import check_bases, trace
+from .labels import check_labels
 from .pairs import leaderboard_of, pairs_of
-from .planned import Claimed, Plan
-from .planning import plan_from
+from .power import Claimed, Plan, plan_from
+from .queries import (
+    Preferences,
+    contradictory_queries,
+    largest_differences,
+    one_ranking,
+    per_query,
+    place_of,
+    preferences,
+)
 from .rankings import check_model, check_pair
-from .recipes import run_means, variance_parts
-from .rows import largest_differences, one_ranking, per_query, place_of
-from .sample import Sample
+from .resampling import Sample
 from .segments import Segments, segments_of
 from .verdict import Verdict
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
 
     import pandas as pd
 
     from .._common.typing import Floats, Ids
     from ..metrics.names import MetricLike
+    from ..report.content import Content
+    from ..report.plots import Plots
     from ..training.iterations import Iteration
+    from .data import Queries, Runs, Vary
+    from .estimates import VarianceParts
+    from .flags import UnjudgedDocuments
     from .gain_fit import GainFit
-    from .gains import Gains
-    from .inputs import Queries
+    from .gain_path import GainPath
     from .rankings import Rankings
-    from .recipes import VarianceParts
-    from .runs import Runs, Vary
-    from .unjudged import UnjudgedDocuments
+
 
 ROUNDING = 1e-9
 """So far beyond its range rounding may take a metric."""
 
 
-class Findings:
+class Comparison:
     """What per-query values of several models under several metrics say, without any picture.
 
     Parameters
@@ -166,7 +175,7 @@ class Findings:
         )  # fmt: skip
         self.sample = Sample(panel, self.alpha, self.draws, self.seed, self.ranges)
         self._counts = self._checked_counts()
-        self._gains: dict[tuple[tuple[float, ...], str | None], Gains] = {}
+        self._gains: dict[tuple[tuple[float, ...], str | None], GainPath] = {}
         self.segment_labels = {} if segments is None else check_labels(segments, self.query_ids)
         if self.segment_labels:
             self._both_primary()
@@ -490,7 +499,7 @@ class Findings:
 
     def gains(
         self, bases: Iterable[float] | None = None, *, metric: MetricLike | None = None, fit: GainFit | None = None
-    ) -> Gains:
+    ) -> GainPath:
         """Follow all models along the gains between linear and exponential, and beyond: who is best at which gain.
 
         The gains are (b^l − 1)/(b − 1), linear for b = 1 and exponential for b = 2; all else is as in the primary
@@ -509,13 +518,23 @@ class Findings:
 
         Returns
         -------
-        Gains
+        GainPath
 
         Raises
         ------
         ValueError
             Where there are values only, no scores; where no compared metric is of the family, or the two primary ones
             differ in more than their gain; for bases below 1, infinite, or given twice; and for negative labels.
+
+        Examples
+        --------
+        >>> import gainsay as gs
+        >>> judgments = gs.Judgments([2, 1, 1, 0] * 40, group=[4] * 40)
+        >>> scores = {"top": [3, 1, 2, 4] * 40, "broad": [1, 4, 3, 2] * 40}
+        >>> gs.compare(scores, judgments, ["ndcg_linear@2", "ndcg_exp@2"]).gains().winners.round(2)
+           model  from    to
+        0  broad  1.00  1.58
+        1    top  1.58  4.00
         """
         rankings = self._ranked("gains")
         chosen = check_bases(bases)
@@ -527,7 +546,7 @@ class Findings:
         return self._gains[wanted]
 
     @property
-    def traced(self) -> list[Gains]:
+    def traced(self) -> list[GainPath]:
         """The paths of gains that were asked for, in that order."""
         return list(self._gains.values())
 
@@ -735,6 +754,71 @@ class Findings:
         if self.baseline is not None:
             content["against"] = self.against(self.baseline).to_dict()
         return content
+
+    @property
+    def plot(self) -> Plots:
+        """The pictures: `leaderboard` (the main one), `conflict`, `regret`, `ranks`, `pairs`, `attribution`, `queries`.
+
+        Of experiments also `curves`. Each shows itself in a notebook, has `.ax`, and saves with ``path=``.
+        """
+        from ..report.plots import Plots
+
+        return Plots(self)
+
+    @cached_property
+    def content(self) -> Content:
+        """What reports of every kind show, worked out once: see `gainsay.report.content`."""
+        from ..report.content import Content
+
+        return Content(self, None if self.baseline is None else self.against(self.baseline))
+
+    def content_against(self, baseline: str | Against | None) -> Content:
+        """Return what reports show, with decisions about a baseline; `content` itself where there is none to add."""
+        from ..report.content import Content
+
+        if baseline is None:
+            return self.content
+        return Content(self, self.check_own(baseline) if isinstance(baseline, Against) else self.against(baseline))
+
+    def to_html(
+        self, path: str | os.PathLike[str], *, queries: int = 25, baseline: str | Against | None = None
+    ) -> Path:
+        """Write the report as one HTML file: see `gainsay.report.html.write_html`.
+
+        With a `baseline`, the name of a model or what `against` returned, it answers first whether to replace that one.
+        """
+        from ..report.html import write_html
+
+        return write_html(self.content_against(baseline), path, queries=queries)
+
+    def to_markdown(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        queries: int = 10,
+        baseline: str | Against | None = None,
+    ) -> str:
+        """Return the report as Markdown, and write it where a path is given; `baseline` as of `to_html`."""
+        from ..report.markdown import to_markdown
+
+        return to_markdown(self.content_against(baseline), path, queries=queries)
+
+    def to_json(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        queries: int = 50,
+        baseline: str | Against | None = None,
+    ) -> str:
+        """Return everything as JSON, and write it where a path is given: see `gainsay.report.document`."""
+        from ..report.document import to_json
+
+        return to_json(self.content_against(baseline), path, queries=queries)
+
+    def _repr_html_(self) -> str:
+        from ..report.notebook import comparison_html
+
+        return comparison_html(self.content)
 
     def _both_primary(self) -> tuple[str, str]:
         if self.primary is None:

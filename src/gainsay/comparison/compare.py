@@ -3,42 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ._common.cached import cached_property
-from ._common.checks import refuse_unordered
-from ._common.words import listed
-from .comparison.against import Against
-from .comparison.baseline import check_baseline
-from .comparison.clusters import clusters_of
-from .comparison.findings import Findings
-from .comparison.gains import Gains
-from .comparison.labelling import read_labels
-from .comparison.rankings import Rankings
-from .comparison.runs import one_by_one
-from .comparison.unjudged import find_unjudged
-from .evaluation.evaluator import Evaluator, check_judgments, shared_weights
-from .evaluation.runs import align_runs
-from .metrics.names import MetricLike, parse_metrics
-from .training.predictions import read_predictions
+from .._common.checks import refuse_unordered
+from .._common.words import listed
+from ..evaluation.evaluator import Evaluator, check_judgments, shared_weights
+from ..evaluation.runs import align_runs
+from ..metrics.names import MetricLike, parse_metrics
+from ..training.predictions import read_predictions
+from .baseline import check_baseline
+from .comparison import Comparison
+from .data import one_by_one
+from .flags import find_unjudged
+from .labels import clusters_of, read_labels
+from .rankings import Rankings
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Iterable, Sequence
-    from pathlib import Path
 
-    from matplotlib.axes import Axes
-
-    from ._common.typing import Bools, Columns, Features, Floats, Listed, Models, OfQueries
-    from .comparison.gain_fit import GainFit
-    from .comparison.runs import Vary
-    from .judgments import Judgments, Unjudged
-    from .report.content import Content
-    from .report.plots import Picture, Plots
-    from .training.iterations import Iteration
+    from .._common.typing import Bools, Columns, Features, Floats, Listed, Models, OfQueries
+    from ..judgments import Judgments, Unjudged
+    from ..training.iterations import Iteration
+    from .data import Vary
 
 DEFAULT_METRICS = ("ndcg_linear@10", "ndcg_exp@10", "ndcg_jk@10", "map", "mrr")
 """The two definitions of NDCG, and three witnesses."""
@@ -284,125 +273,3 @@ def compare_runs(
     comparison.rankings = replace(rankings, documents=names)
     comparison.notes = tuple(f"{name}: {note}" for name, about in coverage.items() for note in about.queries)
     return comparison
-
-
-class GainPath(Gains):
-    """A path of gains that draws itself; made by `Comparison.gains`. `Gains` says what there is to read."""
-
-    def plot(
-        self, ax: Axes | None = None, theme: str = "light", *, path: str | os.PathLike[str] | None = None
-    ) -> Picture:
-        """Draw who is best at which gain: see `gainsay.report.plots.plot_gains`; `path` saves it to a file."""
-        from .report.plots.gains import plot_gains
-        from .report.plots.picture import drawn
-
-        return drawn(path, lambda: plot_gains(self, ax, theme))
-
-    def _repr_html_(self) -> str:
-        from html import escape
-
-        from .drawing.notebook import scoped
-
-        try:
-            from .report.plots.picture import embedded
-        except ImportError:  # without Matplotlib the words alone
-            picture = ""
-        else:
-            picture = embedded(lambda theme: self.plot(theme=theme)) if len(self.bases) > 1 else ""
-        return scoped(f'<p class="a"><strong>{escape(self.headline)}</strong></p>{picture}<p>{escape(self.text)}</p>')
-
-    def to_markdown(self) -> str:
-        """Return heading, text and tables as Markdown: see `gainsay.report.gains.gains_markdown`."""
-        from .report.gains import gains_markdown
-
-        return gains_markdown(self)
-
-
-class Comparison(Findings):
-    """What several models are worth under several metrics, in numbers, pictures and reports; made by `compare`.
-
-    `Findings` says what it is made of and what there is to read.
-    """
-
-    def gains(
-        self, bases: Iterable[float] | None = None, *, metric: MetricLike | None = None, fit: GainFit | None = None
-    ) -> GainPath:
-        """Follow all models along the gains from linear to exponential and beyond: see `Findings.gains`.
-
-        Examples
-        --------
-        >>> import gainsay as gs
-        >>> judgments = gs.Judgments([2, 1, 1, 0] * 40, group=[4] * 40)
-        >>> scores = {"top": [3, 1, 2, 4] * 40, "broad": [1, 4, 3, 2] * 40}
-        >>> gs.compare(scores, judgments, ["ndcg_linear@2", "ndcg_exp@2"]).gains().winners.round(2)
-           model  from    to
-        0  broad  1.00  1.58
-        1    top  1.58  4.00
-        """
-        found = super().gains(bases, metric=metric, fit=fit)
-        return GainPath(**{field.name: getattr(found, field.name) for field in fields(found)})
-
-    @property
-    def plot(self) -> Plots:
-        """The pictures: `leaderboard` (the main one), `conflict`, `regret`, `ranks`, `pairs`, `attribution`, `queries`.
-
-        Of experiments also `curves`. Each shows itself in a notebook, has `.ax`, and saves with ``path=``.
-        """
-        from .report.plots import Plots
-
-        return Plots(self)
-
-    @cached_property
-    def content(self) -> Content:
-        """What reports of every kind show, worked out once: see `gainsay.report.content`."""
-        from .report.content import Content
-
-        return Content(self, None if self.baseline is None else self.against(self.baseline))
-
-    def content_against(self, baseline: str | Against | None) -> Content:
-        """Return what reports show, with decisions about a baseline; `content` itself where there is none to add."""
-        from .report.content import Content
-
-        if baseline is None:
-            return self.content
-        return Content(self, self.check_own(baseline) if isinstance(baseline, Against) else self.against(baseline))
-
-    def to_html(
-        self, path: str | os.PathLike[str], *, queries: int = 25, baseline: str | Against | None = None
-    ) -> Path:
-        """Write the report as one HTML file: see `gainsay.report.html.write_html`.
-
-        With a `baseline`, the name of a model or what `against` returned, it answers first whether to replace that one.
-        """
-        from .report.html import write_html
-
-        return write_html(self.content_against(baseline), path, queries=queries)
-
-    def to_markdown(
-        self,
-        path: str | os.PathLike[str] | None = None,
-        *,
-        queries: int = 10,
-        baseline: str | Against | None = None,
-    ) -> str:
-        """Return the report as Markdown, and write it where a path is given; `baseline` as of `to_html`."""
-        from .report.markdown import to_markdown
-
-        return to_markdown(self.content_against(baseline), path, queries=queries)
-
-    def to_json(
-        self,
-        path: str | os.PathLike[str] | None = None,
-        *,
-        queries: int = 50,
-        baseline: str | Against | None = None,
-    ) -> str:
-        """Return everything as JSON, and write it where a path is given: see `gainsay.report.document`."""
-        from .report.document import to_json
-
-        return to_json(self.content_against(baseline), path, queries=queries)
-
-    def _repr_html_(self) -> str:
-        from .report.notebook import comparison_html
-
-        return comparison_html(self.content)
