@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gainsay.comparison.data import read_panel, recipes_of
+from gainsay.comparison.data import read_panel, split_repeats
 from gainsay.comparison.pairs import pair_p_values
 from gainsay.comparison.resampling import Sample
 from gainsay.comparison.verdict import Verdict
@@ -191,7 +191,7 @@ def clustered(rng: np.random.Generator, rows: Array, copies: float) -> tuple[Arr
 def judged(first: Any, second: Any, *, seed: int, clusters: Any = None) -> tuple[Verdict, Array]:
     """Return the verdict, and the p-values of all pairs."""
     labels = dict(zip(METRICS, METRICS, strict=True))
-    values, runs = recipes_of({METRICS[0]: first, METRICS[1]: second}, labels, None)
+    values, runs = split_repeats({METRICS[0]: first, METRICS[1]: second}, labels, None)
     sample = Sample(read_panel(values, runs=runs, clusters=clusters), ALPHA, DRAWS, seed)
     return Verdict.of(sample, METRICS, 0.0), pair_p_values(sample.family(METRICS).estimated).two_sided
 

@@ -56,7 +56,7 @@ def test_the_answer_is_that_of_the_decisions(leads, margin, starts, mentioned):
     assert set(mentioned) <= set(re.findall(r"\d of \d|\w+", answer))
     if margin:
         assert f"{margin:.4f}" in reasons
-    needed = found.standings[0].queries_needed
+    needed = found.candidates[0].queries_needed
     assert starts != "Undecided" or f"{needed:,}" in reasons
 
 

@@ -30,7 +30,7 @@ from .options import (
 )
 
 if TYPE_CHECKING:
-    from ..comparison.baseline import Against
+    from ..comparison.baseline import BaselineComparison
 
 GATE_SCHEMA = 1
 """Of the JSON that `gate` writes; raised when a key changes its meaning or goes."""
@@ -188,7 +188,7 @@ def plan(
             options: Any = {"alpha": alpha, "margin": margin, "seed": seed, "unjudged": unjudged}
             options |= {"run": run or (), "clusters": clusters}
             comparison = read_comparison(models or [], sources, metric or ["ndcg_linear@10", "ndcg_exp@10"], **options)
-            found = comparison.plan(lead, power, claim, runs=runs or None)  # type: ignore[arg-type]  # checked there
+            found = comparison.plan(lead, power, claim, repeats=runs or None)  # type: ignore[arg-type]  # checked there
         else:
             if models or run or clusters is not None or said(sources) or unjudged != "irrelevant":
                 raise ValueError(
@@ -202,10 +202,10 @@ def plan(
                 power,
                 claim,  # type: ignore[arg-type]  # checked there
                 query=query_sd,
-                run=run_sd,
-                query_run=query_run_sd,
+                repeat=run_sd,
+                query_repeat=query_run_sd,
                 **{name: value for name, value in given.items() if value is not None},  # type: ignore[arg-type]
-                runs=runs or None,
+                repeats=runs or None,
                 alpha=alpha,
                 margin=margin,
                 seed=seed,
@@ -216,7 +216,7 @@ def plan(
             typer.echo(printable(found.text))
 
 
-def _outcome(found: Against, candidate: str) -> str:
+def _outcome(found: BaselineComparison, candidate: str) -> str:
     """Return what `gate` found as JSON text."""
     everything = found.to_dict()
     (one,) = everything.pop("candidates").values()

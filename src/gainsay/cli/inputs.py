@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .._common.arrays import is_missing, nearest
 from .._common.names import check_name
-from ..comparison.data import check_run_count
+from ..comparison.data import validate_repeat_count
 from ..data import read_letor, read_lightgbm, read_scores
 from ..data._parquet import read_frame
 from ..data._text import at_line, exact_floats, one_line, read_chunks, shown
@@ -103,7 +103,7 @@ def read_comparison(
     options["iteration"], recipes = iterations(sources.iteration or []), listed_runs(run)
     for name, runs in recipes.items():
         alone = f"name it like any other: {name}={runs[0]}" if sources.table is None else "its column is one by itself"
-        check_run_count(name, len(runs), alone)
+        validate_repeat_count(name, len(runs), alone)
     if sources.table is None:
         options |= {"segments": segments_of(segments, sources.query)}
         options |= {"clusters": clusters_of(clusters, sources.query)}

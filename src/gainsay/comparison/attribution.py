@@ -16,7 +16,7 @@ from ..metrics.base import depth_of
 from ..metrics.dcg import DCG, NDCG
 from ..metrics.names import MetricLike, parse_metrics
 from ..ranking.rows import blank_code
-from .rankings import check_pair
+from .rankings import validate_pair
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -72,9 +72,9 @@ class Attribution:
     lower_is_better : tuple of str
         Those of `metrics` that are losses.
     spread : dict
-        Where one of the models is a recipe all numbers above are means over its runs, and this is, by metric, by how
-        much `difference` varies between one run of each model and another: √(s² + s'²) of the standard deviations
-        between runs. Empty where both are fixed.
+        Where one of the models is a recipe all numbers above are means over its repeats, and this is, by metric, by how
+        much `difference` varies between one repeat of each model and another: √(s² + s'²) of the standard deviations
+        between repeats. Empty where both are fixed.
     cell_spread : DataFrame or None
         The same for each cell of `grades_by_ranks`.
 
@@ -168,8 +168,8 @@ class Attribution:
         return f"{size} ({self.left_out} more that not all these metrics have are left out)" if self.left_out else size
 
     def _varies(self, metric: str, places: int) -> str:
-        """Return by how much the difference varies between runs, to so many places."""
-        return f" (± {self.spread[metric]:.{places}f} between runs)" if metric in self.spread else ""
+        """Return by how much the difference varies between repeats, to so many places."""
+        return f" (± {self.spread[metric]:.{places}f} between repeats)" if metric in self.spread else ""
 
     def __repr__(self) -> str:
         first, second = self.models
@@ -213,7 +213,7 @@ def attribute(
     """
     import pandas as pd
 
-    check_pair(*models, rankings.scores)
+    validate_pair(*models, rankings.scores)
     usual = splittable(compared)
     wanted = usual if metrics is None else [_attributable(metric) for metric in parse_metrics(metrics)]
     if not wanted:
@@ -269,26 +269,26 @@ def _split(
 ) -> tuple[dict[str, Floats], dict[str, Floats], dict[str, float], dict[str, Floats]]:
     """Return by metric what each query adds to the difference of two models, and what each grade and band does.
 
-    Of recipes the means over runs; then by how much the difference and what each grade and band adds vary between runs.
+    Of recipes the means over repeats; then by how much the difference and what each grade and band adds vary between repeats.
     """
-    splits = [Split(metric, rankings, grades, bands) for metric in dict.fromkeys(metrics)]
+    splits = [Decomposition(metric, rankings, grades, bands) for metric in dict.fromkeys(metrics)]
     by_query, cells, spread, cell_spread = {}, {}, {}, {}
-    first, second = ([split_model(one, model, splits) for one in rankings.each_run(model)] for model in models)
+    first, second = ([decompose_model(one, model, splits) for one in rankings.each_repeat(model)] for model in models)
     for place, split in enumerate(splits):
-        name, sides = str(split.metric), [[run[place] for run in runs] for runs in (first, second)]
-        own, other = (np.mean([values for values, _ in runs], axis=0) for runs in sides)
-        own_cells, other_cells = (np.mean([added for _, added in runs], axis=0) for runs in sides)
+        name, sides = str(split.metric), [[repeat[place] for repeat in repeats] for repeats in (first, second)]
+        own, other = (np.mean([values for values, _ in repeats], axis=0) for repeats in sides)
+        own_cells, other_cells = (np.mean([added for _, added in repeats], axis=0) for repeats in sides)
         by_query[name], cells[name] = split.share * (own - other), own_cells - other_cells
         if max(map(len, sides)) > 1:
-            totals = [_variance([values @ split.share for values, _ in runs]) for runs in sides]
+            totals = [_variance([values @ split.share for values, _ in repeats]) for repeats in sides]
             spread[name] = float(np.sqrt(sum(totals)))
-            cell_spread[name] = np.sqrt(sum(_variance([added for _, added in runs]) for runs in sides))
+            cell_spread[name] = np.sqrt(sum(_variance([added for _, added in repeats]) for repeats in sides))
     return by_query, cells, spread, cell_spread
 
 
-def _variance(runs: Sequence[Any]) -> Any:
-    """Return the variance between runs, nothing where there is one only."""
-    return np.var(runs, axis=0, ddof=1) if len(runs) > 1 else np.zeros_like(runs[0])
+def _variance(repeats: Sequence[Any]) -> Any:
+    """Return the variance between repeats, nothing where there is one only."""
+    return np.var(repeats, axis=0, ddof=1) if len(repeats) > 1 else np.zeros_like(repeats[0])
 
 
 def _attributable(metric: Metric) -> DCG:
@@ -334,7 +334,7 @@ def _parts(difference: dict[str, float]) -> pd.DataFrame:
     return table
 
 
-MOST_GRADES = 20
+MAX_GRADES = 20
 """As many distinct labels are grades of their own; more are put into bins."""
 
 GRADE_BINS = 10
@@ -354,17 +354,17 @@ class Grades(NamedTuple):
 def grades_of(levels: Floats) -> Grades:
     """Return the distinct labels as grades.
 
-    More than `MOST_GRADES` of them (labels that are amounts, say) are cut into `GRADE_BINS` ranges that hold equally
+    More than `MAX_GRADES` of them (labels that are amounts, say) are cut into `GRADE_BINS` ranges that hold equally
     many distinct labels each, as nearly as may be: none is empty, and a label that most documents have fills no more
     of them than any other.
     """
     count = len(levels)
-    bins = np.arange(count) if count <= MOST_GRADES else np.arange(count) * GRADE_BINS // count
+    bins = np.arange(count) if count <= MAX_GRADES else np.arange(count) * GRADE_BINS // count
     first = np.flatnonzero(np.diff(bins, prepend=-1))
     of_code = np.zeros(blank_code(count) + 1, dtype=np.int64)
     of_code[:count] = bins
     names: tuple[Any, ...] = tuple(plain_labels(levels))
-    if count > MOST_GRADES:
+    if count > MAX_GRADES:
         ends = list(zip(levels[first].tolist(), levels[np.append(first[1:], count) - 1].tolist(), strict=True))
         names = tuple(f"{low:g} to {high:g}" for low, high in ends)
         if len(set(names)) < len(names):
@@ -420,7 +420,7 @@ def band_names(firsts: Sequence[int], deepest: int | None) -> list[str]:
     ]
 
 
-class Split:
+class Decomposition:
     """A metric whose weighted mean over queries is split by grade and band of ranks.
 
     `share`, (queries,), is what the value of each query counts for in the mean; they sum to 1.
@@ -475,7 +475,7 @@ class Split:
         return cells
 
 
-def split_model(rankings: Rankings, model: str, splits: Sequence[Split]) -> list[tuple[Floats, Floats]]:
+def decompose_model(rankings: Rankings, model: str, splits: Sequence[Decomposition]) -> list[tuple[Floats, Floats]]:
     """Return the value of each query and the cells of the mean, (queries,) and (grades, bands), for each split."""
     queries = rankings.judgments.queries
     found = [(np.zeros(queries), split.blank()) for split in splits]

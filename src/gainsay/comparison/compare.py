@@ -14,9 +14,9 @@ from ..evaluation.evaluator import Evaluator, check_judgments, shared_weights
 from ..evaluation.runs import align_runs
 from ..metrics.names import MetricLike, parse_metrics
 from ..training.predictions import read_predictions
-from .baseline import check_baseline
+from .baseline import validate_baseline
 from .comparison import Comparison
-from .data import one_by_one
+from .data import expand_recipes
 from .flags import find_unjudged
 from .labels import clusters_of, read_labels
 from .rankings import Rankings
@@ -62,7 +62,7 @@ def compare(
         (`gainsay.data.read_scores`), or a model with a `predict` method, which is given `features`. Models of LightGBM,
         XGBoost and CatBoost predict at their best iteration where they have one, else with all rounds; `iterations` of
         the result and every report say which. A list of several of these is a *recipe*, trained as often, three times
-        or more: all that is said is then about its mean over queries and runs, and covers another run. Anything alone
+        or more: all that is said is then about its mean over queries and repeats, and covers another repeat. Anything alone
         is a fixed model, of which no other training is covered; the two may stand side by side.
     judgments : Judgments
         The labels of the documents by query.
@@ -96,8 +96,8 @@ def compare(
         To which cluster each query belongs: near duplicates, queries of one session or of one user are not independent,
         and have the same label. They are matched as `segments` are. Clusters, not queries, then count as evidence.
     vary : {"seed", "queries"}, optional
-        What differs between the runs of a recipe, for the words of the verdict: the training seed, or the training
-        queries as well (resampled for every run). Without, any difference between runs counts as chance.
+        What differs between the repeats of a recipe, for the words of the verdict: the training seed, or the training
+        queries as well (resampled for every repeat). Without, any difference between repeats counts as chance.
     baseline : str, optional
         The model that is deployed, say: what is shown then answers first whether to replace it, and decides about every
         other model as `Comparison.against` does, with this `margin`.
@@ -111,7 +111,7 @@ def compare(
     ValueError
         For a wrong number of scores, NaN scores, or an `iteration` of what is no booster or has fewer rounds (the
         message names the model), unknown metrics, metrics of which some ignore the weights of the queries, or a metric
-        that skips every query; for a recipe of one run or two, or a query without a cluster.
+        that skips every query; for a recipe of one repeat or two, or a query without a cluster.
     TypeError
         Where `judgments` are none; arguments that changed places are recognised.
 
@@ -135,10 +135,10 @@ def compare(
     weights = shared_weights(chosen, judgments)
     matched = judgments.in_row_order
     features = matched("features", features)
-    separate, recipes = one_by_one(models)
+    separate, recipes = expand_recipes(models)
     if baseline is not None and isinstance(models, Mapping):
-        check_baseline(baseline, list(models))  # before anything predicts
-    rounds = _by_run(iteration, recipes)
+        validate_baseline(baseline, list(models))  # before anything predicts
+    rounds = _by_repeat(iteration, recipes)
     scores, iterations = read_predictions(separate, judgments.documents, features, rounds, matched)
     values = np.empty((len(chosen), judgments.queries, len(scores)))
     for column, (name, predicted) in enumerate(scores.items()):
@@ -159,7 +159,7 @@ def compare(
         judgments, kept = judgments.condensed
         documents = evaluator.judgments.rows_by_query(slice(None))[kept]
         scores = {name: evaluator.judgments.by_query(predicted)[kept] for name, predicted in scores.items()}
-    names, runs, tables = _of_recipes(list(scores), recipes, list(metric_of), values[:, counted])
+    names, repeats, tables = _of_recipes(list(scores), recipes, list(metric_of), values[:, counted])
     return Comparison(
         tables,
         names,
@@ -174,48 +174,48 @@ def compare(
         draws=draws,
         seed=seed,
         segments={name: of[counted] for name, of in labels.items()} or None,
-        notes=_rounds_of_runs(iterations, recipes),
-        runs=runs,
+        notes=_rounds_of_repeats(iterations, recipes),
+        repeats=repeats,
         vary=vary,
         clusters=None if together is None else together[counted],
         baseline=baseline,
     )
 
 
-def _by_run(iteration: Any, recipes: Mapping[str, list[str]]) -> Any:
-    """Return with how many rounds models are to predict, each run of a recipe by its own name."""
+def _by_repeat(iteration: Any, recipes: Mapping[str, list[str]]) -> Any:
+    """Return with how many rounds models are to predict, each repeat of a recipe by its own name."""
     if not isinstance(iteration, Mapping):
         return iteration
-    return {run: rounds for name, rounds in iteration.items() for run in recipes.get(name, [name])}
+    return {repeat: rounds for name, rounds in iteration.items() for repeat in recipes.get(name, [name])}
 
 
 def _joined(found: Mapping[str, Any], recipes: Mapping[str, list[str]], models: Sequence[str]) -> dict[str, Any]:
-    """Return what each model has: of a recipe a list, one for each run."""
-    return {name: [found[run] for run in recipes[name]] if name in recipes else found[name] for name in models}
+    """Return what each model has: of a recipe a list, one for each repeat."""
+    return {name: [found[repeat] for repeat in recipes[name]] if name in recipes else found[name] for name in models}
 
 
 def _of_recipes(
     separate: list[str], recipes: Mapping[str, list[str]], metrics: list[str], values: Floats
 ) -> tuple[list[str], dict[str, dict[str, Floats]], dict[str, Floats]]:
-    """Return models, the values of each run of those that are recipes, and by metric the means over runs.
+    """Return models, the values of each repeat of those that are recipes, and by metric the means over repeats.
 
-    `values` has shape (metrics, queries, runs of all models), its columns named by `separate`.
+    `values` has shape (metrics, queries, repeats of all models), its columns named by `separate`.
     """
-    owner = {run: name for name, runs in recipes.items() for run in runs}
+    owner = {repeat: name for name, repeats in recipes.items() for repeat in repeats}
     columns: dict[str, list[int]] = {}
     for column, name in enumerate(separate):
         columns.setdefault(owner.get(name, name), []).append(column)
-    runs = {name: {it: values[row][:, columns[name]] for row, it in enumerate(metrics)} for name in recipes}
+    repeats = {name: {it: values[row][:, columns[name]] for row, it in enumerate(metrics)} for name in recipes}
     means = np.stack([values[:, :, of].mean(axis=2) for of in columns.values()], axis=2)
-    return list(columns), runs, dict(zip(metrics, means, strict=True))
+    return list(columns), repeats, dict(zip(metrics, means, strict=True))
 
 
-def _rounds_of_runs(iterations: Mapping[str, Iteration], recipes: Mapping[str, list[str]]) -> tuple[str, ...]:
-    """Say with how many boosting rounds the runs of each recipe predict, where they are boosters."""
+def _rounds_of_repeats(iterations: Mapping[str, Iteration], recipes: Mapping[str, list[str]]) -> tuple[str, ...]:
+    """Say with how many boosting rounds the repeats of each recipe predict, where they are boosters."""
     return tuple(
-        f"The runs of {name} predict with {listed([iterations[run].size for run in runs], most=10)}"
-        for name, runs in recipes.items()
-        if all(run in iterations for run in runs)
+        f"The repeats of {name} predict with {listed([iterations[repeat].size for repeat in repeats], most=10)}"
+        for name, repeats in recipes.items()
+        if all(repeat in iterations for repeat in repeats)
     )
 
 
@@ -263,7 +263,7 @@ def compare_runs(
     >>> gs.compare_runs(runs, qrels, ["ndcg_linear@2", "mrr"]).winners
     {'ndcg_linear@2': 'first', 'mrr': 'first'}
     """
-    separate, recipes = one_by_one(runs)
+    separate, recipes = expand_recipes(runs)
     judgments, scores, coverage, documents = align_runs(separate, qrels, unjudged=unjudged)
     models = _joined(scores, recipes, list(runs))
     comparison = compare(models, judgments, metrics, unjudged=unjudged, **options)

@@ -16,13 +16,13 @@ from .._common.words import count
 from ..metrics.base import Metric
 from ..metrics.names import parse_metrics
 from .attribution import Attribution, attribute
-from .baseline import Against, against, check_baseline
-from .data import check_family, check_level, check_margin, check_seed, read_panel, read_tables
-from .estimates import run_means, variance_parts
-from .gain_path import check_bases, trace
-from .labels import check_labels
+from .baseline import BaselineComparison, against, validate_baseline
+from .data import read_panel, read_tables, validate_alpha, validate_margin, validate_primary, validate_seed
+from .estimates import compute_repeat_means, estimate_variance_components
+from .gain_path import trace, validate_bases
+from .labels import validate_labels
 from .pairs import leaderboard_of, pairs_of
-from .power import Claimed, Plan, plan_from
+from .power import ClaimKind, Plan, plan_from
 from .queries import (
     Preferences,
     contradictory_queries,
@@ -32,7 +32,7 @@ from .queries import (
     place_of,
     preferences,
 )
-from .rankings import check_model, check_pair
+from .rankings import validate_model, validate_pair
 from .resampling import Sample
 from .segments import Segments, segments_of
 from .verdict import Verdict
@@ -49,8 +49,8 @@ if TYPE_CHECKING:
     from ..report.content import Content
     from ..report.plots import Plots
     from ..training.iterations import Iteration
-    from .data import Queries, Runs, Vary
-    from .estimates import VarianceParts
+    from .data import Queries, Repeats, Vary
+    from .estimates import VarianceComponents
     from .flags import UnjudgedDocuments
     from .gain_fit import GainFit
     from .gain_path import GainPath
@@ -95,11 +95,11 @@ class Comparison:
         How much of what each model retrieved was judged, and what became of the rest.
     notes : sequence of str, optional
         Queries that only the runs or only the judgments have, and what became of them; reports show them.
-    runs : mapping of model to mapping of metric name to array, shape (queries, R), optional
-        The values of every run of each model that is a recipe, of which its column of `values` is the mean. Models that
+    repeats : mapping of model to mapping of metric name to array, shape (queries, R), optional
+        The values of every repeat of each model that is a recipe, of which its column of `values` is the mean. Models that
         are not in it are fixed.
     vary : {"seed", "queries"}, optional
-        What differs between the runs of a recipe.
+        What differs between the repeats of a recipe.
     clusters : array, shape (queries,), optional
         One label per query: those of one cluster are not independent.
     segments : array-like or mapping of name to array-like, shape (queries,), optional
@@ -133,7 +133,7 @@ class Comparison:
         seed: int = 0,
         unjudged: UnjudgedDocuments | None = None,
         notes: Sequence[str] = (),
-        runs: Runs | None = None,
+        repeats: Repeats | None = None,
         vary: Vary | None = None,
         clusters: Ids | None = None,
         segments: Ids | Mapping[str, Ids] | None = None,
@@ -153,7 +153,7 @@ class Comparison:
         self.lower_is_better = tuple(it for it, metric in self.definitions.items() if not metric.higher_is_better)
         self.weights = None if weights is None else number_table("weights", weights)
         single = primary is None and len(self.metrics) < 2
-        self.primary = None if single else check_family(primary, self.metrics)
+        self.primary = None if single else validate_primary(primary, self.metrics)
         self._leading = self.primary or self.metrics[:1]
         self.rankings = rankings
         self.curves = curves
@@ -164,23 +164,23 @@ class Comparison:
         if ranges is None and rankings is not None:
             ranges = {name: metric.value_range(rankings.judgments) for name, metric in self.definitions.items()}
         self.ranges = dict(ranges or {})
-        self.alpha, self.margin = check_level(alpha), check_margin(margin)
-        self.seed, self.draws = check_seed(seed, draws, self.alpha)
-        self.runs = {
-            model: {metric: number_table(f"runs[{model!r}][{metric!r}]", of) for metric, of in by_metric.items()}
-            for model, by_metric in (runs or {}).items()
+        self.alpha, self.margin = validate_alpha(alpha), validate_margin(margin)
+        self.seed, self.draws = validate_seed(seed, draws, self.alpha)
+        self.repeats = {
+            model: {metric: number_table(f"repeats[{model!r}][{metric!r}]", of) for metric, of in by_metric.items()}
+            for model, by_metric in (repeats or {}).items()
         }
         panel = read_panel(
-            self.values, self.models, self.weights, None, self.lower_is_better, self.runs, clusters, vary
+            self.values, self.models, self.weights, None, self.lower_is_better, self.repeats, clusters, vary
         )  # fmt: skip
         self.sample = Sample(panel, self.alpha, self.draws, self.seed, self.ranges)
-        self._counts = self._checked_counts()
+        self._counts = self._validate_counts()
         self._gains: dict[tuple[tuple[float, ...], str | None], GainPath] = {}
-        self.segment_labels = {} if segments is None else check_labels(segments, self.query_ids)
+        self.segment_labels = {} if segments is None else validate_labels(segments, self.query_ids)
         if self.segment_labels:
             self._both_primary()
         if baseline is not None:
-            check_baseline(baseline, self.models)
+            validate_baseline(baseline, self.models)
         self.baseline = baseline
 
     @property
@@ -193,11 +193,11 @@ class Comparison:
         """Number of queries that the models are compared on under each metric; fewer where it skips some."""
         return dict(self._counts.own)
 
-    def _checked_counts(self) -> Queries:
+    def _validate_counts(self) -> Queries:
         """Count queries; raise where values are not as they should be, before anything is worked out from them."""
         panel = self.sample.panel
         for metric, table in zip(panel.metrics, map(panel.in_unit, panel.metrics, panel.values), strict=True):
-            panel.check_common([metric])
+            panel.validate_common_queries([metric])
             low, high = self.sample.ranges[metric]
             lowest, highest = np.nanmin(table), np.nanmax(table)
             if not low - ROUNDING <= lowest <= highest <= high + ROUNDING:
@@ -206,7 +206,7 @@ class Comparison:
                     "correct ranges=, or value_range of the metric"
                 )
         if self.primary is not None:
-            panel.check_common(self.primary)
+            panel.validate_common_queries(self.primary)
         return panel.counts()
 
     @cached_property
@@ -215,7 +215,7 @@ class Comparison:
 
         For each metric M: `M` (weighted mean over its queries), `M rank` (1 is best; equal means share a rank),
         `M lower`, `M upper`, simultaneous confidence intervals of the means of all models within the metric's range,
-        and `M queries`, how many queries it has. Of runs also the shares of `unjudged`, under their names.
+        and `M queries`, how many queries it has. Of repeats also the shares of `unjudged`, under their names.
         """
         import pandas as pd
 
@@ -248,7 +248,7 @@ class Comparison:
             Whether the model is in the confidence set of the best under this metric alone.
         """
         if self.primary is not None:
-            self.sample.family(self.primary)  # a part of it serves both
+            self.sample.joint(self.primary)  # a part of it serves both
         return leaderboard_of(self.sample)
 
     @property
@@ -316,8 +316,8 @@ class Comparison:
         """
         return Verdict.of(self.sample, self._both_primary(), self.margin).with_unjudged(self.unjudged)
 
-    def against(self, baseline: str, margin: float | None = None) -> Against:
-        """Decide about every other model whether to ship it in place of one, by both primary metrics: see `Against`.
+    def against(self, baseline: str, margin: float | None = None) -> BaselineComparison:
+        """Decide about every other model whether to ship it in place of one, by both primary metrics: see `BaselineComparison`.
 
         Where only one metric is compared, it decides.
 
@@ -330,7 +330,7 @@ class Comparison:
 
         Returns
         -------
-        Against
+        BaselineComparison
 
         Raises
         ------
@@ -350,12 +350,12 @@ class Comparison:
         """
         return against(self.sample, self._leading, baseline, self.margin if margin is None else margin)
 
-    def check_own(self, found: Against) -> Against:
+    def _validate_own(self, found: BaselineComparison) -> BaselineComparison:
         """Return decisions if they are about these models and values, or raise `ValueError`."""
-        check_baseline(found.baseline, self.models)
+        validate_baseline(found.baseline, self.models)
         own = against(self.sample, self._leading, found.baseline, found.margin, needs=False)
-        bare = [replace(one, queries_needed=None, runs_needed=None) for one in found.standings]
-        if replace(found, standings=own.standings) != own or tuple(bare) != own.standings:
+        bare = [replace(one, queries_needed=None, repeats_needed=None) for one in found.candidates]
+        if replace(found, candidates=own.candidates) != own or tuple(bare) != own.candidates:
             raise ValueError(
                 f"baseline holds decisions about {found.baseline!r} that were made from other values than these: pass "
                 "its name, or what against() of this comparison returns"
@@ -363,37 +363,37 @@ class Comparison:
         return found
 
     @cached_property
-    def variance(self) -> dict[str, VarianceParts]:
+    def variance(self) -> dict[str, VarianceComponents]:
         """Where the variance of a lead between two recipes comes from, by metric; empty where all models are fixed.
 
-        Queries, runs, and both together: so one sees what more queries or more runs would buy.
+        Queries, repeats, and both together: so one sees what more queries or more repeats would buy.
         """
         if self.primary is not None:
-            self.sample.family(self.primary)  # a part of it serves both
-        found: dict[str, VarianceParts] = {}
+            self.sample.joint(self.primary)  # a part of it serves both
+        found: dict[str, VarianceComponents] = {}
         for metric in self.metrics:
-            family = self.sample.alone(metric)
-            found |= variance_parts(family.panel, family.estimated.runs)
+            joint = self.sample.single(metric)
+            found |= estimate_variance_components(joint.panel, joint.estimated.repeats)
         return found
 
     @property
-    def run_counts(self) -> dict[str, int]:
-        """How often each model was trained, where it is a recipe of several runs; 0 for a fixed model."""
+    def repeat_counts(self) -> dict[str, int]:
+        """How often each model was trained, where it is a recipe of several repeats; 0 for a fixed model."""
         panel = self.sample.panel
-        counts = dict(zip(panel.models, panel.run_counts, strict=True))
+        counts = dict(zip(panel.models, panel.repeat_counts, strict=True))
         return {model: counts[model] for model in self.models}
 
     @cached_property
-    def run_distances(self) -> dict[str, dict[str, list[float]]]:
-        """How far the mean of every run is behind the best model, by primary metric and recipe; below 0 if it is ahead.
+    def repeat_distances(self) -> dict[str, dict[str, list[float]]]:
+        """How far the mean of every repeat is behind the best model, by primary metric and recipe; below 0 if it is ahead.
 
         On the queries that both metrics have, as in the verdict; a recipe's own distance is the mean of these.
         """
-        family = self.sample.family(self._leading)
-        panel, best = family.panel, family.estimated.mean.max(axis=1)
-        recipes = [k for k, runs in enumerate(panel.run_counts) if runs]
+        joint = self.sample.joint(self._leading)
+        panel, best = joint.panel, joint.estimated.mean.max(axis=1)
+        recipes = [k for k, repeats in enumerate(panel.repeat_counts) if repeats]
         return {
-            metric: {panel.models[k]: (best[row] - run_means(panel, k)[row]).tolist() for k in recipes}
+            metric: {panel.models[k]: (best[row] - compute_repeat_means(panel, k)[row]).tolist() for k in recipes}
             for row, metric in enumerate(self._leading)
         }
 
@@ -416,14 +416,14 @@ class Comparison:
 
     def plan(
         self,
-        lead: float,
+        difference: float,
         power: float = 0.8,
-        claim: Claimed = "genuine",
+        claim: ClaimKind = "genuine",
         models: Sequence[str] | None = None,
         margin: float | None = None,
-        runs: int | Sequence[int] | None = None,
+        repeats: int | Sequence[int] | None = None,
     ) -> Plan:
-        """Say how many queries, and runs of each recipe, would prove a lead, from the variances found here.
+        """Say how many queries, and repeats of each recipe, would prove a lead, from the variances found here.
 
         Parameters
         ----------
@@ -439,13 +439,13 @@ class Comparison:
             of the models in question that differ most from query to query, to be on the safe side.
         margin : float, optional
             Of ``"ship"``; by default that of the comparison.
-        runs : int or sequence of int, optional
+        repeats : int or sequence of int, optional
             Of each recipe, 3 or more; by default as many as there are, and 3, 5 and 10.
 
         Raises
         ------
         ValueError
-            Where `lead` is not above 0, or there are fewer than 30 queries or two models.
+            Where `difference` is not above 0, or there are fewer than 30 queries or two models.
 
         Examples
         --------
@@ -453,7 +453,7 @@ class Comparison:
         >>> from gainsay import Comparison
         >>> values = np.random.default_rng(0).normal(0.5, 0.1, (1000, 2))
         >>> comparison = Comparison({"ndcg_linear@10": values, "ndcg_exp@10": values}, ["A", "B"])
-        >>> 1500 < comparison.plan(lead=0.01, claim="ship").queries < 2500
+        >>> 1500 < comparison.plan(difference=0.01, claim="ship").queries < 2500
         True
         """
         if models is None and claim == "ship" and len(self.models) == 2:
@@ -461,7 +461,7 @@ class Comparison:
         both = self.primary is not None and len(self.models) > 1
         likely = self.verdict.in_question if both else self.models
         width = self.margin if margin is None else margin
-        return plan_from(self.sample, self._leading, lead, power, claim, models, width, likely, runs)
+        return plan_from(self.sample, self._leading, difference, power, claim, models, width, likely, repeats)
 
     def attribution(
         self,
@@ -474,7 +474,7 @@ class Comparison:
         """Split the difference of two models' means, first minus second, by grade, band of ranks and class of queries.
 
         Over the queries that all the metrics to be split have: see `Attribution.left_out`. Of recipes all numbers are
-        means over runs, and `Attribution.spread` says how much they vary.
+        means over repeats, and `Attribution.spread` says how much they vary.
 
         Parameters
         ----------
@@ -537,7 +537,7 @@ class Comparison:
         1    top  1.58  4.00
         """
         rankings = self._ranked("gains")
-        chosen = check_bases(bases)
+        chosen = validate_bases(bases)
         wanted = (chosen, None if metric is None else str(metric))
         found = self._gains.pop(wanted, None)  # the last one that was asked for stands last
         if found is None:
@@ -546,7 +546,7 @@ class Comparison:
         return self._gains[wanted]
 
     @property
-    def traced(self) -> list[GainPath]:
+    def gain_paths(self) -> list[GainPath]:
         """The paths of gains that were asked for, in that order."""
         return list(self._gains.values())
 
@@ -554,7 +554,7 @@ class Comparison:
         """Return the queries on which the two primary metrics prefer different models, strongest contradictions first.
 
         At most `most` of them, among those that both metrics have; see `contradictory_queries` for the columns and an
-        example. Of recipes the values are means over runs, and their spread stands beside them.
+        example. Of recipes the values are means over repeats, and their spread stands beside them.
 
         Raises
         ------
@@ -562,10 +562,10 @@ class Comparison:
             For unknown models, where there are values only, no scores, or for a metric of which only its name is known.
         """
         rankings, values = self._ranked("queries"), self._values_of(first, second)
-        runs = [self.runs[model] for model in (first, second) if model in self.runs]
-        spread: dict[Metric, Floats] = {}  # how much the difference varies between one run of each and another
-        for name, metric in zip(self._both_primary(), values, strict=True) if runs else ():
-            spread[metric] = np.sqrt(np.sum([np.var(np.asarray(of[name]), axis=1, ddof=1) for of in runs], axis=0))
+        repeats = [self.repeats[model] for model in (first, second) if model in self.repeats]
+        spread: dict[Metric, Floats] = {}  # how much the difference varies between one repeat of each and another
+        for name, metric in zip(self._both_primary(), values, strict=True) if repeats else ():
+            spread[metric] = np.sqrt(np.sum([np.var(np.asarray(of[name]), axis=1, ddof=1) for of in repeats], axis=0))
         return contradictory_queries(rankings, (first, second), values, most, spread)
 
     def preferences(self, first: str, second: str) -> Preferences:
@@ -580,7 +580,7 @@ class Comparison:
 
     def _columns(self, first: str, second: str) -> list[int]:
         """Return where the values of two different models stand."""
-        check_pair(first, second, self.models)
+        validate_pair(first, second, self.models)
         return [self.models.index(first), self.models.index(second)]
 
     def _known(self) -> list[Metric]:
@@ -639,8 +639,8 @@ class Comparison:
             `query`; `difference M`, `first` minus `second` in the metric's own unit and sign, and the two values,
             `M first` and `M second`; `difference M` of the other metrics; `labels first` and `labels second`, the
             labels from rank 1 to the cutoff, and `documents` (not where there are values only); `weight` where queries
-            are weighted. By absolute difference, times the weight. Of a recipe the values are means over its runs, the
-            labels those of its first run.
+            are weighted. By absolute difference, times the weight. Of a recipe the values are means over its repeats, the
+            labels those of its first repeat.
 
         Raises
         ------
@@ -667,7 +667,7 @@ class Comparison:
         )
 
     def ranking(self, query: Any, model: str) -> pd.DataFrame:
-        """Return the documents of one query as a model ranks them, best first; of a recipe as its first run does.
+        """Return the documents of one query as a model ranks them, best first; of a recipe as its first repeat does.
 
         Parameters
         ----------
@@ -680,7 +680,7 @@ class Comparison:
         -------
         DataFrame
             One row per document. `rank`, missing where the model did not retrieve the document; `document`, its id in
-            runs and qrels, else the number of its row; `label`; `score`; `tied`, whether another document has the same
+            the runs and qrels, else the number of its row; `label`; `score`; `tied`, whether another document has the same
             score (these stand in the order that the first primary metric gives them, or that of the input where it
             takes the mean over all orders); `judged` where that is known; for every compared metric M of the DCG
             family `gain M`, and `adds M`, what the document adds to the value of the query: the column sums to it.
@@ -702,7 +702,7 @@ class Comparison:
         2     3         2      1              1.0            0.000
         """
         rankings = self._ranked("ranking")
-        check_model(model, self.models)
+        validate_model(model, self.models)
         metrics = self._known()
         if not metrics:
             raise ValueError(
@@ -772,16 +772,18 @@ class Comparison:
 
         return Content(self, None if self.baseline is None else self.against(self.baseline))
 
-    def content_against(self, baseline: str | Against | None) -> Content:
+    def content_against(self, baseline: str | BaselineComparison | None) -> Content:
         """Return what reports show, with decisions about a baseline; `content` itself where there is none to add."""
         from ..report.content import Content
 
         if baseline is None:
             return self.content
-        return Content(self, self.check_own(baseline) if isinstance(baseline, Against) else self.against(baseline))
+        return Content(
+            self, self._validate_own(baseline) if isinstance(baseline, BaselineComparison) else self.against(baseline)
+        )
 
     def to_html(
-        self, path: str | os.PathLike[str], *, queries: int = 25, baseline: str | Against | None = None
+        self, path: str | os.PathLike[str], *, queries: int = 25, baseline: str | BaselineComparison | None = None
     ) -> Path:
         """Write the report as one HTML file: see `gainsay.report.html.write_html`.
 
@@ -796,7 +798,7 @@ class Comparison:
         path: str | os.PathLike[str] | None = None,
         *,
         queries: int = 10,
-        baseline: str | Against | None = None,
+        baseline: str | BaselineComparison | None = None,
     ) -> str:
         """Return the report as Markdown, and write it where a path is given; `baseline` as of `to_html`."""
         from ..report.markdown import to_markdown
@@ -808,7 +810,7 @@ class Comparison:
         path: str | os.PathLike[str] | None = None,
         *,
         queries: int = 50,
-        baseline: str | Against | None = None,
+        baseline: str | BaselineComparison | None = None,
     ) -> str:
         """Return everything as JSON, and write it where a path is given: see `gainsay.report.document`."""
         from ..report.document import to_json

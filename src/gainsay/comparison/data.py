@@ -42,13 +42,13 @@ class Panel:
         One positive weight a query, summing to 1; None where all queries weigh the same.
     lower_is_better : frozenset of str
         The metrics that are losses.
-    runs : tuple of ndarray, shape (metrics, queries, R), or None
-        For each model its runs, of which `values` are the means: a recipe was trained R times, a fixed model has one
-        run. None where all models are fixed.
+    repeats : tuple of ndarray, shape (metrics, queries, R), or None
+        For each model its repeats, of which `values` are the means: a recipe was trained R times, a fixed model has one
+        repeat. None where all models are fixed.
     clusters : ndarray of int, shape (queries,), or None
         The cluster of each query, 0 to G − 1; None where queries are independent.
     vary : {"seed", "queries"} or None
-        What differs between the runs of a recipe, where that was said.
+        What differs between the repeats of a recipe, where that was said.
     """
 
     metrics: tuple[str, ...]
@@ -56,7 +56,7 @@ class Panel:
     values: Floats
     weights: Floats | None
     lower_is_better: frozenset[str] = frozenset()
-    runs: tuple[Floats, ...] | None = None
+    repeats: tuple[Floats, ...] | None = None
     clusters: Integers | None = None
     vary: Vary | None = None
 
@@ -71,11 +71,11 @@ class Panel:
         return self.queries if self.clusters is None else int(self.clusters.max()) + 1
 
     @property
-    def run_counts(self) -> tuple[int, ...]:
+    def repeat_counts(self) -> tuple[int, ...]:
         """How often each model was trained; 0 for a fixed one."""
-        if self.runs is None:
+        if self.repeats is None:
             return (0,) * len(self.models)
-        return tuple(0 if runs.shape[2] == 1 else runs.shape[2] for runs in self.runs)
+        return tuple(0 if repeats.shape[2] == 1 else repeats.shape[2] for repeats in self.repeats)
 
     def in_unit(self, metric: str, numbers: Floats) -> Floats:
         """Return values, means or differences of a metric as it gives them: those of a loss are turned back."""
@@ -84,10 +84,10 @@ class Panel:
     def select(self, metrics: Sequence[str]) -> Panel:
         """Keep these metrics only, in this order, and the queries that have a value under all of them: one or more."""
         rows = [self.metrics.index(metric) for metric in metrics]
-        self.check_common(metrics)
+        self.validate_common_queries(metrics)
         counted: NDArray[np.bool_] = np.logical_not(np.isnan(self.values[rows, 0]).any(axis=0))
-        runs = self.runs and tuple(array[rows] for array in self.runs)
-        chosen = replace(self, metrics=tuple(metrics), values=self.values[rows], runs=runs)
+        repeats = self.repeats and tuple(array[rows] for array in self.repeats)
+        chosen = replace(self, metrics=tuple(metrics), values=self.values[rows], repeats=repeats)
         return chosen if counted.all() else chosen.subset(counted)
 
     def subset(self, kept: NDArray[np.bool_]) -> Panel:
@@ -99,11 +99,11 @@ class Panel:
             self,
             values=np.ascontiguousarray(self.values[:, :, kept]),
             weights=weights,
-            runs=self.runs and tuple(np.ascontiguousarray(array[:, kept]) for array in self.runs),
+            repeats=self.repeats and tuple(np.ascontiguousarray(array[:, kept]) for array in self.repeats),
             clusters=None if self.clusters is None else np.unique(self.clusters[kept], return_inverse=True)[1],
         )
 
-    def check_common(self, metrics: Sequence[str]) -> None:
+    def validate_common_queries(self, metrics: Sequence[str]) -> None:
         """Raise `ValueError` unless some query has a value under all of these metrics."""
         if not self.counts(metrics).common:
             named = metrics[0] if len(metrics) == 1 else f"all of {', '.join(metrics)}"
@@ -157,7 +157,7 @@ def model_names(models: Sequence[str] | None, count: int) -> tuple[str, ...]:
     return tuple(names)
 
 
-def check_level(alpha: float) -> float:
+def validate_alpha(alpha: float) -> float:
     """Return `alpha` as a float, or raise `ValueError` where it is outside (0, 0.5)."""
     level = check_number("alpha", alpha)
     if not 0 < level < 0.5:
@@ -165,7 +165,7 @@ def check_level(alpha: float) -> float:
     return level
 
 
-def check_margin(margin: float) -> float:
+def validate_margin(margin: float) -> float:
     """Return `margin` as a float, or raise `ValueError` where it is negative or not finite."""
     width = check_number("margin", margin)
     if not 0 <= width < math.inf:
@@ -173,7 +173,7 @@ def check_margin(margin: float) -> float:
     return width
 
 
-def check_seed(seed: int, draws: int, alpha: float) -> tuple[int, int]:
+def validate_seed(seed: int, draws: int, alpha: float) -> tuple[int, int]:
     """Return `seed` and `draws` as integers, or raise.
 
     There must be ``10 / alpha`` draws: the test reads their ``1 - alpha/10`` quantile, which fewer cannot show.
@@ -185,7 +185,7 @@ def check_seed(seed: int, draws: int, alpha: float) -> tuple[int, int]:
     return seed, draws
 
 
-def check_family(primary: Sequence[str] | None, metrics: Sequence[str]) -> tuple[str, str]:
+def validate_primary(primary: Sequence[str] | None, metrics: Sequence[str]) -> tuple[str, str]:
     """Return the two different metrics that are set against each other: `primary`, or the first two."""
     pair = tuple(metrics[:2]) if primary is None else tuple(primary)
     if len(pair) != 2 or pair[0] == pair[1]:
@@ -202,7 +202,7 @@ def read_panel(
     weights: ArrayLike | None = None,
     labels: Mapping[str, str] | None = None,
     lower_is_better: Iterable[str] = (),
-    runs: Runs | None = None,
+    repeats: Repeats | None = None,
     clusters: Ids | None = None,
     vary: Vary | None = None,
 ) -> Panel:
@@ -226,38 +226,38 @@ def read_panel(
             )
     names = model_names(models, shape[1])
     for metric, array in arrays.items():
-        _check_values(label[metric], array, names)
+        _validate_values(label[metric], array, names)
     weight = None if weights is None else _read_weights(weights, shape[0])
     codes = None if clusters is None else read_clusters(clusters, shape[0])
-    trained = read_runs(runs, arrays, names)
+    trained = read_repeats(repeats, arrays, names)
     order = [names.index(name) for name in natural_order(names)]
     table, losses = np.empty((len(arrays), len(names), shape[0])), frozenset(lower_is_better)
     for row, (metric, array) in enumerate(arrays.items()):
         table[row] = 0.0 - array.T[order] if metric in losses else array.T[order]
     panel = Panel(tuple(arrays), tuple(names[column] for column in order), table, weight, losses, None, codes)
-    vary = check_vary(vary)
+    vary = validate_vary(vary)
     if trained:
-        panel = _with_runs(panel, trained, vary)
+        panel = _with_repeats(panel, trained, vary)
     if weight is None:
         return panel
     keep = weight > 0
     return replace(panel if keep.all() else panel.subset(keep), weights=_even_out(weight[keep]))
 
 
-def _with_runs(panel: Panel, trained: Mapping[str, Floats], vary: Vary | None) -> Panel:
-    """Return the same with the runs of its recipes, shape (metrics, queries, R) each; values become their means."""
+def _with_repeats(panel: Panel, trained: Mapping[str, Floats], vary: Vary | None) -> Panel:
+    """Return the same with the repeats of its recipes, shape (metrics, queries, R) each; values become their means."""
     turned = np.array([-1.0 if metric in panel.lower_is_better else 1.0 for metric in panel.metrics])
-    runs = []
+    repeats = []
     for place, model in enumerate(panel.models):
         if model in trained:
-            runs.append(0.0 + turned[:, None, None] * trained[model])
-            panel.values[:, place] = runs[-1].mean(axis=2)
+            repeats.append(0.0 + turned[:, None, None] * trained[model])
+            panel.values[:, place] = repeats[-1].mean(axis=2)
         else:
-            runs.append(panel.values[:, place, :, None])
-    return replace(panel, runs=tuple(runs), vary=vary)
+            repeats.append(panel.values[:, place, :, None])
+    return replace(panel, repeats=tuple(repeats), vary=vary)
 
 
-def _check_order(given: Mapping[str, Any], models: Sequence[str] | None) -> None:
+def _validate_order(given: Mapping[str, Any], models: Sequence[str] | None) -> None:
     """Raise where frames say by their labels that they have models or queries in different orders.
 
     All are read by position; labels that have nothing to do with each other say nothing.
@@ -285,7 +285,7 @@ def read_tables(
 
     What else there is `by_query` is not read: only that its rows are in the same order.
     """
-    _check_order({labels[metric]: one for metric, one in values.items()} | by_query, models)
+    _validate_order({labels[metric]: one for metric, one in values.items()} | by_query, models)
     return {metric: _matrix(labels[metric], one) for metric, one in values.items()}
 
 
@@ -299,7 +299,7 @@ def _matrix(label: str, values: ArrayLike) -> Floats:
     return array
 
 
-def _check_values(label: str, array: Floats, names: tuple[str, ...]) -> None:
+def _validate_values(label: str, array: Floats, names: tuple[str, ...]) -> None:
     """Refuse infinite values, and NaN that not all models have: a query that a metric skips, it skips for all."""
     missing = np.isnan(array)
     skipped = missing.all(axis=1)
@@ -342,106 +342,106 @@ def _read_weights(weights: ArrayLike, queries: int) -> Floats:
     return normalised
 
 
-LEAST_RUNS = 3
-"""Fewer runs of a recipe say too little of how much another run would differ."""
+MIN_REPEATS = 3
+"""Fewer repeats of a recipe say too little of how much another repeat would differ."""
 
-FEW_RUNS = 5
-"""Recipes with fewer runs than this are flagged."""
+FEW_REPEATS = 5
+"""Recipes with fewer repeats than this are flagged."""
 
 Vary: TypeAlias = Literal["seed", "queries"]
-Runs: TypeAlias = "Mapping[str, Mapping[str, ArrayLike]]"
+Repeats: TypeAlias = "Mapping[str, Mapping[str, ArrayLike]]"
 
 ROUNDING = 1e-9
-"""By so much, relative to the largest value, may means over runs differ from those that were given."""
+"""By so much, relative to the largest value, may means over repeats differ from those that were given."""
 
 
-def check_vary(vary: Any) -> Vary | None:
-    """Return what differs between runs, or raise `ValueError` for anything but "seed", "queries" and None."""
+def validate_vary(vary: Any) -> Vary | None:
+    """Return what differs between repeats, or raise `ValueError` for anything but "seed", "queries" and None."""
     if vary not in (None, "seed", "queries"):
         raise ValueError(f"vary must be 'seed' or 'queries', or None where it is not known: got {vary!r}")
     found: Vary | None = vary
     return found
 
 
-def check_run_count(model: str, count: int, fixed: str) -> None:
-    """Raise `ValueError` where a recipe has fewer than `LEAST_RUNS` runs; `fixed` says how a fixed model is given."""
-    if count < LEAST_RUNS:
-        size = {0: "no run", 1: "1 run"}.get(count, f"{count} runs")
+def validate_repeat_count(model: str, count: int, fixed: str) -> None:
+    """Raise `ValueError` where a recipe has fewer than `MIN_REPEATS` repeats; `fixed` says how a fixed model is given."""
+    if count < MIN_REPEATS:
+        size = {0: "no repeat", 1: "1 repeat"}.get(count, f"{count} repeats")
         raise ValueError(
-            f"model {model!r} has {size}: how much another run would differ takes at least {LEAST_RUNS} "
-            f"({FEW_RUNS} or more are better); for a fixed model, of which no other run is in question, {fixed}"
+            f"model {model!r} has {size}: how much another repeat would differ takes at least {MIN_REPEATS} "
+            f"({FEW_REPEATS} or more are better); for a fixed model, of which no other repeat is in question, {fixed}"
         )
 
 
-def read_runs(runs: Runs | None, values: Mapping[str, Floats], models: Sequence[str]) -> dict[str, Floats]:
-    """Check the runs of recipes, (queries, R) by model and metric, against values, which are their means.
+def read_repeats(repeats: Repeats | None, values: Mapping[str, Floats], models: Sequence[str]) -> dict[str, Floats]:
+    """Check the repeats of recipes, (queries, R) by model and metric, against values, which are their means.
 
-    There are runs of every metric in `values`, tables (queries, models), and they are NaN where, and only where, the
-    values are; else the error names model, metric, run and query. Returns them by model, shape (metrics, queries, R).
+    There are repeats of every metric in `values`, tables (queries, models), and they are NaN where, and only where, the
+    values are; else the error names model, metric, repeat and query. Returns them by model, shape (metrics, queries, R).
     """
     found: dict[str, Floats] = {}
-    for model, by_metric in (runs or {}).items():
+    for model, by_metric in (repeats or {}).items():
         if model not in models:
             hint = nearest(str(model), models)
             known = ", ".join(models)
-            raise ValueError(f"runs names {model!r}, which is not among the models{hint} (there are {known})")
+            raise ValueError(f"repeats names {model!r}, which is not among the models{hint} (there are {known})")
         tables, column = [], models.index(model)
         for metric, table in values.items():
             if metric not in by_metric:
-                raise ValueError(f"runs[{model!r}] has no {metric!r}: every metric needs the same runs")
-            tables.append(_read(f"runs[{model!r}][{metric!r}]", by_metric[metric], table[:, column], model))
+                raise ValueError(f"repeats[{model!r}] has no {metric!r}: every metric needs the same repeats")
+            tables.append(_read(f"repeats[{model!r}][{metric!r}]", by_metric[metric], table[:, column], model))
         counts = {metric: table.shape[1] for metric, table in zip(values, tables, strict=True)}
         if len(set(counts.values())) > 1:
-            raise ValueError(f"runs[{model!r}] has {counts} runs: every metric needs the same runs")
+            raise ValueError(f"repeats[{model!r}] has {counts} repeats: every metric needs the same repeats")
         found[model] = np.ascontiguousarray(np.stack(tables))
     return found
 
 
-def _read(label: str, runs: ArrayLike, means: Floats, model: str) -> Floats:
-    array = number_table(label, runs)
+def _read(label: str, repeats: ArrayLike, means: Floats, model: str) -> Floats:
+    array = number_table(label, repeats)
     if array.ndim != 2 or len(array) != len(means):
-        raise ValueError(f"{label} must have shape ({len(means)}, runs): got shape {array.shape}")
-    check_run_count(model, array.shape[1], "leave it out of runs")
+        raise ValueError(f"{label} must have shape ({len(means)}, repeats): got shape {array.shape}")
+    validate_repeat_count(model, array.shape[1], "leave it out of repeats")
     missing = np.isnan(array)
     wrong = np.isinf(array) | (missing != np.isnan(means)[:, None])
     if wrong.any():
-        query, run = (int(place) for place in np.argwhere(wrong)[0])
+        query, repeat = (int(place) for place in np.argwhere(wrong)[0])
         raise ValueError(
-            f"{label} is {array[query, run]} at query {query} of run {run + 1} (queries counted from 0): a run has a "
+            f"{label} is {array[query, repeat]} at query {query} of repeat {repeat + 1} (queries counted from 0): a repeat has a "
             "finite value on every query, but on those that a metric skips for all models"
         )
     off = np.abs(array.mean(axis=1) - means) > ROUNDING * max(1.0, float(np.nanmax(np.abs(means))))
     if off.any():
         query = int(np.argmax(off))
         raise ValueError(
-            f"values of {model!r} must be the means over its runs: at query {query} (counted from 0) they are "
+            f"values of {model!r} must be the means over its repeats: at query {query} (counted from 0) they are "
             f"{means[query]:g}, and the mean of {label} is {array[query].mean():g}"
         )
     return array
 
 
-def recipes_of(
+def split_repeats(
     values: Mapping[str, Any], labels: Mapping[str, str], models: Sequence[str] | None
 ) -> tuple[dict[str, Any], dict[str, dict[str, Floats]]]:
-    """Split values by metric that may hold runs into values (queries, models) and the runs of recipes, by name.
+    """Split values by metric that may hold repeats into values (queries, models) and the repeats of recipes, by name.
 
-    Raises `ValueError` where a recipe has too few runs, models have different numbers of queries, or a model has runs
+    Raises `ValueError` where a recipe has too few repeats, models have different numbers of queries, or a model has repeats
     under one metric and none under another.
     """
-    found, runs = {}, {}
+    found, repeats = {}, {}
     for metric, given in values.items():
-        found[metric], runs[metric] = _split(labels[metric], given, models)
-    (one, first), *others = runs.items()
+        found[metric], repeats[metric] = _split(labels[metric], given, models)
+    (one, first), *others = repeats.items()
     for metric, other in others:
         if first.keys() != other.keys():
             column = min(first.keys() ^ other.keys())
             have, lack = (one, metric) if column in first else (metric, one)
             raise ValueError(
-                f"{labels[have]} has runs of {_named(column, models)} and {labels[lack]} has none: give the same runs"
+                f"{labels[have]} has repeats of {_named(column, models)} and {labels[lack]} has none: give the same repeats"
             )
     names = models if models is not None and not isinstance(models, str) else None
     return found, {
-        _named(column, names): {metric: by_column[column] for metric, by_column in runs.items()} for column in first
+        _named(column, names): {metric: by_column[column] for metric, by_column in repeats.items()} for column in first
     }
 
 
@@ -450,10 +450,10 @@ def _named(column: int, models: Sequence[str] | None) -> str:
 
 
 def _split(label: str, values: Any, models: Sequence[str] | None) -> tuple[Any, dict[int, Floats]]:
-    """Split what may hold runs into values (queries, models) and, by column, the runs (queries, R) of recipes.
+    """Split what may hold repeats into values (queries, models) and, by column, the repeats (queries, R) of recipes.
 
-    Arrays of three dimensions are (queries, models, runs). A list that holds an array of two dimensions has one array a
-    model: (queries, R) for a recipe, (queries,) for a fixed model. Anything else has no runs and comes back as it is.
+    Arrays of three dimensions are (queries, models, repeats). A list that holds an array of two dimensions has one array a
+    model: (queries, R) for a recipe, (queries,) for a fixed model. Anything else has no repeats and comes back as it is.
     """
     if isinstance(values, list | tuple):
         parts = [part if isinstance(part, list | tuple) else np.asarray(part) for part in values]
@@ -468,17 +468,17 @@ def _split(label: str, values: Any, models: Sequence[str] | None) -> tuple[Any, 
         return values, {}
     whole = number_table(label, values)
     columns = [np.ascontiguousarray(whole[:, column]) for column in range(whole.shape[1])]
-    return _split_columns(label, columns, models, "give its values without an axis of runs")
+    return _split_columns(label, columns, models, "give its values without an axis of repeats")
 
 
 def _split_columns(
     label: str, parts: list[Floats], models: Sequence[str] | None, fixed: str
 ) -> tuple[Floats, dict[int, Floats]]:
-    runs: dict[int, Floats] = {}
+    repeats: dict[int, Floats] = {}
     for column, part in enumerate(parts):
         if part.ndim not in (1, 2):
             raise ValueError(
-                f"{label} must hold one array per model, (queries, runs) for a recipe or (queries,) for a fixed model: "
+                f"{label} must hold one array per model, (queries, repeats) for a recipe or (queries,) for a fixed model: "
                 f"that of {_named(column, models)} has shape {part.shape}"
             )
         if len(part) != len(parts[0]):
@@ -487,18 +487,18 @@ def _split_columns(
                 f"{_named(0, models)}: every model needs the same queries"
             )
         if part.ndim == 2:
-            check_run_count(_named(column, models), part.shape[1], fixed)
-            runs[column] = np.ascontiguousarray(part)
-    return np.stack([part.mean(axis=1) if part.ndim == 2 else part for part in parts], axis=1), runs
+            validate_repeat_count(_named(column, models), part.shape[1], fixed)
+            repeats[column] = np.ascontiguousarray(part)
+    return np.stack([part.mean(axis=1) if part.ndim == 2 else part for part in parts], axis=1), repeats
 
 
-def one_by_one(models: Any) -> tuple[Any, dict[str, list[str]]]:
-    """Return models with every run of a recipe as a model of its own, and what these are called, by recipe.
+def expand_recipes(models: Any) -> tuple[Any, dict[str, list[str]]]:
+    """Return models with every repeat of a recipe as a model of its own, and what these are called, by recipe.
 
     A recipe is a list of several arrays of scores, paths, mappings or models; a list of numbers is scores.
 
-    >>> one_by_one({"A": ["a1.csv", "a2.csv", "a3.csv"], "B": [0.5, 0.2]})[1]
-    {'A': ['A, run 1', 'A, run 2', 'A, run 3']}
+    >>> expand_recipes({"A": ["a1.csv", "a2.csv", "a3.csv"], "B": [0.5, 0.2]})[1]
+    {'A': ['A, repeat 1', 'A, repeat 2', 'A, repeat 3']}
     """
     if not isinstance(models, Mapping):
         return models, {}
@@ -508,21 +508,21 @@ def one_by_one(models: Any) -> tuple[Any, dict[str, list[str]]]:
         if isinstance(given, np.ndarray) and given.ndim == 2 and 1 not in given.shape:
             raise ValueError(
                 f"model {name!r}: scores must be one-dimensional, got shape {given.shape}; for a recipe of several "
-                "runs give a list of arrays, one for each run"
+                "repeats give a list of arrays, one for each repeat"
             )
-        if not isinstance(name, str) or not _are_runs(given):
+        if not isinstance(name, str) or not _are_repeats(given):
             flat[name] = given
             continue
-        check_run_count(name, len(given), "give it alone, not in a list")
-        recipes[name] = [f"{name}, run {number}" for number in range(1, len(given) + 1)]
+        validate_repeat_count(name, len(given), "give it alone, not in a list")
+        recipes[name] = [f"{name}, repeat {number}" for number in range(1, len(given) + 1)]
         flat |= dict(zip(recipes[name], given, strict=True))
     taken = [name for names in recipes.values() for name in names if name in models]
     if taken:
-        raise ValueError(f"a model is named {taken[0]!r}, as a run of another one is: name it otherwise")
+        raise ValueError(f"a model is named {taken[0]!r}, as a repeat of another one is: name it otherwise")
     return flat, recipes
 
 
-def _are_runs(given: Any) -> bool:
+def _are_repeats(given: Any) -> bool:
     """Whether this is a list of what are scores, or what scores come from; not of numbers."""
     if not isinstance(given, list | tuple) or not given:
         return False

@@ -1,6 +1,6 @@
 """Means of per-query values, and how sure they are.
 
-Queries are the random sample, or clusters of them; models are fixed, or recipes of which runs are a sample too.
+Queries are the random sample, or clusters of them; models are fixed, or recipes of which repeats are a sample too.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Estimate:
     difference : ndarray, shape (metrics, M, M)
         ``difference[m, k, j] = mean[m, j] - mean[m, k]``: what model j gains over model k.
     error : ndarray, shape (metrics, M, M)
-        Standard error of that difference, over queries and runs. Exactly 0 where the two never differ or differ by a
+        Standard error of that difference, over queries and repeats. Exactly 0 where the two never differ or differ by a
         constant, infinite where there is a single query or cluster.
     mean_error : ndarray, shape (metrics, M)
         Standard error of each mean.
@@ -48,7 +48,7 @@ class Estimate:
         number of them, (Σw)²/Σw².
     differing : ndarray of int, shape (metrics, M, M)
         On how many queries the two differ, or in how many clusters.
-    twin : ndarray of int, shape (metrics, M)
+    duplicate_of : ndarray of int, shape (metrics, M)
         The first model with the same value on every query, often the model itself.
     tolerance : ndarray, shape (metrics,)
         Below this a difference is rounding.
@@ -58,8 +58,8 @@ class Estimate:
         How many of what is independent: queries, or the clusters that they come in.
     effective : float
         The effective number of these, (Σw)²/Σw²: `units` itself where all weigh the same.
-    runs : RunError or None
-        What the runs of recipes add to the errors; None where all models are fixed.
+    repeats : RepeatError or None
+        What the repeats of recipes add to the errors; None where all models are fixed.
     """
 
     mean: Floats
@@ -70,12 +70,12 @@ class Estimate:
     wins: Integers
     support: Floats
     differing: Integers
-    twin: Integers
+    duplicate_of: Integers
     tolerance: Floats
     queries: int
     units: int
     effective: float
-    runs: RunError | None = None
+    repeats: RepeatError | None = None
 
     BY_ROW: ClassVar = (
         "mean",
@@ -85,17 +85,17 @@ class Estimate:
         "wins",
         "support",
         "differing",
-        "twin",
+        "duplicate_of",
         "tolerance",
     )
     """What is held metric by metric."""
 
-    def alone(self, row: int) -> Estimate:
+    def select(self, row: int) -> Estimate:
         """Return what is said of one metric."""
         one, models = slice(row, row + 1), self.mean.shape[1]
         root = self.root[:, row * models : (row + 1) * models]
-        runs = None if self.runs is None else self.runs.alone(row)
-        return replace(self, root=root, runs=runs, **{name: getattr(self, name)[one] for name in self.BY_ROW})
+        repeats = None if self.repeats is None else self.repeats.select(row)
+        return replace(self, root=root, repeats=repeats, **{name: getattr(self, name)[one] for name in self.BY_ROW})
 
 
 def estimate(panel: Panel, *, joint: bool = True) -> Estimate:
@@ -104,7 +104,7 @@ def estimate(panel: Panel, *, joint: bool = True) -> Estimate:
     With weights w the mean is μ = Σ wᵢxᵢ / Σ wᵢ, a ratio of sums, and its covariance (linearised)
     S = n/(n − 1) · Σ wᵢ²(xᵢ − μ)(xᵢ − μ)ᵀ / (Σ wᵢ)². With equal weights that is the sample covariance over n. Only
     ratios of weights matter. Of queries in G clusters the influences wᵢ(xᵢ − μ) are summed within each cluster first,
-    and G stands in place of n (Liang & Zeger 1986). Runs of recipes add a variance of their own: see `run_error`.
+    and G stands in place of n (Liang & Zeger 1986). Repeats of recipes add a variance of their own: see `estimate_repeat_error`.
 
     S itself is never formed: its square root comes from the singular values of the centred values, so that two models
     that differ by little keep a correct standard error instead of one lost in cancellation. Where only errors are
@@ -116,14 +116,14 @@ def estimate(panel: Panel, *, joint: bool = True) -> Estimate:
     tolerance = ROUNDING * np.abs(values).max(axis=(1, 2))
     wins = count_wins(values, tolerance)
     discordant = wins + wins.transpose(0, 2, 1)
-    twin = np.argmax(discordant == 0, axis=2)
+    duplicate_of = np.argmax(discordant == 0, axis=2)
     rows = np.arange(metrics)[:, None]
     mean = values.mean(axis=2) if weights is None else np.einsum("mjq,q->mj", values, weights)
     # Equal columns may get unequal last digits from a vectorised sum: take the mean of one of them for all.
-    mean = mean[rows, twin]
+    mean = mean[rows, duplicate_of]
     units = panel.units
     shares, root = _unit_weights(panel, units), _covariance_root(panel, mean, units, 1 if joint else metrics)
-    root = root[:, (rows * models + twin).ravel()]
+    root = root[:, (rows * models + duplicate_of).ravel()]
     even = shares is None or np.ptp(shares) <= ROUNDING * shares.max()
     effective = float(units) if shares is None or even else float(1 / (shares**2).sum())
     error = _difference_errors(root, metrics, models)
@@ -138,13 +138,13 @@ def estimate(panel: Panel, *, joint: bool = True) -> Estimate:
     if shares is not None:
         support, differing = _effective_support(panel, units, shares, tolerance)
         support = differing.astype(np.float64) if even else support
-    runs = None
-    if panel.runs is not None:
-        runs = run_error(panel, error, mean_error, twin, tolerance)
-        error, mean_error = runs.error, runs.mean_error
+    repeats = None
+    if panel.repeats is not None:
+        repeats = estimate_repeat_error(panel, error, mean_error, duplicate_of, tolerance)
+        error, mean_error = repeats.error, repeats.mean_error
     return Estimate(
-        mean, difference, error, mean_error, root, wins, support, differing, twin, tolerance, queries, units, effective,
-        runs,
+        mean, difference, error, mean_error, root, wins, support, differing, duplicate_of, tolerance, queries, units, effective,
+        repeats,
     )  # fmt: skip
 
 
@@ -230,19 +230,19 @@ def _difference_errors(root: Floats, metrics: int, models: int) -> Floats:
 
 
 @dataclass(frozen=True)
-class RunError:
-    """What runs add to the errors of means.
+class RepeatError:
+    """What repeats add to the errors of means.
 
     Attributes
     ----------
     counts : ndarray of int, shape (M,)
-        Runs of each model, 0 of a fixed one.
+        Repeats of each model, 0 of a fixed one.
     variance : ndarray, shape (metrics, M)
-        Of the mean of each model over its runs: that of the runs' means over R; 0 for a fixed model.
+        Of the mean of each model over its repeats: that of the repeats' means over R; 0 for a fixed model.
     root : ndarray, shape (M, metrics, metrics)
-        For each model a matrix A with A'A the covariance of its mean over runs under all metrics.
+        For each model a matrix A with A'A the covariance of its mean over repeats under all metrics.
     query_error : ndarray, shape (metrics, M, M)
-        Standard errors of differences as they would be were the runs' mean a fixed model.
+        Standard errors of differences as they would be were the repeats' mean a fixed model.
     query_mean_error : ndarray, shape (metrics, M)
         The same of means.
     error, mean_error : ndarray
@@ -260,137 +260,137 @@ class RunError:
     BY_ROW: ClassVar = ("variance", "query_error", "query_mean_error", "error", "mean_error")
     """What is held metric by metric."""
 
-    def alone(self, row: int) -> RunError:
+    def select(self, row: int) -> RepeatError:
         """Return what is said of one metric."""
         one = slice(row, row + 1)
         return replace(self, root=self.root[:, :, one], **{name: getattr(self, name)[one] for name in self.BY_ROW})
 
 
-def run_means(panel: Panel, model: int) -> Floats:
-    """Return the weighted mean over queries of every run of a model, shape (metrics, R)."""
-    assert panel.runs is not None
-    runs = panel.runs[model]
-    means: Floats = runs.mean(axis=1) if panel.weights is None else np.einsum("mqr,q->mr", runs, panel.weights)
+def compute_repeat_means(panel: Panel, model: int) -> Floats:
+    """Return the weighted mean over queries of every repeat of a model, shape (metrics, R)."""
+    assert panel.repeats is not None
+    repeats = panel.repeats[model]
+    means: Floats = repeats.mean(axis=1) if panel.weights is None else np.einsum("mqr,q->mr", repeats, panel.weights)
     return means
 
 
-def run_error(
-    panel: Panel, query_error: Floats, query_mean_error: Floats, twin: Integers, tolerance: Floats
-) -> RunError:
-    """Return what runs add to the errors of queries, where some models are recipes.
+def estimate_repeat_error(
+    panel: Panel, query_error: Floats, query_mean_error: Floats, duplicate_of: Integers, tolerance: Floats
+) -> RepeatError:
+    """Return what repeats add to the errors of queries, where some models are recipes.
 
-    The covariance of all means is Q + S: Q of the values by query, averaged over runs, as if these were fixed models; S
-    block by block for each recipe the covariance of its runs' means over R. The part that differs by query and run is
-    in both, so the sum errs on the safe side. Twins, two models that never differ, have one run effect.
+    The covariance of all means is Q + S: Q of the values by query, averaged over repeats, as if these were fixed models; S
+    block by block for each recipe the covariance of its repeats' means over R. The part that differs by query and repeat is
+    in both, so the sum errs on the safe side. Duplicates, two models that never differ, have one repeat effect.
     """
-    counts = np.array(panel.run_counts)
+    counts = np.array(panel.repeat_counts)
     metrics, models = query_mean_error.shape
     variance, root = np.zeros((metrics, models)), np.zeros((models, metrics, metrics))
     for k in np.flatnonzero(counts).tolist():
-        means = run_means(panel, k)
+        means = compute_repeat_means(panel, k)
         spread = means - means.mean(axis=1, keepdims=True)
         spread[np.abs(spread).max(axis=1) <= tolerance] = 0.0
         spread /= np.sqrt(counts[k] * (counts[k] - 1.0))
         directions, scale, _ = np.linalg.svd(spread, full_matrices=False)
         root[k] = (directions * scale) @ directions.T
         variance[:, k] = (spread**2).sum(axis=1)
-    variance = variance[np.arange(metrics)[:, None], twin]
+    variance = variance[np.arange(metrics)[:, None], duplicate_of]
     both = variance[:, :, None] + variance[:, None, :]
-    both[twin[:, :, None] == twin[:, None, :]] = 0.0
+    both[duplicate_of[:, :, None] == duplicate_of[:, None, :]] = 0.0
     error, mean_error = np.hypot(query_error, np.sqrt(both)), np.hypot(query_mean_error, np.sqrt(variance))
-    return RunError(counts, variance, root, query_error, query_mean_error, error, mean_error)
+    return RepeatError(counts, variance, root, query_error, query_mean_error, error, mean_error)
 
 
-def draw_runs(runs: RunError, values: Floats, generator: np.random.Generator) -> Floats:
-    """Add the error of runs to draws of the error over queries, shape (metrics, M, draws), in place.
+def draw_repeat_errors(repeats: RepeatError, values: Floats, generator: np.random.Generator) -> Floats:
+    """Add the error of repeats to draws of the error over queries, shape (metrics, M, draws), in place.
 
-    Returns χ²(R − 1)/(R − 1) of each model, shape (M, draws): the variance that so few runs of a recipe show, over the
-    true one; 1 for a fixed model. It is one for all metrics, as if the runs' effects on them went together.
+    Returns χ²(R − 1)/(R − 1) of each model, shape (M, draws): the variance that so few repeats of a recipe show, over the
+    true one; 1 for a fixed model. It is one for all metrics, as if the repeats' effects on them went together.
     """
     draws = values.shape[2]
-    factor = np.ones((len(runs.counts), draws))
-    for k in np.flatnonzero(runs.counts):
-        values[:, k] += runs.root[k].T @ generator.standard_normal((len(runs.root[k]), draws))
-        freedom = runs.counts[k] - 1
+    factor = np.ones((len(repeats.counts), draws))
+    for k in np.flatnonzero(repeats.counts):
+        values[:, k] += repeats.root[k].T @ generator.standard_normal((len(repeats.root[k]), draws))
+        freedom = repeats.counts[k] - 1
         factor[k] = generator.chisquare(freedom, draws) / freedom
     return factor
 
 
 @dataclass(frozen=True)
-class VarianceParts:
+class VarianceComponents:
     """Where the variance of a lead between two recipes comes from, under one metric: standard deviations.
 
     Attributes
     ----------
     query : float
-        Of the difference of two recipes from query to query, each taken as the mean over all its runs: what more
+        Of the difference of two recipes from query to query, each taken as the mean over all its repeats: what more
         queries average out.
-    run : float
-        Of a recipe's mean over all queries from run to run: what only more runs average out.
-    query_run : float
-        Of what is left, a recipe's value from run to run and query to query: what either averages out.
+    repeat : float
+        Of a recipe's mean over all queries from repeat to repeat: what only more repeats average out.
+    query_repeat : float
+        Of what is left, a recipe's value from repeat to repeat and query to query: what either averages out.
 
     Examples
     --------
-    What is the better buy, ten times the queries or twice the runs?
+    What is the better buy, ten times the queries or twice the repeats?
 
-    >>> parts = VarianceParts(query=0.025, run=0.0015, query_run=0.075)
-    >>> [round(parts.error_of_lead(*size), 5) for size in ((1_000, 5), (10_000, 5), (1_000, 10))]
+    >>> parts = VarianceComponents(query=0.025, repeat=0.0015, query_repeat=0.075)
+    >>> [round(parts.error_of_difference(*size), 5) for size in ((1_000, 5), (10_000, 5), (1_000, 10))]
     [0.00194, 0.00109, 0.00148]
     """
 
     query: float
-    run: float
-    query_run: float
+    repeat: float
+    query_repeat: float
 
-    def error_of_lead(self, queries: int, runs: int) -> float:
-        """Return the standard error of the lead of one recipe over another with so many queries and runs of each.
+    def error_of_difference(self, queries: int, repeats: int) -> float:
+        """Return the standard error of the lead of one recipe over another with so many queries and repeats of each.
 
-        √(2 run²/R + (query² + 2 query_run²/R)/n). The tests count the last part twice, so theirs is a little larger.
+        √(2 repeat²/R + (query² + 2 query_repeat²/R)/n). The tests count the last part twice, so theirs is a little larger.
         """
-        by_query = self.query**2 + 2 * self.query_run**2 / runs
-        return float(np.sqrt(2 * self.run**2 / runs + by_query / queries))
+        by_query = self.query**2 + 2 * self.query_repeat**2 / repeats
+        return float(np.sqrt(2 * self.repeat**2 / repeats + by_query / queries))
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON knows it."""
         return asdict(self)
 
 
-def variance_parts(panel: Panel, runs: RunError | None) -> dict[str, VarianceParts]:
+def estimate_variance_components(panel: Panel, repeats: RepeatError | None) -> dict[str, VarianceComponents]:
     """Estimate the parts of the variance by the method of moments, averaged over all recipes and pairs of them.
 
-    With V the variance of a mean over n queries (weights and clusters as in `estimate`), the part by query and run of a
-    recipe is n·V of what is left of its values when the means of queries and runs are taken out, over R − 1; that of
-    its runs is the variance of their means less V of that; and that of queries is n times the variance of the
-    difference of two recipes less their parts by query and run over R. What comes out below 0 is 0. Pairs of a recipe
+    With V the variance of a mean over n queries (weights and clusters as in `estimate`), the part by query and repeat of a
+    recipe is n·V of what is left of its values when the means of queries and repeats are taken out, over R − 1; that of
+    its repeats is the variance of their means less V of that; and that of queries is n times the variance of the
+    difference of two recipes less their parts by query and repeat over R. What comes out below 0 is 0. Pairs of a recipe
     and a fixed model are taken only where there is no pair of recipes. Where all models are fixed there are no parts.
     """
-    if runs is None:
+    if repeats is None:
         return {}
-    queries, units, recipes = panel.queries, panel.units, np.flatnonzero(runs.counts)
-    rest = np.zeros((len(panel.metrics), len(panel.models)))  # of the mean of one run, by query and run
+    queries, units, recipes = panel.queries, panel.units, np.flatnonzero(repeats.counts)
+    rest = np.zeros((len(panel.metrics), len(panel.models)))  # of the mean of one repeat, by query and repeat
     for k in recipes.tolist() if units > 1 else ():
-        left = by_query_and_run(panel, k)
-        rest[:, k] = units / (units - 1) * (left**2).sum(axis=(1, 2)) / (runs.counts[k] - 1)
-    of_runs = (runs.counts * runs.variance - rest)[:, recipes].mean(axis=1)
-    shared = queries * rest / np.maximum(runs.counts, 1)
-    of_pairs = queries * runs.query_error**2 - shared[:, :, None] - shared[:, None, :]
-    trained = runs.counts > 0
+        left = compute_interactions(panel, k)
+        rest[:, k] = units / (units - 1) * (left**2).sum(axis=(1, 2)) / (repeats.counts[k] - 1)
+    of_repeats = (repeats.counts * repeats.variance - rest)[:, recipes].mean(axis=1)
+    shared = queries * rest / np.maximum(repeats.counts, 1)
+    of_pairs = queries * repeats.query_error**2 - shared[:, :, None] - shared[:, None, :]
+    trained = repeats.counts > 0
     first, second = np.nonzero(np.triu(trained[:, None] & trained, 1))
     if not len(first):
         first, second = np.nonzero(np.triu(trained[:, None] ^ trained, 1))
     of_queries = of_pairs[:, first, second].mean(axis=1) if len(first) else np.zeros(len(panel.metrics))
-    found = np.sqrt(np.maximum(0.0, [of_queries, of_runs, queries * rest[:, recipes].mean(axis=1)])).T.tolist()
-    return {metric: VarianceParts(*parts) for metric, parts in zip(panel.metrics, found, strict=True)}
+    found = np.sqrt(np.maximum(0.0, [of_queries, of_repeats, queries * rest[:, recipes].mean(axis=1)])).T.tolist()
+    return {metric: VarianceComponents(*parts) for metric, parts in zip(panel.metrics, found, strict=True)}
 
 
-def by_query_and_run(panel: Panel, model: int) -> Floats:
-    """Return what is left of a recipe's weighted values when the means of its queries and runs are taken out.
+def compute_interactions(panel: Panel, model: int) -> Floats:
+    """Return what is left of a recipe's weighted values when the means of its queries and repeats are taken out.
 
     Of queries in clusters it is summed within each: shape (metrics, R, queries or clusters).
     """
-    assert panel.runs is not None
-    values = panel.runs[model]
+    assert panel.repeats is not None
+    values = panel.repeats[model]
     weights = np.full(panel.queries, 1 / panel.queries) if panel.weights is None else panel.weights
     centred = values - values.mean(axis=2, keepdims=True)
     left: Floats = np.moveaxis(centred - np.einsum("mqr,q->mr", centred, weights)[:, None], 1, 2) * weights

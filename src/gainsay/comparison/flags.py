@@ -13,9 +13,9 @@ from .._common.words import confidence, count, listed
 from ..evaluation.coverage import BECAME
 from ..evaluation.evaluator import Evaluator
 from ..metrics.judged import Judged
-from .data import FEW_RUNS, Panel, Queries
+from .data import FEW_REPEATS, Panel, Queries
 from .estimates import ROUNDING, Estimate
-from .inference import FEWEST
+from .inference import MIN_QUERIES
 from .labels import cluster_sums
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class Flag:
     ----------
     code : str
         ``"left-out queries"``, ``"one model"``, ``"few queries"``, ``"few clusters"``, ``"uneven weights"``,
-        ``"uneven clusters"``, ``"identical runs"``, ``"few runs"``, ``"tied winners"``, ``"identical models"``,
+        ``"uneven clusters"``, ``"identical repeats"``, ``"few repeats"``, ``"tied winners"``, ``"identical models"``,
         ``"ignored pairs"``, ``"thin pairs"``, ``"lopsided pairs"`` or ``"uneven judging"``.
     message : str
         One sentence, with numbers.
@@ -86,12 +86,12 @@ def find_flags(panel: Panel, estimated: Estimate, tied: dict[str, tuple[str, ...
     flags = []
     if len(panel.models) == 1:
         flags.append(Flag("one model", "There is one model only, so nothing is compared.", panel.models))
-    elif panel.queries < FEWEST:
-        says = f"There is evidence from {count(panel.queries, 'query')} only: below {FEWEST} nothing is decided."
+    elif panel.queries < MIN_QUERIES:
+        says = f"There is evidence from {count(panel.queries, 'query')} only: below {MIN_QUERIES} nothing is decided."
         flags.append(Flag("few queries", says))
-    elif panel.units < FEWEST:
+    elif panel.units < MIN_QUERIES:
         size = f"{panel.queries:,} queries come in {count(panel.units, 'cluster')}"
-        flags.append(Flag("few clusters", f"The {size} only: below {FEWEST} nothing is decided."))
+        flags.append(Flag("few clusters", f"The {size} only: below {MIN_QUERIES} nothing is decided."))
     flags.extend(_weight_flags(panel))
     if panel.units < panel.queries and estimated.effective < panel.units / 2:
         uneven = f"{count(panel.units, 'cluster')} are so uneven that they are worth about {estimated.effective:,.0f}"
@@ -107,34 +107,38 @@ def find_flags(panel: Panel, estimated: Estimate, tied: dict[str, tuple[str, ...
 
 
 def _run_flags(panel: Panel, estimated: Estimate) -> list[Flag]:
-    """Say which recipes have runs that are the same, and which have few."""
-    if panel.runs is None:
+    """Say which recipes have repeats that are the same, and which have few."""
+    if panel.repeats is None:
         return []
     flags = []
-    few = tuple(name for name, runs in zip(panel.models, panel.run_counts, strict=True) if 0 < runs < FEW_RUNS)
+    few = tuple(
+        name for name, repeats in zip(panel.models, panel.repeat_counts, strict=True) if 0 < repeats < FEW_REPEATS
+    )
     same = tuple(
-        name for name, runs in zip(panel.models, panel.runs, strict=True) if _repeats(runs, estimated.tolerance)
+        name
+        for name, repeats in zip(panel.models, panel.repeats, strict=True)
+        if _repeats(repeats, estimated.tolerance)
     )
     if same:
         says = (
-            f"Some runs of {listed(same)} are the same on every query: what was to vary (such as a seed where neither "
-            "queries nor features are sampled) has no effect, and how much another run would differ is not shown."
+            f"Some repeats of {listed(same)} are the same on every query: what was to vary (such as a seed where neither "
+            "queries nor features are sampled) has no effect, and how much another repeat would differ is not shown."
         )
-        flags.append(Flag("identical runs", says, same))
+        flags.append(Flag("identical repeats", says, same))
     if few:
         says = (
-            f"{listed(few)} {'has' if len(few) == 1 else 'have'} fewer than {FEW_RUNS} runs: how much another run "
+            f"{listed(few)} {'has' if len(few) == 1 else 'have'} fewer than {FEW_REPEATS} repeats: how much another repeat "
             "would differ is known badly, and only large leads are found."
         )
-        flags.append(Flag("few runs", says, few))
+        flags.append(Flag("few repeats", says, few))
     return flags
 
 
-def _repeats(runs: Floats, tolerance: Floats) -> bool:
-    """Whether two runs have the same value on every query under every metric."""
+def _repeats(repeats: Floats, tolerance: Floats) -> bool:
+    """Whether two repeats have the same value on every query under every metric."""
     return any(
-        bool((np.abs(runs[:, :, first] - runs[:, :, second]) <= tolerance[:, None]).all())
-        for first, second in itertools.combinations(range(runs.shape[2]), 2)
+        bool((np.abs(repeats[:, :, first] - repeats[:, :, second]) <= tolerance[:, None]).all())
+        for first, second in itertools.combinations(range(repeats.shape[2]), 2)
     )
 
 
@@ -183,12 +187,12 @@ def _pair_flags(panel: Panel, estimated: Estimate, alpha: float) -> list[Flag]:
         ),
         (
             "ignored pairs",
-            ~same & (support < FEWEST),
-            f"differ on fewer than {FEWEST} {units} under a metric, which then decides nothing between them",
+            ~same & (support < MIN_QUERIES),
+            f"differ on fewer than {MIN_QUERIES} {units} under a metric, which then decides nothing between them",
         ),
         (
             "thin pairs",
-            (support >= FEWEST) & (support < FEW),
+            (support >= MIN_QUERIES) & (support < FEW),
             f"differ on fewer than {FEW} {units} under a metric: what it says of them is rough",
         ),
         (
@@ -214,7 +218,7 @@ def may_be_lopsided(panel: Panel, estimated: Estimate) -> Bools:
     there can be, by the standard error. That is far below what is flagged wherever there are many queries.
     """
     queries = panel.queries
-    if panel.units < queries or estimated.runs is not None or queries < 2:
+    if panel.units < queries or estimated.repeats is not None or queries < 2:
         return np.ones(estimated.error.shape[1:], dtype=bool)
     heaviest = 1 / queries if panel.weights is None else panel.weights.max()
     widest = 2 * np.ptp(panel.values, axis=(1, 2))[:, None, None]
@@ -292,16 +296,16 @@ class UnjudgedDocuments:
         return f"Retrieved documents that nobody judged were {BECAME[self.handling]}: {listed(counts)}"
 
     def of_recipes(self, recipes: Mapping[str, Sequence[str]], models: Sequence[str]) -> UnjudgedDocuments:
-        """Return the same of recipes in place of their runs: the mean share, and the documents of all runs together."""
-        runs = {model: recipes.get(model, [model]) for model in models}
+        """Return the same of recipes in place of their repeats: the mean share, and the documents of all repeats together."""
+        repeats = {model: recipes.get(model, [model]) for model in models}
         return replace(
             self,
             shares={
-                name: {model: sum(shares[run] for run in names) / len(names) for model, names in runs.items()}
+                name: {model: sum(shares[repeat] for repeat in names) / len(names) for model, names in repeats.items()}
                 for name, shares in self.shares.items()
             },
-            retrieved={model: sum(self.retrieved[run] for run in names) for model, names in runs.items()},
-            unjudged={model: sum(self.unjudged[run] for run in names) for model, names in runs.items()},
+            retrieved={model: sum(self.retrieved[repeat] for repeat in names) for model, names in repeats.items()},
+            unjudged={model: sum(self.unjudged[repeat] for repeat in names) for model, names in repeats.items()},
         )
 
     def to_dict(self) -> dict[str, Any]:

@@ -20,8 +20,8 @@ from ..judgments import Judgments
 from ..metrics.dcg import NDCG
 from ..metrics.discounts import discounts
 from ..metrics.gains import at_bases, gains_of
-from .data import check_level
-from .gain_values import GradeCounts, at_base, check_overflow, lender, path_name, scaled_gains, settled
+from .data import validate_alpha
+from .gain_values import GradeCounts, at_base, lender, path_name, scaled_gains, settled, validate_overflow
 from .labels import by_query
 
 if TYPE_CHECKING:
@@ -209,14 +209,14 @@ def fit_gain(
     >>> fit.lower < 1.5 < fit.upper, fit.verdict
     (True, 'neither')
     """
-    level, (low, high) = check_level(alpha), _range(bases)
-    family = lender(metric)
-    given = read_preferences(preferences, family)
-    _check_two_sided(given.outcome)
+    level, (low, high) = validate_alpha(alpha), _range(bases)
+    template = lender(metric)
+    given = read_preferences(preferences, template)
+    _validate_two_sided(given.outcome)
     at = np.exp(np.linspace(np.log(low), np.log(high), STEPS + 1))
     at[[0, -1]] = low, high
     differences = np.stack([given.differences(base) for base in at])
-    _check_telling(given.outcome, differences, at)
+    _validate_telling(given.outcome, differences, at)
     slopes, likelihood = _profile(given.outcome, differences)
     if not slopes.any():
         raise ValueError(
@@ -229,7 +229,7 @@ def fit_gain(
     ties = int((given.outcome == 0.5).sum())
     grades = tuple(given.grades.tolist())
     return GainFit(
-        path_name(family), best, lower, upper, slope, len(given.outcome), ties, silent, grades, level, at, slopes,
+        path_name(template), best, lower, upper, slope, len(given.outcome), ties, silent, grades, level, at, slopes,
         likelihood,
     )  # fmt: skip
 
@@ -243,7 +243,7 @@ def _range(bases: object) -> tuple[float, float]:
     return low, high
 
 
-def _check_two_sided(outcome: Floats) -> None:
+def _validate_two_sided(outcome: Floats) -> None:
     if np.ptp(outcome) > 0:
         return
     side, other = {1.0: ("a", "b"), 0.0: ("b", "a")}.get(float(outcome[0]), ("neither side", ""))
@@ -257,7 +257,7 @@ def _check_two_sided(outcome: Floats) -> None:
     )
 
 
-def _check_telling(outcome: Floats, differences: Floats, at: Floats) -> None:
+def _validate_telling(outcome: Floats, differences: Floats, at: Floats) -> None:
     size = np.abs(differences).max()
     if size <= 1e-12:
         raise ValueError("a and b are worth the same at every base in all preferences: they say nothing about gains")
@@ -374,7 +374,7 @@ class Preferences:
 class _Listed:
     """Rankings as lists of labels, first rank first."""
 
-    def __init__(self, table: SideBySide, family: DCG) -> None:
+    def __init__(self, table: SideBySide, template: DCG) -> None:
         columns = list(map(str, table if isinstance(table, Mapping) else table.columns))
         for name in ("a", "b", "preferred"):
             if name not in columns:
@@ -394,21 +394,21 @@ class _Listed:
                 raise ValueError(f"labels has {len(judged)} entries, but preferred has {count}")
             for name, rows in lists.items():
                 for at, (shown, known) in enumerate(zip(rows, judged, strict=True)):
-                    _check_part(name, at, shown, known)
+                    _validate_part(name, at, shown, known)
         else:
             pairs = list(zip(lists["a"], lists["b"], strict=True))
-            for at, (first, second) in enumerate(pairs if family.is_ratio else ()):
+            for at, (first, second) in enumerate(pairs if template.is_ratio else ()):
                 if not np.array_equal(np.sort(first), np.sort(second)):
                     raise ValueError(
                         f"row {at} of preferences shows different labels in a and b, so the ideal ranking is not "
                         "known: give the labels of all judged documents of each query as a column 'labels'"
                     )
-            judged = lists["a"] if family.is_ratio else [np.concatenate(pair) for pair in pairs]
+            judged = lists["a"] if template.is_ratio else [np.concatenate(pair) for pair in pairs]
         self.levels = np.unique(np.concatenate([label[label > 0] for label in judged] or [np.zeros(0)]))
-        longest = max([1, *map(len, [*lists["a"], *lists["b"], *(judged if family.is_ratio else [])])])
-        depth = longest if family.k is None else min(longest, family.k)
-        self._family = settled(family, depth)
-        self._discount = discounts(self._family.discount, family.base, depth)
+        longest = max([1, *map(len, [*lists["a"], *lists["b"], *(judged if template.is_ratio else [])])])
+        depth = longest if template.k is None else min(longest, template.k)
+        self._template = settled(template, depth)
+        self._discount = discounts(self._template.discount, template.base, depth)
         self._first, self._second = (self._counts(lists[name]) for name in ("a", "b"))
         self._ideal = self._counts([-np.sort(-labels) for labels in judged])
 
@@ -425,10 +425,10 @@ class _Listed:
     def differences(self, base: float) -> Floats:
         (alike,) = at_bases(self.levels, [base])
         if alike is None:  # too large for one table: those of each query are divided by the largest of its own
-            check_overflow(self._family, base, Judgments(self.levels, group=[len(self.levels)]))
+            validate_overflow(self._template, base, Judgments(self.levels, group=[len(self.levels)]))
         gains = scaled_gains(self.levels, self._ideal, base) if alike is None else alike[:, None]
         found: Floats = (gains * (self._first - self._second)).sum(axis=0)
-        if self._family.is_ratio:
+        if self._template.is_ratio:
             ideal = (gains * self._ideal).sum(axis=0)
             found = np.divide(found, ideal, out=np.zeros_like(found), where=ideal > 0)
         return found
@@ -437,7 +437,7 @@ class _Listed:
 class _Scored:
     """Rankings as scores: one preference for each query, or one for all of them together, a launch."""
 
-    def __init__(self, place: int, source: Sequence[Any], family: DCG) -> None:
+    def __init__(self, place: int, source: Sequence[Any], template: DCG) -> None:
         judgments, first, second, preferred = source
         if not isinstance(judgments, Judgments):
             raise TypeError(
@@ -455,7 +455,7 @@ class _Scored:
                 "for each query, or a single one for a launch"
             )
         self._judgments = judgments
-        self._grades = GradeCounts(settled(family, int(judgments.sizes.max())), judgments)
+        self._grades = GradeCounts(settled(template, int(judgments.sizes.max())), judgments)
         self.levels = self._grades.levels
         self._first, self._second = self._grades.of(first), self._grades.of(second)
 
@@ -464,15 +464,15 @@ class _Scored:
         found: Floats = first - second
         if not self._launch:
             return found
-        metric = at_base(self._grades.family, base)
+        metric = at_base(self._grades.template, base)
         sums, weights = weighted(metric, self._judgments, found)
         return np.array([sums.sum() / weights.sum() if weights.any() else 0.0])
 
 
-def read_preferences(preferences: Any, family: DCG) -> Preferences:
+def read_preferences(preferences: Any, template: DCG) -> Preferences:
     """Read preferences: a table of rankings side by side, or a list of scored ones; see `fit_gain`."""
     if isinstance(preferences, Mapping) or hasattr(preferences, "columns"):
-        found = Preferences([_Listed(preferences, family)])
+        found = Preferences([_Listed(preferences, template)])
     elif isinstance(preferences, Sequence) and not isinstance(preferences, str):
         rows = [preferences] if len(preferences) == 4 and isinstance(preferences[0], Judgments) else preferences
         for place, row in enumerate(rows):
@@ -480,7 +480,7 @@ def read_preferences(preferences: Any, family: DCG) -> Preferences:
                 raise TypeError(f"preferences[{place}] must be (judgments, scores_a, scores_b, preferred), got {row!r}")
         if not rows:
             raise ValueError("preferences is empty: nothing says which ranking was preferred")
-        found = Preferences([_Scored(place, row, family) for place, row in enumerate(rows)])
+        found = Preferences([_Scored(place, row, template) for place, row in enumerate(rows)])
     else:
         raise TypeError(
             "preferences must be a table with columns a, b and preferred, or a list of (judgments, scores_a, scores_b, "
@@ -511,7 +511,7 @@ def _labels(name: str, at: int, labels: Any) -> Floats:
     return found
 
 
-def _check_part(name: str, at: int, shown: Floats, judged: Floats) -> None:
+def _validate_part(name: str, at: int, shown: Floats, judged: Floats) -> None:
     """Raise where a ranking shows more documents of a grade than were judged."""
     levels, counts = np.unique(shown, return_counts=True)
     for level, shown_count in zip(levels.tolist(), counts.tolist(), strict=True):

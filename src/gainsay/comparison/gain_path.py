@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from ..report.plots import Picture
     from .gain_fit import GainFit
     from .rankings import Rankings
-    from .resampling import Family, Sample
+    from .resampling import JointEstimate, Sample
 
 
 DEFAULT_BASES = tuple(np.round(np.geomspace(1, 4, 25), 6).tolist())
@@ -87,7 +87,7 @@ class GainPath(Spoken):
         are interpolated by cubic splines in log b; at the bases they are exact.
     best_sets : dict of base to tuple of str
         Who may be best at each base. With probability 1 − alpha or more the best model of *every* base is in its set:
-        so a set may hold more models than the verdict's, which speaks of one metric alone.
+        so a set may hold more models than the verdict's, which has_support of one metric alone.
     best_ranges : DataFrame
         The same by model: `model`, `from`, `to`.
     swaps : DataFrame
@@ -300,7 +300,7 @@ def labelled_bases(bases: Sequence[float]) -> list[float]:
     return sorted(found)
 
 
-def check_bases(bases: Iterable[float] | None) -> tuple[float, ...]:
+def validate_bases(bases: Iterable[float] | None) -> tuple[float, ...]:
     """Return the bases, ascending, or the default ones; raise for what is no base, and for one that comes twice."""
     if bases is None:
         return DEFAULT_BASES
@@ -325,36 +325,42 @@ def trace(
     bases: tuple[float, ...],
     metric: MetricLike | None = None,
 ) -> GainPath:
-    """Follow all models along bases that `check_bases` returned: see `Comparison.gains`."""
-    family = family_of(compared, primary, metric)
-    shared_weights([*compared.values(), family], rankings.judgments)  # which refuses one that ignores what others count
-    path = path_family(rankings, sample, family, bases)
-    return of_family(path, family, bases, sample, tuple(rankings.judgments.levels[:9].tolist()))
+    """Follow all models along bases that `validate_bases` returned: see `Comparison.gains`."""
+    template = family_of(compared, primary, metric)
+    shared_weights(
+        [*compared.values(), template], rankings.judgments
+    )  # which refuses one that ignores what others count
+    path = path_family(rankings, sample, template, bases)
+    return of_family(path, template, bases, sample, tuple(rankings.judgments.levels[:9].tolist()))
 
 
 def of_family(
-    path: Family, family: DCG, bases: tuple[float, ...], sample: Sample, grades: tuple[float, ...]
+    path: JointEstimate, template: DCG, bases: tuple[float, ...], sample: Sample, grades: tuple[float, ...]
 ) -> GainPath:
     """Return what a family says whose metrics are the bases."""
     import pandas as pd
 
-    band = regret_band(path.estimated, path.noise, sample.alpha)
+    band = regret_band(path.estimated, path.bootstrap, sample.alpha)
     estimated, models = path.estimated, path.panel.models
     at = np.array(bases)
     names = np.array(models, dtype=object)
-    tested = two_step_test(estimated, path.noise, sample.alpha)
+    tested = two_step_test(estimated, path.bootstrap, sample.alpha)
     may_be_best = band.may_be_best
     led = leads(at, estimated.mean)
-    spans = [(model, *run) for column, model in enumerate(models) for run in runs_of(at, may_be_best[:, column])]
+    spans = [
+        (model, *stretch)
+        for column, model in enumerate(models)
+        for stretch in find_stretches(at, may_be_best[:, column])
+    ]
     ranges = sorted(spans, key=lambda span: span[1:])
-    wide = float(critical_value(path.noise.peaks.max(axis=(0, 1)), 1 - sample.alpha))
+    wide = float(critical_value(path.bootstrap.max_t.max(axis=(0, 1)), 1 - sample.alpha))
     swapped = crossings(at, estimated.difference, estimated.error, estimated.tolerance, wide)
     one = may_be_best.sum() == len(bases) and len({lead.model for lead in led}) == 1 and len(models) > 1
-    kind: Kind = "genuine" if not tested.kept.any() else "agree" if one else "unresolved"
-    always = (models[led[0].model],) if kind == "agree" else tuple(names[tested.kept])
-    loss = not family.higher_is_better
+    kind: Kind = "genuine" if not tested.not_rejected.any() else "agree" if one else "unresolved"
+    always = (models[led[0].model],) if kind == "agree" else tuple(names[tested.not_rejected])
+    loss = not template.higher_is_better
     return GainPath(
-        metric=path_name(family),
+        metric=path_name(template),
         bases=bases,
         models=models,
         queries=path.panel.queries,
@@ -455,11 +461,11 @@ def _around(fine: Floats, inside: Bools, start: int, stop: int) -> tuple[float, 
     return float(fine[start]), float(fine[stop])
 
 
-def runs_of(bases: Floats, within: Bools) -> list[tuple[float, float]]:
+def find_stretches(bases: Floats, within: Bools) -> list[tuple[float, float]]:
     """Return from which base to which a property holds without a gap.
 
     >>> import numpy as np
-    >>> runs_of(np.array([1.0, 1.5, 2.0, 3.0]), np.array([True, True, False, True]))
+    >>> find_stretches(np.array([1.0, 1.5, 2.0, 3.0]), np.array([True, True, False, True]))
     [(1.0, 1.5), (3.0, 3.0)]
     """
     edges = np.flatnonzero(np.diff(np.concatenate([[False], within, [False]]).astype(int)))

@@ -24,9 +24,8 @@ from ..metrics.discounts import discounts
 from ..metrics.gains import LARGEST_EXPONENT, at_bases, magnitude, power, raised
 from ..metrics.names import MetricLike, parse_metrics
 from ..ranking.rows import table_of
-from .estimates import Estimate, RunError, estimate
-from .resampling import Family as JointEstimate
-from .resampling import draw_noise
+from .estimates import Estimate, RepeatError, estimate
+from .resampling import JointEstimate, draw_errors
 
 if TYPE_CHECKING:
     from .._common.typing import Bools, Floats
@@ -82,35 +81,35 @@ def family_of(compared: Mapping[str, Metric], primary: Iterable[str], metric: Me
     )
 
 
-def settled(family: DCG, longest: int) -> DCG:
+def settled(template: DCG, longest: int) -> DCG:
     """Return the metric with linear gain, and its discounts as a table where they are a function.
 
     So no name is given anew to a function that bears one already.
     """
-    discount: Any = family.discount
+    discount: Any = template.discount
     if callable(discount):
-        discount = tuple(discounts(discount, family.base, longest).tolist())
-    kind, options = _lent(family)
+        discount = tuple(discounts(discount, template.base, longest).tolist())
+    kind, options = _lent(template)
     return kind(gain="linear", **options | {"discount": discount})
 
 
-def at_base(family: DCG, base: float) -> DCG:
+def at_base(template: DCG, base: float) -> DCG:
     """Return the metric with the power gain of a base in place of its own gain."""
-    kind, options = _lent(family)
+    kind, options = _lent(template)
     return kind(gain="power", gain_base=base, **options)
 
 
-def _lent(family: DCG) -> tuple[type[DCG], dict[str, Any]]:
+def _lent(template: DCG) -> tuple[type[DCG], dict[str, Any]]:
     """Return what a metric lends: whether it is divided by the ideal, and all options but the gain."""
     options = ("discount", "base", "k", "ties", "empty", "scores", "weights")
-    return NDCG if family.is_ratio else DCG, {option: getattr(family, option) for option in options}
+    return NDCG if template.is_ratio else DCG, {option: getattr(template, option) for option in options}
 
 
-def path_name(family: DCG) -> str:
+def path_name(template: DCG) -> str:
     """Return the name of the metric as a function of the base b."""
-    if callable(family.discount):
-        return f"{family} with gain_base=b"
-    return str(at_base(family, 1.5)).replace("gain_base=1.5", "gain_base=b")
+    if callable(template.discount):
+        return f"{template} with gain_base=b"
+    return str(at_base(template, 1.5)).replace("gain_base=1.5", "gain_base=b")
 
 
 class GradeCounts:
@@ -121,25 +120,25 @@ class GradeCounts:
     which is the same for every base; `empty` marks queries without relevant documents.
     """
 
-    def __init__(self, family: DCG, judgments: Judgments) -> None:
-        self.family, self.judgments, self._threads = family, judgments, cpus()
+    def __init__(self, template: DCG, judgments: Judgments) -> None:
+        self.template, self.judgments, self._threads = template, judgments, cpus()
         if judgments.levels[0] < 0:
             raise ValueError(
                 f"a path of gains cannot take negative labels (the lowest is {judgments.levels[0]:g}): "
                 "(b^l - 1)/(b - 1) has no use for them; pass negative_labels='zero' with the labels"
             )
         self.levels: Floats = judgments.levels[judgments.levels > 0]
-        options = {option: getattr(family, option) for option in ("discount", "base", "k", "scores")}
+        options = {option: getattr(template, option) for option in ("discount", "base", "k", "scores")}
         relevant = {label: float(label > 0) for label in judgments.levels.tolist()}
-        counting = DCG(gain=relevant, ties=family.ties, **options)
-        facts = counting.bind(judgments, (family.k,))
+        counting = DCG(gain=relevant, ties=template.ties, **options)
+        facts = counting.bind(judgments, (template.k,))
         tables = [table_of((judgments.levels == level).astype(np.float64)) for level in self.levels.tolist()]
         of_grade = [replace(facts, gains=replace(facts.gains, table=table)) for table in tables]
-        families = [Family(counting, own, (family.k,), slice(place, place + 1)) for place, own in enumerate(of_grade)]
+        families = [Family(counting, own, (template.k,), slice(place, place + 1)) for place, own in enumerate(of_grade)]
         self._group = Group(counting, "irrelevant", families, list(range(len(families))))
         in_order = replace(self._group, like=replace(counting, ties="order"))
         self.ideal: Floats = self._counts(in_order, judgments.labels)
-        self.empty: Bools = np.logical_not(self.ideal.any(axis=0)) if family.is_ratio else facts.empty[:, 0]
+        self.empty: Bools = np.logical_not(self.ideal.any(axis=0)) if template.is_ratio else facts.empty[:, 0]
 
     def of(self, scores: Floats) -> Floats:
         """Return the counts of one ranking of every query, shape (grades, queries)."""
@@ -162,21 +161,21 @@ class GradeCounts:
                 worth, best = np.einsum("g...q,gq->...q", counts, gains), (ideal * gains).sum(axis=0)
             else:
                 worth, best = np.tensordot(gains, counts, axes=(0, 0)), gains @ ideal
-            found[place] = worth / np.where(empty, 1.0, best) if self.family.is_ratio else worth
+            found[place] = worth / np.where(empty, 1.0, best) if self.template.is_ratio else worth
         if empty.any():
-            found[..., empty] = np.nan if self.family.empty == "skip" else self.family.empty
+            found[..., empty] = np.nan if self.template.empty == "skip" else self.template.empty
         return found
 
     def _scaled(self, base: float) -> Floats:
         """Return the gain of each grade where some overflow: each query's divided by about the largest of its own."""
-        check_overflow(self.family, base, self.judgments)
+        validate_overflow(self.template, base, self.judgments)
         return scaled_gains(self.levels, self.ideal, base)
 
 
-def check_overflow(family: DCG, base: float, judgments: Judgments) -> None:
+def validate_overflow(template: DCG, base: float, judgments: Judgments) -> None:
     """Raise for a sum of gains that overflow, which no ideal brings back into range."""
-    if not family.is_ratio:
-        at_base(family, base).bind(judgments, (family.k,))  # which refuses them
+    if not template.is_ratio:
+        at_base(template, base).bind(judgments, (template.k,))  # which refuses them
 
 
 def scaled_gains(levels: Floats, ideal: Floats, base: float) -> Floats:
@@ -198,10 +197,10 @@ CLOSE = 1e-6
 SAMPLED = 20_000
 """From so many values the nodes are chosen."""
 
-MOST_VALUES = 4_000_000
+MAX_VALUES = 4_000_000
 """So many values of models on queries are estimated at once (32 MB), or those at one base if these are more."""
 
-MOST_GRADES, MOST_COUNTS = 32, 40_000_000
+MAX_GRADES, MAX_COUNTS = 32, 40_000_000
 """So many grades are counted, and as many counts by grade, model and query kept (320 MB); for more, each base is
 evaluated by itself."""
 
@@ -236,29 +235,31 @@ def find_nodes(values: Floats) -> Nodes:
     return Nodes(order[:count], weights)
 
 
-def path_family(rankings: Rankings, sample: Sample, family: DCG, bases: Sequence[float]) -> JointEstimate:
+def path_family(rankings: Rankings, sample: Sample, template: DCG, bases: Sequence[float]) -> JointEstimate:
     """Estimate all bases of the gain, each exactly, and draw the errors of all together.
 
-    `family` lends all options but the gain. The rows of the returned family are the bases; its panel is that of the
+    `template` lends all options but the gain. The rows of the returned family are the bases; its panel is that of the
     nodes, for all values at once would be large.
     """
     panel = sample.panel
-    at = _values_at(rankings, panel, settled(family, int(rankings.judgments.sizes.max())), bases)
-    turned = 1.0 if family.higher_is_better else -1.0
-    losses = frozenset(() if family.higher_is_better else map(str, bases))
-    starts = np.cumsum([0, *(max(1, count) for count in panel.run_counts)])
+    at = _values_at(rankings, panel, settled(template, int(rankings.judgments.sizes.max())), bases)
+    turned = 1.0 if template.higher_is_better else -1.0
+    losses = frozenset(() if template.higher_is_better else map(str, bases))
+    starts = np.cumsum([0, *(max(1, count) for count in panel.repeat_counts)])
     sizes = np.diff(starts)[:, None]
 
     def by_model(values: Floats) -> Floats:
-        return values if panel.runs is None else np.add.reduceat(values, starts[:-1], axis=1) / sizes
+        return values if panel.repeats is None else np.add.reduceat(values, starts[:-1], axis=1) / sizes
 
     def panel_at(places: Sequence[int]) -> Panel:
         found = turned * at(places, slice(None))
-        runs = panel.runs and tuple(
+        repeats = panel.repeats and tuple(
             np.ascontiguousarray(found[:, start:stop].transpose(0, 2, 1)) for start, stop in itertools.pairwise(starts)
         )
         wanted = tuple(str(bases[place]) for place in places)
-        made = replace(panel, metrics=wanted, values=by_model(found), runs=runs, lower_is_better=losses & set(wanted))
+        made = replace(
+            panel, metrics=wanted, values=by_model(found), repeats=repeats, lower_is_better=losses & set(wanted)
+        )
         return made if counted.all() else made.select(wanted)
 
     counted = ~np.isnan(at([0], slice(None))[0, 0])
@@ -271,23 +272,23 @@ def estimate_path(panel_at: Callable[[Sequence[int]], Panel], nodes: Nodes, draw
     """Estimate all bases, each exactly, and draw the errors of all together; `panel_at` has the values by place."""
     few = panel_at(nodes.places.tolist())
     places = range(len(nodes.weights))
-    together = max(1, MOST_VALUES // few.values[0].size)
+    together = max(1, MAX_VALUES // few.values[0].size)
     parts = [places[start : start + together] for start in places[::together]]
     estimated = _combined(estimate(few), [estimate(panel_at(part), joint=False) for part in parts], nodes)
-    return JointEstimate(few, estimated, draw_noise(estimated, draws, seed))
+    return JointEstimate(few, estimated, draw_errors(estimated, draws, seed))
 
 
 def _values_at(
     rankings: Rankings, panel: Panel, lending: DCG, bases: Sequence[float]
 ) -> Callable[[Sequence[int], Integers | slice], Floats]:
-    """Return the function that has the values of all runs of all models at some bases, for some of the panel's queries.
+    """Return the function that has the values of all repeats of all models at some bases, for some of the panel's queries.
 
-    It takes the places of both, and returns the shape (bases, runs, queries).
+    It takes the places of both, and returns the shape (bases, repeats, queries).
     """
     kept = np.flatnonzero(rankings.weights > 0)
-    grades, trainings = int((rankings.judgments.levels > 0).sum()), sum(max(1, count) for count in panel.run_counts)
-    each = (scores for model in panel.models for scores in rankings.runs_of(model))  # one at a time in memory
-    if grades <= MOST_GRADES and grades * trainings * len(kept) <= MOST_COUNTS:
+    grades, trainings = int((rankings.judgments.levels > 0).sum()), sum(max(1, count) for count in panel.repeat_counts)
+    each = (scores for model in panel.models for scores in rankings.repeat_scores(model))  # one at a time in memory
+    if grades <= MAX_GRADES and grades * trainings * len(kept) <= MAX_COUNTS:
         counts = GradeCounts(lending, rankings.judgments)
         table = np.empty((len(counts.levels), trainings, len(kept)))
         for place, one in enumerate(each):
@@ -303,12 +304,12 @@ def _values_at(
 def _combined(joint: Estimate, single: Sequence[Estimate], nodes: Nodes) -> Estimate:
     """Return what is said of every base by itself, with the errors of the nodes combined for those of all."""
     rows: dict[str, Any] = {name: np.concatenate([getattr(one, name) for one in single]) for name in Estimate.BY_ROW}
-    models, runs = joint.mean.shape[1], joint.runs
+    models, repeats = joint.mean.shape[1], joint.repeats
     spread = joint.root.reshape(len(joint.root), -1, models)
     root = np.einsum("rnm,bn->rbm", spread, nodes.weights).reshape(len(joint.root), -1)
-    if runs is not None:
+    if repeats is not None:
         parts: dict[str, Any] = {
-            name: np.concatenate([getattr(one.runs, name) for one in single]) for name in RunError.BY_ROW
+            name: np.concatenate([getattr(one.repeats, name) for one in single]) for name in RepeatError.BY_ROW
         }
-        runs = replace(runs, root=np.einsum("krn,bn->krb", runs.root, nodes.weights), **parts)
-    return replace(joint, root=root, runs=runs, **rows)
+        repeats = replace(repeats, root=np.einsum("krn,bn->krb", repeats.root, nodes.weights), **parts)
+    return replace(joint, root=root, repeats=repeats, **rows)

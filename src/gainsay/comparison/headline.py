@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from .._common.words import amount, confidence, count, p_value
 from ..drawing.lanes import Label
 from ..drawing.text import as_text, styled
-from .inference import FEWEST
+from .inference import MIN_QUERIES
 from .wording import next_best, sample_size, thing
 
 if TYPE_CHECKING:
@@ -114,10 +114,10 @@ def advice(verdict: Verdict, said: Mapping[str, str]) -> str:
     if len(verdict.models) == 1:
         return ""
     level, safe = confidence(verdict.alpha), said[verdict.safe_choice]
-    if (verdict.clusters or verdict.queries) < FEWEST:
+    if (verdict.clusters or verdict.queries) < MIN_QUERIES:
         few = "queries" if verdict.clusters is None else "clusters of queries"
         return (
-            f"{styled('b', f'Too few {few} to decide')}: {verdict.clusters or verdict.queries}, and below {FEWEST} "
+            f"{styled('b', f'Too few {few} to decide')}: {verdict.clusters or verdict.queries}, and below {MIN_QUERIES} "
             f"nothing is proven. Best in this sample: {styled('n', safe)}."
         )
     bound = f"at most {rounded(verdict.safe_regret_upper, up=True)} behind the best under either ({level})"
@@ -137,7 +137,7 @@ def advice(verdict: Verdict, said: Mapping[str, str]) -> str:
     behind = ""
     if verdict.safe_regret:
         behind = f"{amount(verdict.safe_regret)} behind under the metric that likes it less, in truth "
-    evidence = "queries and runs" if verdict.runs else "queries"
+    evidence = "queries and repeats" if verdict.repeats else "queries"
     more = f" More {evidence} decide it, not more {thing(verdict)}s." if len(verdict.common_best) > 1 else ""
     return f"{_choose('Take', safe)}: {behind}{bound}.{more}"
 

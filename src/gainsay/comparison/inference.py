@@ -18,9 +18,9 @@ import numpy as np
 
 from .._common.typing import Bools, Floats, Integers
 from .estimates import Estimate
-from .resampling import Noise, critical_value, half_width
+from .resampling import BootstrapDraws, critical_value, half_width
 
-FEWEST = 30
+MIN_QUERIES = 30
 """On fewer differing queries than this the normal limit says little: such a pair eliminates nobody."""
 
 
@@ -38,7 +38,7 @@ class BestTest:
         Which models may be best, the confidence set: those whose statistic does not exceed the critical value.
     p_values : ndarray, shape (M,)
         At most α exactly where `statistic` exceeds `critical`; never 0.
-    reach : ndarray, shape (M,)
+    rejected_margin : ndarray, shape (M,)
         Where a model is rejected, so it is for all margins from the one tested up to this one: the largest
         ``difference - critical · error`` of its rivals. Elsewhere at most the margin tested.
     inequalities : Inequalities
@@ -47,9 +47,9 @@ class BestTest:
 
     statistic: Floats
     critical: Floats
-    kept: Bools
+    not_rejected: Bools
     p_values: Floats
-    reach: Floats
+    rejected_margin: Floats
     inequalities: Inequalities
 
     @property
@@ -59,11 +59,13 @@ class BestTest:
 
     @property
     def lower(self) -> float:
-        """Where every model is rejected, so they all are for margins up to this one: the smallest `reach`."""
-        return float(self.reach.min())
+        """Where every model is rejected, so they all are for margins up to this one: the smallest `rejected_margin`."""
+        return float(self.rejected_margin.min())
 
 
-def two_step_test(estimated: Estimate, noise: Noise, alpha: float, rows: Sequence[int] | None = None) -> BestTest:
+def two_step_test(
+    estimated: Estimate, bootstrap: BootstrapDraws, alpha: float, rows: Sequence[int] | None = None
+) -> BestTest:
     r"""Test for every model that it is best under all metrics, or those in `rows`.
 
     Step one bounds from above how far each inequality may be from binding, with c₁ the 1 − β quantile of the largest
@@ -73,26 +75,28 @@ def two_step_test(estimated: Estimate, noise: Noise, alpha: float, rows: Sequenc
     T <= 0.
 
     Where the standard error is 0 (a constant difference) t is +inf or −inf by the sign of the difference. A pair that
-    differs on fewer than `FEWEST` queries gets −inf: it may not eliminate.
+    differs on fewer than `MIN_QUERIES` queries gets −inf: it may not eliminate.
 
     References
     ----------
     Romano, Shaikh & Wolf (2014), "A practical two-step method for testing moment inequalities", Econometrica 82(5).
     """
-    return Inequalities(estimated, noise, alpha, rows).tested(0.0)
+    return Inequalities(estimated, bootstrap, alpha, rows).tested(0.0)
 
 
 class Inequalities:
     """What the test of some metrics stands on, whatever the margin."""
 
-    def __init__(self, estimated: Estimate, noise: Noise, alpha: float, rows: Sequence[int] | None) -> None:
+    def __init__(
+        self, estimated: Estimate, bootstrap: BootstrapDraws, alpha: float, rows: Sequence[int] | None
+    ) -> None:
         self._rows = list(range(len(estimated.mean)) if rows is None else rows)
-        self._noise, self._draws = noise, noise.values.shape[2]
+        self._bootstrap, self._draws = bootstrap, bootstrap.values.shape[2]
         self._difference, self._error = estimated.difference[self._rows], estimated.error[self._rows]
         self._tolerance = estimated.tolerance[self._rows]
-        self._speaks = estimated.support[self._rows] >= FEWEST
+        self._has_support = estimated.support[self._rows] >= MIN_QUERIES
         self._alpha, self._beta = alpha, max(alpha / 10, 1 / (self._draws + 1))
-        self._first = critical_value(noise.peaks[self._rows].max(axis=0), 1 - self._beta)
+        self._first = critical_value(bootstrap.max_t[self._rows].max(axis=0), 1 - self._beta)
         self.enough = ENOUGH * float(np.abs(self._difference).max())
 
     def tested(self, margin: float | Floats, models: Sequence[int] | Integers | None = None) -> BestTest:
@@ -101,20 +105,24 @@ class Inequalities:
         A margin is by how much a rival may lead without harm, in the metrics' unit; who is not tested is a rival only.
         """
         tested = range(self._difference.shape[1]) if models is None else models
-        difference, error, speaks = self._difference[:, tested], self._error[:, tested], self._speaks[:, tested]
+        difference, error, has_support = (
+            self._difference[:, tested],
+            self._error[:, tested],
+            self._has_support[:, tested],
+        )
         lead = difference - np.reshape(margin, (-1, 1))
         t = np.where(lead > self._tolerance[:, None, None], np.inf, -np.inf)
-        t = np.where(speaks, np.divide(lead, error, out=t, where=error > 0), -np.inf)
+        t = np.where(has_support, np.divide(lead, error, out=t, where=error > 0), -np.inf)
         statistic = t.max(axis=(0, 2))
         slack = np.minimum(0.0, t + self._first[tested, None])
-        largest = self._noise.shifted_peaks(self._rows, tested, error, slack)
+        largest = self._bootstrap.compute_shifted_max_t(self._rows, tested, error, slack)
         critical = np.maximum(0.0, critical_value(largest, 1 - self._alpha + self._beta))
         exceeded = (largest >= statistic[:, None]).sum(axis=1)
         p_values = np.minimum(1.0, (1 + exceeded) / (self._draws + 1) + self._beta)
         reach = difference - critical[:, None] * np.where(t > -np.inf, error, 0.0)
         reach = np.where(t > -np.inf, reach, -np.inf).max(axis=(0, 2))
-        kept = statistic <= critical
-        return BestTest(statistic, critical, kept, np.where(statistic > 0, p_values, 1.0), reach, self)
+        not_rejected = statistic <= critical
+        return BestTest(statistic, critical, not_rejected, np.where(statistic > 0, p_values, 1.0), reach, self)
 
 
 STEPS, ENOUGH = 25, 1e-6
@@ -128,11 +136,11 @@ def regret_lower(tested: BestTest) -> Floats:
     otherwise are a confidence statement, so the bound is above 0 exactly where `tested`, the test of this metric at
     margin 0, rules the model out. It is found in steps, as that of `price_lower` is.
     """
-    reached, rising = np.where(tested.kept, 0.0, tested.reach), np.flatnonzero(~tested.kept)
+    reached, rising = np.where(tested.not_rejected, 0.0, tested.rejected_margin), np.flatnonzero(~tested.not_rejected)
     for _ in range(STEPS):
         if not len(rising):
             break
-        further = tested.inequalities.tested(reached[rising], rising).reach
+        further = tested.inequalities.tested(reached[rising], rising).rejected_margin
         gained = further > reached[rising] + tested.inequalities.enough
         reached[rising] = np.maximum(reached[rising], further)
         rising = rising[gained]
@@ -151,7 +159,7 @@ def price_lower(tested: BestTest, margin: float) -> float:
     the statistic falls below them. There the next step begins. Stopping early would leave a valid bound, only a lower
     one.
     """
-    if tested.kept.any():
+    if tested.not_rejected.any():
         return 0.0
     reached = margin
     for _ in range(STEPS):
@@ -163,20 +171,20 @@ def price_lower(tested: BestTest, margin: float) -> float:
 
 
 POWER = 0.80
-"""The probability with which `detectable_lead` is detected."""
+"""The probability with which `detectable_difference` is detected."""
 
 
-def regret_upper(estimated: Estimate, noise: Noise, alpha: float) -> Floats:
+def regret_upper(estimated: Estimate, bootstrap: BootstrapDraws, alpha: float) -> Floats:
     """Bound the regret of every model under every metric from above, all at once, shape (metrics, M).
 
     regret(m, k) = max over j of mean[m, j] − mean[m, k]. The bound is the largest of difference + q · error with q the
     1 − α quantile of the largest studentised error over all ordered pairs of all metrics, and so holds for whichever
     model is picked out afterwards, by whatever rule. Two models that never differ count as one model: how they would
-    do on queries unlike these the sample cannot say. Not below 0; infinite below `FEWEST` queries or clusters.
+    do on queries unlike these the sample cannot say. Not below 0; infinite below `MIN_QUERIES` queries or clusters.
     """
-    if estimated.units < FEWEST:
+    if estimated.units < MIN_QUERIES:
         return np.full(estimated.mean.shape, np.inf)
-    upper: Floats = np.maximum(0.0, (estimated.difference + noise.reach(alpha)).max(axis=2))
+    upper: Floats = np.maximum(0.0, (estimated.difference + bootstrap.half_widths(alpha)).max(axis=2))
     return upper
 
 
@@ -188,7 +196,7 @@ class RegretBand:
     ----------
     lower, upper : ndarray, shape (metrics, M)
         With probability 1 − α or more, all regrets under all metrics lie between them. `lower` is above 0 exactly where
-        the band rules out that the model is best; `upper` is infinite below `FEWEST` queries or clusters.
+        the band rules out that the model is best; `upper` is infinite below `MIN_QUERIES` queries or clusters.
     critical : float
         In standard errors of a difference, how far the band reaches on either side.
     """
@@ -203,7 +211,7 @@ class RegretBand:
         return self.lower <= 0
 
 
-def regret_band(estimated: Estimate, noise: Noise, alpha: float) -> RegretBand:
+def regret_band(estimated: Estimate, bootstrap: BootstrapDraws, alpha: float) -> RegretBand:
     r"""Bound all regrets from below and above, under all metrics and for all models at once.
 
     Two steps, as in the test. With d the lead of j over k, e its standard error and q₁ the 1 − β quantile of the
@@ -213,19 +221,19 @@ def regret_band(estimated: Estimate, noise: Noise, alpha: float) -> RegretBand:
     is best, so that ρ(j) = 0. So q is the 1 − α + β quantile of the largest of ± t* over pairs whose rival has
     ρ(j) = 0, and of t* − ρ(j)/e over the others.
 
-    A pair that differs on fewer than `FEWEST` queries or clusters rules out nobody.
+    A pair that differs on fewer than `MIN_QUERIES` queries or clusters rules out nobody.
     """
-    beta = max(alpha / 10, 1 / (noise.draws + 1))
-    peaks = noise.peaks.max(axis=(0, 1))
-    first = _lower(estimated, float(critical_value(peaks, 1 - beta)))
+    beta = max(alpha / 10, 1 / (bootstrap.draws + 1))
+    max_t = bootstrap.max_t.max(axis=(0, 1))
+    first = _lower(estimated, float(critical_value(max_t, 1 - beta)))
     slack = np.divide(first[:, None, :], estimated.error, out=np.zeros_like(estimated.error), where=estimated.error > 0)
     slack[(first[:, None, :] == 0) | (first[:, :, None] == 0)] = 0.0  # a lead and its negative, that of the other model
     rows, models = map(range, first.shape)
-    largest = noise.shifted_peaks(rows, models, estimated.error, -slack).max(axis=0)
+    largest = bootstrap.compute_shifted_max_t(rows, models, estimated.error, -slack).max(axis=0)
     critical = float(critical_value(largest, 1 - alpha + beta))
     lower = _lower(estimated, critical)
     lower[lower <= estimated.tolerance[:, None]] = 0.0
-    if estimated.units < FEWEST:
+    if estimated.units < MIN_QUERIES:
         return RegretBand(lower, np.full_like(lower, np.inf), critical)
     reach = estimated.difference + half_width(estimated.error, critical)
     rival = np.broadcast_to((first == 0)[:, None, :], reach.shape)
@@ -235,42 +243,44 @@ def regret_band(estimated: Estimate, noise: Noise, alpha: float) -> RegretBand:
 
 def _lower(estimated: Estimate, critical: float) -> Floats:
     """Return max over j of d − q e, or 0, by those pairs that may speak."""
-    speaks = (estimated.support >= FEWEST) & np.isfinite(estimated.error)
-    reach = np.where(speaks, estimated.difference - critical * np.where(speaks, estimated.error, 0.0), 0.0)
+    has_support = (estimated.support >= MIN_QUERIES) & np.isfinite(estimated.error)
+    reach = np.where(has_support, estimated.difference - critical * np.where(has_support, estimated.error, 0.0), 0.0)
     lower: Floats = np.maximum(0.0, reach.max(axis=2))
     return lower
 
 
-def detectable_lead(estimated: Estimate, noise: Noise, alpha: float, kept: Bools, winner: Integers) -> float:
+def detectable_difference(
+    estimated: Estimate, bootstrap: BootstrapDraws, alpha: float, not_rejected: Bools, winner: Integers
+) -> float:
     """Return the smallest true lead under one metric that eliminates the trailing model with 80 % probability.
 
     (c + z) · e: c is the largest critical value of the models in question when all their inequalities bind, z = 0.84
     the 80 % point of the normal distribution, e the largest standard error of a difference between two of these
     models. All three err on the safe side, the more so the fewer rivals are near. Where one of the models is a recipe,
-    its few runs show another error every time: of the pairs of these models the largest lead is taken that exceeds c
+    its few repeats show another error every time: of the pairs of these models the largest lead is taken that exceeds c
     times the error shown in 80 % of the draws. Infinite where no pair varies, or none differs on 30 queries.
 
-    In question are the models that are `kept`, which may be best under both metrics, and the winners under each; all
+    In question are the models that are `not_rejected`, which may be best under both metrics, and the winners under each; all
     models where that is only one.
     """
-    question = kept.copy()
+    question = not_rejected.copy()
     question[winner] = True
     if question.sum() < 2:
         question[:] = True
-    speaks = (estimated.support >= FEWEST) & question[:, None] & question
-    error = float(estimated.error.max(where=speaks, initial=0.0))
+    has_support = (estimated.support >= MIN_QUERIES) & question[:, None] & question
+    error = float(estimated.error.max(where=has_support, initial=0.0))
     if error == 0:
         return math.inf
-    peaks = noise.peaks.max(axis=0)[question]
-    critical = float(critical_value(peaks, 1 - alpha + alpha / 10).max())
+    max_t = bootstrap.max_t.max(axis=0)[question]
+    critical = float(critical_value(max_t, 1 - alpha + alpha / 10).max())
     fixed = (critical + NormalDist().inv_cdf(POWER)) * error
-    if estimated.runs is None:
+    if estimated.repeats is None:
         return fixed
-    chosen = np.argwhere(speaks & (estimated.error > estimated.runs.query_error))
-    return max([fixed, *(_lead_shown(noise, critical, *cell) for cell in chosen.tolist())])
+    chosen = np.argwhere(has_support & (estimated.error > estimated.repeats.query_error))
+    return max([fixed, *(_revealed_difference(bootstrap, critical, *cell) for cell in chosen.tolist())])
 
 
-def _lead_shown(noise: Noise, critical: float, row: int, k: int, j: int) -> float:
+def _revealed_difference(bootstrap: BootstrapDraws, critical: float, row: int, k: int, j: int) -> float:
     """Return the lead of j over k that exceeds its critical value in 80 % of the draws."""
-    needed = critical * noise.errors(row, k, j) - (noise.values[row, j] - noise.values[row, k])
+    needed = critical * bootstrap.errors(row, k, j) - (bootstrap.values[row, j] - bootstrap.values[row, k])
     return float(critical_value(needed, POWER))

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 Labels = dict[str, np.ndarray[Any, Any]]
 """By column the label of each query, text in an array of shape (queries,)."""
 
-MOST_SEGMENTS = 50
+MAX_SEGMENTS = 50
 """Of all columns together: beyond that each is judged at a level at which next to nothing is proven."""
 
 
@@ -38,7 +38,7 @@ def read_labels(segments: Columns, judgments: Judgments) -> Labels:
     return _checked(found, judgments.query_ids)
 
 
-def check_labels(segments: Any, ids: Any) -> Labels:
+def validate_labels(segments: Any, ids: Any) -> Labels:
     """Return labels that stand in the order of the queries as text, one for each of `ids`, or raise."""
     columns = _columns(segments)
     for name, labels in columns.items():
@@ -65,10 +65,10 @@ def _checked(columns: Mapping[str, Any], ids: Any) -> Labels:
         for text in distinct_labels(found[name]):
             check_name(f"segments {name!r}: a label", text)
     total = sum(len(distinct_labels(labels)) for labels in found.values())
-    if total > MOST_SEGMENTS:
+    if total > MAX_SEGMENTS:
         sizes = ", ".join(f"{name} {len(distinct_labels(labels))}" for name, labels in found.items())
         raise ValueError(
-            f"segments hold {total} distinct labels ({sizes}), more than {MOST_SEGMENTS}: the error is held over all: "
+            f"segments hold {total} distinct labels ({sizes}), more than {MAX_SEGMENTS}: the error is held over all: "
             "join small ones first"
         )
     return found

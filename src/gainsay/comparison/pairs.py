@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 from .._common.typing import Floats
 from .estimates import Estimate
 from .flags import FEW
-from .inference import FEWEST, two_step_test
-from .resampling import Family, Noise, Sample
+from .inference import MIN_QUERIES, two_step_test
+from .resampling import BootstrapDraws, JointEstimate, Sample
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,12 +25,12 @@ def pairs_of(sample: Sample, names: tuple[str, str]) -> pd.DataFrame:
     panel, level = sample.panel, sample.alpha
     first, second = np.triu_indices(len(panel.models), 1)
 
-    def effects(family: Sequence[str], alpha: float) -> dict[str, Any]:
-        found = sample.family(family) if len(family) > 1 else sample.alone(family[0])
+    def effects(joint: Sequence[str], alpha: float) -> dict[str, Any]:
+        found = sample.joint(joint) if len(joint) > 1 else sample.single(joint[0])
         return _effects(found, alpha, first, second, sample.ranges)
 
     columns = effects(names, level)
-    conflict, common = _conflicts(sample.family(names).estimated, first, second), {}
+    conflict, common = _conflicts(sample.joint(names).estimated, first, second), {}
     if not panel.counts(names).alike:
         kept = [f"{what} {metric}" for metric in names for what in ("difference", "lower", "upper", "p_holm")]
         common = {f"common {column}": columns[column] for column in kept}
@@ -83,15 +83,15 @@ def common_ranks(
 
 
 def _effects(
-    family: Family, alpha: float, first: Any, second: Any, ranges: Mapping[str, tuple[float, float]]
+    joint: JointEstimate, alpha: float, first: Any, second: Any, ranges: Mapping[str, tuple[float, float]]
 ) -> dict[str, Any]:
-    panel, estimated, noise = family
-    reach, two_sided = noise.reach(alpha), pair_p_values(estimated).two_sided
+    panel, estimated, bootstrap = joint
+    half_width, two_sided = bootstrap.half_widths(alpha), pair_p_values(estimated).two_sided
     columns: dict[str, Any] = {}
     for row, metric in enumerate(panel.metrics):
         difference = panel.in_unit(metric, estimated.difference[row, second, first])
         low, high = ranges[metric]
-        lower, upper = _within(difference, reach[row, second, first], low - high, high - low)
+        lower, upper = _within(difference, half_width[row, second, first], low - high, high - low)
         wins, losses = estimated.wins[row, second, first], estimated.wins[row, first, second]
         columns |= {
             f"difference {metric}": difference,
@@ -113,7 +113,7 @@ def _conflicts(estimated: Estimate, first: Any, second: Any) -> dict[str, Any]:
     support = estimated.support[:, first, second]
     least = support.min(axis=0)
     flag = np.select(
-        [support.max(axis=0) == 0, least < FEWEST, least < FEW], ["identical", "few", "thin"], default=""
+        [support.max(axis=0) == 0, least < MIN_QUERIES, least < FEW], ["identical", "few", "thin"], default=""
     ).astype(object)
     conflict = sign[0] * sign[1] < 0
     return {"conflict": conflict, "p_value": p_value, "p_holm": holm(p_value), "differing": least, "flag": flag}
@@ -134,7 +134,7 @@ def pair_p_values(estimated: Estimate) -> PairedPValues:
     """Paired t-test of every pair of models under every metric.
 
     t = difference / standard error with n − 1 degrees of freedom, where n is the number of queries or clusters, under
-    weights the effective number (Σw)²/Σw². Where a model is a recipe of R runs the error has two parts with degrees of
+    weights the effective number (Σw)²/Σw². Where a model is a recipe of R repeats the error has two parts with degrees of
     freedom of their own, n − 1 and R − 1, joined by Welch's and Satterthwaite's formula. A p-value by draws would carry
     Monte Carlo error and a floor of 1/(B + 1), which Holm's correction over hundreds of pairs multiplies; for a single
     pair t is exact where differences are normal and right in the limit otherwise.
@@ -158,13 +158,13 @@ def pair_p_values(estimated: Estimate) -> PairedPValues:
 def _freedom(estimated: Estimate) -> float | Floats:
     """Return the degrees of freedom of every difference, one number where all models are fixed."""
     of_queries = max(estimated.effective - 1, np.finfo(float).tiny)
-    runs = estimated.runs
-    if runs is None or not runs.variance.any():
+    repeats = estimated.repeats
+    if repeats is None or not repeats.variance.any():
         return of_queries
-    of_runs = runs.variance**2 / np.maximum(runs.counts - 1, 1)
-    whole = runs.error**4
-    parts = runs.query_error**4 / of_queries + of_runs[:, :, None] + of_runs[:, None, :]
-    mixed = np.isfinite(whole) & (runs.error > runs.query_error)
+    of_repeats = repeats.variance**2 / np.maximum(repeats.counts - 1, 1)
+    whole = repeats.error**4
+    parts = repeats.query_error**4 / of_queries + of_repeats[:, :, None] + of_repeats[:, None, :]
+    mixed = np.isfinite(whole) & (repeats.error > repeats.query_error)
     freedom: Floats = np.divide(whole, parts, out=np.full_like(whole, of_queries), where=mixed)
     return freedom
 
@@ -208,18 +208,18 @@ def leaderboard_of(sample: Sample, metrics: Sequence[str] | None = None) -> pd.D
     import pandas as pd
 
     chosen = sample.panel.metrics if metrics is None else metrics
-    parts = [_leaderboard(sample.alone(metric), sample.alpha, sample.ranges[metric]) for metric in chosen]
+    parts = [_leaderboard(sample.single(metric), sample.alpha, sample.ranges[metric]) for metric in chosen]
     return pd.concat(parts, ignore_index=True)
 
 
-def _leaderboard(family: Family, alpha: float, value_range: tuple[float, float]) -> pd.DataFrame:
+def _leaderboard(joint: JointEstimate, alpha: float, value_range: tuple[float, float]) -> pd.DataFrame:
     import pandas as pd
 
-    panel, estimated, noise = family
+    panel, estimated, bootstrap = joint
     mean = panel.in_unit(panel.metrics[0], estimated.mean[0])
-    lower, upper = _within(mean, noise.mean_reach(0, alpha), *value_range)
+    lower, upper = _within(mean, bootstrap.mean_half_widths(0, alpha), *value_range)
     difference, widest = estimated.difference[0], value_range[1] - value_range[0]
-    reach = noise.reach(alpha)[0]
+    half_width = bootstrap.half_widths(alpha)[0]
     rank = 1 + (difference > 0).sum(axis=1)
     table = pd.DataFrame(
         {
@@ -231,9 +231,9 @@ def _leaderboard(family: Family, alpha: float, value_range: tuple[float, float])
             "lower": lower,
             "upper": upper,
             "regret": np.maximum(0.0, difference.max(axis=1)),
-            "regret_lower": np.maximum(0.0, (difference - reach).max(axis=1)),
-            "regret_upper": np.clip((difference + reach).max(axis=1), 0.0, widest),
-            "may_be_best": two_step_test(estimated, noise, alpha).kept,
+            "regret_lower": np.maximum(0.0, (difference - half_width).max(axis=1)),
+            "regret_upper": np.clip((difference + half_width).max(axis=1), 0.0, widest),
+            "may_be_best": two_step_test(estimated, bootstrap, alpha).not_rejected,
         }
     )
     return table.sort_values("rank", kind="stable", ignore_index=True)
@@ -297,7 +297,7 @@ def tau_ap(values: ArrayLike, reference: ArrayLike) -> float | None:
         tied[i] = False
         start, size = int(before.sum()), int(tied.sum()) + 1
         right_before, right_tied = above[i, before].sum(), above[i, tied].sum()
-        # At place p of its tie run the model has all of `before` above it, and p of the others on average alike.
+        # At place p of its tie repeat the model has all of `before` above it, and p of the others on average alike.
         for place in range(size):
             if start + place:
                 within = right_tied * place / (size - 1) if size > 1 else 0.0
@@ -305,12 +305,12 @@ def tau_ap(values: ArrayLike, reference: ArrayLike) -> float | None:
     return float(2 * total / (count - 1) - 1)
 
 
-def best_in_draws(estimated: Estimate, noise: Noise) -> tuple[Floats, float]:
+def best_in_draws(estimated: Estimate, bootstrap: BootstrapDraws) -> tuple[Floats, float]:
     """Return in what share of draws each model is best, shape (metrics, M), and in what share none is under all.
 
     A draw with ties is shared among those tied, so that rows sum to 1.
     """
-    drawn = noise.values + estimated.mean[:, :, None]
+    drawn = bootstrap.values + estimated.mean[:, :, None]
     best = drawn >= drawn.max(axis=1, keepdims=True)
     shares: Floats = (best / best.sum(axis=1, keepdims=True)).mean(axis=2)
     return shares, float(np.mean(~best.all(axis=0).any(axis=0)))

@@ -39,7 +39,7 @@ def contradictory_queries(
     first metric prefers the first model, and the second metric the second. Differences within rounding are none.
 
     The two metrics have `values` of shape (queries, 2) on the queries that `rankings.counted` marks, NaN on those that
-    one of them skips, which are left out. Of recipes `spread` says by how much the difference varies between runs.
+    one of them skips, which are left out. Of recipes `spread` says by how much the difference varies between repeats.
 
     Returns
     -------
@@ -47,8 +47,8 @@ def contradictory_queries(
         One row per query. `query` is its id; `pull`; `difference M` for both metrics, first model minus second in the
         metric's own unit and sign; for both models `labels X`, a tuple of the labels from rank 1 down to the deeper of
         the two cutoffs (documents of equal score in the order of the input, documents that were not retrieved left
-        out; of a recipe those of its first run); where one is a recipe `spread M`, by how much the difference varies
-        from run to run; `documents` and `top grades`, how many documents are judged and how many of them have the top
+        out; of a recipe those of its first repeat); where one is a recipe `spread M`, by how much the difference varies
+        from repeat to repeat; `documents` and `top grades`, how many documents are judged and how many of them have the top
         grade; `weight` of the query.
 
     Examples
@@ -68,15 +68,20 @@ def contradictory_queries(
     limit = check_whole("most", most)
     first, second = values
     found = preferences(rankings, models, values)
-    queries, (one, other), weights, pull = found.queries, found.differences, found.weights, found.pull
-    chosen = np.argsort(-np.abs(pull), kind="stable")[:limit]
-    chosen = chosen[pull[chosen] != 0]
+    queries, (one, other), weights, strength = (
+        found.queries,
+        found.differences,
+        found.weights,
+        found.contradiction_strength,
+    )
+    chosen = np.argsort(-np.abs(strength), kind="stable")[:limit]
+    chosen = chosen[strength[chosen] != 0]
     judgments, shown = rankings.judgments, queries[chosen]
     top = grades_of(judgments.levels).lowest[-1]
     cutoff = None if first.k is None or second.k is None else max(first.k, second.k)
     columns: dict[str, Any] = {
         "query": judgments.query_ids[shown],
-        "pull": pull[chosen],
+        "contradiction strength": strength[chosen],
         f"difference {first}": one[chosen],
         f"difference {second}": other[chosen],
     }
@@ -100,7 +105,7 @@ class Preferences(NamedTuple):
         Their places among all queries.
     differences, leads : ndarray, shape (2, n)
         First model minus second under each metric, in its own unit and sign; and above 0 where it prefers the first.
-    weights, pull : ndarray, shape (n,)
+    weights, contradiction_strength : ndarray, shape (n,)
         See `contradictory_queries`.
     """
 
@@ -108,7 +113,7 @@ class Preferences(NamedTuple):
     differences: Floats
     leads: Floats
     weights: Floats
-    pull: Floats
+    contradiction_strength: Floats
 
 
 def preferences(rankings: Rankings, models: tuple[str, str], values: Mapping[Metric, Floats]) -> Preferences:
@@ -119,9 +124,9 @@ def preferences(rankings: Rankings, models: tuple[str, str], values: Mapping[Met
     scaled, _ = scaled_weights(weights)
     differences = np.stack([difference_of(table[common]) for table in values.values()])
     leads = np.stack([d if metric.higher_is_better else -d for metric, d in zip(values, differences, strict=True)])
-    strength = np.where(leads[0] * leads[1] < 0, np.abs(differences).min(axis=0), 0.0)
-    pull = np.sign(leads[0]) * strength * scaled / (scaled.mean() or 1.0)
-    return Preferences(queries, differences, leads, weights, pull)
+    smaller = np.where(leads[0] * leads[1] < 0, np.abs(differences).min(axis=0), 0.0)
+    strength = np.sign(leads[0]) * smaller * scaled / (scaled.mean() or 1.0)
+    return Preferences(queries, differences, leads, weights, strength)
 
 
 def difference_of(values: Floats) -> Floats:
@@ -143,10 +148,10 @@ def ranked_places(rankings: Rankings, model: str, queries: Integers, by: Metric,
     """Return where the documents of each query stand in `Judgments.by_query`, from rank 1 to the cutoff.
 
     Documents of equal score in the order of the input, those that were not retrieved left out; of a recipe as its first
-    run ranks them.
+    repeat ranks them.
     """
     judgments = rankings.judgments
-    scores = as_read(judgments.by_query(rankings.runs_of(model)[0]), by)
+    scores = as_read(judgments.by_query(rankings.repeat_scores(model)[0]), by)
     starts, found = judgments.layout.starts, []
     for start, stop in zip(starts[queries].tolist(), starts[queries + 1].tolist(), strict=True):
         own = scores[start:stop]
@@ -189,9 +194,9 @@ def largest_differences(
     first = values[metric]
     scaled, _ = scaled_weights(np.ones(len(first)) if weights is None else weights)
     difference = np.nan_to_num(difference_of(first))
-    pull = np.abs(difference) * scaled
-    chosen = np.argsort(-pull, kind="stable")[:limit]
-    chosen = chosen[pull[chosen] > 0]
+    size = np.abs(difference) * scaled
+    chosen = np.argsort(-size, kind="stable")[:limit]
+    chosen = chosen[size[chosen] > 0]
     columns: dict[str, Any] = {"query": np.asarray(queries)[chosen], f"difference {metric}": difference[chosen]}
     columns |= {f"{metric} {model}": first[chosen, place] for place, model in enumerate(pair)}
     columns |= {f"difference {name}": difference_of(table)[chosen] for name, table in values.items() if name != metric}
@@ -216,7 +221,7 @@ def one_ranking(rankings: Rankings, place: int, model: str, metrics: Iterable[Me
     start = int(judgments.sizes[:place].sum())
     here = slice(start, start + int(judgments.sizes[place]))
     labels = judgments.by_query(judgments.labels)[here]
-    scores = judgments.by_query(rankings.runs_of(model)[0])[here]
+    scores = judgments.by_query(rankings.repeat_scores(model)[0])[here]
     order, tied = order_of(scores, labels, listed[0])
     retrieved = scores[order] > -np.inf
     ranks = pd.array(np.arange(1, len(order) + 1), dtype="Int64")
@@ -269,8 +274,8 @@ def _added(metric: DCG, alone: Any, scores: Floats, labels: Floats) -> tuple[Flo
     held = facts.gains.discount[: metric.k][: len(order)]
     discount = np.pad(held, (0, len(order) - len(held)))
     if metric.ties == "average":
-        _, run = np.unique(-as_read(scores, metric)[order], return_inverse=True)
-        discount = (np.bincount(run, discount) / np.bincount(run))[run]
+        _, tie_group = np.unique(-as_read(scores, metric)[order], return_inverse=True)
+        discount = (np.bincount(tie_group, discount) / np.bincount(tie_group))[tie_group]
     of_document = np.empty(len(order))
     of_document[order] = discount
     of_document[scores == -np.inf] = 0.0

@@ -19,17 +19,17 @@ if TYPE_CHECKING:
     from ..ranking.rows import RankedRows
 
 
-def check_model(name: str, models: Iterable[str]) -> None:
+def validate_model(name: str, models: Iterable[str]) -> None:
     """Raise `ValueError` unless this is one of the models."""
     known = list(models)
     if name not in known:
         raise ValueError(f"{name!r} is not among the models{nearest(str(name), known)} (known: {', '.join(known)})")
 
 
-def check_pair(first: str, second: str, models: Iterable[str]) -> None:
+def validate_pair(first: str, second: str, models: Iterable[str]) -> None:
     """Raise `ValueError` unless these are two different ones of the models."""
     for name in (first, second):
-        check_model(name, models)
+        validate_model(name, models)
     if first == second:
         raise ValueError(f"{first!r} cannot be set against itself: name two different models")
 
@@ -49,7 +49,7 @@ class Rankings:
     judgments : Judgments
         The labels of the documents by query.
     scores : mapping of model to array, shape (documents,), or list of them
-        In the order of the labels, without NaN; of a recipe one array for each run.
+        In the order of the labels, without NaN; of a recipe one array for each repeat.
     counted : ndarray of bool, shape (queries,)
         The queries that the models are compared on; the others have no value under any metric.
     query_weights : ndarray, shape (queries,), optional
@@ -71,14 +71,14 @@ class Rankings:
         )
         return found
 
-    def runs_of(self, model: str) -> Sequence[Floats]:
-        """Return the scores of each run of a model: one array where it is fixed."""
+    def repeat_scores(self, model: str) -> Sequence[Floats]:
+        """Return the scores of each repeat of a model: one array where it is fixed."""
         scores = self.scores[model]
         return [scores] if isinstance(scores, np.ndarray) else scores
 
-    def each_run(self, model: str) -> Iterator[Rankings]:
-        """Yield, run by run, the same with one run of this model in place of all."""
-        for scores in self.runs_of(model):
+    def each_repeat(self, model: str) -> Iterator[Rankings]:
+        """Yield, repeat by repeat, the same with one repeat of this model in place of all."""
+        for scores in self.repeat_scores(model):
             yield replace(self, scores={model: scores})
 
     @property
@@ -97,9 +97,9 @@ class Rankings:
     def ranked(self, model: str, by: Metric) -> Iterator[RankedRows]:
         """Yield the ranked rows of a model, ordered as a metric orders documents; those with ties by themselves.
 
-        Of a recipe those of its first run.
+        Of a recipe those of its first repeat.
         """
-        scores = as_read(np.ascontiguousarray(self.judgments.by_query(self.runs_of(model)[0])), by)
+        scores = as_read(np.ascontiguousarray(self.judgments.by_query(self.repeat_scores(model)[0])), by)
         all_retrieved = bool(scores.min() != -np.inf)
         levels = len(self.judgments.levels)
         for block in self.judgments.layout.blocks:

@@ -14,31 +14,31 @@ import numpy as np
 
 from .._common.typing import Floats, Integers
 from .data import Panel
-from .estimates import Estimate, draw_runs, estimate
+from .estimates import Estimate, draw_repeat_errors, estimate
 
 
 @dataclass(frozen=True)
-class Noise:
+class BootstrapDraws:
     """Draws of the error of all means, and the largest studentised lead over each model in every draw.
 
     Of fixed models the standard error is known well, and is the same in every draw. That of recipes comes from few
-    runs: every draw has the error that such few runs would have shown in it, which makes the critical values as wide as
+    repeats: every draw has the error that such few repeats would have shown in it, which makes the critical values as wide as
     they have to be (a studentised parametric bootstrap).
 
     Attributes
     ----------
     values : ndarray, shape (metrics, M, draws)
-        Draws from the normal limit of the means' error. Twins hold the same numbers.
-    peaks : ndarray, shape (metrics, M, draws)
-        The largest `lead` of any rival over model k in every draw, and 0 where that is negative.
+        Draws from the normal limit of the means' error. Duplicates hold the same numbers.
+    max_t : ndarray, shape (metrics, M, draws)
+        The largest `t` of any rival over model k in every draw, and 0 where that is negative.
     estimated : Estimate
         Of which these are the errors.
     factor : ndarray, shape (M, draws), or None
-        By how much runs would have shown another variance in every draw; None where all models are fixed.
+        By how much repeats would have shown another variance in every draw; None where all models are fixed.
     """
 
     values: Floats
-    peaks: Floats
+    max_t: Floats
     estimated: Estimate
     factor: Floats | None = None
 
@@ -47,23 +47,23 @@ class Noise:
         """How many draws there are."""
         return int(self.values.shape[2])
 
-    def alone(self, row: int) -> Noise:
+    def select(self, row: int) -> BootstrapDraws:
         """Return the draws of one metric."""
         one = slice(row, row + 1)
-        return Noise(self.values[one], self.peaks[one], self.estimated.alone(row), self.factor)
+        return BootstrapDraws(self.values[one], self.max_t[one], self.estimated.select(row), self.factor)
 
     def errors(self, row: int, k: int, j: int) -> float | Floats:
         """Return the standard error of the difference of two models, one for all draws or one for each."""
-        error, runs = float(self.estimated.error[row, k, j]), self.estimated.runs
-        if runs is None or not 0 < error < np.inf:
+        error, repeats = float(self.estimated.error[row, k, j]), self.estimated.repeats
+        if repeats is None or not 0 < error < np.inf:
             return error
-        return self._shown(row, runs.query_error[row, k, j], k, j)
+        return self._shown(row, repeats.query_error[row, k, j], k, j)
 
     def _shown(self, row: int, of_queries: float, *models: int) -> float | Floats:
-        """Return an error of queries together with that of these models' runs, as every draw would have shown it."""
-        assert self.estimated.runs is not None
+        """Return an error of queries together with that of these models' repeats, as every draw would have shown it."""
+        assert self.estimated.repeats is not None
         assert self.factor is not None
-        variance = self.estimated.runs.variance[row]
+        variance = self.estimated.repeats.variance[row]
         drawn = [variance[k] * self.factor[k] for k in models if variance[k] > 0]
         if not drawn:
             return float(of_queries)
@@ -72,61 +72,61 @@ class Noise:
         found: Floats = np.sqrt(total, out=total)
         return found
 
-    def lead(self, row: int, k: int, j: int, out: Floats | None = None) -> Floats:
+    def compute_t(self, row: int, k: int, j: int, out: Floats | None = None) -> Floats:
         """Return the studentised error of the lead of model j over model k in every draw, shape (draws,).
 
         0 where the two never differ, or nothing is known of how much they vary. Written into `out` where it is given.
         """
-        lead: Floats = np.subtract(self.values[row, j], self.values[row, k], out=out)
+        t: Floats = np.subtract(self.values[row, j], self.values[row, k], out=out)
         error = self.errors(row, k, j)
         if isinstance(error, float):
-            lead *= 1 / error if 0 < error < np.inf else 0.0
+            t *= 1 / error if 0 < error < np.inf else 0.0
         else:
-            lead /= error
-        return lead
+            t /= error
+        return t
 
-    def shifted_peaks(
+    def compute_shifted_max_t(
         self, rows: Sequence[int], models: Sequence[int] | Integers, error: Floats, shift: Floats
     ) -> Floats:
-        """Take in every draw the largest `lead` + shift of any rival over each model, or 0 where all are negative.
+        """Take in every draw the largest `compute_t` + shift of any rival over each model, or 0 where all are negative.
 
         For these metrics, and over each of these models, `error` and `shift` have that of every rival, shape (rows,
         models, M): what the lead is studentised by (0 and infinite ones never count), and 0 or less. The result has
         the shape (models, draws).
         """
-        largest, lead = np.zeros((len(models), self.draws)), np.empty(self.draws)
+        largest, t = np.zeros((len(models), self.draws)), np.empty(self.draws)
         for place, k in enumerate(models):
             # No lead over k exceeds `ceiling`, so one that is shifted further cannot reach above 0.
-            ceiling = max(self.peaks[row, k].max(initial=0.0) for row in rows)
+            ceiling = max(self.max_t[row, k].max(initial=0.0) for row in rows)
             active = (error[:, place] > 0) & (error[:, place] < np.inf) & (shift[:, place] + ceiling > 0)
             for m, j in np.argwhere(active).tolist():
-                self.lead(rows[m], int(k), j, out=lead)
-                lead += shift[m, place, j]
-                np.maximum(largest[place], lead, out=largest[place])
+                self.compute_t(rows[m], int(k), j, out=t)
+                t += shift[m, place, j]
+                np.maximum(largest[place], t, out=largest[place])
         return largest
 
-    def reach(self, alpha: float) -> Floats:
+    def half_widths(self, alpha: float) -> Floats:
         """Return how far intervals of all differences under all metrics reach on either side, shape (metrics, M, M).
 
         The largest studentised lead over all ordered pairs is the largest absolute one over all pairs.
         """
-        return half_width(self.estimated.error, float(critical_value(self.peaks.max(axis=(0, 1)), 1 - alpha)))
+        return half_width(self.estimated.error, float(critical_value(self.max_t.max(axis=(0, 1)), 1 - alpha)))
 
-    def mean_reach(self, row: int, alpha: float) -> Floats:
+    def mean_half_widths(self, row: int, alpha: float) -> Floats:
         """Return how far intervals of all means under one metric reach on either side, shape (M,)."""
         return half_width(self.estimated.mean_error[row], float(critical_value(self.deviations(row), 1 - alpha)))
 
     def deviations(self, row: int) -> Floats:
         """Return the largest absolute studentised error of the mean of any model in every draw, shape (draws,)."""
-        largest, runs = np.zeros(self.draws), self.estimated.runs
+        largest, repeats = np.zeros(self.draws), self.estimated.repeats
         for k, known in enumerate(self.estimated.mean_error[row]):
             if 0 < known < np.inf:
-                error = known if runs is None else self._shown(row, runs.query_mean_error[row, k], k)
+                error = known if repeats is None else self._shown(row, repeats.query_mean_error[row, k], k)
                 np.maximum(largest, np.abs(self.values[row, k]) * (1 / error), out=largest)
         return largest
 
 
-def draw_noise(estimated: Estimate, draws: int, seed: int, chunk: int = 2048) -> Noise:
+def draw_errors(estimated: Estimate, draws: int, seed: int, chunk: int = 2048) -> BootstrapDraws:
     """Draw the error of the means from its normal limit: the Gaussian multiplier bootstrap.
 
     So many draws are made at a time as `chunk` says; the result does not depend on it beyond rounding.
@@ -138,29 +138,29 @@ def draw_noise(estimated: Estimate, draws: int, seed: int, chunk: int = 2048) ->
         stop = min(start + chunk, draws)
         values[:, start:stop] = (generator.standard_normal((stop - start, len(estimated.root))) @ estimated.root).T
     values = values.reshape(metrics, models, draws)
-    factor = None if estimated.runs is None else draw_runs(estimated.runs, values, generator)
+    factor = None if estimated.repeats is None else draw_repeat_errors(estimated.repeats, values, generator)
     for m in range(metrics):  # a matrix product may round equal columns differently
         for k in range(models):
-            if estimated.twin[m, k] != k:
-                values[m, k] = values[m, estimated.twin[m, k]]
-    noise = Noise(values, np.zeros_like(values), estimated, factor)
-    _find_peaks(noise)
-    return noise
+            if estimated.duplicate_of[m, k] != k:
+                values[m, k] = values[m, estimated.duplicate_of[m, k]]
+    bootstrap = BootstrapDraws(values, np.zeros_like(values), estimated, factor)
+    _compute_max_t(bootstrap)
+    return bootstrap
 
 
-def _find_peaks(noise: Noise) -> None:
-    """Write the largest studentised leads into the peaks."""
-    metrics, models, draws = noise.values.shape
-    error, lead = noise.estimated.error, np.empty(draws)
+def _compute_max_t(bootstrap: BootstrapDraws) -> None:
+    """Write the largest studentised leads into the max_t."""
+    metrics, models, draws = bootstrap.values.shape
+    error, t = bootstrap.estimated.error, np.empty(draws)
     for m in range(metrics):
         for k in range(models - 1):
             for j in range(k + 1, models):
                 if not 0 < error[m, k, j] < np.inf:
                     continue
-                noise.lead(m, k, j, out=lead)
-                np.maximum(noise.peaks[m, k], lead, out=noise.peaks[m, k])
-                np.negative(lead, out=lead)
-                np.maximum(noise.peaks[m, j], lead, out=noise.peaks[m, j])
+                bootstrap.compute_t(m, k, j, out=t)
+                np.maximum(bootstrap.max_t[m, k], t, out=bootstrap.max_t[m, k])
+                np.negative(t, out=t)
+                np.maximum(bootstrap.max_t[m, j], t, out=bootstrap.max_t[m, j])
 
 
 def half_width(error: Floats, critical: float) -> Floats:
@@ -185,12 +185,12 @@ def critical_value(draws: Floats, level: float) -> Floats:
     return found
 
 
-class Family(NamedTuple):
+class JointEstimate(NamedTuple):
     """Metrics that are estimated together, on the queries that all of them have."""
 
     panel: Panel
     estimated: Estimate
-    noise: Noise
+    bootstrap: BootstrapDraws
 
 
 class Sample:
@@ -211,23 +211,25 @@ class Sample:
         self.panel = panel
         self.alpha, self.draws, self.seed = alpha, draws, seed
         self.ranges = {metric: (ranges or {}).get(metric, (-np.inf, np.inf)) for metric in panel.metrics}
-        self._families: dict[tuple[str, ...], Family] = {}
+        self._estimates: dict[tuple[str, ...], JointEstimate] = {}
 
-    def family(self, metrics: Sequence[str]) -> Family:
+    def joint(self, metrics: Sequence[str]) -> JointEstimate:
         """Return the estimate of several metrics together and draws of its error, made when first asked for."""
         names = tuple(metrics)
-        if names not in self._families:
+        if names not in self._estimates:
             panel = self.panel.select(names)
             estimated = estimate(panel)
-            self._families[names] = Family(panel, estimated, draw_noise(estimated, self.draws, self.seed))
-        return self._families[names]
+            self._estimates[names] = JointEstimate(panel, estimated, draw_errors(estimated, self.draws, self.seed))
+        return self._estimates[names]
 
-    def alone(self, metric: str) -> Family:
+    def single(self, metric: str) -> JointEstimate:
         """Return the estimate of one metric on its own queries, a part of a larger family's where that has the same."""
-        if (metric,) not in self._families:
-            for names, family in self._families.items():
+        if (metric,) not in self._estimates:
+            for names, joint in self._estimates.items():
                 if metric in names and self.panel.counts(names).alike:
-                    noise = family.noise.alone(names.index(metric))
-                    self._families[metric,] = Family(family.panel.select([metric]), noise.estimated, noise)
+                    bootstrap = joint.bootstrap.select(names.index(metric))
+                    self._estimates[metric,] = JointEstimate(
+                        joint.panel.select([metric]), bootstrap.estimated, bootstrap
+                    )
                     break
-        return self.family([metric])
+        return self.joint([metric])

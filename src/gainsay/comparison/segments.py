@@ -12,7 +12,7 @@ from .._common.shown import Spoken, plain
 from .._common.typing import Bools
 from .._common.words import amount, confidence, count, listed
 from ..drawing.notebook import table_cell
-from .inference import FEWEST
+from .inference import MIN_QUERIES
 from .labels import Labels, distinct_labels
 from .pairs import leaderboard_of
 from .resampling import Sample, critical_value
@@ -22,7 +22,7 @@ from .wording import direction
 if TYPE_CHECKING:
     import pandas as pd
 
-    from .resampling import Family
+    from .resampling import JointEstimate
 
 SHOWN = 8
 """So many contrasts, and so many segments of a column, a text names."""
@@ -65,7 +65,7 @@ class Segment:
     @property
     def decided(self) -> bool:
         """Whether there are queries, or clusters of them, enough to decide anything."""
-        return self.units >= FEWEST
+        return self.units >= MIN_QUERIES
 
     @property
     def where(self) -> str:
@@ -228,7 +228,7 @@ class Segments(Spoken):
             told.append(f"{len(decided) - SHOWN} more segments stand in the table.")
         if small:
             named = listed([f"{part.column} {part.label} ({part.units})" for part in small])
-            told.append(f"Of fewer than {FEWEST} {self._evidence}, and so not decided: {named}.")
+            told.append(f"Of fewer than {MIN_QUERIES} {self._evidence}, and so not decided: {named}.")
         held = (
             f"The error is held over all {count(len(self.parts), 'segment')} "
             f"({confidence(self.alpha)} confidence for all, level {self.level:.2g} each)."
@@ -302,19 +302,19 @@ def _segment(part: Sample, name: tuple[str, str], share: float, metrics: tuple[s
     if not queries:
         shape = (len(metrics), len(panel.models), len(panel.models))
         return Segment(*name, 0, 0, 0.0, None, None, np.zeros(shape, dtype=bool))
-    family = part.family(metrics)
+    joint = part.joint(metrics)
     valued = [metric for metric in panel.metrics if panel.counts([metric]).common]
     verdict, board = Verdict.of(part, metrics, margin), leaderboard_of(part, valued)
-    return Segment(*name, queries, family.panel.units, share, verdict, board, _leads(family, part.alpha))
+    return Segment(*name, queries, joint.panel.units, share, verdict, board, _leads(joint, part.alpha))
 
 
-def _leads(family: Family, level: float) -> Bools:
+def _leads(joint: JointEstimate, level: float) -> Bools:
     """Return which model is proven better than which, under all metrics at once: max-T over all ordered pairs."""
-    estimated, noise = family.estimated, family.noise
-    critical = float(critical_value(noise.peaks.max(axis=(0, 1)), 1 - level))
-    speaks = (estimated.support >= FEWEST) & np.isfinite(estimated.error)
-    reach = estimated.difference - critical * np.where(speaks, estimated.error, 0.0)
-    return np.asarray(speaks & (reach > 0))
+    estimated, bootstrap = joint.estimated, joint.bootstrap
+    critical = float(critical_value(bootstrap.max_t.max(axis=(0, 1)), 1 - level))
+    has_support = (estimated.support >= MIN_QUERIES) & np.isfinite(estimated.error)
+    reach = estimated.difference - critical * np.where(has_support, estimated.error, 0.0)
+    return np.asarray(has_support & (reach > 0))
 
 
 def _told(part: Segment) -> str:

@@ -1,4 +1,4 @@
-"""What a mean varies by: the query, the training run, and the query together with the run."""
+"""What a mean varies by: the query, the training repeat, and the query together with the repeat."""
 
 from __future__ import annotations
 
@@ -9,87 +9,91 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 import numpy as np
 
 from .._common.typing import Floats
-from .estimates import by_query_and_run, run_means
+from .estimates import compute_interactions, compute_repeat_means
 from .resampling import critical_value
 
 if TYPE_CHECKING:
-    from .resampling import Family
+    from .resampling import JointEstimate
 
 
 @dataclass(frozen=True, eq=False)
-class Parts:
-    """Covariances of one query, of one run, and of one query in one run, under two metrics.
+class ComponentCovariances:
+    """Covariances of one query, of one repeat, and of one query in one repeat, under two metrics.
 
-    The mean over n queries and R runs has the variance run / R + (query + query_run / R) / n. A fixed model has neither
-    of the two parts of runs.
+    The mean over n queries and R repeats has the variance repeat / R + (query + query_repeat / R) / n. A fixed model has neither
+    of the two parts of repeats.
 
     Attributes
     ----------
     query : ndarray, shape (metrics * M, metrics * M)
-        Of a query's values averaged over ever more runs, metrics side by side.
-    run, query_run : ndarray, shape (M, metrics, metrics)
+        Of a query's values averaged over ever more repeats, metrics side by side.
+    repeat, query_repeat : ndarray, shape (M, metrics, metrics)
         Of each model.
     """
 
     query: Floats
-    run: Floats
-    query_run: Floats
+    repeat: Floats
+    query_repeat: Floats
 
     @property
     def models(self) -> int:
         """How many models there are."""
-        return len(self.run)
+        return len(self.repeat)
 
     @property
     def metrics(self) -> int:
         """How many metrics there are."""
-        return int(self.run.shape[1])
+        return int(self.repeat.shape[1])
 
     @property
     def recipes(self) -> Floats:
-        """Which models vary from run to run, shape (M,)."""
-        return np.asarray(np.trace(self.run + self.query_run, axis1=1, axis2=2) > 0)
+        """Which models vary from repeat to repeat, shape (M,)."""
+        return np.asarray(np.trace(self.repeat + self.query_repeat, axis1=1, axis2=2) > 0)
 
-    def of_queries(self, runs: int) -> Floats:
-        """Return the covariance of one query's values, averaged over so many runs."""
-        return self.query + _spread(self.query_run) / runs
+    def of_queries(self, repeats: int) -> Floats:
+        """Return the covariance of one query's values, averaged over so many repeats."""
+        return self.query + _spread(self.query_repeat) / repeats
 
     def deviations(self, row: int, k: int, j: int) -> dict[str, float]:
-        """Return standard deviations of the difference of two models: by query, by run, and by both together."""
+        """Return standard deviations of the difference of two models: by query, by repeat, and by both together."""
         first, second = (row * self.models + place for place in (k, j))
         of_queries = self.query[first, first] + self.query[second, second] - 2 * self.query[first, second]
         return {
             "query": float(np.sqrt(max(0.0, of_queries))),
-            "run": float(np.sqrt(self.run[k, row, row] + self.run[j, row, row])),
-            "query_run": float(np.sqrt(self.query_run[k, row, row] + self.query_run[j, row, row])),
+            "repeat": float(np.sqrt(self.repeat[k, row, row] + self.repeat[j, row, row])),
+            "query_repeat": float(np.sqrt(self.query_repeat[k, row, row] + self.query_repeat[j, row, row])),
         }
 
 
-def given_parts(query: float, run: float, query_run: float, correlation: float, models: int) -> Parts:
+def build_covariances(
+    query: float, repeat: float, query_repeat: float, correlation: float, models: int
+) -> ComponentCovariances:
     """Return the parts of models that are all alike under two metrics, from the arguments of `gainsay.plan`."""
     mixed = np.array([[1.0, correlation], [correlation, 1.0]])
     alike = np.broadcast_to(mixed, (models, 2, 2))
-    return Parts(np.kron(mixed, np.eye(models)) * query**2 / 2, alike * run**2, alike * query_run**2)
+    return ComponentCovariances(
+        np.kron(mixed, np.eye(models)) * query**2 / 2, alike * repeat**2, alike * query_repeat**2
+    )
 
 
-def found_parts(family: Family) -> Parts:
-    """Return the parts that a sample shows, those of runs where it has several of a model.
+def estimate_covariances(joint: JointEstimate) -> ComponentCovariances:
+    """Return the parts that a sample shows, those of repeats where it has several of a model.
 
-    From mean squares: what is left of the run means' covariance, and of the queries', when the share of finer parts is
+    From mean squares: what is left of the repeat means' covariance, and of the queries', when the share of finer parts is
     taken out; never below 0.
     """
-    panel, estimated = family.panel, family.estimated
+    panel, estimated = joint.panel, joint.estimated
     metrics, models, queries = panel.values.shape
     scale = queries * panel.units / (panel.units - 1)
-    run, both, of_both = np.zeros((3, models, metrics, metrics))
-    for k, number in enumerate(panel.run_counts):
+    repeat, both, of_both = np.zeros((3, models, metrics, metrics))
+    for k, number in enumerate(panel.repeat_counts):
         if number:
-            left = by_query_and_run(panel, k)
+            left = compute_interactions(panel, k)
             both[k] = scale / (number - 1) * np.einsum("mrq,prq->mp", left, left)
             of_both[k] = both[k] / number
-            run[k] = _positive(np.cov(run_means(panel, k)) - both[k] / queries)
+            repeat[k] = _positive(np.cov(compute_repeat_means(panel, k)) - both[k] / queries)
     covariance = queries * estimated.root.T @ estimated.root
-    return Parts(_positive(covariance - _spread(of_both)), run, both)
+    return ComponentCovariances(_positive(covariance - _spread(of_both)), repeat, both)
 
 
 def _spread(blocks: Floats) -> Floats:
@@ -109,49 +113,53 @@ def _positive(matrix: Floats) -> Floats:
 
 
 @dataclass(frozen=True, eq=False)
-class Trial:
+class SimulatedSample:
     """What one sample comes to, or many (along a first axis of the differences) that share errors and draws.
 
     ``difference[m, k, j]`` is the lead of j over k, `error` its estimated standard error, shape (metrics, M, M).
-    `leads` returns draws of the studentised error of the leads over a model, shape (metrics, M, draws); what follows
+    `compute_t` returns draws of the studentised error of the leads over a model, shape (metrics, M, draws); what follows
     from these alone is kept in `cache`.
     """
 
     difference: Floats
     error: Floats
-    leads: Callable[[int], Floats]
+    compute_t: Callable[[int], Floats]
     cache: dict[tuple[str, int], Any]
 
 
 Made = TypeVar("Made")
-Claim: TypeAlias = Callable[[Trial], Any]
+Claim: TypeAlias = Callable[[SimulatedSample], Any]
 """Says of a sample whether the claim is proven, of many in an array."""
 
 
-class Trials:
-    """Samples of recipes of so many runs, or of fixed models, with the true means `truth`, shape (metrics, M).
+class Simulation:
+    """Samples of recipes of so many repeats, or of fixed models, with the true means `truth`, shape (metrics, M).
 
     They come from the same random numbers whatever the number of queries.
     """
 
-    def __init__(self, parts: Parts, truth: Floats, samples: int, draws: int, seed: int, runs: int) -> None:
-        self.parts, self.truth, self.samples, self.runs = parts, truth, samples, runs
+    def __init__(
+        self, components: ComponentCovariances, truth: Floats, samples: int, draws: int, seed: int, repeats: int
+    ) -> None:
+        self.components, self.truth, self.samples, self.repeats = components, truth, samples, repeats
         generator = np.random.default_rng(seed)
-        shape, width = (parts.metrics, parts.models), parts.metrics * parts.models
-        # What runs and queries add together is among the run means; the test counts it among the queries once more.
-        self._by_query = (generator.standard_normal((samples, width)) @ _roots(parts.query)).reshape(samples, *shape)
-        noise = generator.standard_normal((draws, width)) @ _roots(parts.of_queries(runs))
+        shape, width = (components.metrics, components.models), components.metrics * components.models
+        # What repeats and queries add together is among the repeat means; the test counts it among the queries once more.
+        self._by_query = (generator.standard_normal((samples, width)) @ _roots(components.query)).reshape(
+            samples, *shape
+        )
+        noise = generator.standard_normal((draws, width)) @ _roots(components.of_queries(repeats))
         self._noise = np.moveaxis(noise.reshape(draws, *shape), 0, -1)
-        covariance = parts.of_queries(runs).reshape(*shape, *shape)
+        covariance = components.of_queries(repeats).reshape(*shape, *shape)
         alone = np.einsum("mkmk->mk", covariance)
         self._variance = np.maximum(alone[:, :, None] + alone[:, None, :] - 2 * np.einsum("mkmj->mkj", covariance), 0.0)
-        self._recipes = np.flatnonzero(parts.recipes)
+        self._recipes = np.flatnonzero(components.recipes)
         self._cache: dict[tuple[str, int], Any] = {}
         if len(self._recipes):
-            self._by_run = generator.standard_normal((samples, len(self._recipes), runs, parts.metrics))
-            self._run_noise = generator.standard_normal((len(self._recipes), parts.metrics, draws))
-            self._spread = np.ones((parts.models, draws))
-            self._spread[self._recipes] = generator.chisquare(runs - 1, (len(self._recipes), draws)) / (runs - 1)
+            self._by_repeat = generator.standard_normal((samples, len(self._recipes), repeats, components.metrics))
+            self._repeat_noise = generator.standard_normal((len(self._recipes), components.metrics, draws))
+            self._spread = np.ones((components.models, draws))
+            self._spread[self._recipes] = generator.chisquare(repeats - 1, (len(self._recipes), draws)) / (repeats - 1)
 
     def chance(self, queries: float, claims: Sequence[Claim], *, together: bool = False) -> float:
         """Return in what share of samples of so many queries a claim is proven, the hardest one of several.
@@ -165,40 +173,40 @@ class Trials:
         trials = map(trial, range(self.samples))
         return float(np.mean([[claim(one) for claim in claims] for one in trials], axis=0).min())
 
-    def _fixed_trials(self, queries: float) -> Callable[[Any], Trial]:
+    def _fixed_trials(self, queries: float) -> Callable[[Any], SimulatedSample]:
         """Return what gives each sample of fixed models: the draws are the same for all, and for every size."""
         means = self.truth + self._by_query / np.sqrt(queries)
         error, scale = np.sqrt(self._variance / queries), np.sqrt(self._variance)
-        return lambda place: Trial(
-            _leads_of(means[place]),
+        return lambda place: SimulatedSample(
+            _compute_differences(means[place]),
             error,
             lambda k: _ratio(self._noise - self._noise[:, [k]], scale[:, k]),
             self._cache,
         )
 
-    def _recipe_trials(self, queries: float) -> Callable[[Any], Trial]:
-        """Return what gives each sample of recipes, whose test estimates the variance of runs."""
-        roots = _roots(self.parts.run[self._recipes] + self.parts.query_run[self._recipes] / queries)
-        values = np.einsum("svrm,vmp->svrp", self._by_run, roots)
+    def _recipe_trials(self, queries: float) -> Callable[[Any], SimulatedSample]:
+        """Return what gives each sample of recipes, whose test estimates the variance of repeats."""
+        roots = _roots(self.components.repeat[self._recipes] + self.components.query_repeat[self._recipes] / queries)
+        values = np.einsum("svrm,vmp->svrp", self._by_repeat, roots)
         means = self.truth + self._by_query / np.sqrt(queries)
         means[:, :, self._recipes] += np.moveaxis(values.mean(axis=2), 1, 2)
         centred = values - values.mean(axis=2, keepdims=True)
-        seen = np.einsum("svrm,svrp->svmp", centred, centred) / (self.runs - 1) / self.runs
+        seen = np.einsum("svrm,svrp->svmp", centred, centred) / (self.repeats - 1) / self.repeats
         own = _roots(seen)
-        of_runs = np.zeros_like(means)
-        of_runs[:, :, self._recipes] = np.moveaxis(np.einsum("svmm->svm", seen), 1, 2)
+        of_repeats = np.zeros_like(means)
+        of_repeats[:, :, self._recipes] = np.moveaxis(np.einsum("svmm->svm", seen), 1, 2)
         by_query, of_queries = self._noise / np.sqrt(queries), self._variance / queries
 
-        def trial(place: int) -> Trial:
-            noise, runs = by_query.copy(), of_runs[place]
-            noise[:, self._recipes] += np.einsum("vmp,vpb->mvb", own[place], self._run_noise)
-            drawn = runs[:, :, None] * self._spread
+        def trial(place: int) -> SimulatedSample:
+            noise, repeats = by_query.copy(), of_repeats[place]
+            noise[:, self._recipes] += np.einsum("vmp,vpb->mvb", own[place], self._repeat_noise)
+            drawn = repeats[:, :, None] * self._spread
 
-            def leads(k: int) -> Floats:
+            def compute_t(k: int) -> Floats:
                 return _ratio(noise - noise[:, [k]], np.sqrt(of_queries[:, k, :, None] + drawn[:, [k]] + drawn))
 
-            error = np.sqrt(of_queries + runs[:, :, None] + runs[:, None, :])
-            return Trial(_leads_of(means[place]), error, leads, {})
+            error = np.sqrt(of_queries + repeats[:, :, None] + repeats[:, None, :])
+            return SimulatedSample(_compute_differences(means[place]), error, compute_t, {})
 
         return trial
 
@@ -206,9 +214,9 @@ class Trials:
 def is_pair(first: int, second: int, row: int, alpha: float) -> Claim:
     """Return the claim that the second model is ahead of the first under one metric, two-sided at α."""
 
-    def proven(trial: Trial) -> Any:
+    def proven(trial: SimulatedSample) -> Any:
         critical = _cached(
-            trial, ("pair", row), lambda: float(critical_value(np.abs(trial.leads(first)[row, second]), 1 - alpha))
+            trial, ("pair", row), lambda: float(critical_value(np.abs(trial.compute_t(first)[row, second]), 1 - alpha))
         )
         return trial.difference[..., row, first, second] > critical * trial.error[row, first, second]
 
@@ -216,11 +224,13 @@ def is_pair(first: int, second: int, row: int, alpha: float) -> Claim:
 
 
 def is_ship(baseline: int, candidate: int, alpha: float, margin: float) -> Claim:
-    """Return the claim that a candidate is to be shipped: see `Against`; all other models are candidates too."""
+    """Return the claim that a candidate is to be shipped: see `BaselineComparison`; all other models are candidates too."""
 
-    def proven(trial: Trial) -> Any:
+    def proven(trial: SimulatedSample) -> Any:
         critical = _cached(
-            trial, ("ship", 0), lambda: float(critical_value(np.abs(trial.leads(baseline)).max(axis=(0, 1)), 1 - alpha))
+            trial,
+            ("ship", 0),
+            lambda: float(critical_value(np.abs(trial.compute_t(baseline)).max(axis=(0, 1)), 1 - alpha)),
         )
         lower = trial.difference[..., baseline, candidate] - critical * trial.error[:, baseline, candidate]
         return (lower > -margin).all(axis=-1) & (lower > 0).any(axis=-1)
@@ -233,16 +243,16 @@ def is_genuine(alpha: float, order: list[int]) -> Claim:
     return lambda trial: all(_rejected(trial, k, alpha) for k in order)
 
 
-def _rejected(trial: Trial, k: int, alpha: float) -> bool:
+def _rejected(trial: SimulatedSample, k: int, alpha: float) -> bool:
     """Whether it is rejected that model k is best: `two_step_test` for one model, as quick as may be."""
     beta = alpha / 10
     speak = trial.error[:, k] > 0
 
     def rivals() -> tuple[Floats, float, float]:
         """Return draws of the leads over it, the critical value where all inequalities bind, and that of step one."""
-        draws = trial.leads(k)[speak]
-        peaks = np.maximum(draws.max(axis=0, initial=0.0), 0.0)
-        return draws, float(critical_value(peaks, 1 - alpha + beta)), float(critical_value(peaks, 1 - beta))
+        draws = trial.compute_t(k)[speak]
+        max_t = np.maximum(draws.max(axis=0, initial=0.0), 0.0)
+        return draws, float(critical_value(max_t, 1 - alpha + beta)), float(critical_value(max_t, 1 - beta))
 
     draws, largest, bound = _cached(trial, ("rivals", k), rivals)
     t = trial.difference[:, k][speak] / trial.error[:, k][speak]
@@ -254,7 +264,7 @@ def _rejected(trial: Trial, k: int, alpha: float) -> bool:
     return bool(highest > critical_value(shifted, 1 - alpha + beta))
 
 
-def _cached(trial: Trial, key: tuple[str, int], make: Callable[[], Made]) -> Made:
+def _cached(trial: SimulatedSample, key: tuple[str, int], make: Callable[[], Made]) -> Made:
     """Return what follows from the draws of a trial, made once."""
     if key not in trial.cache:
         trial.cache[key] = make()
@@ -262,9 +272,9 @@ def _cached(trial: Trial, key: tuple[str, int], make: Callable[[], Made]) -> Mad
     return found
 
 
-def _leads_of(mean: Floats) -> Floats:
-    leads: Floats = mean[..., None, :] - mean[..., :, None]
-    return leads
+def _compute_differences(mean: Floats) -> Floats:
+    compute_t: Floats = mean[..., None, :] - mean[..., :, None]
+    return compute_t
 
 
 def _ratio(lead: Floats, error: Floats) -> Floats:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["STAR", "chart_of", "with_runs"]
 
-MOST_RUNS = 10
+MAX_RUNS = 10
 """So many runs are listed in words; all are drawn."""
 
 STAR = "\u2605"
@@ -62,7 +62,7 @@ def with_runs(chart: Chart, distances: Mapping[str, Mapping[str, Sequence[float]
         mark, runs = row.marks[lane], tuple(distances[metric].get(row.key, ()))
         if not runs:
             return mark
-        listed = ", ".join(map(bare, runs[:MOST_RUNS])) + " \u2026" * (len(runs) > MOST_RUNS)
+        listed = ", ".join(map(bare, runs[:MAX_RUNS])) + " \u2026" * (len(runs) > MAX_RUNS)
         return mark._replace(runs=runs, said=f"{mark.said}; its runs: {listed}")
 
     metrics = [label.name for label in chart.labels]

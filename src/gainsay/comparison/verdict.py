@@ -15,12 +15,20 @@ from .._common.checks import refuse_unordered
 from .._common.shown import Names, Spoken, isolated
 from .._common.typing import Floats, Ids
 from ..drawing.notebook import chart_cell
-from .data import Vary, check_level, check_margin, check_seed, read_panel, recipes_of
-from .estimates import VarianceParts, variance_parts
+from .data import Vary, read_panel, split_repeats, validate_alpha, validate_margin, validate_seed
+from .estimates import VarianceComponents, estimate_variance_components
 from .flags import Flag, UnjudgedDocuments, find_flags, left_out_flags, uneven_judging
-from .inference import FEWEST, BestTest, detectable_lead, price_lower, regret_lower, regret_upper, two_step_test
+from .inference import (
+    MIN_QUERIES,
+    BestTest,
+    detectable_difference,
+    price_lower,
+    regret_lower,
+    regret_upper,
+    two_step_test,
+)
 from .pairs import best_in_draws
-from .resampling import Family, Sample
+from .resampling import JointEstimate, Sample
 from .standing import chart_of
 from .wording import about, paragraph
 
@@ -34,8 +42,8 @@ class Verdict(Spoken):
     """What two metrics, measured on the same queries, say together about which model is best.
 
     Made by `from_values`. Queries are the random sample, or clusters of them. Models are fixed, and then nothing here
-    covers what another training seed would have given; or they are recipes of which several runs are there, and then
-    everything here is about a recipe's mean over queries and runs, and covers another run. All mappings and tuples are
+    covers what another training seed would have given; or they are recipes of which several repeats are there, and then
+    everything here is about a recipe's mean over queries and repeats, and covers another repeat. All mappings and tuples are
     in natural order of the models' names.
 
     ``kind`` is the first of these that holds:
@@ -115,18 +123,18 @@ class Verdict(Spoken):
     alpha, margin, draws, seed : float, float, int, int
         As given.
     unjudged : UnjudgedDocuments or None
-        Of runs: how much of what each model retrieved was judged, and what became of the rest.
+        Of repeats: how much of what each model retrieved was judged, and what became of the rest.
     lower_is_better : tuple of str
         Those of the two metrics of which a lower value is better.
     clusters : int or None
         In how many clusters the queries come; None where they are independent.
-    runs : dict of model to int
+    repeats : dict of model to int
         How often each recipe was trained, 0 for a fixed model; empty where all are fixed.
     vary : {"seed", "queries"} or None
-        What differed between the runs, where that was said.
-    variance : dict of metric name to VarianceParts
-        Where the variance of a lead between two recipes comes from: queries, runs, and both together. So one sees what
-        more queries or more runs would buy. Empty where all models are fixed.
+        What differed between the repeats, where that was said.
+    variance : dict of metric name to VarianceComponents
+        Where the variance of a lead between two recipes comes from: queries, repeats, and both together. So one sees what
+        more queries or more repeats would buy. Empty where all models are fixed.
 
     Examples
     --------
@@ -140,10 +148,10 @@ class Verdict(Spoken):
     >>> 0 < verdict.price_lower < verdict.price
     True
 
-    Two recipes, each trained five times: another run would differ by more than the lead that one run of each shows.
+    Two recipes, each trained five times: another repeat would differ by more than the lead that one repeat of each shows.
 
-    >>> runs = linear[:, :, None] + rng.normal(0, 0.05, size=(2, 5)) + rng.normal(0, 0.1, size=(500, 2, 5))
-    >>> Verdict.from_values(runs, runs - [[[0.10], [0.0]]], models=["A", "B"]).kind
+    >>> repeats = linear[:, :, None] + rng.normal(0, 0.05, size=(2, 5)) + rng.normal(0, 0.1, size=(500, 2, 5))
+    >>> Verdict.from_values(repeats, repeats - [[[0.10], [0.0]]], models=["A", "B"]).kind
     'unresolved'
     """
 
@@ -182,9 +190,9 @@ class Verdict(Spoken):
     unjudged: UnjudgedDocuments | None = None
     lower_is_better: tuple[str, ...] = ()
     clusters: int | None = None
-    runs: dict[str, int] = field(default_factory=dict)
+    repeats: dict[str, int] = field(default_factory=dict)
     vary: Vary | None = None
-    variance: dict[str, VarianceParts] = field(default_factory=dict)
+    variance: dict[str, VarianceComponents] = field(default_factory=dict)
 
     @classmethod
     def from_values(
@@ -206,10 +214,10 @@ class Verdict(Spoken):
 
         Parameters
         ----------
-        first, second : array, shape (queries, models) or (queries, models, runs); or a list of arrays
+        first, second : array, shape (queries, models) or (queries, models, repeats); or a list of arrays
             Values of the two metrics. Any two metrics may take these places. A query that a metric skips is NaN for
-            every model. Recipes have their runs in a third dimension; where their numbers differ, or some models are
-            fixed, give a list with an array for each model, (queries, runs) for a recipe and (queries,) for a fixed
+            every model. Recipes have their repeats in a third dimension; where their numbers differ, or some models are
+            fixed, give a list with an array for each model, (queries, repeats) for a recipe and (queries,) for a fixed
             one.
         models : sequence of str, optional
             Distinct names of the columns; ``model 1``, ``model 2``, … by default.
@@ -231,25 +239,25 @@ class Verdict(Spoken):
         higher_is_better : sequence of two bool
             False for a metric that is a loss.
         vary : {"seed", "queries"}, optional
-            What differs between runs, for the words of the verdict: the training seed, or the training queries as well
-            (resampled in every run).
+            What differs between repeats, for the words of the verdict: the training seed, or the training queries as well
+            (resampled in every repeat).
 
         Raises
         ------
         ValueError
             If shapes differ, a value is infinite, or NaN for some models and not for others, no query has a value under
-            both metrics, names repeat, a weight is negative, a query has no cluster, a recipe has fewer than three runs
+            both metrics, names repeat, a weight is negative, a query has no cluster, a recipe has fewer than three repeats
             or not the same under both metrics, or a setting is out of range.
         TypeError
             If a name is not a string, or a number is not a number.
         """
         names = _two_names(metric_names)
-        level, width = check_level(alpha), check_margin(margin)
-        seed, draws = check_seed(seed, draws, level)
+        level, width = validate_alpha(alpha), validate_margin(margin)
+        seed, draws = validate_seed(seed, draws, level)
         labels = dict(zip(names, ("first", "second"), strict=True))
         losses = _losses(names, higher_is_better)
-        values, runs = recipes_of(dict(zip(names, (first, second), strict=True)), labels, models)
-        panel = read_panel(values, models, weights, labels, losses, runs, clusters, vary)
+        values, repeats = split_repeats(dict(zip(names, (first, second), strict=True)), labels, models)
+        panel = read_panel(values, models, weights, labels, losses, repeats, clusters, vary)
         return cls.of(Sample(panel, level, draws, seed), names, width)
 
     @classmethod
@@ -304,7 +312,7 @@ def _plain(value: Any) -> Any:
         return {key: _plain(item) for key, item in value.items()}
     if isinstance(value, tuple):
         return [_plain(item) for item in value]
-    return _plain(value.to_dict()) if isinstance(value, Flag | UnjudgedDocuments | VarianceParts) else value
+    return _plain(value.to_dict()) if isinstance(value, Flag | UnjudgedDocuments | VarianceComponents) else value
 
 
 def _losses(names: tuple[str, str], higher_is_better: Sequence[bool]) -> list[str]:
@@ -327,31 +335,33 @@ def _two_names(metric_names: Sequence[str]) -> tuple[str, str]:
 def decide(sample: Sample, names: tuple[str, str], margin: float) -> Verdict:
     """Test, bound and describe what two metrics of a sample say together."""
     alpha, counts = sample.alpha, sample.panel.counts(names)
-    family = sample.family(names)
-    panel, estimated, noise = family
-    joint = two_step_test(estimated, noise, alpha)
-    margin_test = joint.inequalities.tested(margin) if margin > 0 else joint
-    single = [two_step_test(estimated, noise, alpha, rows=[row]) for row in (0, 1)]
+    joint = sample.joint(names)
+    panel, estimated, bootstrap = joint
+    both_test = two_step_test(estimated, bootstrap, alpha)
+    margin_test = both_test.inequalities.tested(margin) if margin > 0 else both_test
+    single_tests = [two_step_test(estimated, bootstrap, alpha, rows=[row]) for row in (0, 1)]
     models = np.array(panel.models, dtype=object)
     level = estimated.mean.max(axis=1, keepdims=True)
     top = estimated.mean >= level - estimated.tolerance[:, None]
     winner = top.argmax(axis=1)
     regret = np.maximum(0.0, estimated.difference.max(axis=2))
     # Who may be best under both may be best under each: its own test, made without the other metric, gives way.
-    best = np.array([test.kept | joint.kept for test in single])
-    lower = np.array([regret_lower(test) for test in single])
-    upper = regret_upper(estimated, noise, alpha)
+    best = np.array([test.not_rejected | both_test.not_rejected for test in single_tests])
+    lower = np.array([regret_lower(test) for test in single_tests])
+    upper = regret_upper(estimated, bootstrap, alpha)
     worst = regret.max(axis=0)
     safe = int(np.argmax(worst <= worst.min() + estimated.tolerance.max()))
-    within = estimated.units >= FEWEST and bool((upper[:, winner] <= margin).all())
+    within = estimated.units >= MIN_QUERIES and bool((upper[:, winner] <= margin).all())
     kind: Kind = "immaterial" if within else "unresolved"
-    if not joint.kept.any():
+    if not both_test.not_rejected.any():
         kind = "genuine"
-    elif _beats_all(family, alpha, single):
+    elif _beats_all(joint, alpha, single_tests):
         kind = "agree"
-    kept_within_margin = joint.kept | margin_test.kept  # who may be best may be within the margin of the best
+    kept_within_margin = (
+        both_test.not_rejected | margin_test.not_rejected
+    )  # who may be best may be within the margin of the best
     material = not kept_within_margin.any()
-    best_shares, differ = best_in_draws(estimated, noise)
+    best_shares, differ = best_in_draws(estimated, bootstrap)
 
     def by_model(table: Floats) -> PerModel:
         return {
@@ -367,13 +377,13 @@ def decide(sample: Sample, names: tuple[str, str], margin: float) -> Verdict:
         queries=panel.queries,
         left_out=counts.left_out,
         winners={name: models[place] for name, place in zip(names, winner, strict=True)},
-        common_best=tuple(models[joint.kept]),
+        common_best=tuple(models[both_test.not_rejected]),
         common_within_margin=tuple(models[kept_within_margin]),
-        best_sets={name: tuple(models[kept]) for name, kept in zip(names, best, strict=True)},
-        p_value=joint.p_value,
-        margin_p_value=max(joint.p_value, margin_test.p_value),
+        best_sets={name: tuple(models[not_rejected]) for name, not_rejected in zip(names, best, strict=True)},
+        p_value=both_test.p_value,
+        margin_p_value=max(both_test.p_value, margin_test.p_value),
         price=float(worst[safe]),
-        price_lower=price_lower(margin_test, margin) if material else price_lower(joint, 0.0),
+        price_lower=price_lower(margin_test, margin) if material else price_lower(both_test, 0.0),
         safe_choice=models[safe],
         safe_regret=float(worst[safe]),
         safe_regret_upper=float(upper[:, safe].max()),
@@ -383,7 +393,7 @@ def decide(sample: Sample, names: tuple[str, str], margin: float) -> Verdict:
         regrets=by_model(regret),
         regrets_lower=by_model(np.where(best, 0.0, lower)),
         regrets_upper=by_model(upper),
-        detectable=detectable_lead(estimated, noise, alpha, joint.kept, winner),
+        detectable=detectable_difference(estimated, bootstrap, alpha, both_test.not_rejected, winner),
         best_probability=by_model(best_shares),
         winners_differ_probability=differ,
         flags=left_out_flags(counts)
@@ -394,13 +404,13 @@ def decide(sample: Sample, names: tuple[str, str], margin: float) -> Verdict:
         seed=sample.seed,
         lower_is_better=tuple(metric for metric in names if metric in panel.lower_is_better),
         clusters=None if panel.clusters is None else panel.units,
-        runs={} if panel.runs is None else dict(zip(panel.models, panel.run_counts, strict=True)),
+        repeats={} if panel.repeats is None else dict(zip(panel.models, panel.repeat_counts, strict=True)),
         vary=panel.vary,
-        variance=variance_parts(panel, estimated.runs),
+        variance=estimate_variance_components(panel, estimated.repeats),
     )
 
 
-def _beats_all(family: Family, alpha: float, single: list[BestTest]) -> bool:
+def _beats_all(joint: JointEstimate, alpha: float, single_tests: list[BestTest]) -> bool:
     """Whether one model beats every rival under each metric, at level α over the choice of the model that is named.
 
     Who is alone in the set of best models beats every rival: had one tied, it would be in the set as well. But of two
@@ -408,7 +418,9 @@ def _beats_all(family: Family, alpha: float, single: list[BestTest]) -> bool:
     of one test. So tests are made at α/2, where those at α leave one model. Alone under both metrics is a claim on both
     at once, for which no further correction is due.
     """
-    first, second = (test.kept for test in single)
+    first, second = (test.not_rejected for test in single_tests)
     if first.sum() != 1 or not np.array_equal(first, second):
         return False
-    return all(two_step_test(family.estimated, family.noise, alpha / 2, rows=[row]).kept.sum() == 1 for row in (0, 1))
+    return all(
+        two_step_test(joint.estimated, joint.bootstrap, alpha / 2, rows=[row]).not_rejected.sum() == 1 for row in (0, 1)
+    )

@@ -10,7 +10,7 @@ from .._common.words import amount, confidence, count, listed, p_value
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from .baseline import Against
+    from .baseline import BaselineComparison
     from .verdict import Verdict
 
 __all__ = ["SAMPLE", "about", "direction", "next_best", "paragraph", "sample_size", "thing"]
@@ -36,10 +36,10 @@ def paragraph(verdict: Verdict) -> str:
     return " ".join([*opening, *judged, *flags, about(verdict)])
 
 
-def about(verdict: Verdict | Against) -> str:
+def about(verdict: Verdict | BaselineComparison) -> str:
     """Say what is a sample and what is fixed, and so what another training would have given is covered or not."""
     queries = "queries" if verdict.clusters is None else "clusters of queries"
-    trained = {model: runs for model, runs in verdict.runs.items() if runs}
+    trained = {model: repeats for model, repeats in verdict.repeats.items() if repeats}
     if not trained:
         return SAMPLE.replace("queries", queries, 1)
     fewest, most = min(trained.values()), max(trained.values())
@@ -53,26 +53,26 @@ def about(verdict: Verdict | Against) -> str:
         "seed": "; another seed is covered, other training data are not",
         "queries": " on resampled training queries; another seed and another such sample are covered, and all means "
         "are those of training on resampled queries",
-        None: "; another such run is covered, and whatever differed between the runs counts as chance",
+        None: "; another such repeat is covered, and whatever differed between the repeats counts as chance",
     }
     fixed = [model for model in verdict.models if model not in trained]
     last = f" {listed(fixed)} {'is' if len(fixed) == 1 else 'are'} fixed: no other training is covered there."
-    return f"The {queries} and the runs are random samples. {are}{covered[verdict.vary]}.{last if fixed else ''}"
+    return f"The {queries} and the repeats are random samples. {are}{covered[verdict.vary]}.{last if fixed else ''}"
 
 
 def thing(verdict: Verdict) -> str:
     """Return what is compared: recipes where all are, else models."""
-    return "recipe" if verdict.runs and all(verdict.runs.values()) else "model"
+    return "recipe" if verdict.repeats and all(verdict.repeats.values()) else "model"
 
 
-def sample_size(found: Verdict | Against) -> str:
+def sample_size(found: Verdict | BaselineComparison) -> str:
     """Return how many queries there are, and in how many clusters they come."""
     clusters = "" if found.clusters is None else f" in {count(found.clusters, 'cluster')}"
     return f"{count(found.queries, 'query')}{clusters}"
 
 
 def _evidence(verdict: Verdict) -> str:
-    return "queries and runs" if verdict.runs else "queries"
+    return "queries and repeats" if verdict.repeats else "queries"
 
 
 def direction(losses: Sequence[str]) -> list[str]:

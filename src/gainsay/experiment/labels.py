@@ -10,7 +10,7 @@ import numpy as np
 from .._common.alignment import index_of
 from .._common.arrays import is_missing
 from .._common.words import count
-from ..comparison.labels import check_labels
+from ..comparison.labels import validate_labels
 from ..data._text import one_line
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def read_segments(segments: Any, tests: Sequence[RankingData]) -> dict[str, tupl
     else:
         columns = {"segment": segments}
     found = {name: _by_query(f"segments {name!r}", labels, ids) for name, labels in columns.items()}
-    return {name: tuple(labels.tolist()) for name, labels in check_labels(found, ids).items()}
+    return {name: tuple(labels.tolist()) for name, labels in validate_labels(found, ids).items()}
 
 
 def _is_column(value: Any) -> bool:

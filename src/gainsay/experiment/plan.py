@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from .._common.cached import cached_property
-from ..comparison.data import check_family, check_level, check_margin, check_seed
+from ..comparison.data import validate_alpha, validate_margin, validate_primary, validate_seed
 from .candidates import Candidate, check_names
 from .folds import Fold
 from .own_metrics import named_again, origins
@@ -217,9 +217,9 @@ class Plan:
         names = [str(metric) for metric in metrics]
         if names != stored["metrics"]:
             raise ValueError(f"metrics are {shortened(stored['metrics'])} instead of {shortened(names)}")
-        primary = None if stored["primary"] is None else check_family(stored["primary"], names)
-        alpha = check_level(stored["alpha"])
-        seed, draws = check_seed(stored["seed"], stored["draws"], alpha)
+        primary = None if stored["primary"] is None else validate_primary(stored["primary"], names)
+        alpha = validate_alpha(stored["alpha"])
+        seed, draws = validate_seed(stored["seed"], stored["draws"], alpha)
         plan = cls(
             candidates=check_names(Candidate.from_dict(candidate) for candidate in stored["candidates"]),
             folds=tuple(Fold.from_dict(fold) for fold in stored["folds"]),
@@ -227,7 +227,7 @@ class Plan:
             metrics=metrics,
             primary=primary,
             alpha=alpha,
-            margin=check_margin(stored["margin"]),
+            margin=validate_margin(stored["margin"]),
             draws=draws,
             seed=seed,
             stop_by=check_stop_by(stored["stop_by"], metrics),

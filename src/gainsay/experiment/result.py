@@ -97,7 +97,7 @@ class ExperimentResult(Choices):
         }
         recipes = {model: tables for model, tables in of_runs.items() if next(iter(tables.values())).shape[1] > 1}
         weights = self._weights[counted]
-        about: dict[str, Any] = {"runs": recipes, "vary": self.plan.runs.vary} if recipes else {}
+        about: dict[str, Any] = {"repeats": recipes, "vary": self.plan.runs.vary} if recipes else {}
         if self.plan.clusters is not None:
             about["clusters"] = np.array(self.plan.clusters)[counted]
         if self.plan.segments is not None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from .._common.checks import check_whole
 from .._common.words import count
 from ..comparison.compare import DEFAULT_METRICS
-from ..comparison.data import check_family, check_level, check_margin, check_seed
+from ..comparison.data import validate_alpha, validate_margin, validate_primary, validate_seed
 from ..evaluation.evaluator import Evaluator, shared_weights
 from ..metrics.judged import refuse_judged
 from ..metrics.names import MetricLike, parse_metrics
@@ -167,8 +167,8 @@ class Experiment:
         clusters: OfQueries | None = None,
         segments: Columns | None = None,
     ) -> None:
-        level = check_level(alpha)
-        seed, draws = check_seed(seed, draws, level)
+        level = validate_alpha(alpha)
+        seed, draws = validate_seed(seed, draws, level)
         check_most("draws", draws, MOST_DRAWS)
         chosen = parse_metrics(DEFAULT_METRICS if metrics is None else metrics)
         _check_metrics(chosen, directory is not None)
@@ -197,9 +197,9 @@ class Experiment:
             folds=made,
             data={name: fingerprint(part) for name, part in self._parts.items()},
             metrics=chosen,
-            primary=None if primary is None else check_family(_named(primary), _named(chosen)),
+            primary=None if primary is None else validate_primary(_named(primary), _named(chosen)),
             alpha=level,
-            margin=check_margin(margin),
+            margin=validate_margin(margin),
             draws=draws,
             seed=seed,
             stop_by=check_stop_by(stop_by, chosen),

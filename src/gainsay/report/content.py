@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from ..comparison.attribution import Attribution
-    from ..comparison.baseline import Against
+    from ..comparison.baseline import BaselineComparison
     from ..comparison.comparison import Comparison
     from ..comparison.gain_path import GainPath
 
@@ -65,7 +65,7 @@ class Content:
     ----------
     comparison : Comparison
         What is reported.
-    against : Against, optional
+    against : BaselineComparison, optional
         Decisions about a baseline, which then come first.
     also : sequence of Also
         Other comparisons that are shown in it, each in a section of its own.
@@ -76,7 +76,9 @@ class Content:
         What models and candidates are called.
     """
 
-    def __init__(self, comparison: Comparison, against: Against | None = None, also: Sequence[Also] = ()) -> None:
+    def __init__(
+        self, comparison: Comparison, against: BaselineComparison | None = None, also: Sequence[Also] = ()
+    ) -> None:
         self.comparison, self.against, self.also = comparison, against, tuple(also)
         self.names = comparison.names
 
@@ -84,8 +86,8 @@ class Content:
     def chart(self) -> Chart:
         """Question, answer, advice, and how every model stands."""
         found, comparison = self.standing, self.comparison
-        if comparison.runs:
-            found = with_runs(found, comparison.run_distances)
+        if comparison.repeats:
+            found = with_runs(found, comparison.repeat_distances)
         if self.against is None:
             return found
         asked, answer, told = replacing(self.against, self.names.said)
@@ -176,8 +178,8 @@ class Content:
     @property
     def path(self) -> GainPath | None:
         """The path of gains that was asked for last, else the usual one; None where there is none."""
-        traced = self.comparison.traced
-        return traced[-1] if traced else self._usual_path
+        gain_paths = self.comparison.gain_paths
+        return gain_paths[-1] if gain_paths else self._usual_path
 
     @cached_property
     def _usual_path(self) -> GainPath | None:

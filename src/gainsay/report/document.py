@@ -22,7 +22,7 @@ are not finite (bounds from a single query) are null.
 - ``why``: object of ``pair`` (first, second), ``reason``, and ``attribution`` (see `Attribution.to_dict`, or null).
 - ``contradictions``: object of ``count`` and ``queries``, the strongest of them: a list of objects, see
   `contradictory_queries`.
-- ``against``: object, see `Against.to_dict`: decisions about a baseline, or null without one.
+- ``against``: object, see `BaselineComparison.to_dict`: decisions about a baseline, or null without one.
 - ``segments``: object, see `Segments.to_dict`, or null without them. ``gains``: object, see `GainPath.to_dict`, or null
   where the metrics are no two gains of one NDCG, or there are so many values that the path has to be asked for.
 - ``also``: object by name of such objects as this one, of other comparisons that the report shows; null without.

@@ -51,7 +51,7 @@ class Queries:
     def __init__(self, comparison: Comparison, pair: ChosenPair) -> None:
         self.comparison, self.pair = comparison, pair
         self.found = comparison.preferences(pair.first, pair.second)
-        self.contradictory = int(np.count_nonzero(self.found.pull))
+        self.contradictory = int(np.count_nonzero(self.found.contradiction_strength))
 
     @cached_property
     def table(self) -> pd.DataFrame:
@@ -63,7 +63,7 @@ class Queries:
         found = self.found
         weighty = np.flatnonzero(found.weights > 0)
         drawn = np.random.default_rng(self.comparison.seed).permutation(weighty)[:most]
-        pulls = np.argsort(-np.abs(found.pull), kind="stable")[: min(most, self.contradictory)]
+        pulls = np.argsort(-np.abs(found.contradiction_strength), kind="stable")[: min(most, self.contradictory)]
         sums = np.where(found.weights > 0, found.leads.sum(axis=0), 0.0)
         rising = np.argsort(sums, kind="stable")
         ahead, behind = (row[:most] for row in (rising[::-1], rising))

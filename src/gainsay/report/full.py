@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from ..comparison.attribution import Attribution
-    from ..comparison.baseline import Against
+    from ..comparison.baseline import BaselineComparison
     from ..comparison.comparison import Comparison
     from .content import ChosenPair, Content
 
@@ -85,7 +85,7 @@ def notes(content: Content) -> list[str]:
     found += comparison.missing
     if several:
         verdict = comparison.verdict
-        found += [verdict.about] if verdict.runs or verdict.clusters is not None else []
+        found += [verdict.about] if verdict.repeats or verdict.clusters is not None else []
         found += [flag.message for flag in verdict.flags]
     found += direction(comparison.lower_is_better)
     if comparison.unjudged is not None:
@@ -195,7 +195,7 @@ def _flag(flag: str, differing: float) -> str:
     return "never differ" if flag == "identical" else f"differ on {count(round(differing), 'query')}" if flag else ""
 
 
-def _decisions(content: Content, found: Against) -> Table:
+def _decisions(content: Content, found: BaselineComparison) -> Table:
     """Return every candidate: decision, differences, of 1,000 queries how many change, and what would decide."""
     shown = leading(found)
     columns = [
@@ -211,7 +211,7 @@ def _decisions(content: Content, found: Against) -> Table:
             values, bounds = (" \u00b7 ".join(share[part] for share in shares) for part in (0, 2))
             cells.append(Cell(values, bounds.replace("(", "").replace(")", "")))
         columns.append(Column(f"better, worse, same by {metric}", cells))
-    for what in ("queries", "runs"):
+    for what in ("queries", "repeats"):
         needed = [getattr(one, f"{what}_needed") for one in shown]
         written = ["\u2013" if number is None else f"{number:,}" for number in needed]
         columns.append(Column(f"{what} that decide", written, low=True))

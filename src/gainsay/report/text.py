@@ -78,7 +78,7 @@ def decisions_table(content: Content) -> Group:
     for one in leading(found)[:MOST_ROWS]:
         changes = (Text(found.bounded(one, metric)) for metric in found.metrics)
         table.add_row(Text(names.short[one.candidate]), one.decision, *changes)
-    rest = len(found.standings) - MOST_ROWS
+    rest = len(found.candidates) - MOST_ROWS
     more = f"; {rest} more in the report" if rest > 0 else ""
     return _titled(f"Against {names.said[found.baseline]}{more}", table)
 
