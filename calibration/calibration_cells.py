@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gainsay.comparison.data import read_panel, split_repeats
-from gainsay.comparison.pairs import pair_p_values
+from gainsay.comparison.pairs import compute_pair_p_values
 from gainsay.comparison.resampling import Sample
 from gainsay.comparison.verdict import Verdict
 
@@ -193,7 +193,7 @@ def judged(first: Any, second: Any, *, seed: int, clusters: Any = None) -> tuple
     labels = dict(zip(METRICS, METRICS, strict=True))
     values, runs = split_repeats({METRICS[0]: first, METRICS[1]: second}, labels, None)
     sample = Sample(read_panel(values, runs=runs, clusters=clusters), ALPHA, DRAWS, seed)
-    return Verdict.of(sample, METRICS, 0.0), pair_p_values(sample.family(METRICS).estimated).two_sided
+    return Verdict.of(sample, METRICS, 0.0), compute_pair_p_values(sample.family(METRICS).estimated).two_sided
 
 
 def kinds(verdict: Verdict) -> tuple[bool, bool]:

@@ -32,7 +32,7 @@ from calibration_cells import ALPHA, DRAWS, METRICS, RecipeCell, Store, found, j
 from gainsay.comparison.baseline import against
 from gainsay.comparison.data import read_panel, split_repeats
 from gainsay.comparison.resampling import Sample
-from gainsay.comparison.segments import segments_of
+from gainsay.comparison.segments import compute_segments
 from gainsay.comparison.verdict import Verdict
 
 margin = 0.004
@@ -194,7 +194,7 @@ class SegmentCell:
                 read_panel(dict(zip(METRICS, np.moveaxis(rows, 1, 0), strict=True)), NAMES), ALPHA, DRAWS, seed
             )
             labels = {"segment": rng.choice(np.array(["a", "b", "c", "d"], dtype=object), self.queries, p=SHARES)}
-            parts = segments_of(sample, labels, METRICS, 0.0, Verdict.of(sample, METRICS, 0.0))
+            parts = compute_segments(sample, labels, METRICS, 0.0, Verdict.of(sample, METRICS, 0.0))
             kinds = [part.verdict.kind for part in parts.parts if part.verdict is not None]
             lines.append((
                 "genuine" in kinds,

@@ -30,7 +30,7 @@ from scipy.special import expit
 
 import gainsay as gs
 from gainsay.comparison.data import Panel
-from gainsay.comparison.gain_path import DEFAULT_BASES, GainPath, crossings, of_family
+from gainsay.comparison.gain_path import DEFAULT_BASES, GainPath, find_crossings, of_family
 from gainsay.comparison.gain_values import estimate_path, find_nodes
 from gainsay.comparison.resampling import Sample
 from gainsay.metrics.gains import power
@@ -156,7 +156,7 @@ def path_row(population: Population, scenario: str, queries: int, repetitions: i
     lead = truth[:, None, :] - truth[:, :, None]
     swaps = {
         frozenset((it.first, it.second)): it.base
-        for it in crossings(BASES, lead, np.full_like(lead, 1e-12), np.full(len(BASES), 1e-4), 1.0)
+        for it in find_crossings(BASES, lead, np.full_like(lead, 1e-12), np.full(len(BASES), 1e-4), 1.0)
     }
     unique = {pair: base for pair, base in swaps.items() if pair == frozenset((0, 7))}
     lines = []

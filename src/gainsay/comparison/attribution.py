@@ -199,7 +199,7 @@ class Attribution:
         return "\n".join(parts)
 
 
-def attribute(
+def compute_attribution(
     rankings: Rankings,
     models: tuple[str, str],
     metrics: MetricLike | Iterable[MetricLike] | None = None,
@@ -214,7 +214,7 @@ def attribute(
     import pandas as pd
 
     validate_pair(*models, rankings.scores)
-    usual = splittable(compared)
+    usual = select_sums(compared)
     wanted = usual if metrics is None else [_attributable(metric) for metric in parse_metrics(metrics)]
     if not wanted:
         raise ValueError(
@@ -259,7 +259,7 @@ def attribute(
     )
 
 
-def splittable(metrics: Iterable[Metric]) -> list[DCG]:
+def select_sums(metrics: Iterable[Metric]) -> list[DCG]:
     """Return the metrics of which a difference can be split by document."""
     return [metric for metric in metrics if isinstance(metric, DCG) and metric.is_sum_over_documents]
 
@@ -269,7 +269,8 @@ def _split(
 ) -> tuple[dict[str, Floats], dict[str, Floats], dict[str, float], dict[str, Floats]]:
     """Return by metric what each query adds to the difference of two models, and what each grade and band does.
 
-    Of recipes the means over repeats; then by how much the difference and what each grade and band adds vary between repeats.
+    Of recipes the means over repeats; then by how much the difference and what each grade and band adds vary between
+    repeats.
     """
     splits = [Decomposition(metric, rankings, grades, bands) for metric in dict.fromkeys(metrics)]
     by_query, cells, spread, cell_spread = {}, {}, {}, {}
@@ -292,13 +293,13 @@ def _variance(repeats: Sequence[Any]) -> Any:
 
 
 def _attributable(metric: Metric) -> DCG:
-    if not splittable([metric]):
+    if not select_sums([metric]):
         redefined = f" ({type(metric).__name__} defines its values anew)" if isinstance(metric, DCG) else ""
         raise ValueError(
             f"metrics names {metric}, which is not a sum over documents{redefined} and so cannot be split by document; "
             "take metrics of the NDCG and DCG family, such as ndcg_linear@10 or ndcg_exp@10"
         )
-    return splittable([metric])[0]
+    return select_sums([metric])[0]
 
 
 def _steps(pivot: DCG, *, negative: bool) -> list[DCG]:

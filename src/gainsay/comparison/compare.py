@@ -1,4 +1,4 @@
-"""Several models, one set of judgments: who is best under which metric, and whether the metrics really disagree."""
+"""Comparisons of models on judgments, and of TREC runs on qrels."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .baseline import validate_baseline
 from .comparison import Comparison
 from .data import expand_recipes
 from .flags import find_unjudged
-from .labels import clusters_of, read_labels
+from .labels import read_clusters_of_queries, read_labels
 from .rankings import Rankings
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from .data import Vary
 
 DEFAULT_METRICS = ("ndcg_linear@10", "ndcg_exp@10", "ndcg_jk@10", "map", "mrr")
-"""The two definitions of NDCG, and three witnesses."""
+"""The two definitions of NDCG, and three secondary metrics."""
 
 
 def compare(
@@ -53,54 +53,54 @@ def compare(
     vary: Vary | None = None,
     baseline: str | None = None,
 ) -> Comparison:
-    """Compare models on the same judgments.
+    """Compare models on the same judgments under several metrics.
+
+    The result contains a leaderboard with confidence intervals, pairwise tests, and a verdict on whether the two
+    primary metrics disagree about the best model.
 
     Parameters
     ----------
-    models : mapping of name to scores, or DataFrame with one column per model
-        One score per document, in the order of the labels. A value may be a path to a score file
-        (`gainsay.data.read_scores`), or a model with a `predict` method, which is given `features`. Models of LightGBM,
-        XGBoost and CatBoost predict at their best iteration where they have one, else with all rounds; `iterations` of
-        the result and every report say which. A list of several of these is a *recipe*, trained as often, three times
-        or more: all that is said is then about its mean over queries and repeats, and covers another repeat. Anything alone
-        is a fixed model, of which no other training is covered; the two may stand side by side.
+    models : mapping of name to model, or DataFrame with one column per model
+        Each model is one of:
+
+        - an array with one score per document, in the order of the labels,
+        - the path of a score file (see `gainsay.data.read_scores`),
+        - a fitted model with a `predict` method, which requires `features`,
+        - a list of three or more of these: the repeats of one training *recipe*.
+
+        The verdict on a recipe describes its mean over queries and repeats, and covers a further repeat. The verdict on
+        a single model does not cover retraining. You can mix both.
     judgments : Judgments
-        The labels of the documents by query.
-    metrics : str, Metric, or an iterable of them, optional
-        See `parse_metrics`. By default both NDCGs at 10, and `ndcg_jk@10`, `map` and `mrr` as witnesses. A metric that
-        skips queries without relevant documents (``empty=skip``) is compared on its own queries, the others on theirs;
-        what is said of both primary metrics together is about the queries that both have. Metrics of your own are
-        compared as any other, a loss (``higher_is_better=False``) by its lowest mean.
+        Relevance labels.
+    metrics : str, Metric or iterable of these, optional
+        Metrics to compare. Defaults to ``ndcg_linear@10``, ``ndcg_exp@10``, ``ndcg_jk@10``, ``map`` and ``mrr``.
+        Metrics with ``higher_is_better=False`` are ranked by their lowest mean.
     features : array-like, sparse matrix, DataFrame or RankingData, optional
-        What models predict from, one row per document, in the order of the labels. Ranking data hand their names and
-        categories on to the models.
+        Features for models that predict, one row per document.
     iteration : int or mapping of name to int, optional
-        With how many boosting rounds, counted from 1, all models or the named ones are to predict instead.
+        Number of boosting rounds to predict with, for all models or by name. Defaults to the best iteration of each
+        booster, or to all rounds if it has none.
     convention : str, optional
-        Read metric names as this library does; see `parse_metrics`.
+        Interpret metric names as this library does. See `parse_metrics`.
     n_jobs : int, optional
-        Threads that evaluate; by default the CPUs that the process may use.
-    primary : two metrics, optional
-        The two between which disagreement is looked for; by default the first two of `metrics`.
+        Number of threads for evaluation. Defaults to the available CPUs.
+    primary : sequence of two metrics, optional
+        The two metrics to test for disagreement. Defaults to the first two of `metrics`.
     alpha, margin, draws, seed
-        See `Verdict.from_values`.
-    unjudged : {"irrelevant", "drop"}
-        Where the judgments know documents that nobody judged: they have label 0, or condensed lists are compared, from
-        which they are dropped (Sakai 2007). Either way `Comparison.unjudged` says how many each model has.
+        Settings of the statistical tests. See `Verdict.from_values`.
+    unjudged : {"irrelevant", "drop"}, default "irrelevant"
+        How to treat unjudged documents: as label 0, or removed from the rankings (condensed lists, Sakai 2007).
+        `Comparison.unjudged` contains their share for each model.
     segments : array-like, mapping of query id to label, mapping of name to either, or DataFrame, optional
-        What kind each query is of, such as head or tail: one column of labels, or several with names, 50 distinct
-        labels at most. Labels are matched by query id where they are a mapping or have an index, else stand in the
-        order of the queries; one for each document will do where those of a query agree (and numbers that an index
-        gives to rows are no ids). `segments` of the result judges each of them, with the error held over all.
+        Query groups such as head and tail, compared separately in `Comparison.segments`. At most 50 distinct labels in
+        total. Tests are adjusted for the number of segments.
     clusters : array-like, mapping of query id to label, or Series, optional
-        To which cluster each query belongs: near duplicates, queries of one session or of one user are not independent,
-        and have the same label. They are matched as `segments` are. Clusters, not queries, then count as evidence.
+        Cluster of each query. Queries of a cluster are treated as dependent, for example near duplicates or queries of
+        one session.
     vary : {"seed", "queries"}, optional
-        What differs between the repeats of a recipe, for the words of the verdict: the training seed, or the training
-        queries as well (resampled for every repeat). Without, any difference between repeats counts as chance.
+        What differs between the repeats of a recipe. It changes only the text of the verdict.
     baseline : str, optional
-        The model that is deployed, say: what is shown then answers first whether to replace it, and decides about every
-        other model as `Comparison.against` does, with this `margin`.
+        Name of the deployed model. Reports then state first whether to replace it. See `Comparison.against`.
 
     Returns
     -------
@@ -109,11 +109,15 @@ def compare(
     Raises
     ------
     ValueError
-        For a wrong number of scores, NaN scores, or an `iteration` of what is no booster or has fewer rounds (the
-        message names the model), unknown metrics, metrics of which some ignore the weights of the queries, or a metric
-        that skips every query; for a recipe of one repeat or two, or a query without a cluster.
+        If the number of scores is wrong, a score is NaN, a metric is unknown or skips every query, metrics treat
+        weights differently, `iteration` does not apply to a model, or a recipe has fewer than three repeats.
     TypeError
-        Where `judgments` are none; arguments that changed places are recognised.
+        If `judgments` is not a `Judgments` object.
+
+    Notes
+    -----
+    A metric with ``empty=skip`` uses only the queries on which it is defined. Statements about both primary metrics use
+    the queries on which both are defined. Labels of segments and clusters that have query ids are matched by them.
 
     Examples
     --------
@@ -129,93 +133,104 @@ def compare(
     check_judgments("compare(models, judgments)", judgments, models=models, metrics=metrics)
     refuse_unordered("metrics", metrics)
     refuse_unordered("primary", primary)
-    chosen = parse_metrics(DEFAULT_METRICS if metrics is None else metrics, convention=convention)
-    leading = chosen[:2] if primary is None else parse_metrics(primary, convention=convention)
-    evaluator = Evaluator(chosen, judgments, n_jobs, unjudged=unjudged)
-    weights = shared_weights(chosen, judgments)
-    matched = judgments.in_row_order
-    features = matched("features", features)
-    separate, recipes = expand_recipes(models)
+    parsed = parse_metrics(DEFAULT_METRICS if metrics is None else metrics, convention=convention)
+    primary_metrics = parsed[:2] if primary is None else parse_metrics(primary, convention=convention)
+    evaluator = Evaluator(parsed, judgments, n_jobs, unjudged=unjudged)
+    weights = shared_weights(parsed, judgments)
+    flat_models, recipes = expand_recipes(models)
     if baseline is not None and isinstance(models, Mapping):
-        validate_baseline(baseline, list(models))  # before anything predicts
-    rounds = _by_repeat(iteration, recipes)
-    scores, iterations = read_predictions(separate, judgments.documents, features, rounds, matched)
-    values = np.empty((len(chosen), judgments.queries, len(scores)))
-    for column, (name, predicted) in enumerate(scores.items()):
-        try:
-            values[:, :, column] = evaluator(predicted).per_query.T
-        except ValueError as error:
-            raise ValueError(f"model {name!r}: {error}") from None
-    skipped: Bools = np.isnan(values[:, :, 0])
-    for metric, row in zip(chosen, skipped, strict=True):
-        if row.all():
-            raise ValueError(f"{metric} has a value on no query: it skips all, for want of relevant documents")
-    counted: Bools = np.logical_not(skipped.all(axis=0))
-    metric_of = dict(zip(evaluator.names, chosen, strict=True))
+        validate_baseline(baseline, list(models))  # Predictions may take long, so this error comes first.
+    in_row_order = judgments.in_row_order
+    scores, iterations = read_predictions(
+        flat_models,
+        judgments.documents,
+        in_row_order("features", features),
+        _expand_iteration(iteration, recipes),
+        in_row_order,
+    )
+    values = _evaluate(evaluator, scores)
+    counted: Bools = np.logical_not(np.isnan(values[:, :, 0]).all(axis=0))
     labels = {} if segments is None else read_labels(segments, judgments)
-    together = None if clusters is None else clusters_of(clusters, judgments)
-    unjudged_documents, documents = find_unjudged(judgments, scores, leading, unjudged), None
+    cluster_codes = None if clusters is None else read_clusters_of_queries(clusters, judgments)[counted]
+    unjudged_documents, documents = find_unjudged(judgments, scores, primary_metrics, unjudged), None
     if unjudged == "drop":
-        judgments, kept = judgments.condensed
-        documents = evaluator.judgments.rows_by_query(slice(None))[kept]
-        scores = {name: evaluator.judgments.by_query(predicted)[kept] for name, predicted in scores.items()}
-    names, repeats, tables = _of_recipes(list(scores), recipes, list(metric_of), values[:, counted])
+        judgments, retained = judgments.condensed
+        documents = evaluator.judgments.rows_by_query(slice(None))[retained]
+        scores = {name: evaluator.judgments.by_query(its)[retained] for name, its in scores.items()}
+    metric_names = list(map(str, evaluator.names))
+    names, repeats, tables = _average_repeats(list(scores), recipes, metric_names, values[:, counted])
     return Comparison(
         tables,
         names,
-        metrics=metric_of,
+        metrics=dict(zip(metric_names, parsed, strict=True)),
         weights=None if weights is None else weights[counted],
-        primary=None if primary is None else [str(metric) for metric in leading],
-        rankings=Rankings(judgments, _joined(scores, recipes, names), counted, weights, documents),
-        unjudged=unjudged_documents and unjudged_documents.of_recipes(recipes, names),
+        primary=None if primary is None else [str(metric) for metric in primary_metrics],
+        rankings=Rankings(judgments, _group_repeats(scores, recipes, names), counted, weights, documents),
+        unjudged=unjudged_documents and unjudged_documents.average_repeats(recipes, names),
         iterations={name: used for name, used in iterations.items() if name in names},
         alpha=alpha,
         margin=margin,
         draws=draws,
         seed=seed,
-        segments={name: of[counted] for name, of in labels.items()} or None,
-        notes=_rounds_of_repeats(iterations, recipes),
+        segments={name: column[counted] for name, column in labels.items()} or None,
+        notes=_describe_iterations(iterations, recipes),
         repeats=repeats,
         vary=vary,
-        clusters=None if together is None else together[counted],
+        clusters=cluster_codes,
         baseline=baseline,
     )
 
 
-def _by_repeat(iteration: Any, recipes: Mapping[str, list[str]]) -> Any:
-    """Return with how many rounds models are to predict, each repeat of a recipe by its own name."""
+def _evaluate(evaluator: Evaluator, scores: Mapping[str, Floats]) -> Floats:
+    """Return the values of all models, shape (metrics, queries, models)."""
+    values = np.empty((len(evaluator.metrics), evaluator.judgments.queries, len(scores)))
+    for column, (name, model_scores) in enumerate(scores.items()):
+        try:
+            values[:, :, column] = evaluator(model_scores).per_query.T
+        except ValueError as error:
+            raise ValueError(f"model {name!r}: {error}") from None
+    for metric, row in zip(evaluator.metrics, values[:, :, 0], strict=True):
+        if np.isnan(row).all():
+            raise ValueError(f"{metric} has a value on no query, because no query has relevant documents.")
+    return values
+
+
+def _expand_iteration(iteration: Any, recipes: Mapping[str, list[str]]) -> Any:
+    """Return `iteration` with one entry for each repeat of a recipe."""
     if not isinstance(iteration, Mapping):
         return iteration
     return {repeat: rounds for name, rounds in iteration.items() for repeat in recipes.get(name, [name])}
 
 
-def _joined(found: Mapping[str, Any], recipes: Mapping[str, list[str]], models: Sequence[str]) -> dict[str, Any]:
-    """Return what each model has: of a recipe a list, one for each repeat."""
-    return {name: [found[repeat] for repeat in recipes[name]] if name in recipes else found[name] for name in models}
+def _group_repeats(
+    by_repeat: Mapping[str, Any], recipes: Mapping[str, list[str]], models: Sequence[str]
+) -> dict[str, Any]:
+    """Return one entry per model, which is a list for a recipe."""
+    return {name: [by_repeat[it] for it in recipes[name]] if name in recipes else by_repeat[name] for name in models}
 
 
-def _of_recipes(
-    separate: list[str], recipes: Mapping[str, list[str]], metrics: list[str], values: Floats
+def _average_repeats(
+    names: list[str], recipes: Mapping[str, list[str]], metrics: list[str], values: Floats
 ) -> tuple[list[str], dict[str, dict[str, Floats]], dict[str, Floats]]:
-    """Return models, the values of each repeat of those that are recipes, and by metric the means over repeats.
+    """Return the models, the values of the repeats of each recipe, and the means over repeats by metric.
 
-    `values` has shape (metrics, queries, repeats of all models), its columns named by `separate`.
+    `values` has shape (metrics, queries, repeats of all models). `names` are the names of its columns.
     """
-    owner = {repeat: name for name, repeats in recipes.items() for repeat in repeats}
+    recipe_of = {repeat: name for name, repeats in recipes.items() for repeat in repeats}
     columns: dict[str, list[int]] = {}
-    for column, name in enumerate(separate):
-        columns.setdefault(owner.get(name, name), []).append(column)
+    for column, name in enumerate(names):
+        columns.setdefault(recipe_of.get(name, name), []).append(column)
     repeats = {name: {it: values[row][:, columns[name]] for row, it in enumerate(metrics)} for name in recipes}
-    means = np.stack([values[:, :, of].mean(axis=2) for of in columns.values()], axis=2)
+    means = np.stack([values[:, :, places].mean(axis=2) for places in columns.values()], axis=2)
     return list(columns), repeats, dict(zip(metrics, means, strict=True))
 
 
-def _rounds_of_repeats(iterations: Mapping[str, Iteration], recipes: Mapping[str, list[str]]) -> tuple[str, ...]:
-    """Say with how many boosting rounds the repeats of each recipe predict, where they are boosters."""
+def _describe_iterations(iterations: Mapping[str, Iteration], recipes: Mapping[str, list[str]]) -> tuple[str, ...]:
+    """Return one sentence for each recipe of boosters: the boosting rounds of its repeats."""
     return tuple(
-        f"The repeats of {name} predict with {listed([iterations[repeat].size for repeat in repeats], most=10)}"
+        f"The repeats of {name} predict with {listed([iterations[it].size for it in repeats], most=10)}"
         for name, repeats in recipes.items()
-        if all(repeat in iterations for repeat in repeats)
+        if all(it in iterations for it in repeats)
     )
 
 
@@ -229,22 +244,21 @@ def compare_runs(
 ) -> Comparison:
     """Compare TREC runs on the same qrels.
 
-    All judged queries count, also those for which a run retrieved nothing; `Comparison.notes` says which. A run that
-    returns documents nobody judged loses by them: how many there are stands in leaderboard and verdict, and a flag says
-    where the models in question differ in it.
+    All judged queries count, including those for which a run retrieved nothing. `Comparison.notes` lists these. The
+    leaderboard and the verdict contain the share of unjudged documents of each run, because they count against it.
 
     Parameters
     ----------
     runs : mapping of name to path, mapping {query: {document: score}}, or DataFrame
         See `gainsay.evaluate_run`. A list of three or more of these is a recipe, as in `compare`.
     qrels : path, mapping {query: {document: label}}, or DataFrame
-        See `gainsay.evaluate_run`. Negative grades count as 0.
+        See `gainsay.evaluate_run`. Negative labels count as 0.
     metrics, options
         As in `compare`.
-    unjudged : {"irrelevant", "drop"}
-        Retrieved documents that are not in the qrels have label 0, or are dropped from every run before documents are
-        ranked (condensed lists; Sakai 2007). Compare both: the first is hard on a run that returns new documents, the
-        second flatters it (Sakai 2008).
+    unjudged : {"irrelevant", "drop"}, default "irrelevant"
+        Retrieved documents without a label have label 0, or are removed from every run (condensed lists, Sakai 2007).
+        Compare both: the first underestimates a run that returns new documents, the second overestimates it (Sakai
+        2008).
 
     Returns
     -------
@@ -253,7 +267,7 @@ def compare_runs(
     Raises
     ------
     ValueError
-        Where files are malformed or runs and qrels do not fit; the message names the run.
+        If a file is malformed, or the runs and the qrels have no query in common.
 
     Examples
     --------
@@ -263,9 +277,9 @@ def compare_runs(
     >>> gs.compare_runs(runs, qrels, ["ndcg_linear@2", "mrr"]).winners
     {'ndcg_linear@2': 'first', 'mrr': 'first'}
     """
-    separate, recipes = expand_recipes(runs)
-    judgments, scores, coverage, documents = align_runs(separate, qrels, unjudged=unjudged)
-    models = _joined(scores, recipes, list(runs))
+    flat_runs, recipes = expand_recipes(runs)
+    judgments, scores, coverage, documents = align_runs(flat_runs, qrels, unjudged=unjudged)
+    models = _group_repeats(scores, recipes, list(runs))
     comparison = compare(models, judgments, metrics, unjudged=unjudged, **options)
     rankings = comparison.rankings
     assert rankings is not None

@@ -1,4 +1,4 @@
-"""Everything that is worked out from per-query values of several models: once each, when it is first asked for."""
+"""Comparison of several models under several metrics. Each result is computed when it is first used."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ from .._common.shown import Names, plain
 from .._common.words import count
 from ..metrics.base import Metric
 from ..metrics.names import parse_metrics
-from .attribution import Attribution, attribute
-from .baseline import BaselineComparison, against, validate_baseline
+from .attribution import Attribution, compute_attribution
+from .baseline import BaselineComparison, compare_with_baseline, validate_baseline
 from .data import read_panel, read_tables, validate_alpha, validate_margin, validate_primary, validate_seed
 from .estimates import compute_repeat_means, estimate_variance_components
-from .gain_path import trace, validate_bases
+from .gain_path import build_gain_path, validate_bases
 from .labels import validate_labels
-from .pairs import leaderboard_of, pairs_of
-from .power import ClaimKind, Plan, plan_from
+from .pairs import build_leaderboard, build_pairs
+from .power import ClaimKind, Plan, plan_from_sample
 from .queries import (
-    Preferences,
-    contradictory_queries,
-    largest_differences,
-    one_ranking,
-    per_query,
-    place_of,
-    preferences,
+    QueryPreferences,
+    build_ranking,
+    build_value_table,
+    compute_preferences,
+    find_contradictory_queries,
+    find_largest_differences,
+    find_query,
 )
 from .rankings import validate_model, validate_pair
 from .resampling import Sample
-from .segments import Segments, segments_of
+from .segments import Segments, compute_segments
 from .verdict import Verdict
 
 if TYPE_CHECKING:
@@ -49,69 +49,82 @@ if TYPE_CHECKING:
     from ..report.content import Content
     from ..report.plots import Plots
     from ..training.iterations import Iteration
-    from .data import Queries, Repeats, Vary
+    from .data import Repeats, Vary
     from .estimates import VarianceComponents
     from .flags import UnjudgedDocuments
     from .gain_fit import GainFit
     from .gain_path import GainPath
     from .rankings import Rankings
 
-
-ROUNDING = 1e-9
-"""So far beyond its range rounding may take a metric."""
+RANGE_TOLERANCE = 1e-9
+"""Rounding may move a value of a metric this far beyond its range."""
 
 
 class Comparison:
-    """What per-query values of several models under several metrics say, without any picture.
+    """Compare several models under several metrics, from their values for each query.
+
+    `compare` and `compare_runs` create comparisons from scores. Create one directly if you have per-query values only.
 
     Parameters
     ----------
     values : mapping of metric name to array, shape (queries, models)
-        Per-query values. A query that a metric skips is NaN for every model, and counts for the other metrics only.
+        Value of each query and model. If a metric skips a query, it is NaN for every model.
     models : sequence of str
         Names of the columns.
     metrics : mapping of metric name to Metric, optional
-        What the names stand for: says of which metrics a lower value is better, where `attribution` and `queries` get
-        their definitions, and what reports call them. A name that is not in it stands for the metric that is known by
-        it, else for numbers of which nothing is known but that larger is better.
+        Definitions of the metrics. They determine for which metrics lower values are better, and `attribution` and
+        `queries` use them. By default, names of built-in and registered metrics are resolved. Any other name is
+        accepted, and higher values are better.
     weights : array, shape (queries,), optional
         Query weights.
-    primary : two metric names, optional
-        The two between which disagreement is looked for; the first two by default.
+    primary : sequence of two metric names, optional
+        The two metrics to test for disagreement. Defaults to the first two.
     rankings : Rankings, optional
-        The scores behind the values, without which `attribution` and `queries` are not to be had.
+        The scores behind the values. `attribution`, `gains`, `queries` and `ranking` require them.
     curves : DataFrame, optional
-        Metrics after every round of training: columns `candidate`, `round`, `metric`, `value`, and `fold` if several.
+        Metrics after each round of training: columns `candidate`, `round`, `metric`, `value`, and `fold` if there are
+        several folds.
     missing : sequence of str, optional
-        A sentence for each model that should be compared and is not; reports show them.
+        One sentence for each model that is missing from the comparison. Reports show them.
     iterations : mapping of model to Iteration, optional
-        After which boosting round a model predicted, where it is a booster.
+        Boosting round that each booster predicted with.
     ranges : mapping of metric name to (lowest, highest), optional
-        Between which values a metric lies (`Metric.value_range`); its intervals end there. By default asked of the
-        metrics where there are `rankings`, and without bounds where there are values only.
+        Range of each metric. Intervals end there. Defaults to `Metric.value_range` if there are `rankings`, otherwise
+        to no limits.
     alpha, margin, draws, seed
-        See `Verdict.from_values`.
+        Settings of the statistical tests. See `Verdict.from_values`.
     unjudged : UnjudgedDocuments, optional
-        How much of what each model retrieved was judged, and what became of the rest.
+        Share of unjudged documents for each model.
     notes : sequence of str, optional
-        Queries that only the runs or only the judgments have, and what became of them; reports show them.
-    repeats : mapping of model to mapping of metric name to array, shape (queries, R), optional
-        The values of every repeat of each model that is a recipe, of which its column of `values` is the mean. Models that
-        are not in it are fixed.
+        Notes about queries that only the runs or only the judgments contain. Reports show them.
+    repeats : mapping of model to mapping of metric name to array, shape (queries, repeats), optional
+        Values of each repeat of the models that are recipes. Their columns of `values` are the means over the repeats.
     vary : {"seed", "queries"}, optional
         What differs between the repeats of a recipe.
     clusters : array, shape (queries,), optional
-        One label per query: those of one cluster are not independent.
+        Cluster of each query. Queries of the same cluster are treated as dependent.
     segments : array-like or mapping of name to array-like, shape (queries,), optional
-        Labels of the queries, one column or several with names: `segments` judges each label's queries by themselves.
+        Segment of each query, in one column or in several named ones.
     baseline : str, optional
-        The model that is deployed, say: reports then answer whether to replace it, see `against`.
+        Name of the deployed model. Reports then state first whether to replace it.
 
     Raises
     ------
     ValueError
-        Where the values are not as said (the message names metric, query and model), or leave the range of their
-        metric.
+        If the values have different shapes, are infinite or outside the range of their metric, or a name is unknown.
+
+    Notes
+    -----
+    Methods and properties by purpose:
+
+    - Means and tests: `leaderboard`, `standings`, `winners`, `pairs`, `conflicts`, `variance`
+    - Decisions: `verdict`, `segments`, `against`, `plan`
+    - Explanations: `attribution`, `gains`, `queries`, `preferences`, `largest_differences`, `ranking`
+    - Data: `frame`, `query_ids`, `repeat_counts`, `repeat_distances`, `names`, `short_names`
+    - Reports: `plot`, `content`, `to_html`, `to_markdown`, `to_json`, `to_dict`
+
+    The attributes `query_count` and `metric_queries` contain the number of queries, in total and under each metric.
+    `gain_paths` contains the results of `gains`, the most recent one last.
     """
 
     def __init__(
@@ -141,81 +154,74 @@ class Comparison:
     ) -> None:
         refuse_unordered("models", models)
         self.models = tuple(models)
-        named = {metric: f"values[{metric!r}]" for metric in values}
-        self.values = read_tables(values, named, self.models, weights=weights, clusters=clusters)
+        labels = {metric: f"values[{metric!r}]" for metric in values}
+        self.values = read_tables(values, labels, self.models, weights=weights, clusters=clusters)
         self.metrics = tuple(self.values)
-        for argument, by_name in (("metrics", metrics), ("ranges", ranges)):
-            for name in by_name or ():
-                if name not in self.values:
-                    known = f"{nearest(str(name), self.metrics)} (there are {', '.join(self.metrics)})"
-                    raise ValueError(f"{argument} names {name!r}, of which there are no values{known}")
-        self.definitions = _definitions(self.metrics, metrics)
-        self.lower_is_better = tuple(it for it, metric in self.definitions.items() if not metric.higher_is_better)
+        self._validate_metric_names("metrics", metrics or ())
+        self._validate_metric_names("ranges", ranges or ())
+        self.definitions = _find_definitions(self.metrics, metrics or {})
+        self.lower_is_better = tuple(name for name, it in self.definitions.items() if not it.higher_is_better)
         self.weights = None if weights is None else number_table("weights", weights)
         single = primary is None and len(self.metrics) < 2
         self.primary = None if single else validate_primary(primary, self.metrics)
-        self._leading = self.primary or self.metrics[:1]
-        self.rankings = rankings
-        self.curves = curves
-        self.missing = tuple(missing)
-        self.unjudged = unjudged
-        self.notes = tuple(notes)
-        self.iterations = dict(iterations or {})
+        self._deciding = self.primary or self.metrics[:1]
+        self.rankings, self.curves, self.unjudged = rankings, curves, unjudged
+        self.unjudged_remark = "" if unjudged is None else unjudged.remark
+        self.missing, self.notes, self.iterations = tuple(missing), tuple(notes), dict(iterations or {})
         if ranges is None and rankings is not None:
             ranges = {name: metric.value_range(rankings.judgments) for name, metric in self.definitions.items()}
         self.ranges = dict(ranges or {})
         self.alpha, self.margin = validate_alpha(alpha), validate_margin(margin)
         self.seed, self.draws = validate_seed(seed, draws, self.alpha)
         self.repeats = {
-            model: {metric: number_table(f"repeats[{model!r}][{metric!r}]", of) for metric, of in by_metric.items()}
-            for model, by_metric in (repeats or {}).items()
+            model: {metric: number_table(f"repeats[{model!r}][{metric!r}]", table) for metric, table in tables.items()}
+            for model, tables in (repeats or {}).items()
         }
         panel = read_panel(
             self.values, self.models, self.weights, None, self.lower_is_better, self.repeats, clusters, vary
         )  # fmt: skip
         self.sample = Sample(panel, self.alpha, self.draws, self.seed, self.ranges)
-        self._counts = self._validate_counts()
-        self._gains: dict[tuple[tuple[float, ...], str | None], GainPath] = {}
+        self._validate_values()
+        counts = panel.counts()
+        self.query_count, self.metric_queries = counts.any, counts.by_metric
+        self.gain_paths: list[GainPath] = []
         self.segment_labels = {} if segments is None else validate_labels(segments, self.query_ids)
         if self.segment_labels:
-            self._both_primary()
+            self._require_two_metrics()
         if baseline is not None:
             validate_baseline(baseline, self.models)
         self.baseline = baseline
 
-    @property
-    def query_count(self) -> int:
-        """Number of queries that the models are compared on under some metric."""
-        return self._counts.any
+    def _validate_metric_names(self, argument: str, names: Iterable[str]) -> None:
+        for name in names:
+            if name not in self.values:
+                hint = nearest(str(name), self.metrics)
+                raise ValueError(
+                    f"{argument} must name compared metrics, got {name!r}{hint} (metrics: {', '.join(self.metrics)})."
+                )
 
-    @property
-    def metric_queries(self) -> dict[str, int]:
-        """Number of queries that the models are compared on under each metric; fewer where it skips some."""
-        return dict(self._counts.own)
-
-    def _validate_counts(self) -> Queries:
-        """Count queries; raise where values are not as they should be, before anything is worked out from them."""
+    def _validate_values(self) -> None:
+        """Raise unless every metric has values, within its range, and the primary metrics share a query."""
         panel = self.sample.panel
         for metric, table in zip(panel.metrics, map(panel.in_unit, panel.metrics, panel.values), strict=True):
             panel.validate_common_queries([metric])
             low, high = self.sample.ranges[metric]
             lowest, highest = np.nanmin(table), np.nanmax(table)
-            if not low - ROUNDING <= lowest <= highest <= high + ROUNDING:
+            if not low - RANGE_TOLERANCE <= lowest <= highest <= high + RANGE_TOLERANCE:
                 raise ValueError(
-                    f"values of {metric} go from {lowest:g} to {highest:g}, beyond its range {low:g} to {high:g}; "
-                    "correct ranges=, or value_range of the metric"
+                    f"Values of {metric} must be between {low:g} and {high:g}, got {lowest:g} to {highest:g}, which is "
+                    "beyond its range. Correct ranges= or value_range of the metric."
                 )
         if self.primary is not None:
             panel.validate_common_queries(self.primary)
-        return panel.counts()
 
     @cached_property
     def leaderboard(self) -> pd.DataFrame:
-        """One row per model, best under the first metric first.
+        """One row per model, ordered by the first metric.
 
-        For each metric M: `M` (weighted mean over its queries), `M rank` (1 is best; equal means share a rank),
-        `M lower`, `M upper`, simultaneous confidence intervals of the means of all models within the metric's range,
-        and `M queries`, how many queries it has. Of repeats also the shares of `unjudged`, under their names.
+        For each metric M: `M` (weighted mean), `M rank` (equal means share a rank), `M lower` and `M upper`
+        (simultaneous confidence intervals) and `M queries`. Comparisons of TREC runs also contain the shares of judged
+        documents.
         """
         import pandas as pd
 
@@ -225,108 +231,88 @@ class Comparison:
         for metric, part in table.set_index("model").groupby("metric", sort=False):
             for field in ("mean", "rank", "lower", "upper", "queries"):
                 columns[metric if field == "mean" else f"{metric} {field}"] = part.loc[order, field]
-        for name, shares in self.shown_shares.items():
-            columns[name] = pd.Series(shares).loc[order]
+        if self.unjudged is not None:
+            for name, shares in self.unjudged.additional_shares(self.metrics).items():
+                columns[name] = pd.Series(shares).loc[order]
         return pd.DataFrame(columns).rename_axis("model")
 
     @cached_property
     def standings(self) -> pd.DataFrame:
-        """One row per metric and model, metrics in their order, models from best to worst.
+        """One row per metric and model, from the best to the worst mean.
 
         ``metric``, ``model``, ``rank``
-            Rank 1 has the best mean; equal means share a rank.
+            Rank 1 has the best mean. Equal means share a rank.
         ``queries``
-            On how many queries of positive weight the metric has a value. Everything in a row is about these.
+            Number of queries of positive weight on which the metric is defined.
         ``mean``, ``lower``, ``upper``
-            The intervals of all models of a metric hold together with probability 1 − `alpha`. They say where each mean
-            lies, cut off at the ends of the metric's range: the true mean lies within it, so that they lose nothing.
-            They are too wide to compare models by, for models are scored on the same queries.
+            Mean with a confidence interval. The intervals of all models under a metric are simultaneous. Do not compare
+            models by them, because models are scored on the same queries: use `pairs`.
         ``regret``, ``regret_lower``, ``regret_upper``
-            Distance to the best mean, with bounds from the simultaneous intervals of all pairs of the metric:
-            valid for whichever model is picked out.
+            Gap to the best mean, with simultaneous bounds. They remain valid if you select a model by its results.
         ``may_be_best``
-            Whether the model is in the confidence set of the best under this metric alone.
+            Whether the model may be best under this metric.
         """
         if self.primary is not None:
-            self.sample.joint(self.primary)  # a part of it serves both
-        return leaderboard_of(self.sample)
-
-    @property
-    def shown_shares(self) -> dict[str, dict[str, float]]:
-        """The shares of judged documents by name and model that are not among the compared metrics anyhow."""
-        shares = {} if self.unjudged is None else self.unjudged.shares
-        return {name: by_model for name, by_model in shares.items() if name not in self.values}
-
-    @property
-    def condensed(self) -> str:
-        """What to add to the heading of a table where unjudged documents were dropped."""
-        return "" if self.unjudged is None or self.unjudged.handling != "drop" else "; unjudged documents dropped"
+            self.sample.joint(self.primary)  # Both tables share the draws of the primary metrics.
+        return build_leaderboard(self.sample)
 
     @cached_property
     def winners(self) -> dict[str, str]:
-        """The model with the best mean under each metric; of several that tie, the first in natural order of names.
-
-        So it is the first of the leaderboard, and `m2` comes before `m10`.
-        """
+        """Model with the highest mean under each metric (lowest for a loss). Ties go to the first name."""
         firsts = self.standings.drop_duplicates("metric")
         return dict(zip(firsts["metric"], firsts["model"], strict=True))
 
     @cached_property
     def pairs(self) -> pd.DataFrame:
-        """One row per pair, the pairs in natural order of the names; differences are ``model_x`` minus ``model_y``.
+        """One row per pair of models. Differences are ``model_x`` minus ``model_y``.
 
         ``model_x``, ``model_y``
             The pair.
         ``conflict``
-            Whether the primary metrics prefer different ones of the two in the sample. This and the next four are
-            statements about both metrics, made on the queries that both have.
+            Whether the primary metrics prefer different models of the pair. This and the next four columns use the
+            queries on which both primary metrics are defined.
         ``p_value``, ``p_holm``
-            Of a sign conflict: the larger of the two one-sided p-values (see `conflict_p_values`), and the same
-            after Holm's correction over all pairs. Never 0; 1 for models that never differ.
+            P-value of the conflict: the larger of the two one-sided p-values, raw and after Holm's correction.
         ``differing``
-            On how many queries the two differ, the smaller count of the primary metrics, under weights their effective
-            number.
+            Number of queries on which the models differ (effective number if queries are weighted), the smaller one of
+            the primary metrics.
         ``flag``
             ``"identical"`` (never differ), ``"few"`` (differ on fewer than 30 queries), ``"thin"`` (fewer than 100), or
             empty.
         ``difference M``, ``lower M``, ``upper M`` for each metric M
-            Mean difference in the metric's own unit and sign, with a confidence interval. The intervals of both primary
-            metrics and all pairs hold together with probability 1 − `alpha` (max-T; where the two have different
-            queries, each at `alpha` / 2); those of each further metric are a family of their own, so adding one does
-            not widen the others.
+            Mean difference in the unit of the metric, with a confidence interval. The intervals of all pairs under both
+            primary metrics are simultaneous, and so are those of all pairs under each other metric.
         ``wins M``, ``ties M``, ``losses M``
-            On how many queries ``model_x`` is better, level and worse. Unweighted.
+            Number of queries on which ``model_x`` is better, equal and worse.
         ``p_value M``, ``p_holm M``
             Two-sided paired t-test, raw and after Holm's correction over all pairs.
-        ``common difference M``, ``common lower M``, ``common upper M``, ``common p_holm M`` for both primary metrics
-            The same on the queries that both have, by which `conflict` goes; only where the two have different ones.
+        ``common difference M``, ``common lower M``, ``common upper M``, ``common p_holm M``
+            The same for the primary metrics on the queries on which both are defined. Present only if these differ from
+            their own queries.
         """
-        return pairs_of(self.sample, self._both_primary())
+        return build_pairs(self.sample, self._require_two_metrics())
 
-    @cached_property
+    @property
     def conflicts(self) -> pd.DataFrame:
-        """The pairs of models whose order differs between the two primary metrics."""
+        """Rows of `pairs` for which the primary metrics prefer different models."""
         return self.pairs[self.pairs["conflict"]].reset_index(drop=True)
 
     @cached_property
     def verdict(self) -> Verdict:
-        """Whether the two primary metrics really disagree about the best model, and what to choose.
-
-        It is about the queries that both have: see `Verdict.left_out`.
-        """
-        return Verdict.of(self.sample, self._both_primary(), self.margin).with_unjudged(self.unjudged)
+        """Whether the two primary metrics disagree about the best model, and the model that is safe under both."""
+        return Verdict.from_sample(self.sample, self._require_two_metrics(), self.margin).with_unjudged(self.unjudged)
 
     def against(self, baseline: str, margin: float | None = None) -> BaselineComparison:
-        """Decide about every other model whether to ship it in place of one, by both primary metrics: see `BaselineComparison`.
+        """Decide for every other model whether to replace the baseline by it.
 
-        Where only one metric is compared, it decides.
+        Both primary metrics decide, or the only metric if there is one.
 
         Parameters
         ----------
         baseline : str
-            The model that is deployed, say.
+            Name of the deployed model.
         margin : float, optional
-            The loss that is tolerated, in the metrics' unit; by default that of the comparison.
+            Largest acceptable loss, in the unit of the metrics. Defaults to the margin of the comparison.
 
         Returns
         -------
@@ -335,7 +321,7 @@ class Comparison:
         Raises
         ------
         ValueError
-            For a baseline that is not among the models or is the only one, or a negative `margin`.
+            If `baseline` is unknown or the only model, or `margin` is negative.
 
         Examples
         --------
@@ -348,71 +334,59 @@ class Comparison:
         >>> comparison.against("production", margin=0.002).decisions
         {'B': 'ship'}
         """
-        return against(self.sample, self._leading, baseline, self.margin if margin is None else margin)
-
-    def _validate_own(self, found: BaselineComparison) -> BaselineComparison:
-        """Return decisions if they are about these models and values, or raise `ValueError`."""
-        validate_baseline(found.baseline, self.models)
-        own = against(self.sample, self._leading, found.baseline, found.margin, needs=False)
-        bare = [replace(one, queries_needed=None, repeats_needed=None) for one in found.candidates]
-        if replace(found, candidates=own.candidates) != own or tuple(bare) != own.candidates:
-            raise ValueError(
-                f"baseline holds decisions about {found.baseline!r} that were made from other values than these: pass "
-                "its name, or what against() of this comparison returns"
-            )
-        return found
+        return compare_with_baseline(self.sample, self._deciding, baseline, self.margin if margin is None else margin)
 
     @cached_property
     def variance(self) -> dict[str, VarianceComponents]:
-        """Where the variance of a lead between two recipes comes from, by metric; empty where all models are fixed.
+        """Variance of the difference of two recipes under each metric, by source. Empty if all models are fixed.
 
-        Queries, repeats, and both together: so one sees what more queries or more repeats would buy.
+        The sources are queries, repeats and both together, so you see whether more queries or more repeats help.
         """
         if self.primary is not None:
-            self.sample.joint(self.primary)  # a part of it serves both
-        found: dict[str, VarianceComponents] = {}
+            self.sample.joint(self.primary)
+        components: dict[str, VarianceComponents] = {}
         for metric in self.metrics:
-            joint = self.sample.single(metric)
-            found |= estimate_variance_components(joint.panel, joint.estimated.repeats)
-        return found
+            single = self.sample.single(metric)
+            components |= estimate_variance_components(single.panel, single.estimated.repeats)
+        return components
 
     @property
     def repeat_counts(self) -> dict[str, int]:
-        """How often each model was trained, where it is a recipe of several repeats; 0 for a fixed model."""
+        """Number of repeats of each recipe, 0 for a fixed model."""
         panel = self.sample.panel
         counts = dict(zip(panel.models, panel.repeat_counts, strict=True))
         return {model: counts[model] for model in self.models}
 
     @cached_property
     def repeat_distances(self) -> dict[str, dict[str, list[float]]]:
-        """How far the mean of every repeat is behind the best model, by primary metric and recipe; below 0 if it is ahead.
+        """Gap of each repeat to the best model, by primary metric and recipe. Negative if the repeat is better.
 
-        On the queries that both metrics have, as in the verdict; a recipe's own distance is the mean of these.
+        It uses the queries on which both metrics are defined. The gap of a recipe is the mean of these.
         """
-        joint = self.sample.joint(self._leading)
+        joint = self.sample.joint(self._deciding)
         panel, best = joint.panel, joint.estimated.mean.max(axis=1)
         recipes = [k for k, repeats in enumerate(panel.repeat_counts) if repeats]
         return {
             metric: {panel.models[k]: (best[row] - compute_repeat_means(panel, k)[row]).tolist() for k in recipes}
-            for row, metric in enumerate(self._leading)
+            for row, metric in enumerate(self._deciding)
         }
 
     @cached_property
     def segments(self) -> Segments:
-        """Leaderboard, verdict and safe choice of every segment, the error held over all of them; see `Segments`.
+        """Leaderboard, verdict and safe choice of every segment, adjusted for the number of segments.
 
         Raises
         ------
         ValueError
-            Where the comparison was made without `segments=`.
+            If the comparison was created without ``segments=``.
         """
         if not self.segment_labels:
             raise ValueError(
-                "this comparison knows no segments: make it with segments=, one label per query, or several columns"
+                "This comparison was created without segments. Pass segments= (one label per query) to compare."
             )
-        kept = slice(None) if self.weights is None else np.asarray(self.weights) > 0  # as the sample has them
-        labels = {name: of[kept] for name, of in self.segment_labels.items()}
-        return segments_of(self.sample, labels, self._both_primary(), self.margin, self.verdict)
+        counted = slice(None) if self.weights is None else np.asarray(self.weights) > 0
+        labels = {name: column[counted] for name, column in self.segment_labels.items()}
+        return compute_segments(self.sample, labels, self._require_two_metrics(), self.margin, self.verdict)
 
     def plan(
         self,
@@ -423,29 +397,29 @@ class Comparison:
         margin: float | None = None,
         repeats: int | Sequence[int] | None = None,
     ) -> Plan:
-        """Say how many queries, and repeats of each recipe, would prove a lead, from the variances found here.
+        """Estimate how many queries, and repeats of each recipe, prove a difference, from the variances found here.
 
         Parameters
         ----------
-        lead : float
-            The true lead that is to be proven, above 0, in the metrics' unit.
-        power : float
-            The probability with which it is to be proven.
-        claim : {"genuine", "pair", "ship"}
-            What is to be proven; see `gainsay.plan`, where the variances are given instead.
+        difference : float
+            True difference to prove, above 0, in the unit of the metrics.
+        power : float, default 0.8
+            Probability with which to prove it.
+        claim : {"genuine", "pair", "ship"}, default "genuine"
+            Claim to prove. See `gainsay.plan`.
         models : sequence of two str, optional
-            For which two; for ``"ship"`` the baseline first, by default the two as they were given. Else by default
-            the winner of the first metric and the best other model under the second for ``"genuine"``, and those two
-            of the models in question that differ most from query to query, to be on the safe side.
+            The two models to plan for. For ``"ship"``, the baseline comes first, and two compared models are the
+            default in their order. For ``"genuine"``, the default is the winner under the first metric and the best
+            other model under the second. Otherwise, it is the pair with the largest variance.
         margin : float, optional
-            Of ``"ship"``; by default that of the comparison.
+            Largest acceptable loss for ``"ship"``. Defaults to the margin of the comparison.
         repeats : int or sequence of int, optional
-            Of each recipe, 3 or more; by default as many as there are, and 3, 5 and 10.
+            Number of repeats of each recipe, 3 or more. Defaults to the number there is, and 3, 5 and 10.
 
         Raises
         ------
         ValueError
-            Where `difference` is not above 0, or there are fewer than 30 queries or two models.
+            If `difference` is not positive, or there are fewer than 30 queries or two models.
 
         Examples
         --------
@@ -457,11 +431,13 @@ class Comparison:
         True
         """
         if models is None and claim == "ship" and len(self.models) == 2:
-            models = self.models  # as they were given: the baseline first
-        both = self.primary is not None and len(self.models) > 1
-        likely = self.verdict.in_question if both else self.models
+            models = self.models
+        several = self.primary is not None and len(self.models) > 1
+        candidates = self.verdict.in_question if several else self.models
         width = self.margin if margin is None else margin
-        return plan_from(self.sample, self._leading, difference, power, claim, models, width, likely, repeats)
+        return plan_from_sample(
+            self.sample, self._deciding, difference, power, claim, models, width, candidates, repeats
+        )  # fmt: skip
 
     def attribution(
         self,
@@ -471,50 +447,47 @@ class Comparison:
         *,
         bands: Sequence[int] | None = None,
     ) -> Attribution:
-        """Split the difference of two models' means, first minus second, by grade, band of ranks and class of queries.
+        """Decompose the difference of two models, first minus second, by grade, rank and query class.
 
-        Over the queries that all the metrics to be split have: see `Attribution.left_out`. Of recipes all numbers are
-        means over repeats, and `Attribution.spread` says how much they vary.
+        It uses the queries on which all the decomposed metrics are defined. For recipes, all numbers are means over
+        repeats.
 
         Parameters
         ----------
         first, second : str
             Two models.
         metrics : str, Metric, or an iterable of them, optional
-            Metrics that are sums over documents, the NDCG and DCG family, compared ones or others; by default all
-            compared ones that are.
+            Metrics of the NDCG and DCG family. Defaults to all compared ones.
         bands : sequence of int, optional
-            First rank of each band, ascending from 1; by default 1, 2-3, 4-5, 6-10 and what lies beyond.
+            First rank of each band, in ascending order from 1. Defaults to 1, 2-3, 4-5, 6-10 and the remaining ranks.
 
         Raises
         ------
         ValueError
-            For unknown models, metrics that are no sums over documents, or where there are values only, no scores.
+            If a model is unknown, a metric is not a sum over documents, or the comparison was created without scores.
         """
-        rankings = self._ranked("attribution")
+        rankings = self._require_rankings("attribution")
         if metrics is not None:
-            named = [metrics] if isinstance(metrics, str | Metric) else metrics
-            metrics = [self.definitions.get(it, it) if isinstance(it, str) else it for it in named]
-        return attribute(rankings, (first, second), metrics, compared=self._known(), bands=bands)
+            requested = [metrics] if isinstance(metrics, str | Metric) else metrics
+            metrics = [self.definitions.get(it, it) if isinstance(it, str) else it for it in requested]
+        return compute_attribution(rankings, (first, second), metrics, compared=self._defined_metrics(), bands=bands)
 
     def gains(
         self, bases: Iterable[float] | None = None, *, metric: MetricLike | None = None, fit: GainFit | None = None
     ) -> GainPath:
-        """Follow all models along the gains between linear and exponential, and beyond: who is best at which gain.
+        """Compare all models under every gain between linear and exponential, and beyond.
 
-        The gains are (b^l − 1)/(b − 1), linear for b = 1 and exponential for b = 2; all else is as in the primary
-        metrics. Means at the bases are exact. Their errors are drawn together, so what is said holds for all bases and
-        models at once.
+        The gains are (b^l − 1)/(b − 1): linear for b = 1, exponential for b = 2. Statements are valid for all bases and
+        models simultaneously.
 
         Parameters
         ----------
         bases : iterable of float, optional
-            1 or more each; by default 25 from 1 to 4, evenly spaced in log b.
+            Bases, 1 or more each. Defaults to 25 bases from 1 to 4, evenly spaced in log b.
         metric : str or Metric, optional
-            A metric of the NDCG and DCG family that lends cutoff, discount, ties and the value of empty queries in
-            place of the primary ones; its own gain does not matter.
+            Metric of the NDCG and DCG family to use with each gain. Defaults to the primary metrics.
         fit : GainFit, optional
-            From `gainsay.fit_gain`: which base your users' preferences say. Pictures and text show it.
+            Result of `gainsay.fit_gain`. Plots and text show the base that fits the preferences of your users.
 
         Returns
         -------
@@ -523,8 +496,8 @@ class Comparison:
         Raises
         ------
         ValueError
-            Where there are values only, no scores; where no compared metric is of the family, or the two primary ones
-            differ in more than their gain; for bases below 1, infinite, or given twice; and for negative labels.
+            If the comparison was created without scores, no compared metric belongs to the family, the primary metrics
+            differ in more than their gain, a base is invalid, or a label is negative.
 
         Examples
         --------
@@ -536,73 +509,79 @@ class Comparison:
         0  broad  1.00  1.58
         1    top  1.58  4.00
         """
-        rankings = self._ranked("gains")
-        chosen = validate_bases(bases)
-        wanted = (chosen, None if metric is None else str(metric))
-        found = self._gains.pop(wanted, None)  # the last one that was asked for stands last
-        if found is None:
-            found = trace(rankings, self.sample, self.definitions, self.primary or self.metrics, chosen, metric)
-        self._gains[wanted] = found if found.fit is fit else replace(found, fit=fit)
-        return self._gains[wanted]
+        rankings = self._require_rankings("gains")
+        key = (validate_bases(bases), None if metric is None else str(metric))
+        path = self._gain_cache.pop(key, None)
+        if path is None:
+            path = build_gain_path(
+                rankings, self.sample, self.definitions, self.primary or self.metrics, key[0], metric
+            )  # fmt: skip
+        self._gain_cache[key] = path if path.fit is fit else replace(path, fit=fit)
+        self.gain_paths = list(self._gain_cache.values())
+        return self._gain_cache[key]
 
-    @property
-    def gain_paths(self) -> list[GainPath]:
-        """The paths of gains that were asked for, in that order."""
-        return list(self._gains.values())
+    @cached_property
+    def _gain_cache(self) -> dict[tuple[tuple[float, ...], str | None], GainPath]:
+        return {}
 
     def queries(self, first: str, second: str, most: int = 10) -> pd.DataFrame:
-        """Return the queries on which the two primary metrics prefer different models, strongest contradictions first.
+        """Return the queries on which the primary metrics prefer different models, the strongest contradictions first.
 
-        At most `most` of them, among those that both metrics have; see `contradictory_queries` for the columns and an
-        example. Of recipes the values are means over repeats, and their spread stands beside them.
+        `find_contradictory_queries` describes the columns. For recipes, the values are means over repeats.
+
+        Parameters
+        ----------
+        first, second : str
+            Two models.
+        most : int, default 10
+            Maximum number of queries.
 
         Raises
         ------
         ValueError
-            For unknown models, where there are values only, no scores, or for a metric of which only its name is known.
+            If a model is unknown, the comparison was created without scores, or a metric has a name only.
         """
-        rankings, values = self._ranked("queries"), self._values_of(first, second)
+        rankings, values = self._require_rankings("queries"), self._pair_values(first, second)
         repeats = [self.repeats[model] for model in (first, second) if model in self.repeats]
-        spread: dict[Metric, Floats] = {}  # how much the difference varies between one repeat of each and another
-        for name, metric in zip(self._both_primary(), values, strict=True) if repeats else ():
-            spread[metric] = np.sqrt(np.sum([np.var(np.asarray(of[name]), axis=1, ddof=1) for of in repeats], axis=0))
-        return contradictory_queries(rankings, (first, second), values, most, spread)
+        spread: dict[Metric, Floats] = {}
+        for name, metric in zip(self._require_two_metrics(), values, strict=True) if repeats else ():
+            variances = [np.var(np.asarray(tables[name]), axis=1, ddof=1) for tables in repeats]
+            spread[metric] = np.sqrt(np.sum(variances, axis=0))
+        return find_contradictory_queries(rankings, (first, second), values, most, spread)
 
-    def preferences(self, first: str, second: str) -> Preferences:
-        """Return which of two models each primary metric prefers on every query that both have; raises as `queries`."""
-        return preferences(self._ranked("preferences"), (first, second), self._values_of(first, second))
+    def preferences(self, first: str, second: str) -> QueryPreferences:
+        """Return which of two models each primary metric prefers on every query. Raises the same errors as `queries`."""
+        return compute_preferences(
+            self._require_rankings("preferences"), (first, second), self._pair_values(first, second)
+        )
 
-    def _values_of(self, first: str, second: str) -> dict[Metric, Floats]:
+    def _pair_values(self, first: str, second: str) -> dict[Metric, Floats]:
         """Return the values of two models under the primary metrics."""
-        columns = self._columns(first, second)
-        metrics = {name: self.definitions.get(name) or parse_metrics(name)[0] for name in self._both_primary()}
+        columns = self._pair_columns(first, second)
+        metrics = {name: self.definitions.get(name) or parse_metrics(name)[0] for name in self._require_two_metrics()}
         return {metric: np.asarray(self.values[name])[:, columns] for name, metric in metrics.items()}
 
-    def _columns(self, first: str, second: str) -> list[int]:
-        """Return where the values of two different models stand."""
+    def _pair_columns(self, first: str, second: str) -> list[int]:
         validate_pair(first, second, self.models)
         return [self.models.index(first), self.models.index(second)]
 
-    def _known(self) -> list[Metric]:
-        """Return the metrics of which more than the name is known, the primary ones first."""
-        names = dict.fromkeys([*self._leading, *self.metrics])
+    def _defined_metrics(self) -> list[Metric]:
+        """Return the metrics with a definition, the primary ones first."""
+        names = dict.fromkeys([*self._deciding, *self.metrics])
         return [self.definitions[name] for name in names if name in self.definitions]
 
     @property
     def query_ids(self) -> Any:
-        """The id of each query in `values`, as the judgments have it; 0, 1, 2, … where there are values only."""
+        """Id of each query in `values`, or 0, 1, 2, … if the comparison was created without scores."""
         if self.rankings is None:
             return np.arange(len(next(iter(self.values.values()))))
         return self.rankings.judgments.query_ids[self.rankings.counted]
 
     def frame(self) -> pd.DataFrame:
-        """Return every value behind the comparison: one row per query and model, one column per metric.
+        """Return all values: one row per query and model, one column per metric.
 
-        The index has the levels `query`, in the order of the judgments, and `model`, as they were given. A query that a
-        metric skips is NaN under it; one that all skip is left out. Where queries are weighted, `weight` is the last
-        column, and the means of the leaderboard are weighted by it. So `frame().xs("A", level="model")` is what
-        `evaluate(…).frame()` gives of model A, `frame()["map"].unstack("model")` has a column per model, and
-        `frame().rename_axis(columns="metric").stack()` is the long form.
+        The index has the levels `query` and `model`. A query that a metric skips is NaN. If queries are weighted, the
+        last column is `weight`.
 
         Examples
         --------
@@ -617,7 +596,7 @@ class Comparison:
         q2    A      0.5  0.5
               B      1.0  1.0
         """
-        return per_query(self.values, self.models, self.query_ids, self.weights)
+        return build_value_table(self.values, self.models, self.query_ids, self.weights)
 
     def largest_differences(
         self, first: str, second: str, most: int = 10, metric: MetricLike | None = None
@@ -628,24 +607,23 @@ class Comparison:
         ----------
         first, second : str
             Two models.
-        most : int
-            How many queries at most; those on which the two do not differ are never among them.
+        most : int, default 10
+            Maximum number of queries. Queries without a difference are never included.
         metric : str or Metric, optional
-            One of the compared metrics; by default the first primary one.
+            One of the compared metrics. Defaults to the first primary metric.
 
         Returns
         -------
         DataFrame
-            `query`; `difference M`, `first` minus `second` in the metric's own unit and sign, and the two values,
-            `M first` and `M second`; `difference M` of the other metrics; `labels first` and `labels second`, the
-            labels from rank 1 to the cutoff, and `documents` (not where there are values only); `weight` where queries
-            are weighted. By absolute difference, times the weight. Of a recipe the values are means over its repeats, the
-            labels those of its first repeat.
+            Ordered by absolute difference times weight. Columns are `query`, `difference M` (`first` minus `second`),
+            the values `M first` and `M second`, and `difference M` of the other metrics. With scores, also `labels
+            first` and `labels second` (labels from rank 1 to the cutoff) and `documents`. With weights, also `weight`.
+            For recipes, values are means over repeats, and labels are those of the first repeat.
 
         Raises
         ------
         ValueError
-            For unknown models or metrics.
+            If a model or metric is unknown.
 
         Examples
         --------
@@ -656,39 +634,36 @@ class Comparison:
           query  difference mrr labels A labels B
         0    q1             0.5   (1, 0)   (0, 1)
         """
-        columns = self._columns(first, second)
-        name = self._leading[0] if metric is None else str(metric)
-        if name not in self.values:
-            known = f"{nearest(name, self.metrics)} (there are {', '.join(self.metrics)})"
-            raise ValueError(f"{name!r} is not among the compared metrics{known}")
+        columns = self._pair_columns(first, second)
+        name = self._deciding[0] if metric is None else str(metric)
+        self._validate_metric_names("metric", [name])
         values = {it: np.asarray(self.values[it])[:, columns] for it in dict.fromkeys([name, *self.metrics])}
-        return largest_differences(
+        return find_largest_differences(
             (first, second), values, self.query_ids, self.weights, most, self.rankings, self.definitions.get(name)
         )
 
     def ranking(self, query: Any, model: str) -> pd.DataFrame:
-        """Return the documents of one query as a model ranks them, best first; of a recipe as its first repeat does.
+        """Return the documents of one query as a model ranks them, best first. For a recipe, use its first repeat.
 
         Parameters
         ----------
         query : int or str
-            Its id, as the judgments, `frame()` and `largest_differences` have it.
+            Query id.
         model : str
-            Whose ranking.
+            Name of the model.
 
         Returns
         -------
         DataFrame
-            One row per document. `rank`, missing where the model did not retrieve the document; `document`, its id in
-            the runs and qrels, else the number of its row; `label`; `score`; `tied`, whether another document has the same
-            score (these stand in the order that the first primary metric gives them, or that of the input where it
-            takes the mean over all orders); `judged` where that is known; for every compared metric M of the DCG
-            family `gain M`, and `adds M`, what the document adds to the value of the query: the column sums to it.
+            One row per document. `rank` is missing if the model did not retrieve the document. `document` is its id in
+            TREC data, otherwise its row number. `label` and `score`. `tied` is True if another document has the same
+            score. `judged`, if the judgments contain it. For each compared metric M of the DCG family, `gain M` and
+            `adds M`, the contribution of the document to the value of the query.
 
         Raises
         ------
         ValueError
-            For an unknown query or model, or where there are values only, no scores.
+            If the query or model is unknown, or the comparison was created without scores.
 
         Examples
         --------
@@ -701,46 +676,39 @@ class Comparison:
         1     2         1      2              3.0            0.521
         2     3         2      1              1.0            0.000
         """
-        rankings = self._ranked("ranking")
+        rankings = self._require_rankings("ranking")
         validate_model(model, self.models)
-        metrics = self._known()
+        metrics = self._defined_metrics()
         if not metrics:
-            raise ValueError(
-                f"ranking needs to know how a metric orders documents, and {self.metrics[0]} is a name only"
-            )
-        return one_ranking(rankings, place_of(query, rankings.judgments.query_ids), model, metrics)
+            raise ValueError(f"ranking requires the definition of a metric, but {self.metrics[0]} has a name only.")
+        return build_ranking(rankings, find_query(query, rankings.judgments.query_ids), model, metrics)
 
-    @property
-    def query_texts(self) -> Mapping[Any, str]:
-        """What was asked, by the id of the query, as far as the judgments know it."""
-        return {} if self.rankings is None else self.rankings.judgments.texts
-
-    def _ranked(self, method: str) -> Rankings:
+    def _require_rankings(self, method: str) -> Rankings:
         if self.rankings is None:
             raise ValueError(
-                f"{method} needs the scores of the models, and this comparison was made from values only; "
-                "make it with gainsay.compare(models, judgments)"
+                f"{method} requires the scores of the models, but this comparison was created from values. "
+                "Use gainsay.compare(models, judgments)."
             )
         return self.rankings
 
     @cached_property
     def names(self) -> Names:
-        """What the models, and the candidates of an experiment, are called in every table, picture and sentence."""
+        """Display names of the models, and of the candidates of an experiment."""
         candidates = [] if self.curves is None else map(str, self.curves["candidate"].unique())
         return Names.of([*self.models, *candidates])
 
     @cached_property
     def short_names(self) -> dict[str, str]:
-        """What each model is called in figures: at most 28 characters, no two alike, in whatever order they come."""
+        """Distinct names of the models for figures, 28 characters at most."""
         return {model: self.names.short[model] for model in self.models}
 
     def to_dict(self) -> dict[str, Any]:
-        """Return leaderboard, winners, pairs and verdict as JSON knows them."""
+        """Return leaderboard, winners, pairs and verdict as plain lists, strings and numbers for JSON."""
         content: dict[str, Any] = {
             "models": list(self.models),
             "metrics": list(self.metrics),
             "queries": self.query_count,
-            "metric_queries": self.metric_queries,
+            "metric_queries": dict(self.metric_queries),
             "iterations": {name: iteration.to_dict() for name, iteration in self.iterations.items()},
             "leaderboard": plain(self.leaderboard.to_dict("index")),
             "winners": self.winners,
@@ -757,9 +725,9 @@ class Comparison:
 
     @property
     def plot(self) -> Plots:
-        """The pictures: `leaderboard` (the main one), `conflict`, `regret`, `ranks`, `pairs`, `attribution`, `queries`.
+        """Plots: `leaderboard`, `conflict`, `regret`, `ranks`, `pairs`, `attribution`, `queries`.
 
-        Of experiments also `curves`. Each shows itself in a notebook, has `.ax`, and saves with ``path=``.
+        Experiments also have `curves`. Notebooks display a plot, `.ax` is its Matplotlib axes, and ``path=`` saves it.
         """
         from ..report.plots import Plots
 
@@ -767,31 +735,49 @@ class Comparison:
 
     @cached_property
     def content(self) -> Content:
-        """What reports of every kind show, worked out once: see `gainsay.report.content`."""
+        """Content of all reports, computed once. See `gainsay.report.content`."""
         from ..report.content import Content
 
         return Content(self, None if self.baseline is None else self.against(self.baseline))
 
-    def content_against(self, baseline: str | BaselineComparison | None) -> Content:
-        """Return what reports show, with decisions about a baseline; `content` itself where there is none to add."""
+    def _report_content(self, baseline: str | BaselineComparison | None) -> Content:
+        """Return the content of a report with decisions about a baseline, given by name or as a result of `against`."""
         from ..report.content import Content
 
         if baseline is None:
             return self.content
-        return Content(
-            self, self._validate_own(baseline) if isinstance(baseline, BaselineComparison) else self.against(baseline)
-        )
+        if isinstance(baseline, str):
+            return Content(self, self.against(baseline))
+        validate_baseline(baseline.baseline, self.models)
+        own = compare_with_baseline(self.sample, self._deciding, baseline.baseline, baseline.margin, plan=False)
+        if not own.has_same_numbers(baseline):
+            raise ValueError(
+                f"baseline contains decisions about {baseline.baseline!r} from another comparison. Pass the name of the "
+                "baseline, or a result of against() of this comparison."
+            )
+        return Content(self, baseline)
 
     def to_html(
-        self, path: str | os.PathLike[str], *, queries: int = 25, baseline: str | BaselineComparison | None = None
+        self,
+        path: str | os.PathLike[str],
+        *,
+        queries: int = 25,
+        baseline: str | BaselineComparison | None = None,
     ) -> Path:
-        """Write the report as one HTML file: see `gainsay.report.html.write_html`.
+        """Write the report as one HTML file.
 
-        With a `baseline`, the name of a model or what `against` returned, it answers first whether to replace that one.
+        Parameters
+        ----------
+        path : path
+            File to write.
+        queries : int, default 25
+            Maximum number of queries to show.
+        baseline : str or BaselineComparison, optional
+            Name of the deployed model, or a result of `against`. The report then states first whether to replace it.
         """
         from ..report.html import write_html
 
-        return write_html(self.content_against(baseline), path, queries=queries)
+        return write_html(self._report_content(baseline), path, queries=queries)
 
     def to_markdown(
         self,
@@ -800,10 +786,10 @@ class Comparison:
         queries: int = 10,
         baseline: str | BaselineComparison | None = None,
     ) -> str:
-        """Return the report as Markdown, and write it where a path is given; `baseline` as of `to_html`."""
+        """Return the report as Markdown, and write it to `path` if given. Parameters are those of `to_html`."""
         from ..report.markdown import to_markdown
 
-        return to_markdown(self.content_against(baseline), path, queries=queries)
+        return to_markdown(self._report_content(baseline), path, queries=queries)
 
     def to_json(
         self,
@@ -812,35 +798,35 @@ class Comparison:
         queries: int = 50,
         baseline: str | BaselineComparison | None = None,
     ) -> str:
-        """Return everything as JSON, and write it where a path is given: see `gainsay.report.document`."""
+        """Return all results as JSON, and write them to `path` if given. See `gainsay.report.document` for the keys."""
         from ..report.document import to_json
 
-        return to_json(self.content_against(baseline), path, queries=queries)
+        return to_json(self._report_content(baseline), path, queries=queries)
 
     def _repr_html_(self) -> str:
         from ..report.notebook import comparison_html
 
         return comparison_html(self.content)
 
-    def _both_primary(self) -> tuple[str, str]:
+    def _require_two_metrics(self) -> tuple[str, str]:
         if self.primary is None:
-            raise ValueError(f"a disagreement needs two metrics, and there is one: {self.metrics[0]}")
+            raise ValueError(f"A disagreement requires two metrics, got 1 ({self.metrics[0]}).")
         return self.primary
 
     def __repr__(self) -> str:
         size = f"{count(len(self.models), 'model')}, {count(self.query_count, 'query')}"
-        return f"{type(self).__name__}({size}, metrics {', '.join(self.metrics)}{self.condensed})"
+        return f"{type(self).__name__}({size}, metrics {', '.join(self.metrics)}{self.unjudged_remark})"
 
 
-def _definitions(names: Sequence[str], given: Mapping[str, Metric] | None) -> dict[str, Metric]:
-    """Return the metric that each name stands for, as given or else as known; without names that nobody knows."""
-    found, given = {}, given or {}
+def _find_definitions(names: Sequence[str], metrics: Mapping[str, Metric]) -> dict[str, Metric]:
+    """Return the metric of each name: the one in `metrics`, otherwise the registered one. Omit unknown names."""
+    definitions = {}
     for name in names:
-        if name in given:
-            if not isinstance(given[name], Metric):
-                raise TypeError(f"metrics must map names to Metric objects, got {given[name]!r} for {name!r}")
-            found[name] = given[name]
+        if name in metrics:
+            if not isinstance(metrics[name], Metric):
+                raise TypeError(f"metrics must map names to Metric objects, got {metrics[name]!r} for {name!r}.")
+            definitions[name] = metrics[name]
             continue
-        with suppress(ValueError, TypeError):  # values may go by any name
-            (found[name],) = parse_metrics(name)
-    return found
+        with suppress(ValueError, TypeError):
+            (definitions[name],) = parse_metrics(name)
+    return definitions

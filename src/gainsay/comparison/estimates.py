@@ -12,7 +12,7 @@ import numpy as np
 
 from .._common.typing import Floats, Integers
 from .data import Panel
-from .labels import cluster_sums
+from .labels import sum_by_cluster
 
 if TYPE_CHECKING:
     from .._common.typing import Floats, Integers
@@ -104,7 +104,8 @@ def estimate(panel: Panel, *, joint: bool = True) -> Estimate:
     With weights w the mean is μ = Σ wᵢxᵢ / Σ wᵢ, a ratio of sums, and its covariance (linearised)
     S = n/(n − 1) · Σ wᵢ²(xᵢ − μ)(xᵢ − μ)ᵀ / (Σ wᵢ)². With equal weights that is the sample covariance over n. Only
     ratios of weights matter. Of queries in G clusters the influences wᵢ(xᵢ − μ) are summed within each cluster first,
-    and G stands in place of n (Liang & Zeger 1986). Repeats of recipes add a variance of their own: see `estimate_repeat_error`.
+    and G stands in place of n (Liang & Zeger 1986). Repeats of recipes add a variance of their own: see
+    `estimate_repeat_error`.
 
     S itself is never formed: its square root comes from the singular values of the centred values, so that two models
     that differ by little keep a correct standard error instead of one lost in cancellation. Where only errors are
@@ -155,7 +156,7 @@ def _unit_weights(panel: Panel, units: int) -> Floats | None:
         return panel.weights
     weights = np.full(queries, 1 / queries) if panel.weights is None else panel.weights
     assert panel.clusters is not None
-    shares: Floats = cluster_sums(weights[None], panel.clusters)[0]
+    shares: Floats = sum_by_cluster(weights[None], panel.clusters)[0]
     return shares
 
 
@@ -208,7 +209,7 @@ def _covariance_root(panel: Panel, mean: Floats, units: int, parts: int) -> Floa
     if units < queries:
         assert panel.clusters is not None
         centred *= 1 / queries if panel.weights is None else panel.weights[:, None]
-        centred = cluster_sums(centred.T, panel.clusters).T * np.sqrt(units / (units - 1.0))
+        centred = sum_by_cluster(centred.T, panel.clusters).T * np.sqrt(units / (units - 1.0))
     elif panel.weights is None:
         centred *= 1 / np.sqrt(queries * (queries - 1.0))
     else:
@@ -279,9 +280,10 @@ def estimate_repeat_error(
 ) -> RepeatError:
     """Return what repeats add to the errors of queries, where some models are recipes.
 
-    The covariance of all means is Q + S: Q of the values by query, averaged over repeats, as if these were fixed models; S
-    block by block for each recipe the covariance of its repeats' means over R. The part that differs by query and repeat is
-    in both, so the sum errs on the safe side. Duplicates, two models that never differ, have one repeat effect.
+    The covariance of all means is Q + S: Q of the values by query, averaged over repeats, as if these were fixed
+    models; S block by block for each recipe the covariance of its repeats' means over R. The part that differs by query
+    and repeat is in both, so the sum errs on the safe side. Duplicates, two models that never differ, have one repeat
+    effect.
     """
     counts = np.array(panel.repeat_counts)
     metrics, models = query_mean_error.shape
@@ -304,8 +306,8 @@ def estimate_repeat_error(
 def draw_repeat_errors(repeats: RepeatError, values: Floats, generator: np.random.Generator) -> Floats:
     """Add the error of repeats to draws of the error over queries, shape (metrics, M, draws), in place.
 
-    Returns χ²(R − 1)/(R − 1) of each model, shape (M, draws): the variance that so few repeats of a recipe show, over the
-    true one; 1 for a fixed model. It is one for all metrics, as if the repeats' effects on them went together.
+    Returns χ²(R − 1)/(R − 1) of each model, shape (M, draws): the variance that so few repeats of a recipe show, over
+    the true one; 1 for a fixed model. It is one for all metrics, as if the repeats' effects on them went together.
     """
     draws = values.shape[2]
     factor = np.ones((len(repeats.counts), draws))
@@ -346,7 +348,8 @@ class VarianceComponents:
     def error_of_difference(self, queries: int, repeats: int) -> float:
         """Return the standard error of the lead of one recipe over another with so many queries and repeats of each.
 
-        √(2 repeat²/R + (query² + 2 query_repeat²/R)/n). The tests count the last part twice, so theirs is a little larger.
+        √(2 repeat²/R + (query² + 2 query_repeat²/R)/n). The tests count the last part twice, so theirs is a little
+        larger.
         """
         by_query = self.query**2 + 2 * self.query_repeat**2 / repeats
         return float(np.sqrt(2 * self.repeat**2 / repeats + by_query / queries))
@@ -359,11 +362,12 @@ class VarianceComponents:
 def estimate_variance_components(panel: Panel, repeats: RepeatError | None) -> dict[str, VarianceComponents]:
     """Estimate the parts of the variance by the method of moments, averaged over all recipes and pairs of them.
 
-    With V the variance of a mean over n queries (weights and clusters as in `estimate`), the part by query and repeat of a
-    recipe is n·V of what is left of its values when the means of queries and repeats are taken out, over R − 1; that of
-    its repeats is the variance of their means less V of that; and that of queries is n times the variance of the
-    difference of two recipes less their parts by query and repeat over R. What comes out below 0 is 0. Pairs of a recipe
-    and a fixed model are taken only where there is no pair of recipes. Where all models are fixed there are no parts.
+    With V the variance of a mean over n queries (weights and clusters as in `estimate`), the part by query and repeat
+    of a recipe is n·V of what is left of its values when the means of queries and repeats are taken out, over R − 1;
+    that of its repeats is the variance of their means less V of that; and that of queries is n times the variance of
+    the difference of two recipes less their parts by query and repeat over R. What comes out below 0 is 0. Pairs of a
+    recipe and a fixed model are taken only where there is no pair of recipes. Where all models are fixed there are no
+    parts.
     """
     if repeats is None:
         return {}
@@ -396,4 +400,4 @@ def compute_interactions(panel: Panel, model: int) -> Floats:
     left: Floats = np.moveaxis(centred - np.einsum("mqr,q->mr", centred, weights)[:, None], 1, 2) * weights
     if panel.clusters is None:
         return left
-    return cluster_sums(left.reshape(-1, panel.queries), panel.clusters).reshape(*left.shape[:2], panel.units)
+    return sum_by_cluster(left.reshape(-1, panel.queries), panel.clusters).reshape(*left.shape[:2], panel.units)

@@ -21,8 +21,16 @@ from ..metrics.dcg import NDCG
 from ..metrics.discounts import discounts
 from ..metrics.gains import at_bases, gains_of
 from .data import validate_alpha
-from .gain_values import GradeCounts, at_base, lender, path_name, scaled_gains, settled, validate_overflow
-from .labels import by_query
+from .gain_values import (
+    GradeCounts,
+    at_base,
+    path_name,
+    read_template,
+    scaled_gains,
+    settle_discounts,
+    validate_overflow,
+)
+from .labels import read_by_query
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -210,7 +218,7 @@ def fit_gain(
     (True, 'neither')
     """
     level, (low, high) = validate_alpha(alpha), _range(bases)
-    template = lender(metric)
+    template = read_template(metric)
     given = read_preferences(preferences, template)
     _validate_two_sided(given.outcome)
     at = np.exp(np.linspace(np.log(low), np.log(high), STEPS + 1))
@@ -407,7 +415,7 @@ class _Listed:
         self.levels = np.unique(np.concatenate([label[label > 0] for label in judged] or [np.zeros(0)]))
         longest = max([1, *map(len, [*lists["a"], *lists["b"], *(judged if template.is_ratio else [])])])
         depth = longest if template.k is None else min(longest, template.k)
-        self._template = settled(template, depth)
+        self._template = settle_discounts(template, depth)
         self._discount = discounts(self._template.discount, template.base, depth)
         self._first, self._second = (self._counts(lists[name]) for name in ("a", "b"))
         self._ideal = self._counts([-np.sort(-labels) for labels in judged])
@@ -446,7 +454,7 @@ class _Scored:
             )
         self._launch = isinstance(preferred, str)
         if isinstance(preferred, Mapping) or index_of(preferred) is not None:
-            preferred = by_query(f"preferences[{place}]: preferred", preferred, judgments)
+            preferred = read_by_query(f"preferences[{place}]: preferred", preferred, judgments)
         said = [preferred] if self._launch else list(preferred)
         self.outcome = _outcomes(said, f"preferences[{place}]: preferred")
         if not self._launch and len(said) != judgments.queries:
@@ -455,7 +463,7 @@ class _Scored:
                 "for each query, or a single one for a launch"
             )
         self._judgments = judgments
-        self._grades = GradeCounts(settled(template, int(judgments.sizes.max())), judgments)
+        self._grades = GradeCounts(settle_discounts(template, int(judgments.sizes.max())), judgments)
         self.levels = self._grades.levels
         self._first, self._second = self._grades.of(first), self._grades.of(second)
 

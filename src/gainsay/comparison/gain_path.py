@@ -16,8 +16,8 @@ from .._common.shown import Spoken, plain, short_names
 from .._common.typing import Bools, Floats
 from .._common.words import confidence, count, listed, number_text, p_value
 from ..evaluation.evaluator import shared_weights
-from .gain_values import family_of, path_family, path_name
-from .inference import regret_band, two_step_test
+from .gain_values import estimate_gains, find_template, path_name
+from .inference import compute_regret_band, two_step_test
 from .resampling import critical_value
 
 if TYPE_CHECKING:
@@ -285,10 +285,10 @@ def base_text(base: float) -> str:
     return number_text(base) if float(base).is_integer() else f"{base:.2f}"
 
 
-def labelled_bases(bases: Sequence[float]) -> list[float]:
+def select_labelled_bases(bases: Sequence[float]) -> list[float]:
     """Return the bases to name below an axis.
 
-    >>> labelled_bases([1.0, 2.0, 4.0])
+    >>> select_labelled_bases([1.0, 2.0, 4.0])
     [1.0, 1.5, 2.0, 3.0, 4.0]
     """
     inside = [base for base in MARKED if bases[0] <= base <= bases[-1]]
@@ -317,7 +317,7 @@ def validate_bases(bases: Iterable[float] | None) -> tuple[float, ...]:
     return tuple(sorted(found))
 
 
-def trace(
+def build_gain_path(
     rankings: Rankings,
     sample: Sample,
     compared: Mapping[str, Metric],
@@ -326,21 +326,21 @@ def trace(
     metric: MetricLike | None = None,
 ) -> GainPath:
     """Follow all models along bases that `validate_bases` returned: see `Comparison.gains`."""
-    template = family_of(compared, primary, metric)
+    template = find_template(compared, primary, metric)
     shared_weights(
         [*compared.values(), template], rankings.judgments
     )  # which refuses one that ignores what others count
-    path = path_family(rankings, sample, template, bases)
-    return of_family(path, template, bases, sample, tuple(rankings.judgments.levels[:9].tolist()))
+    path = estimate_gains(rankings, sample, template, bases)
+    return read_gain_path(path, template, bases, sample, tuple(rankings.judgments.levels[:9].tolist()))
 
 
-def of_family(
+def read_gain_path(
     path: JointEstimate, template: DCG, bases: tuple[float, ...], sample: Sample, grades: tuple[float, ...]
 ) -> GainPath:
     """Return what a family says whose metrics are the bases."""
     import pandas as pd
 
-    band = regret_band(path.estimated, path.bootstrap, sample.alpha)
+    band = compute_regret_band(path.estimated, path.bootstrap, sample.alpha)
     estimated, models = path.estimated, path.panel.models
     at = np.array(bases)
     names = np.array(models, dtype=object)
@@ -354,7 +354,7 @@ def of_family(
     ]
     ranges = sorted(spans, key=lambda span: span[1:])
     wide = float(critical_value(path.bootstrap.max_t.max(axis=(0, 1)), 1 - sample.alpha))
-    swapped = crossings(at, estimated.difference, estimated.error, estimated.tolerance, wide)
+    swapped = find_crossings(at, estimated.difference, estimated.error, estimated.tolerance, wide)
     one = may_be_best.sum() == len(bases) and len({lead.model for lead in led}) == 1 and len(models) > 1
     kind: Kind = "genuine" if not tested.not_rejected.any() else "agree" if one else "unresolved"
     always = (models[led[0].model],) if kind == "agree" else tuple(names[tested.not_rejected])
@@ -425,7 +425,9 @@ def leads(bases: Floats, mean: Floats) -> list[Lead]:
     return [Lead(int(winner[start]), edges[at], edges[at + 1]) for at, start in enumerate(starts)]
 
 
-def crossings(bases: Floats, difference: Floats, error: Floats, tolerance: Floats, critical: float) -> list[Crossing]:
+def find_crossings(
+    bases: Floats, difference: Floats, error: Floats, tolerance: Floats, critical: float
+) -> list[Crossing]:
     """Return every change of places of two models, by base, with the bases at which a band allows it.
 
     `difference` and `error`, (bases, models, models), and `tolerance`, (bases,), are those of an estimate whose rows

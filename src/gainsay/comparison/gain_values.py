@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from .resampling import Sample
 
 
-def lender(metric: MetricLike) -> DCG:
+def read_template(metric: MetricLike) -> DCG:
     """Return a metric that is to lend cutoff, discount and all options but the gain.
 
     Raises
@@ -54,7 +54,7 @@ def lender(metric: MetricLike) -> DCG:
     return chosen
 
 
-def family_of(compared: Mapping[str, Metric], primary: Iterable[str], metric: MetricLike | None = None) -> DCG:
+def find_template(compared: Mapping[str, Metric], primary: Iterable[str], metric: MetricLike | None = None) -> DCG:
     """Return the metric that lends a path of gains its options: `metric`, else one of the compared ones, primary first.
 
     Raises
@@ -64,7 +64,7 @@ def family_of(compared: Mapping[str, Metric], primary: Iterable[str], metric: Me
         in more than their gain.
     """
     if metric is not None:
-        return lender(compared.get(metric, metric) if isinstance(metric, str) else metric)
+        return read_template(compared.get(metric, metric) if isinstance(metric, str) else metric)
     asked = [compared[name] for name in primary if name in compared]
     for metrics in (asked, compared.values()):
         found = [one for one in metrics if isinstance(one, DCG) and one.is_sum_over_documents]
@@ -81,7 +81,7 @@ def family_of(compared: Mapping[str, Metric], primary: Iterable[str], metric: Me
     )
 
 
-def settled(template: DCG, longest: int) -> DCG:
+def settle_discounts(template: DCG, longest: int) -> DCG:
     """Return the metric with linear gain, and its discounts as a table where they are a function.
 
     So no name is given anew to a function that bears one already.
@@ -115,9 +115,9 @@ def path_name(template: DCG) -> str:
 class GradeCounts:
     """Discounted counts of documents by grade, and what they are worth under the power gain of any base.
 
-    A `settled` metric says cutoff, discount, ties, and what a query without relevant documents is worth; labels must
-    not be negative. `levels` are those above 0, ascending; `ideal`, (grades, queries), the counts of the ideal ranking,
-    which is the same for every base; `empty` marks queries without relevant documents.
+    A `settle_discounts` metric says cutoff, discount, ties, and what a query without relevant documents is worth;
+    labels must not be negative. `levels` are those above 0, ascending; `ideal`, (grades, queries), the counts of the
+    ideal ranking, which is the same for every base; `empty` marks queries without relevant documents.
     """
 
     def __init__(self, template: DCG, judgments: Judgments) -> None:
@@ -235,14 +235,14 @@ def find_nodes(values: Floats) -> Nodes:
     return Nodes(order[:count], weights)
 
 
-def path_family(rankings: Rankings, sample: Sample, template: DCG, bases: Sequence[float]) -> JointEstimate:
+def estimate_gains(rankings: Rankings, sample: Sample, template: DCG, bases: Sequence[float]) -> JointEstimate:
     """Estimate all bases of the gain, each exactly, and draw the errors of all together.
 
     `template` lends all options but the gain. The rows of the returned family are the bases; its panel is that of the
     nodes, for all values at once would be large.
     """
     panel = sample.panel
-    at = _values_at(rankings, panel, settled(template, int(rankings.judgments.sizes.max())), bases)
+    at = _values_at(rankings, panel, settle_discounts(template, int(rankings.judgments.sizes.max())), bases)
     turned = 1.0 if template.higher_is_better else -1.0
     losses = frozenset(() if template.higher_is_better else map(str, bases))
     starts = np.cumsum([0, *(max(1, count) for count in panel.repeat_counts)])
@@ -265,10 +265,12 @@ def path_family(rankings: Rankings, sample: Sample, template: DCG, bases: Sequen
     counted = ~np.isnan(at([0], slice(None))[0, 0])
     some = np.flatnonzero(counted)[:: max(1, int(counted.sum()) * len(panel.models) // SAMPLED)]
     nodes = find_nodes(by_model(at(range(len(bases)), some)))
-    return estimate_path(panel_at, nodes, sample.draws, sample.seed)
+    return estimate_gains_at_nodes(panel_at, nodes, sample.draws, sample.seed)
 
 
-def estimate_path(panel_at: Callable[[Sequence[int]], Panel], nodes: Nodes, draws: int, seed: int) -> JointEstimate:
+def estimate_gains_at_nodes(
+    panel_at: Callable[[Sequence[int]], Panel], nodes: Nodes, draws: int, seed: int
+) -> JointEstimate:
     """Estimate all bases, each exactly, and draw the errors of all together; `panel_at` has the values by place."""
     few = panel_at(nodes.places.tolist())
     places = range(len(nodes.weights))

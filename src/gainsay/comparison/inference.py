@@ -81,7 +81,7 @@ def two_step_test(
     ----------
     Romano, Shaikh & Wolf (2014), "A practical two-step method for testing moment inequalities", Econometrica 82(5).
     """
-    return Inequalities(estimated, bootstrap, alpha, rows).tested(0.0)
+    return Inequalities(estimated, bootstrap, alpha, rows).test(0.0)
 
 
 class Inequalities:
@@ -99,7 +99,7 @@ class Inequalities:
         self._first = critical_value(bootstrap.max_t[self._rows].max(axis=0), 1 - self._beta)
         self.enough = ENOUGH * float(np.abs(self._difference).max())
 
-    def tested(self, margin: float | Floats, models: Sequence[int] | Integers | None = None) -> BestTest:
+    def test(self, margin: float | Floats, models: Sequence[int] | Integers | None = None) -> BestTest:
         """Test the models, or some of them, for being best up to a margin, one for all or one for each.
 
         A margin is by how much a rival may lead without harm, in the metrics' unit; who is not tested is a rival only.
@@ -129,25 +129,25 @@ STEPS, ENOUGH = 25, 1e-6
 """A lower bound is found in so many steps at most, and no further where one gains less than this of the widest lead."""
 
 
-def regret_lower(tested: BestTest) -> Floats:
+def bound_regrets_from_below(tested: BestTest) -> Floats:
     """Bound the regret of every model under one metric from below, each by itself, shape (M,).
 
     The regret of a model is below a margin where no rival leads by more than that. The margins at which the test says
     otherwise are a confidence statement, so the bound is above 0 exactly where `tested`, the test of this metric at
-    margin 0, rules the model out. It is found in steps, as that of `price_lower` is.
+    margin 0, rules the model out. It is found in steps, as that of `bound_price` is.
     """
     reached, rising = np.where(tested.not_rejected, 0.0, tested.rejected_margin), np.flatnonzero(~tested.not_rejected)
     for _ in range(STEPS):
         if not len(rising):
             break
-        further = tested.inequalities.tested(reached[rising], rising).rejected_margin
+        further = tested.inequalities.test(reached[rising], rising).rejected_margin
         gained = further > reached[rising] + tested.inequalities.enough
         reached[rising] = np.maximum(reached[rising], further)
         rising = rising[gained]
     return reached
 
 
-def price_lower(tested: BestTest, margin: float) -> float:
+def bound_price(tested: BestTest, margin: float) -> float:
     """Bound the price of disagreement from below: the smallest margin at which some model may be best.
 
     The price is min over k of model k's worst-metric regret. A margin below it leaves no model best up to that margin,
@@ -166,15 +166,15 @@ def price_lower(tested: BestTest, margin: float) -> float:
         if tested.lower <= reached + tested.inequalities.enough:
             break
         reached = tested.lower
-        tested = tested.inequalities.tested(reached)
+        tested = tested.inequalities.test(reached)
     return max(reached, tested.lower)
 
 
 POWER = 0.80
-"""The probability with which `detectable_difference` is detected."""
+"""The probability with which `estimate_detectable_difference` is detected."""
 
 
-def regret_upper(estimated: Estimate, bootstrap: BootstrapDraws, alpha: float) -> Floats:
+def bound_regrets_from_above(estimated: Estimate, bootstrap: BootstrapDraws, alpha: float) -> Floats:
     """Bound the regret of every model under every metric from above, all at once, shape (metrics, M).
 
     regret(m, k) = max over j of mean[m, j] − mean[m, k]. The bound is the largest of difference + q · error with q the
@@ -211,7 +211,7 @@ class RegretBand:
         return self.lower <= 0
 
 
-def regret_band(estimated: Estimate, bootstrap: BootstrapDraws, alpha: float) -> RegretBand:
+def compute_regret_band(estimated: Estimate, bootstrap: BootstrapDraws, alpha: float) -> RegretBand:
     r"""Bound all regrets from below and above, under all metrics and for all models at once.
 
     Two steps, as in the test. With d the lead of j over k, e its standard error and q₁ the 1 − β quantile of the
@@ -249,7 +249,7 @@ def _lower(estimated: Estimate, critical: float) -> Floats:
     return lower
 
 
-def detectable_difference(
+def estimate_detectable_difference(
     estimated: Estimate, bootstrap: BootstrapDraws, alpha: float, not_rejected: Bools, winner: Integers
 ) -> float:
     """Return the smallest true lead under one metric that eliminates the trailing model with 80 % probability.
@@ -260,8 +260,8 @@ def detectable_difference(
     its few repeats show another error every time: of the pairs of these models the largest lead is taken that exceeds c
     times the error shown in 80 % of the draws. Infinite where no pair varies, or none differs on 30 queries.
 
-    In question are the models that are `not_rejected`, which may be best under both metrics, and the winners under each; all
-    models where that is only one.
+    In question are the models that are `not_rejected`, which may be best under both metrics, and the winners under
+    each; all models where that is only one.
     """
     question = not_rejected.copy()
     question[winner] = True
@@ -284,3 +284,14 @@ def _revealed_difference(bootstrap: BootstrapDraws, critical: float, row: int, k
     """Return the lead of j over k that exceeds its critical value in 80 % of the draws."""
     needed = critical * bootstrap.errors(row, k, j) - (bootstrap.values[row, j] - bootstrap.values[row, k])
     return float(critical_value(needed, POWER))
+
+
+def estimate_best_probabilities(estimated: Estimate, bootstrap: BootstrapDraws) -> tuple[Floats, float]:
+    """Return in what share of draws each model is best, shape (metrics, M), and in what share none is under all.
+
+    A draw with ties is shared among those tied, so that rows sum to 1.
+    """
+    drawn = bootstrap.values + estimated.mean[:, :, None]
+    best = drawn >= drawn.max(axis=1, keepdims=True)
+    shares: Floats = (best / best.sum(axis=1, keepdims=True)).mean(axis=2)
+    return shares, float(np.mean(~best.all(axis=0).any(axis=0)))

@@ -10,15 +10,15 @@ from numpy.typing import ArrayLike
 
 from .._common.typing import Floats
 from .estimates import Estimate
-from .flags import FEW
+from .flags import FEW_QUERIES
 from .inference import MIN_QUERIES, two_step_test
-from .resampling import BootstrapDraws, JointEstimate, Sample
+from .resampling import JointEstimate, Sample
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-def pairs_of(sample: Sample, names: tuple[str, str]) -> pd.DataFrame:
+def build_pairs(sample: Sample, names: tuple[str, str]) -> pd.DataFrame:
     """Compare every pair of models under every metric: see `Comparison.pairs` for the columns."""
     import pandas as pd
 
@@ -31,7 +31,7 @@ def pairs_of(sample: Sample, names: tuple[str, str]) -> pd.DataFrame:
 
     columns = effects(names, level)
     conflict, common = _conflicts(sample.joint(names).estimated, first, second), {}
-    if not panel.counts(names).alike:
+    if not panel.counts(names).same:
         kept = [f"{what} {metric}" for metric in names for what in ("difference", "lower", "upper", "p_holm")]
         common = {f"common {column}": columns[column] for column in kept}
         for metric in names:  # their estimates are of different samples, so Bonferroni's inequality joins them
@@ -45,28 +45,28 @@ def pairs_of(sample: Sample, names: tuple[str, str]) -> pd.DataFrame:
     return pd.DataFrame(pair | conflict | ordered | common)
 
 
-def common_column(table: pd.DataFrame, column: str) -> str:
+def select_common_column(table: pd.DataFrame, column: str) -> str:
     """Return the column of a table of pairs that has a number on the queries that both primary metrics have.
 
     >>> import pandas as pd
-    >>> common_column(pd.DataFrame({"difference a": [0.1], "common difference a": [0.2]}), "difference a")
+    >>> select_common_column(pd.DataFrame({"difference a": [0.1], "common difference a": [0.2]}), "difference a")
     'common difference a'
-    >>> common_column(pd.DataFrame({"difference a": [0.1]}), "difference a")
+    >>> select_common_column(pd.DataFrame({"difference a": [0.1]}), "difference a")
     'difference a'
     """
     common = f"common {column}"
     return common if common in table else column
 
 
-def advantages(
+def compute_advantages(
     table: pd.DataFrame, metric: str, lower_is_better: Container[str] = (), of: str = "difference"
 ) -> pd.Series[float]:
-    """Return `common_column` of a table of pairs with such a sign that above 0 favours `model_x`, for a loss too."""
-    column = table[common_column(table, f"{of} {metric}")]
+    """Return `select_common_column` of a table of pairs with such a sign that above 0 favours `model_x`, for a loss too."""
+    column = table[select_common_column(table, f"{of} {metric}")]
     return 0.0 - column if metric in lower_is_better else column
 
 
-def common_ranks(
+def compute_common_ranks(
     table: pd.DataFrame, models: Sequence[str], metric: str, lower_is_better: Container[str] = ()
 ) -> dict[str, int]:
     """Return the rank of every model under a primary metric on the queries that both have; equal means share a rank.
@@ -74,10 +74,10 @@ def common_ranks(
     >>> import pandas as pd
     >>> pairs = {"model_x": ["m", "m", "n"], "model_y": ["n", "o", "o"]}
     >>> table = pd.DataFrame(pairs | {"difference a": [0.0, -0.1, -0.1]})
-    >>> common_ranks(table, ["m", "n", "o"], "a")
+    >>> compute_common_ranks(table, ["m", "n", "o"], "a")
     {'m': 2, 'n': 2, 'o': 1}
     """
-    difference = advantages(table, metric, lower_is_better)
+    difference = compute_advantages(table, metric, lower_is_better)
     beaten = [*table["model_x"][difference < 0], *table["model_y"][difference > 0]]
     return {model: 1 + beaten.count(model) for model in models}
 
@@ -86,7 +86,7 @@ def _effects(
     joint: JointEstimate, alpha: float, first: Any, second: Any, ranges: Mapping[str, tuple[float, float]]
 ) -> dict[str, Any]:
     panel, estimated, bootstrap = joint
-    half_width, two_sided = bootstrap.half_widths(alpha), pair_p_values(estimated).two_sided
+    half_width, two_sided = bootstrap.half_widths(alpha), compute_pair_p_values(estimated).two_sided
     columns: dict[str, Any] = {}
     for row, metric in enumerate(panel.metrics):
         difference = panel.in_unit(metric, estimated.difference[row, second, first])
@@ -108,12 +108,12 @@ def _effects(
 
 def _conflicts(estimated: Estimate, first: Any, second: Any) -> dict[str, Any]:
     sign = np.sign(estimated.difference[:, first, second])
-    one, other = pair_p_values(estimated).one_sided
-    p_value = conflict_p_values(one, other)[first, second]
+    one, other = compute_pair_p_values(estimated).one_sided
+    p_value = compute_conflict_p_values(one, other)[first, second]
     support = estimated.support[:, first, second]
     least = support.min(axis=0)
     flag = np.select(
-        [support.max(axis=0) == 0, least < MIN_QUERIES, least < FEW], ["identical", "few", "thin"], default=""
+        [support.max(axis=0) == 0, least < MIN_QUERIES, least < FEW_QUERIES], ["identical", "few", "thin"], default=""
     ).astype(object)
     conflict = sign[0] * sign[1] < 0
     return {"conflict": conflict, "p_value": p_value, "p_holm": holm(p_value), "differing": least, "flag": flag}
@@ -130,14 +130,14 @@ class PairedPValues(NamedTuple):
     two_sided: Floats
 
 
-def pair_p_values(estimated: Estimate) -> PairedPValues:
+def compute_pair_p_values(estimated: Estimate) -> PairedPValues:
     """Paired t-test of every pair of models under every metric.
 
     t = difference / standard error with n − 1 degrees of freedom, where n is the number of queries or clusters, under
-    weights the effective number (Σw)²/Σw². Where a model is a recipe of R repeats the error has two parts with degrees of
-    freedom of their own, n − 1 and R − 1, joined by Welch's and Satterthwaite's formula. A p-value by draws would carry
-    Monte Carlo error and a floor of 1/(B + 1), which Holm's correction over hundreds of pairs multiplies; for a single
-    pair t is exact where differences are normal and right in the limit otherwise.
+    weights the effective number (Σw)²/Σw². Where a model is a recipe of R repeats the error has two parts with degrees
+    of freedom of their own, n − 1 and R − 1, joined by Welch's and Satterthwaite's formula. A p-value by draws would
+    carry Monte Carlo error and a floor of 1/(B + 1), which Holm's correction over hundreds of pairs multiplies; for a
+    single pair t is exact where differences are normal and right in the limit otherwise.
 
     No p-value is 0: two models that differ on m queries or clusters cannot give less than 2⁻ᵐ, the least that flipping
     the signs of the differences can show. Where nothing is known (models that never differ, a single query) it is 1.
@@ -169,7 +169,7 @@ def _freedom(estimated: Estimate) -> float | Floats:
     return freedom
 
 
-def conflict_p_values(first: Floats, second: Floats) -> Floats:
+def compute_conflict_p_values(first: Floats, second: Floats) -> Floats:
     """P-values of a sign conflict from the one-sided p-values under two metrics, each shape (M, M); symmetric.
 
     To claim that X beats Y under one metric *and* Y beats X under the other, both must hold, so the larger of the two
@@ -203,7 +203,7 @@ def holm(p_values: ArrayLike) -> Floats:
     return adjusted
 
 
-def leaderboard_of(sample: Sample, metrics: Sequence[str] | None = None) -> pd.DataFrame:
+def build_leaderboard(sample: Sample, metrics: Sequence[str] | None = None) -> pd.DataFrame:
     """Rank the models under every metric, or some, with confidence intervals: see `Comparison.standings`."""
     import pandas as pd
 
@@ -244,7 +244,7 @@ def _within(middle: Floats, half: Floats, lowest: float, highest: float) -> tupl
     return np.minimum(middle, np.maximum(middle - half, lowest)), np.maximum(middle, np.minimum(middle + half, highest))
 
 
-def kendall_tau(first: ArrayLike, second: ArrayLike) -> float | None:
+def compute_kendall_tau(first: ArrayLike, second: ArrayLike) -> float | None:
     """Kendall's τ-b of two lists of means, which allows for ties; None where one of them ties all models.
 
     τ_b = (C − D)/√((C + D + T₁)(C + D + T₂)) with C concordant and D discordant pairs, T₁ and T₂ the pairs that only
@@ -252,9 +252,9 @@ def kendall_tau(first: ArrayLike, second: ArrayLike) -> float | None:
 
     Examples
     --------
-    >>> round(kendall_tau([3, 2, 1], [3, 1, 2]), 6)
+    >>> round(compute_kendall_tau([3, 2, 1], [3, 1, 2]), 6)
     0.333333
-    >>> kendall_tau([1, 1], [2, 1]) is None
+    >>> compute_kendall_tau([1, 1], [2, 1]) is None
     True
     """
     x, y = np.asarray(first), np.asarray(second)
@@ -265,7 +265,7 @@ def kendall_tau(first: ArrayLike, second: ArrayLike) -> float | None:
     return float((over * under).sum() / np.sqrt(np.count_nonzero(over)) / np.sqrt(np.count_nonzero(under)))
 
 
-def tau_ap(values: ArrayLike, reference: ArrayLike) -> float | None:
+def compute_tau_ap(values: ArrayLike, reference: ArrayLike) -> float | None:
     r"""τ_AP of the order by `values` against the order by `reference`; None for fewer than two models.
 
     τ_AP = 2/(M − 1) · Σ_{i=2..M} C(i)/(i − 1) − 1 with C(i) the number of models above rank i that `reference` too puts
@@ -279,9 +279,9 @@ def tau_ap(values: ArrayLike, reference: ArrayLike) -> float | None:
 
     Examples
     --------
-    >>> tau_ap([3, 2, 1], [3, 1, 2])  # the two at the bottom swapped: (1/1 + 1/2) - 1
+    >>> compute_tau_ap([3, 2, 1], [3, 1, 2])  # the two at the bottom swapped: (1/1 + 1/2) - 1
     0.5
-    >>> tau_ap([3, 2, 1], [2, 3, 1])  # the two at the top swapped: (0/1 + 2/2) - 1
+    >>> compute_tau_ap([3, 2, 1], [2, 3, 1])  # the two at the top swapped: (0/1 + 2/2) - 1
     0.0
     """
     x, y = np.asarray(values), np.asarray(reference)
@@ -303,14 +303,3 @@ def tau_ap(values: ArrayLike, reference: ArrayLike) -> float | None:
                 within = right_tied * place / (size - 1) if size > 1 else 0.0
                 total += (right_before + within) / (start + place) / size
     return float(2 * total / (count - 1) - 1)
-
-
-def best_in_draws(estimated: Estimate, bootstrap: BootstrapDraws) -> tuple[Floats, float]:
-    """Return in what share of draws each model is best, shape (metrics, M), and in what share none is under all.
-
-    A draw with ties is shared among those tied, so that rows sum to 1.
-    """
-    drawn = bootstrap.values + estimated.mean[:, :, None]
-    best = drawn >= drawn.max(axis=1, keepdims=True)
-    shares: Floats = (best / best.sum(axis=1, keepdims=True)).mean(axis=2)
-    return shares, float(np.mean(~best.all(axis=0).any(axis=0)))

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from .rankings import Rankings
 
 
-def contradictory_queries(
+def find_contradictory_queries(
     rankings: Rankings,
     models: tuple[str, str],
     values: Mapping[Metric, Floats],
@@ -48,8 +48,8 @@ def contradictory_queries(
         metric's own unit and sign; for both models `labels X`, a tuple of the labels from rank 1 down to the deeper of
         the two cutoffs (documents of equal score in the order of the input, documents that were not retrieved left
         out; of a recipe those of its first repeat); where one is a recipe `spread M`, by how much the difference varies
-        from repeat to repeat; `documents` and `top grades`, how many documents are judged and how many of them have the top
-        grade; `weight` of the query.
+        from repeat to repeat; `documents` and `top grades`, how many documents are judged and how many of them have the
+        top grade; `weight` of the query.
 
     Examples
     --------
@@ -67,7 +67,7 @@ def contradictory_queries(
 
     limit = check_whole("most", most)
     first, second = values
-    found = preferences(rankings, models, values)
+    found = compute_preferences(rankings, models, values)
     queries, (one, other), weights, strength = (
         found.queries,
         found.differences,
@@ -96,7 +96,7 @@ def contradictory_queries(
     return pd.DataFrame(columns)
 
 
-class Preferences(NamedTuple):
+class QueryPreferences(NamedTuple):
     """What two metrics say of two models on every query that both have.
 
     Attributes
@@ -106,7 +106,7 @@ class Preferences(NamedTuple):
     differences, leads : ndarray, shape (2, n)
         First model minus second under each metric, in its own unit and sign; and above 0 where it prefers the first.
     weights, contradiction_strength : ndarray, shape (n,)
-        See `contradictory_queries`.
+        See `find_contradictory_queries`.
     """
 
     queries: Integers
@@ -116,8 +116,10 @@ class Preferences(NamedTuple):
     contradiction_strength: Floats
 
 
-def preferences(rankings: Rankings, models: tuple[str, str], values: Mapping[Metric, Floats]) -> Preferences:
-    """Return which model each metric prefers on every query; parameters as of `contradictory_queries`."""
+def compute_preferences(
+    rankings: Rankings, models: tuple[str, str], values: Mapping[Metric, Floats]
+) -> QueryPreferences:
+    """Return which model each metric prefers on every query; parameters as of `find_contradictory_queries`."""
     common = ~np.isnan(np.concatenate(list(values.values()), axis=1)).any(axis=1)
     queries = np.flatnonzero(rankings.counted)[common]
     weights = rankings.weights[queries]
@@ -126,7 +128,7 @@ def preferences(rankings: Rankings, models: tuple[str, str], values: Mapping[Met
     leads = np.stack([d if metric.higher_is_better else -d for metric, d in zip(values, differences, strict=True)])
     smaller = np.where(leads[0] * leads[1] < 0, np.abs(differences).min(axis=0), 0.0)
     strength = np.sign(leads[0]) * smaller * scaled / (scaled.mean() or 1.0)
-    return Preferences(queries, differences, leads, weights, strength)
+    return QueryPreferences(queries, differences, leads, weights, strength)
 
 
 def difference_of(values: Floats) -> Floats:
@@ -141,10 +143,12 @@ def ranked_labels(
     """Return the labels of each query from rank 1 to the cutoff."""
     plain = np.array(plain_labels(rankings.judgments.levels), dtype=object)
     codes = rankings.judgments.layout.codes
-    return [tuple(plain[codes[at]]) for at in ranked_places(rankings, model, queries, by, cutoff)]
+    return [tuple(plain[codes[at]]) for at in find_ranked_places(rankings, model, queries, by, cutoff)]
 
 
-def ranked_places(rankings: Rankings, model: str, queries: Integers, by: Metric, cutoff: int | None) -> list[Integers]:
+def find_ranked_places(
+    rankings: Rankings, model: str, queries: Integers, by: Metric, cutoff: int | None
+) -> list[Integers]:
     """Return where the documents of each query stand in `Judgments.by_query`, from rank 1 to the cutoff.
 
     Documents of equal score in the order of the input, those that were not retrieved left out; of a recipe as its first
@@ -160,7 +164,7 @@ def ranked_places(rankings: Rankings, model: str, queries: Integers, by: Metric,
     return found
 
 
-def per_query(
+def build_value_table(
     values: Mapping[str, Floats], models: Sequence[str], queries: Any, weights: Floats | None = None
 ) -> pd.DataFrame:
     """Return the values of every query and model, one column per metric; see `Comparison.frame`."""
@@ -174,7 +178,7 @@ def per_query(
     return pd.DataFrame(columns, index=index)
 
 
-def largest_differences(
+def find_largest_differences(
     pair: tuple[str, str],
     values: Mapping[str, Floats],
     queries: Any,
@@ -183,7 +187,7 @@ def largest_differences(
     rankings: Rankings | None = None,
     by: Metric | None = None,
 ) -> pd.DataFrame:
-    """Return the queries on which two models differ most under the first metric; see `Comparison.largest_differences`.
+    """Return the queries on which two models differ most under the first metric; see `Comparison.find_largest_differences`.
 
     `values` has tables (queries, 2) by metric, NaN where it skips a query. With `rankings` there are the labels in the
     order in which `by` ranks the documents.
@@ -209,7 +213,7 @@ def largest_differences(
     return pd.DataFrame(columns)
 
 
-def one_ranking(rankings: Rankings, place: int, model: str, metrics: Iterable[Metric]) -> pd.DataFrame:
+def build_ranking(rankings: Rankings, place: int, model: str, metrics: Iterable[Metric]) -> pd.DataFrame:
     """Return the documents of the query at a place as a model ranks them; see `Comparison.ranking`.
 
     The first metric's rules for equal scores order the documents; those that are sums over documents say what each of
@@ -283,12 +287,12 @@ def _added(metric: DCG, alone: Any, scores: Floats, labels: Floats) -> tuple[Flo
     return gain, scaled * of_document * scale
 
 
-def place_of(query: Any, queries: Any) -> int:
+def find_query(query: Any, queries: Any) -> int:
     """Return at which place a query stands among ids; where it stands nowhere, the error says what it may be.
 
-    >>> place_of(7, np.array([3, 7]))
+    >>> find_query(7, np.array([3, 7]))
     1
-    >>> place_of("7", np.array([3, 7]))
+    >>> find_query("7", np.array([3, 7]))
     Traceback (most recent call last):
     ValueError: there is no query '7'; did you mean 7 (a number, not text)? (there are 3, 7)
     """

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from .._common.words import amount, confidence, count, listed
 from ..drawing.text import styled
-from .baseline import signed, thousands
+from .baseline import format_change
 from .headline import labels_of
-from .wording import sample_size
+from .wording import format_sample_size
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -37,7 +37,7 @@ def replacing(found: BaselineComparison, said: Mapping[str, str]) -> tuple[str, 
     old, new = said[found.baseline], said[first.candidate]
     by = " and ".join(styled(f"b {style}", label.name) for style, label in zip("le", labels, strict=False))
     what = styled("b n", new) if total == 1 else f"one of {total} candidates"
-    question = f"Replace {styled('b n', old)} by {what}? By {by} on {sample_size(found)}"
+    question = f"Replace {styled('b n', old)} by {what}? By {by} on {format_sample_size(found)}"
     return question, _answer(found, first, styled("n", old), styled("n", new)), _advice(found, first, said)
 
 
@@ -69,8 +69,10 @@ def _advice(found: BaselineComparison, first: CandidateDecision, said: Mapping[s
     changes = []
     for label, style in zip(labels_of(found.metrics), "le", strict=False):
         low, high = first.lower[label.name], first.upper[label.name]
-        between = f" ({signed(low)} to {signed(high)})" if math.isfinite(low) and math.isfinite(high) else ""
-        changes.append(f"{styled(style, signed(first.difference[label.name]))}{between} under {label.long}")
+        between = (
+            f" ({format_change(low)} to {format_change(high)})" if math.isfinite(low) and math.isfinite(high) else ""
+        )
+        changes.append(f"{styled(style, format_change(first.difference[label.name]))}{between} under {label.long}")
     change = f"{' and '.join(changes)}, all bounds at {confidence(found.alpha)}.{tolerated}"
     if first.decision == "ship":
         return f"{styled('b', '★ Ship ')}{styled('b n', new)}: {change}"
@@ -95,7 +97,7 @@ def searches(found: BaselineComparison, one: CandidateDecision, *, bounds: bool 
     page = "first page" if all(metric.endswith("@10") for metric in found.metrics) else "ranking"
     told = []
     for place, label in enumerate(labels_of(found.metrics)):
-        both = [thousands(one.shares[label.name][kind]) for kind in ("better", "worse")]
+        both = [str(one.shares[label.name][kind]) for kind in ("better", "worse")]
         better, worse = both if bounds else (text.partition(" ")[0] for text in both)
         what = "" if place else f" get a better {page}"
         also = "" if place else " a worse one"

@@ -22,8 +22,8 @@ class BootstrapDraws:
     """Draws of the error of all means, and the largest studentised lead over each model in every draw.
 
     Of fixed models the standard error is known well, and is the same in every draw. That of recipes comes from few
-    repeats: every draw has the error that such few repeats would have shown in it, which makes the critical values as wide as
-    they have to be (a studentised parametric bootstrap).
+    repeats: every draw has the error that such few repeats would have shown in it, which makes the critical values as
+    wide as they have to be (a studentised parametric bootstrap).
 
     Attributes
     ----------
@@ -226,7 +226,7 @@ class Sample:
         """Return the estimate of one metric on its own queries, a part of a larger family's where that has the same."""
         if (metric,) not in self._estimates:
             for names, joint in self._estimates.items():
-                if metric in names and self.panel.counts(names).alike:
+                if metric in names and self.panel.counts(names).same:
                     bootstrap = joint.bootstrap.select(names.index(metric))
                     self._estimates[metric,] = JointEstimate(
                         joint.panel.select([metric]), bootstrap.estimated, bootstrap

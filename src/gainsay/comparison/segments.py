@@ -13,11 +13,11 @@ from .._common.typing import Bools
 from .._common.words import amount, confidence, count, listed
 from ..drawing.notebook import table_cell
 from .inference import MIN_QUERIES
-from .labels import Labels, distinct_labels
-from .pairs import leaderboard_of
+from .labels import Labels, list_labels
+from .pairs import build_leaderboard
 from .resampling import Sample, critical_value
 from .verdict import Verdict
-from .wording import direction
+from .wording import describe_losses
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -233,7 +233,7 @@ class Segments(Spoken):
             f"The error is held over all {count(len(self.parts), 'segment')} "
             f"({confidence(self.alpha)} confidence for all, level {self.level:.2g} each)."
         )
-        return " ".join([*opening, *told, held, *direction(self.whole.lower_is_better), self.whole.about])
+        return " ".join([*opening, *told, held, *describe_losses(self.whole.lower_is_better), self.whole.about])
 
     @property
     def _evidence(self) -> str:
@@ -278,9 +278,11 @@ class Segments(Spoken):
         return table_cell(first, head, rows, *others)
 
 
-def segments_of(sample: Sample, labels: Labels, metrics: tuple[str, str], margin: float, whole: Verdict) -> Segments:
+def compute_segments(
+    sample: Sample, labels: Labels, metrics: tuple[str, str], margin: float, whole: Verdict
+) -> Segments:
     """Judge every segment of a sample at its share of the level; `labels` are of its queries, `whole` is of all."""
-    named = [(column, label) for column, of in labels.items() for label in distinct_labels(of)]
+    named = [(column, label) for column, of in labels.items() for label in list_labels(of)]
     level = sample.alpha / len(named)
     draws = max(sample.draws, math.ceil(25 * 10 / level - 1e-9))
     weights = np.ones(sample.panel.queries) if sample.panel.weights is None else sample.panel.weights
@@ -304,7 +306,7 @@ def _segment(part: Sample, name: tuple[str, str], share: float, metrics: tuple[s
         return Segment(*name, 0, 0, 0.0, None, None, np.zeros(shape, dtype=bool))
     joint = part.joint(metrics)
     valued = [metric for metric in panel.metrics if panel.counts([metric]).common]
-    verdict, board = Verdict.of(part, metrics, margin), leaderboard_of(part, valued)
+    verdict, board = Verdict.from_sample(part, metrics, margin), build_leaderboard(part, valued)
     return Segment(*name, queries, joint.panel.units, share, verdict, board, _leads(joint, part.alpha))
 
 

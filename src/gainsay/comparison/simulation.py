@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 class ComponentCovariances:
     """Covariances of one query, of one repeat, and of one query in one repeat, under two metrics.
 
-    The mean over n queries and R repeats has the variance repeat / R + (query + query_repeat / R) / n. A fixed model has neither
-    of the two parts of repeats.
+    The mean over n queries and R repeats has the variance repeat / R + (query + query_repeat / R) / n. A fixed model
+    has neither of the two parts of repeats.
 
     Attributes
     ----------
@@ -79,8 +79,8 @@ def build_covariances(
 def estimate_covariances(joint: JointEstimate) -> ComponentCovariances:
     """Return the parts that a sample shows, those of repeats where it has several of a model.
 
-    From mean squares: what is left of the repeat means' covariance, and of the queries', when the share of finer parts is
-    taken out; never below 0.
+    From mean squares: what is left of the repeat means' covariance, and of the queries', when the share of finer parts
+    is taken out; never below 0.
     """
     panel, estimated = joint.panel, joint.estimated
     metrics, models, queries = panel.values.shape
@@ -117,8 +117,8 @@ class SimulatedSample:
     """What one sample comes to, or many (along a first axis of the differences) that share errors and draws.
 
     ``difference[m, k, j]`` is the lead of j over k, `error` its estimated standard error, shape (metrics, M, M).
-    `compute_t` returns draws of the studentised error of the leads over a model, shape (metrics, M, draws); what follows
-    from these alone is kept in `cache`.
+    `compute_t` returns draws of the studentised error of the leads over a model, shape (metrics, M, draws); what
+    follows from these alone is kept in `cache`.
     """
 
     difference: Floats

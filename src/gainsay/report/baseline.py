@@ -7,7 +7,6 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from .._common.words import amount, confidence
-from ..comparison.baseline import thousands
 from ..comparison.headline import labels_of
 from ..comparison.replacing import leading, needs
 from ..drawing.lanes import TEXTS, Axis, difference_strip, drawing, ticks_below
@@ -94,7 +93,7 @@ def _row(
         value, low, high = differences([one.difference[it], one.lower[it], one.upper[it]])
         said.append(f"{it}: {value}, in truth {low} to {high}")
         values.append(f'<td class="v {colour}"><strong>{value}</strong><small>{low} to {high}</small></td>')
-        kinds = {kind: thousands(share) for kind, share in one.shares[it].items()}
+        kinds = {kind: str(share) for kind, share in one.shares[it].items()}
         exact = escape(f"{it}: " + ", ".join(f"{kind} {text}" for kind, text in kinds.items()))
         better, worse = (kinds[kind].split(" ")[0] for kind in ("better", "worse"))
         shares.append(f'<span class="{colour}" title="{exact}">{better} better, {worse} worse</span>')

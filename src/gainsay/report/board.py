@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ..comparison.pairs import common_column
+from ..comparison.pairs import select_common_column
 from ..drawing.lanes import (
     TEXTS,
     Axis,
@@ -215,7 +215,7 @@ def _two(comparison: Comparison) -> list[_Metric]:
     turned = 1.0 if pair["model_x"] == new else -1.0
     rows = []
     for name in (*primary, *(metric for metric in comparison.metrics if metric not in primary)):
-        columns = (common_column(pairs, f"{what} {name}") for what in ("difference", "lower", "upper"))
+        columns = (select_common_column(pairs, f"{what} {name}") for what in ("difference", "lower", "upper"))
         value, *ends = (turned * pair[column] + 0.0 for column in columns)
         low, high = sorted(ends)
         written = differences([value, low, high])

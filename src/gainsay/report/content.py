@@ -16,9 +16,9 @@ import numpy as np
 
 from .._common.cached import cached_property
 from .._common.words import amount, confidence, count
-from ..comparison.attribution import splittable
+from ..comparison.attribution import select_sums
 from ..comparison.headline import labels_of, rounded
-from ..comparison.pairs import common_column
+from ..comparison.pairs import select_common_column
 from ..comparison.replacing import leading, replacing, searches
 from ..comparison.standing import chart_of, with_runs
 from ..drawing.lanes import Chart, Row, marks_of
@@ -153,7 +153,7 @@ class Content:
     def _split(self) -> list[str]:
         """The metrics whose difference is split: the primary ones that can be, else two others."""
         known = self.comparison.definitions
-        sums = splittable(known.values())
+        sums = select_sums(known.values())
         split = [name for name, metric in known.items() if metric in sums]
         return [name for name in self.comparison.primary or () if name in split] or split[:2]
 
@@ -211,7 +211,7 @@ class Content:
         row = table[table["model_x"].isin(pair[:2]) & table["model_y"].isin(pair[:2])].iloc[0]
         ends = ("difference", "lower", "upper")
         metrics = comparison.verdict.metrics
-        found = np.array([[row[common_column(table, f"{end} {metric}")] for end in ends] for metric in metrics])
+        found = np.array([[row[select_common_column(table, f"{end} {metric}")] for end in ends] for metric in metrics])
         return found if row["model_x"] == pair.first else -found[:, [0, 2, 1]]
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from .._common.cached import cached_property
 from .._common.shown import printables
-from ..comparison.queries import ranked_places
+from ..comparison.queries import find_ranked_places
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -85,7 +85,7 @@ class Queries:
         metrics = [comparison.definitions[name] for name in comparison.verdict.metrics]
         depth = min(MOST_CELLS, max(metric.k or MOST_CELLS for metric in metrics))
         codes, starts = judgments.layout.codes, judgments.layout.starts
-        ranked = [ranked_places(comparison.rankings, model, shown, metrics[0], depth) for model in self.pair[:2]]
+        ranked = [find_ranked_places(comparison.rankings, model, shown, metrics[0], depth) for model in self.pair[:2]]
         orders = [[codes[at] for at in own] for own in ranked]
         ends = zip(starts[shown].tolist(), starts[shown + 1].tolist(), strict=True)
         orders.append([np.sort(codes[start:stop])[::-1][:depth] for start, stop in ends])
@@ -95,7 +95,7 @@ class Queries:
             called = judgments.by_query(judgments.titles)
             titles = list(zip(*([_cut(called[at]) for at in own] for own in ranked), strict=True))
         known, sizes = judgments.query_ids[shown].tolist(), judgments.sizes[shown].tolist()
-        texts = comparison.query_texts
+        texts = (comparison.rankings.judgments.texts if comparison.rankings else {})
         asked = _cut([texts.get(query, "") for query in known]) if texts else [""] * len(known)
         about = [f"{size:,} doc{'s' * (size != 1)}" for size in sizes]
         if comparison.weights is not None:

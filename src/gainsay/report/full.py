@@ -9,10 +9,9 @@ import numpy as np
 
 from .._common.shown import isolated, printable
 from .._common.words import confidence, count, p_values
-from ..comparison.baseline import thousands
-from ..comparison.pairs import common_column
+from ..comparison.pairs import select_common_column
 from ..comparison.replacing import leading
-from ..comparison.wording import direction
+from ..comparison.wording import describe_losses
 from ..drawing.text import as_text
 from .method import glossary, method
 from .numbers import differences, means
@@ -87,7 +86,7 @@ def notes(content: Content) -> list[str]:
         verdict = comparison.verdict
         found += [verdict.about] if verdict.repeats or verdict.clusters is not None else []
         found += [flag.message for flag in verdict.flags]
-    found += direction(comparison.lower_is_better)
+    found += describe_losses(comparison.lower_is_better)
     if comparison.unjudged is not None:
         found += comparison.unjudged.text(comparison.models)
     found += [f"{note}." for note in comparison.notes]
@@ -139,13 +138,13 @@ def leaderboard(comparison: Comparison) -> Table:
             columns.append(Column(label, worst, low=True))
         common = ["possible" if model in verdict.common_best else "ruled out" for model in models]
         columns.append(Column("best under both?", common, numeric=False))
-    for name, shares in comparison.shown_shares.items():
+    for name, shares in (comparison.unjudged.additional_shares(comparison.metrics) if comparison.unjudged else {}).items():
         columns.append(Column(name, means(map(shares.__getitem__, models))))
     if comparison.iterations:
         sizes = [comparison.iterations[model].size if model in comparison.iterations else "\u2013" for model in models]
         columns.append(Column("rounds", sizes, numeric=False))
     level = confidence(comparison.alpha)
-    caption = f"Means over {over(comparison)}, with simultaneous {level} confidence intervals{comparison.condensed}"
+    caption = f"Means over {over(comparison)}, with simultaneous {level} confidence intervals{comparison.unjudged_remark}"
     return Table(caption, columns)
 
 
@@ -184,7 +183,7 @@ def _differences(comparison: Comparison, table: pd.DataFrame, metric: str) -> li
     cells = _between(differences, [table[column] for column in columns])
     if not comparison.verdict.left_out[metric]:
         return cells
-    common = differences(table[common_column(table, columns[0])])
+    common = differences(table[select_common_column(table, columns[0])])
     return [
         cell._replace(note=f"{cell.note}; {text} on the queries of both")
         for cell, text in zip(cells, common, strict=True)
@@ -207,7 +206,7 @@ def _decisions(content: Content, found: BaselineComparison) -> Table:
         columns.append(Column(f"\u0394 {metric}", _between(differences, ends)))
         cells = []
         for one in shown:
-            shares = [thousands(one.shares[metric][kind]).partition(" ") for kind in ("better", "worse", "same")]
+            shares = [str(one.shares[metric][kind]).partition(" ") for kind in ("better", "worse", "same")]
             values, bounds = (" \u00b7 ".join(share[part] for share in shares) for part in (0, 2))
             cells.append(Cell(values, bounds.replace("(", "").replace(")", "")))
         columns.append(Column(f"better, worse, same by {metric}", cells))

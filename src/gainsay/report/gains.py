@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .._common.words import confidence
-from ..comparison.gain_path import labelled_bases
+from ..comparison.gain_path import select_labelled_bases
 from .markdown import safe, table_text
 from .section import Column, Table
 
@@ -62,7 +62,7 @@ def _behind(gains: GainPath, names: dict[str, str]) -> pd.DataFrame:
     """Return regret and band of every model at the bases that an axis would name, the best at the first base on top."""
     import pandas as pd
 
-    wanted = labelled_bases(gains.bases) if len(gains.bases) > 1 else list(gains.bases)
+    wanted = select_labelled_bases(gains.bases) if len(gains.bases) > 1 else list(gains.bases)
     places = sorted({int(np.abs(np.log(np.array(gains.bases) / base)).argmin()) for base in wanted})
     rows = {}
     for column in np.argsort(gains.regret[0], kind="stable").tolist():

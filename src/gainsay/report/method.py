@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from .._common.shown import listed_short, printable
 from .._common.words import amount, confidence, count
-from ..comparison.pairs import kendall_tau, tau_ap
-from ..comparison.wording import SAMPLE, about
+from ..comparison.pairs import compute_kendall_tau, compute_tau_ap
+from ..comparison.wording import SAMPLE, describe_sample
 from .numbers import share
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def method(content: Content) -> list[str]:
     verdict, pairs = comparison.verdict, comparison.pairs
     first, second = verdict.metrics
     text = [
-        about(verdict),
+        describe_sample(verdict),
         f"The verdict is one joint test over both metrics of the hypothesis that some model is best under both "
         f"(two-step moment inequalities after Romano, Shaikh and Wolf, 2014; Gaussian multiplier bootstrap with "
         f"{verdict.draws:,} draws, seed {verdict.seed}, level {verdict.alpha:g}). Comparing the two winners by two "
@@ -54,7 +54,7 @@ def method(content: Content) -> list[str]:
 def _descriptions(comparison: Comparison, pairs: int, first: str, second: str) -> str:
     """Describe how alike the two metrics order the models; ranks, so that means within rounding count as ties."""
     ranks = [[-rank for rank in comparison.leaderboard[f"{metric} rank"]] for metric in (first, second)]
-    tau, one_way, other_way = kendall_tau(*ranks), tau_ap(*ranks), tau_ap(*ranks[::-1])
+    tau, one_way, other_way = compute_kendall_tau(*ranks), compute_tau_ap(*ranks), compute_tau_ap(*ranks[::-1])
     counts = {
         metric: int((comparison.pairs[f"p_holm {metric}"] <= comparison.alpha).sum()) for metric in (first, second)
     }

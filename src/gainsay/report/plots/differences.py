@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..._common.words import confidence, count
 from ...comparison.headline import finding
-from ...comparison.pairs import common_column
+from ...comparison.pairs import select_common_column
 from ..numbers import difference, mean
 from .labels import beside, ems
 from .style import MARGIN, Look, column_width, finish, looks, mixed, only_across, start, two_sides
@@ -86,7 +86,7 @@ def _differences(comparison: Comparison) -> list[Row]:
     rows = []
     for metric in _metrics(comparison):
         value, *ends = (
-            0.0 + sign * float(pairs[common_column(pairs, f"{what} {metric}")].iloc[0])
+            0.0 + sign * float(pairs[select_common_column(pairs, f"{what} {metric}")].iloc[0])
             for what in ("difference", "lower", "upper")
         )
         lower, upper = sorted(ends)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from matplotlib.ticker import FixedLocator, MaxNLocator, NullLocator
 
-from ...comparison.gain_path import labelled_bases
+from ...comparison.gain_path import select_labelled_bases
 from .labels import beside
 from .style import finish, looks, start
 
@@ -181,7 +181,7 @@ def _axes(ax: Axes, theme: Theme, gains: GainPath, scale: float, lowest: float) 
     ax.set_xscale("log")
     ax.set_xlim(first, last)
     ax.set_ylim(lowest, -1.9 * ROW * scale)
-    bases, named = labelled_bases(gains.bases), {1.0: "1: linear", 2.0: "2: exponential"}
+    bases, named = select_labelled_bases(gains.bases), {1.0: "1: linear", 2.0: "2: exponential"}
     worth = [" ".join(gain_text(base, grade) for grade in gains.grades[:5]) for base in bases]
     ax.xaxis.set_major_locator(FixedLocator(bases))
     ax.xaxis.set_minor_locator(NullLocator())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..._common.words import count
-from ...comparison.pairs import common_ranks
+from ...comparison.pairs import compute_common_ranks
 from ..numbers import GAP, LEFT_TO_RIGHT, MINUS
 from .labels import beside
 from .style import Look, finish, looks, start, without_frame
@@ -74,7 +74,7 @@ def plot_ranks(comparison: Comparison, ax: Axes | None = None, theme: str = "lig
 def rank_lines(comparison: Comparison) -> list[Line]:
     """Return what the bump chart draws, the best under the first metric first."""
     models, pairs, losses = comparison.verdict.models, comparison.pairs, comparison.lower_is_better
-    both = [common_ranks(pairs, comparison.models, metric, losses) for metric in comparison.verdict.metrics]
+    both = [compute_common_ranks(pairs, comparison.models, metric, losses) for metric in comparison.verdict.metrics]
     places = [
         {name: place for place, name in enumerate(sorted(models, key=lambda name: (own[name], last[name])), 1)}
         for own, last in (both, both[::-1])
