@@ -44,21 +44,12 @@ def dropped(data):
 class TestShares:
     def test_are_those_of_evaluate_run(self, data, kept, dropped):
         runs, qrels = data
+        shares = {name: gs.evaluate_run("judged@10", run, qrels).mean["judged@10"] for name, run in runs.items()}
+        assert shares == kept.leaderboard["judged@10"].to_dict() == {"old": 1, "new": 0.5}
         for found in (kept, dropped):
-            assert found.holes.shares == {
-                "judged@10": {
-                    name: gs.evaluate_run("judged@10", run, qrels).mean["judged@10"] for name, run in runs.items()
-                }
-            }
-            assert found.holes.shares["judged@10"] == {"old": 1, "new": 0.5}
-            assert (found.holes.retrieved, found.holes.unjudged) == (
-                {"old": 20 * QUERIES, "new": 40 * QUERIES},
-                {"old": 0, "new": 20 * QUERIES},
-            )
-
-    def test_stand_in_the_leaderboard(self, kept):
-        assert kept.leaderboard["judged@10"].to_dict() == {"old": 1, "new": 0.5}
-        assert "judged@10 rank" not in kept.leaderboard
+            assert found.holes.shares == {"judged@10": shares}
+            assert found.holes.retrieved == {"old": 20 * QUERIES, "new": 40 * QUERIES}
+            assert found.holes.unjudged == {"old": 0, "new": 20 * QUERIES}
 
     def test_cutoffs_and_ties_of_both_primary_metrics(self, data):
         metrics = ["mrr", "ndcg_linear@3", "ndcg_exp(ties=worst)@5", "ndcg_exp@5"]
@@ -66,37 +57,24 @@ class TestShares:
         assert list(found.holes.shares) == ["judged@3", "judged(ties=worst)@5"]
         assert list(gs.compare_runs(*data, "mrr").holes.shares) == ["judged"]
 
-    def test_a_compared_metric_stands_there_once(self, data):
-        found = gs.compare_runs(*data, ["ndcg_linear@10", "ndcg_exp@10", "judged@10"])
+    @pytest.mark.parametrize("unjudged", ["irrelevant", "drop"])
+    def test_a_compared_metric_is_of_the_runs_as_they_were_and_in_the_leaderboard_once(self, data, unjudged):
+        found = gs.compare_runs(*data, ["ndcg_linear@10", "judged@10"], unjudged=unjudged)
+        assert found.verdict.metrics == ("ndcg_linear@10", "judged@10")
         assert found.shown_shares == {}
         assert list(found.leaderboard).count("judged@10") == 1
-        assert found.leaderboard["judged@10"].to_dict() == found.holes.shares["judged@10"]
+        assert found.leaderboard["judged@10"].to_dict() == {"old": 1, "new": 0.5}
         assert found.winners["judged@10"] == "old"
 
-    def test_a_compared_metric_is_of_the_runs_as_they_were(self, data):
-        found = gs.compare_runs(*data, ["ndcg_linear@10", "judged@10"], unjudged="drop")
-        assert found.leaderboard["judged@10"].to_dict() == {"old": 1, "new": 0.5}
-        assert found.verdict.metrics == ("ndcg_linear@10", "judged@10")
-
-    def test_judgments_from_labels_have_none(self):
-        judgments = gs.Judgments([1, 0], group=[2])
-        assert gs.compare({"a": [1, 2], "b": [2, 1]}, judgments).holes is None
-        with pytest.raises(ValueError, match="unjudged='drop' needs to know"):
-            gs.compare({"a": [1, 2], "b": [2, 1]}, judgments, unjudged="drop")
-
-    def test_judgments_that_know(self):
+    def test_of_judgments_with_and_without_a_mask(self):
+        scores = {"a": [3, 2, 1], "b": [1, 2, 3]}
+        assert gs.compare(scores, gs.Judgments([1, 0, 0], group=[3])).holes is None
         judgments = gs.Judgments([1, 0, 0], group=[3], judged=[True, True, False])
-        found = gs.compare({"a": [3, 2, 1], "b": [1, 2, 3]}, judgments, ["ndcg_linear@1", "mrr"])
+        found = gs.compare(scores, judgments, ["ndcg_linear@1", "mrr"])
         assert found.holes.shares == {"judged@1": {"a": 1, "b": 0}, "judged": {"a": 2 / 3, "b": 2 / 3}}
 
 
 class TestCondensedLists:
-    def test_are_those_of_evaluate_run(self, data, dropped):
-        runs, qrels = data
-        for name, run in runs.items():
-            expected = gs.evaluate_run(METRICS, run, qrels, unjudged="drop").mean
-            assert dropped.leaderboard.loc[name, METRICS].to_dict() == pytest.approx(expected, rel=1e-12)
-
     def test_are_those_of_runs_without_unjudged_documents(self, data, dropped):
         runs, qrels = data
         without = {
@@ -118,106 +96,72 @@ class TestCondensedLists:
 
 
 class TestFlag:
-    def holes(self, *shares, handling="irrelevant"):
+    def flags(self, *shares, among=None, handling="irrelevant"):
         names = "abcdefgh"[: len(shares)]
-        by_model = dict(zip(names, shares, strict=True))
-        return Holes({"judged@10": by_model}, dict.fromkeys(names, 100), dict.fromkeys(names, 9), handling), names
+        counts = dict.fromkeys(names, 100), dict.fromkeys(names, 9)
+        holes = Holes({"judged@10": dict(zip(names, shares, strict=True))}, *counts, handling)
+        return uneven_judging(holes, among or names)
 
-    @pytest.mark.parametrize(("shares", "flagged"), [((0.9, 0.85), False), ((0.9, 0.8499), True), ((0.1, 0.1), False)])
-    def test_from_a_difference_above_5_percent(self, shares, flagged):
-        assert bool(uneven_judging(*self.holes(*shares))) == flagged
+    @pytest.mark.parametrize(
+        ("shares", "among", "pairs"),
+        [
+            ((0.9, 0.85), "ab", []),
+            ((0.9, 0.8499), "ab", ["ab"]),
+            ((0.9, 0.5, 0.91), "abc", ["ab", "bc"]),
+            ((0.9, 0.86, 0.94, 0.9), "a", []),
+            ((0.9, 0.86, 0.94, 0.9), "ad", []),
+            ((0.9, 0.86, 0.94, 0.9), "b", ["bc"]),
+        ],
+    )
+    def test_pairs_with_a_model_in_question_that_differ_by_more_than_5_percent(self, shares, among, pairs):
+        flags = self.flags(*shares, among=among)
+        assert [flag.pairs for flag in flags] == [tuple(map(tuple, pairs))] * bool(pairs)
+        for flag in flags:
+            assert flag.models == tuple(sorted(set("".join(pairs))))
+            assert all(f"{shares['abcd'.index(name)]:.3f}" in flag.message for name in flag.models)
 
-    def test_names_the_pairs(self):
-        holes, _ = self.holes(0.9, 0.5, 0.91)
-        (flag,) = uneven_judging(holes, ["a", "b", "c"])
-        assert flag.code == "uneven judging"
-        assert flag.pairs == (("a", "b"), ("b", "c"))
-        assert flag.models == ("a", "b", "c")
-        assert flag.message.startswith(
-            "judged@10 differs by more than 0.05 between a and b (0.900, 0.500) and b and c (0.500, 0.910): "
-        )
+    def test_message_depends_on_the_handling_and_counts_many_pairs(self):
+        (kept,), (dropped,) = self.flags(0.9, 0.7), self.flags(0.9, 0.7, handling="drop")
+        assert kept.message != dropped.message
+        assert "6 pairs" in self.flags(0.9, 0.7, 0.5, 0.3)[0].message
 
-    def test_many_pairs_are_counted(self):
-        (flag,) = uneven_judging(*self.holes(0.9, 0.7, 0.5, 0.3))
-        assert "between a model in question and another in 6 pairs: the one with fewer judged" in flag.message
-
-    def test_condensed_lists_err_the_other_way(self):
-        (flag,) = uneven_judging(*self.holes(0.9, 0.7, handling="drop"))
-        assert "condensed lists may flatter the one with fewer judged documents" in flag.message
-
-    def test_stands_in_the_verdict(self, kept, dropped):
+    def test_in_the_verdict(self, kept, dropped):
+        assert kept.verdict.in_question == ("old",)
         for found in (kept, dropped):
             flag = found.verdict.flags[-1]
-            assert (flag.code, set(flag.models)) == ("uneven judging", {"old", "new"})
+            assert (flag.code, set(flag.pairs[0])) == ("uneven judging", {"old", "new"})
             assert flag.message in found.verdict.text
 
-    def test_also_of_a_model_that_its_holes_took_out_of_the_question(self, kept):
-        assert kept.verdict.in_question == ("old",)
-        assert kept.verdict.flags[-1].pairs == (("old", "new"),)
 
-    def test_not_between_models_that_are_both_out_of_the_question(self):
-        holes, _ = self.holes(0.9, 0.86, 0.94, 0.9)
-        assert uneven_judging(holes, ["a"]) == uneven_judging(holes, ["a", "d"]) == ()
-        assert uneven_judging(holes, ["b"])[0].pairs == (("b", "c"),)
+def test_reports_have_the_counts_and_the_handling(kept, dropped, data, tmp_path):
+    old, new = f"0 of {20 * QUERIES:,} for old", f"{20 * QUERIES:,} of {40 * QUERIES:,} for new"
+    for found, handling in ((kept, "irrelevant"), (dropped, "drop")):
+        page = found.to_html(tmp_path / "report.html").read_text("utf-8")
+        for text in (found.verdict.text, found.to_markdown(), page):
+            assert all(part in text for part in ("judged@10", old, new, handling))
+        assert ("dropped" in repr(found)) == (handling == "drop")
+        content = json.loads(found.to_json())
+        assert content["holes"] == found.holes.to_dict() == content["verdict"]["holes"]
+        assert content["holes"]["handling"] == found.to_dict()["holes"]["handling"] == handling
+        assert content["leaderboard"]["new"]["judged@10"] == 0.5
+    alone = gs.compare_runs(*data, "mrr", unjudged="drop")
+    for text in (alone._repr_html_(), alone.to_markdown()):
+        assert all(part in text for part in (old, new, "drop"))
+    runs, qrels = data
+    every = gs.compare_runs({"old": runs["old"], "same": runs["old"]}, qrels, METRICS).verdict
+    assert " of " not in every.text.partition("judged")[2].split(".")[0]
 
 
-class TestWhatIsSaid:
-    def test_in_the_text(self, kept, dropped):
-        assert "judged@10 is 1.000 for old and 0.500 for new." in kept.verdict.text
-        counts = f"0 of {20 * QUERIES:,} for old and {20 * QUERIES:,} of {40 * QUERIES:,} for new"
-        assert f"Retrieved documents that nobody judged were counted as irrelevant: {counts}." in kept.verdict.text
-        assert "were dropped (condensed lists): " in dropped.verdict.text
-
-    def test_where_everything_was_judged(self, data):
-        runs, qrels = data
-        verdict = gs.compare_runs({"old": runs["old"], "same": runs["old"]}, qrels, METRICS).verdict
-        assert "Every document that the models retrieved was judged." in verdict.text
-
-    def test_in_representations_and_reports(self, kept, dropped, tmp_path):
-        assert repr(dropped).endswith("; unjudged documents dropped)")
-        assert "dropped" not in repr(kept)
-        assert "judged@10" in kept._repr_html_()
-        old, new = f"0 of {20 * QUERIES:,} for old", f"{20 * QUERIES:,} of {40 * QUERIES:,} for new"
-        for found, said in (
-            (kept, f"counted as irrelevant: {old} and {new}"),
-            (dropped, f"dropped (condensed lists): {new} and {old}"),  # who is in question comes first
-        ):
-            page = found.to_html(tmp_path / "report.html").read_text("utf-8")
-            for text in (found.to_markdown(), page):
-                assert "judged@10" in text
-                assert said in text
-        assert "confidence intervals; unjudged documents dropped" in dropped.to_markdown()
-
-    def test_of_a_single_metric(self, data, tmp_path):
-        found = gs.compare_runs(*data, "mrr", unjudged="drop")
-        counts = f"dropped (condensed lists): 0 of {20 * QUERIES:,} for old and {20 * QUERIES:,} of {40 * QUERIES:,}"
-        for text in (found._repr_html_(), found.to_markdown()):
-            assert counts in text
-            assert "judged is 1.000 for old and 0.500 for new." in text
-
-    def test_in_the_glossary_of_runs_only(self, kept):
-        plain = gs.compare({"a": [1, 2], "b": [2, 1]}, gs.Judgments([1, 0], group=[2]), METRICS)
-        assert "- **judged@k**: The share" in kept.to_markdown()
-        assert "judged@k" not in plain.to_markdown()
-
-    def test_in_json(self, kept, dropped):
-        for found, handling in ((kept, "irrelevant"), (dropped, "drop")):
-            content = json.loads(found.to_json())
-            assert content["holes"] == found.holes.to_dict() == content["verdict"]["holes"]
-            assert content["holes"]["handling"] == handling
-            assert found.to_dict()["holes"]["handling"] == handling
-            assert content["leaderboard"]["new"]["judged@10"] == 0.5
-
-    def test_queries_that_do_not_meet(self):
-        qrels = {"q1": {"a": 1, "b": 0}, "q2": {"a": 1, "b": 0}}
-        runs = {"one": {"q1": {"a": 2.0, "b": 1.0}}, "two": {"q1": {"b": 1.0}, "q2": {"a": 1.0}, "q9": {"a": 1.0}}}
-        found = gs.compare_runs(runs, qrels, METRICS)
-        assert found.notes == (
-            "one: judged queries without results: 1 ('q2'), counted, with nothing retrieved",
-            "two: queries of the run without judgments: 1 ('q9'), left out",
-        )
-        assert found.query_count == 2
-        for note in found.notes:
-            assert note in found.to_markdown()
-            assert note in json.loads(found.to_json())["notes"]
-            assert note.replace("'", "&#x27;") in found._repr_html_()
+def test_queries_that_do_not_meet_are_in_the_notes():
+    qrels = {"q1": {"a": 1, "b": 0}, "q2": {"a": 1, "b": 0}}
+    runs = {"one": {"q1": {"a": 2.0, "b": 1.0}}, "two": {"q1": {"b": 1.0}, "q2": {"a": 1.0}, "q9": {"a": 1.0}}}
+    found = gs.compare_runs(runs, qrels, METRICS)
+    assert found.query_count == 2
+    assert [(note[:3], "'q2'" in note, "'q9'" in note) for note in found.notes] == [
+        ("one", True, False),
+        ("two", False, True),
+    ]
+    for note in found.notes:
+        assert note in found.to_markdown()
+        assert note in json.loads(found.to_json())["notes"]
+        assert note.replace("'", "&#x27;") in found._repr_html_()
