@@ -10,7 +10,6 @@ import xgboost as xgb
 from sklearn.linear_model import LinearRegression
 
 import gainsay as gs
-from gainsay.comparison.comparison import Comparison
 from gainsay.data import simulate, write_run
 
 METRICS = ["ndcg_linear@5", "ndcg_exp@5", "map"]

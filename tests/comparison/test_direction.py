@@ -15,7 +15,7 @@ import pytest
 from tests.comparison.tables import leaderboard_table, pairs_table
 
 import gainsay as gs
-from gainsay.comparison.pairs import common_ranks
+from gainsay.comparison.pairs import compute_common_ranks
 from gainsay.data import simulate
 from gainsay.report.plots.curves import plot_curves
 from gainsay.report.rounds import best_rounds
@@ -95,12 +95,12 @@ def turned_columns(table, metric):
 
 
 @pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("rope", [0.0, 0.1])
+@pytest.mark.parametrize("margin", [0.0, 0.1])
 @pytest.mark.parametrize("ties", [False, True])
 class TestMirror:
-    def test_verdict(self, seed, rope, ties):
+    def test_verdict(self, seed, margin, ties):
         first, second, weights = drawn(seed, ties)
-        options = {"models": MODELS, "weights": weights, "rope": rope, "draws": 400, "metric_names": ("x", "y")}
+        options = {"models": MODELS, "weights": weights, "margin": margin, "draws": 400, "metric_names": ("x", "y")}
         loss = gs.Verdict.from_values(-first, second, higher_is_better=(False, True), **options).to_dict()
         gain = gs.Verdict.from_values(first, second, **options).to_dict()
         assert loss.pop("lower_is_better") == ["x"]
@@ -112,11 +112,11 @@ class TestMirror:
             verdict["flags"] = [flag["code"] for flag in verdict["flags"]]
         assert loss == gain
 
-    def test_leaderboard(self, seed, rope, ties):
+    def test_leaderboard(self, seed, margin, ties):
         first, second, weights = drawn(seed, ties)
-        ranges = {"x": (-3.5, np.inf)} if rope else {}
+        ranges = {"x": (-3.5, np.inf)} if margin else {}
         gain = leaderboard_table({"x": first, "y": second}, MODELS, weights, draws=400, ranges=ranges)
-        ranges = {"x": (-np.inf, 3.5)} if rope else {}
+        ranges = {"x": (-np.inf, 3.5)} if margin else {}
         loss = leaderboard_table({"x": -first, "y": second}, MODELS, weights, draws=400, ranges=ranges, losses=["x"])
         own = gain["metric"] == "x"
         lower, upper = gain.loc[own, "lower"].copy(), gain.loc[own, "upper"].copy()
@@ -125,7 +125,7 @@ class TestMirror:
         pd.testing.assert_frame_equal(loss, gain, check_exact=True)
         assert (np.diff(loss.loc[own, "mean"]) >= -1e-12).all()
 
-    def test_pairs(self, seed, rope, ties):
+    def test_pairs(self, seed, margin, ties):
         first, second, weights = drawn(seed, ties)
         values = {"x": first, "y": second, "z": second[:, ::-1]}
         losses = {"x": -first, "y": second, "z": -second[:, ::-1]}
@@ -133,8 +133,8 @@ class TestMirror:
         expected = turned_columns(turned_columns(pairs_table(values, MODELS, weights, draws=400), "x"), "z")
         pd.testing.assert_frame_equal(found, expected, check_exact=True)
         for metric in "xyz":
-            ranks = common_ranks(pairs_table(values, MODELS, weights, draws=400), MODELS, metric)
-            assert common_ranks(found, MODELS, metric, lower_is_better="xz") == ranks
+            ranks = compute_common_ranks(pairs_table(values, MODELS, weights, draws=400), MODELS, metric)
+            assert compute_common_ranks(found, MODELS, metric, lower_is_better="xz") == ranks
 
 
 class TestDirectionOfValues:
@@ -153,7 +153,7 @@ class TestDirectionOfValues:
         values = {"rank_found": self.VALUES + 1}
         board = gs.Comparison(values, ["a", "b"], ranges={"rank_found": (1, 2)}).leaderboard
         assert board["rank_found lower"].min() >= 1
-        with pytest.raises(ValueError, match="rank_found go from"):
+        with pytest.raises(ValueError, match="Values of rank_found must be"):
             gs.Comparison(values, ["a", "b"], ranges={"rank_found": (0, 1)})
 
 

@@ -19,18 +19,18 @@ def test_dictionary_of_two_metrics_has_pairs_and_a_verdict_and_that_of_one_has_n
     found = gs.compare(MODELS, JUDGMENTS, METRICS)
     content = found.to_dict()
     general = ["models", "metrics", "queries", "metric_queries", "iterations", "leaderboard", "winners"]
-    assert list(content) == [*general, "holes", "notes", "pairs", "verdict"]
+    assert list(content) == [*general, "unjudged", "notes", "pairs", "verdict"]
     assert (content["models"], content["metrics"]) == (["a", "b", "c"], METRICS)
     assert (content["queries"], content["winners"]) == (100, found.winners)
     assert content["verdict"] == found.verdict.to_dict()
     assert [(pair["model_x"], pair["model_y"]) for pair in content["pairs"]] == [("a", "b"), ("a", "c"), ("b", "c")]
     expected = gs.evaluate(METRICS[:1], JUDGMENTS, MODELS["b"]).mean[METRICS[0]]
     assert content["leaderboard"]["b"][METRICS[0]] == pytest.approx(expected, rel=1e-12)
-    assert list(gs.compare(MODELS, JUDGMENTS, "mrr").to_dict()) == [*general, "holes", "notes"]
+    assert list(gs.compare(MODELS, JUDGMENTS, "mrr").to_dict()) == [*general, "unjudged", "notes"]
 
 
 def test_defaults_are_those_of_the_verdict():
-    expected = {"alpha": 0.05, "rope": 0.0, "draws": 10_000, "seed": 0}
+    expected = {"alpha": 0.05, "margin": 0.0, "draws": 10_000, "seed": 0}
     for called in (gs.compare, gs.compare_runs, gs.Comparison, gs.Verdict.from_values):
         parameters = inspect.signature(called).parameters
         assert all(parameters[name].default == value for name, value in expected.items() if name in parameters)
@@ -50,9 +50,11 @@ def test_json_reads_back_as_what_was_written(tmp_path):
 def test_options_reach_the_comparison_of_runs():
     rng = np.random.default_rng(0)
     qrels = {f"q{at}": {"a": 2, "b": 0, "c": 1} for at in range(40)}
-    runs = {name: {query: dict(zip("abc", rng.random(3), strict=True)) for query in qrels} for name in ("one", "two")}
-    options = {"alpha": 0.2, "rope": 0.125, "draws": 321, "seed": 9}
-    found = gs.compare_runs(runs, qrels, ["ndcg_linear@2", "mrr", "map"], primary=["mrr", "map"], **options).verdict
+    repeats = {
+        name: {query: dict(zip("abc", rng.random(3), strict=True)) for query in qrels} for name in ("one", "two")
+    }
+    options = {"alpha": 0.2, "margin": 0.125, "draws": 321, "seed": 9}
+    found = gs.compare_runs(repeats, qrels, ["ndcg_linear@2", "mrr", "map"], primary=["mrr", "map"], **options).verdict
     assert found.metrics == ("mrr", "map")
     assert {name: getattr(found, name) for name in options} == options
 

@@ -70,18 +70,18 @@ def by_the_book(a, b, alpha, delta, draws, seed, metrics=(0, 1)):
 
 
 @pytest.mark.parametrize("seed", range(16))
-@pytest.mark.parametrize("rope", [0.0, 0.01])
-def test_verdict_follows_the_design(seed, rope):
+@pytest.mark.parametrize("margin", [0.0, 0.01])
+def test_verdict_follows_the_design(seed, margin):
     a, b = values_of(seed)
-    verdict = Verdict.from_values(a, b, rope=rope, draws=2000, seed=seed)
+    verdict = Verdict.from_values(a, b, margin=margin, draws=2000, seed=seed)
     p, statistic, critical = by_the_book(a, b, 0.05, 0.0, 2000, seed)
     # Where no rival leads, the statistic is not positive: nothing speaks against the model.
     p = np.where(statistic <= 0, 1.0, p)
     assert verdict.p_value == pytest.approx(p.max(), abs=1.5 / 2001)
     kept = {f"model {k + 1}" for k in np.flatnonzero(statistic <= critical)}
     assert set(verdict.common_best) == kept
-    p_rope, statistic, _ = by_the_book(a, b, 0.05, rope, 2000, seed)
-    assert verdict.rope_p_value == pytest.approx(np.where(statistic <= 0, 1.0, p_rope).max(), abs=1.5 / 2001)
+    p_margin, statistic, _ = by_the_book(a, b, 0.05, margin, 2000, seed)
+    assert verdict.margin_p_value == pytest.approx(np.where(statistic <= 0, 1.0, p_margin).max(), abs=1.5 / 2001)
 
 
 @pytest.mark.parametrize("seed", [3, 5, 8, 12])
@@ -169,7 +169,7 @@ def test_means_regrets_price_and_safe_choice_by_hand(seed):
 
 
 @pytest.mark.parametrize(
-    ("leads", "rope", "kind", "common_best", "material", "within_rope"),
+    ("leads", "margin", "kind", "common_best", "material", "within_margin"),
     [
         # Different models are best and far apart. The margin is below the bound, between bound and price, or above.
         ([[0.1, 0, -0.3], [0, 0.1, -0.3]], 0.02, "genuine", "", True, False),
@@ -187,11 +187,11 @@ def test_means_regrets_price_and_safe_choice_by_hand(seed):
         ([[0.001, 0, -0.5], [0, 0.001, -0.5]], 0.01, "unresolved", "12", False, False),
     ],
 )
-def test_kinds_of_verdicts(leads, rope, kind, common_best, material, within_rope):
-    verdict = Verdict.from_values(*exact(leads), rope=rope)
+def test_kinds_of_verdicts(leads, margin, kind, common_best, material, within_margin):
+    verdict = Verdict.from_values(*exact(leads), margin=margin)
     assert verdict.kind == kind
     assert verdict.common_best == tuple(f"model {number}" for number in common_best)
-    assert (verdict.material, verdict.within_rope) == (material, within_rope)
+    assert (verdict.material, verdict.within_margin) == (material, within_margin)
 
 
 @pytest.mark.parametrize(("lead", "kind"), [(1.85, "unresolved"), (2.2, "agree")])
@@ -242,18 +242,18 @@ def test_means_that_differ_by_rounding_tie(names):
 
 @given(st.integers(0, 10_000), st.sampled_from([0.01, 0.05, 0.2]), st.sampled_from([0.0, 0.01, 0.1]))
 @settings(max_examples=40, deadline=None)
-def test_parts_of_a_verdict_fit_together(seed, alpha, rope):
+def test_parts_of_a_verdict_fit_together(seed, alpha, margin):
     a, b = values_of(seed, queries=200)
-    verdict = Verdict.from_values(a, b, alpha=alpha, rope=rope, draws=1000)
+    verdict = Verdict.from_values(a, b, alpha=alpha, margin=margin, draws=1000)
     genuine = verdict.kind == "genuine"
     assert genuine == (verdict.common_best == ()) == (verdict.p_value <= alpha) == (verdict.price_lower > 0)
-    assert verdict.material == (verdict.common_within_rope == ()) == (verdict.rope_p_value <= alpha)
+    assert verdict.material == (verdict.common_within_margin == ()) == (verdict.margin_p_value <= alpha)
     assert 0 <= verdict.price_lower <= verdict.price <= verdict.safe_regret_upper
-    assert set(verdict.common_best) <= set(verdict.common_within_rope)
-    assert alpha / 10 < verdict.p_value <= verdict.rope_p_value <= 1
+    assert set(verdict.common_best) <= set(verdict.common_within_margin)
+    assert alpha / 10 < verdict.p_value <= verdict.margin_p_value <= 1
     if verdict.material:
         assert genuine
-        assert verdict.price_lower >= rope
+        assert verdict.price_lower >= margin
     if verdict.kind == "agree":
         assert verdict.winners[LINEAR] == verdict.winners[EXPONENTIAL] == verdict.common_best[0]
     for metric in verdict.metrics:
@@ -263,13 +263,13 @@ def test_parts_of_a_verdict_fit_together(seed, alpha, rope):
 
 @given(st.integers(0, 10_000), st.integers(1, 45), st.integers(1, 4), st.integers(1, 2), st.sampled_from([0.0, 0.1]))
 @settings(max_examples=80, deadline=None)
-def test_any_input_gives_a_verdict_without_nan_or_warning(seed, queries, models, decimals, rope):
+def test_any_input_gives_a_verdict_without_nan_or_warning(seed, queries, models, decimals, margin):
     """Coarse values: constant columns, ties, identical models, a single query. Warnings are errors in this suite."""
     rng = np.random.default_rng(seed)
     a, b = (np.round(rng.random((queries, models)) * rng.integers(0, 2, models), decimals) for _ in range(2))
     weights = rng.integers(0, 3, queries) if seed % 2 else None
     assume(weights is None or weights.any())
-    verdict = Verdict.from_values(a, b, weights=weights, rope=rope, draws=200)
+    verdict = Verdict.from_values(a, b, weights=weights, margin=margin, draws=200)
     told = json.dumps(verdict.to_dict(), allow_nan=False)
     assert "nan" not in verdict.text
     assert json.loads(told)["kind"] == verdict.kind

@@ -40,8 +40,8 @@ def verdict():
         safe_regret=0.01111,
         safe_regret_upper=0.0321,
         alpha=0.1,
-        rope=0.0,
-        within_rope=False,
+        margin=0.0,
+        within_margin=False,
         material=True,
         common_best=("a", "b"),
         detectable=0.00789,
@@ -52,22 +52,22 @@ THREE = {X: {"a": 0.0, "b": 0.3, "c": 0.2}, Y: {"a": 0.0, "b": 0.1, "c": 0.4}}
 SAME = {X: "a", Y: "a"}
 NONE = {X: {"a": 0.0, "b": 0.0}, Y: {"a": 0.0, "b": 0.0}}
 GENUINE = "0.012 2 1,234 0.5123 0.4111 0.0111 0.0123 0.0046 90 0.0321"
-UNRESOLVED = "0.012 2 1,234 0.5123 0.4111 0.0111 0.0123 0.0321 90 0.0079"
+UNRESOLVED = "0.012 2 1,234 0.5123 0.4111 0.0111 0.0123 0.0321 90 0.0079 80"
 
 
 @pytest.mark.parametrize(
     ("kind", "fields", "expected"),
     [
         ("genuine", {}, GENUINE),
-        ("genuine", {"rope": 0.002, "rope_p_value": 0.034}, f"{GENUINE} 0.0020 0.034"),
-        ("genuine", {"rope": 0.05, "material": False, "within_rope": True}, f"{GENUINE} 0.0500"),
-        ("genuine", {"rope": 0.01, "material": False}, f"{GENUINE} 0.0100"),
+        ("genuine", {"margin": 0.002, "margin_p_value": 0.034}, f"{GENUINE} 0.0020 0.034"),
+        ("genuine", {"margin": 0.05, "material": False, "within_margin": True}, f"{GENUINE} 0.0500"),
+        ("genuine", {"margin": 0.01, "material": False}, f"{GENUINE} 0.0100"),
         (
             "agree",
             {"models": ("a", "b", "c"), "winners": SAME, "regrets": THREE},
             "3 1,234 90 0.5123 0.4000 0.2000 0.1000",
         ),
-        ("immaterial", {"rope": 0.06}, "0.0500 0.0600 2 1,234 90 0.5123 0.4111 0.0111 0.0321"),
+        ("immaterial", {"margin": 0.06}, "0.0500 0.0600 2 1,234 90 0.5123 0.4111 0.0111 0.0321"),
         ("immaterial", {"regrets_upper": NONE}, "2 1,234"),
         ("unresolved", {}, UNRESOLVED),
         ("unresolved", {"common_best": ("b",)}, UNRESOLVED),
@@ -75,7 +75,7 @@ UNRESOLVED = "0.012 2 1,234 0.5123 0.4111 0.0111 0.0123 0.0321 90 0.0079"
         (
             "unresolved",
             {"winners": SAME, "common_best": ("a",), "safe_regret": 0.0},
-            "2 1,234 0.5123 0.4000 90 0.0321 0.0079",
+            "2 1,234 0.5123 0.4000 90 0.0321 0.0079 80",
         ),
         (
             "unresolved",
@@ -150,9 +150,9 @@ def values_of(first, second, queries=400, **options):
         ([0.5, 0.5001], [0.5, 0.5001], {}, "Not proven neither", "Take m1 95"),
         ([0.5, 0.6], [0.5, 0.5001], {}, "Not proven m1 linear exponential", "m1 95"),
         ([0.5, 0.5004, 0.3], [0.5004, 0.5, 0.3], {}, "Not proven 2 3", "Take m0 0.0004 0.003"),
-        ([0.5, 0.5004], [0.5004, 0.5], {"rope": 0.02}, "not matter", "m0 0.003 0.0200 95"),
-        ([0.6, 0.5], [0.5, 0.6], {"rope": 0.05}, "depends m0 linear m1 exponential", "more 0.0500 0.006"),
-        ([0.6, 0.5], [0.5, 0.6], {"rope": 0.2}, "depends m0 m1", "no more 0.2000"),
+        ([0.5, 0.5004], [0.5004, 0.5], {"margin": 0.02}, "not matter", "m0 0.003 0.0200 95"),
+        ([0.6, 0.5], [0.5, 0.6], {"margin": 0.05}, "depends m0 linear m1 exponential", "more 0.0500 0.006"),
+        ([0.6, 0.5], [0.5, 0.6], {"margin": 0.2}, "depends m0 m1", "no more 0.2000"),
         ([0.6, 0.5], [0.6, 0.5], {"queries": 12}, "Not proven", "12 30 m0"),
         ([0.5, 0.5001, 0.5002], [0.5002, 0.5001, 0.5], {}, "Not proven 3", "95"),
         ([0.5], [0.5], {}, "One model", ""),
@@ -174,9 +174,9 @@ def test_bounds_in_the_advice_are_rounded_to_the_safe_side():
 
 
 def test_decision_about_a_baseline_has_its_bounds():
-    found = values_of([0.5, 0.52, 0.48], [0.5, 0.501, 0.52], rope=0.01).against("m0")
+    found = values_of([0.5, 0.52, 0.48], [0.5, 0.501, 0.52], margin=0.01).against("m0")
     assert found.decisions == {"m1": "ship", "m2": "do not ship"}
-    for one in found.standings:
+    for one in found.candidates:
         sentence = found.sentence(one.candidate)
         for name in (one.candidate, "m0", X, Y, "400", "95", "0.0100"):
             assert name in sentence
@@ -188,7 +188,7 @@ def test_decision_about_a_baseline_has_its_bounds():
 
 
 def test_plan_has_its_claim_and_size():
-    found = values_of([0.5, 0.52], [0.5, 0.501]).plan(0.002, claim="ship", rope=0.001)
+    found = values_of([0.5, 0.52], [0.5, 0.501]).plan(0.002, claim="ship", margin=0.001)
     assert {"0.0020", "0.0010"} <= numbers(found.text)
     assert f"<td>{found.queries:,}</td>" in found._repr_html_()
     assert json.loads(json.dumps(found.to_dict(), allow_nan=False))["queries"] == found.queries

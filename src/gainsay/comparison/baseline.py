@@ -205,7 +205,7 @@ class BaselineComparison(Spoken):
     def text(self) -> str:
         """One paragraph with the numbers."""
         accepted = f"A loss of up to {amount(self.margin)} is accepted." if self.margin > 0 else "No loss is accepted."
-        bounds = "The bounds of all differences are simultaneous. Those of shares are simultaneous for each candidate and metric."
+        bounds = "Bounds of differences are simultaneous. Bounds of shares are, for each candidate and metric."
         about = [f"{self._describe(it)} {self._describe_shares(it)}" for it in self.candidates]
         return " ".join([*about, accepted, bounds, *describe_losses(self.lower_is_better), describe_sample(self)])
 
@@ -227,7 +227,8 @@ class BaselineComparison(Spoken):
         changes = listed([f"{metric} changes by {it.format_difference(metric)}" for metric in self.metrics])
         heads = {"ship": "Ship", "do not ship": "Do not ship", "undecided": "Undecided about"}
         size = f"{format_sample_size(self)}, {confidence(self.alpha)} confidence"
-        return f"{heads[it.decision]} {it.candidate}: against {self.baseline} {changes} ({size}).{self._describe_reason(it)}"
+        decision = f"{heads[it.decision]} {it.candidate}: against {self.baseline} {changes} ({size})."
+        return decision + self._describe_reason(it)
 
     def _describe_shares(self, it: CandidateDecision) -> str:
         parts = [

@@ -550,7 +550,7 @@ class Comparison:
         return find_contradictory_queries(rankings, (first, second), values, most, spread)
 
     def preferences(self, first: str, second: str) -> QueryPreferences:
-        """Return which of two models each primary metric prefers on every query. Raises the same errors as `queries`."""
+        """Return which of two models each primary metric prefers on every query. Errors are those of `queries`."""
         return compute_preferences(
             self._require_rankings("preferences"), (first, second), self._pair_values(first, second)
         )
@@ -752,8 +752,8 @@ class Comparison:
         own = compare_with_baseline(self.sample, self._deciding, baseline.baseline, baseline.margin, plan=False)
         if not own.has_same_numbers(baseline):
             raise ValueError(
-                f"baseline contains decisions about {baseline.baseline!r} from another comparison. Pass the name of the "
-                "baseline, or a result of against() of this comparison."
+                f"baseline contains decisions about {baseline.baseline!r} from another comparison. Pass the name of "
+                "the baseline, or a result of against() of this comparison."
             )
         return Content(self, baseline)
 

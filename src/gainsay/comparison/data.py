@@ -193,8 +193,8 @@ def validate_repeat_count(model: str, number: int, fix: str) -> None:
     if number < MIN_REPEATS:
         size = {0: "no repeat", 1: "1 repeat"}.get(number, f"{number} repeats")
         raise ValueError(
-            f"model {model!r} has {size}, but a recipe requires at least {MIN_REPEATS}, better {FEW_REPEATS}. For a fixed "
-            f"model, {fix}."
+            f"model {model!r} has {size}, but a recipe requires at least {MIN_REPEATS}, better {FEW_REPEATS}. For a "
+            f"fixed model, {fix}."
         )
 
 
@@ -327,8 +327,8 @@ def _validate_values(label: str, array: Floats, names: tuple[str, ...]) -> None:
     if infinite.any():
         query, column = (int(place) for place in np.argwhere(infinite)[0])
         raise ValueError(
-            f"{label} must be finite, but {np.count_nonzero(infinite)} values are not (first: {array[query, column]} at "
-            f"query {query} of model {names[column]!r}, queries counted from 0)."
+            f"{label} must be finite, but {np.count_nonzero(infinite)} values are not (first: {array[query, column]} "
+            f"at query {query} of model {names[column]!r}, queries counted from 0)."
         )
     missing[skipped] = False
     if missing.any():
@@ -398,8 +398,8 @@ def _read_repeats_of(label: str, repeats: ArrayLike, means: Floats, model: str) 
     if off.any():
         query = int(np.argmax(off))
         raise ValueError(
-            f"Values of {model!r} must be the means of its repeats, got {means[query]:g} at query {query} (counted from 0), "
-            f"but the mean of {label} is {array[query].mean():g}."
+            f"Values of {model!r} must be the means of its repeats, got {means[query]:g} at query {query} (counted "
+            f"from 0), but the mean of {label} is {array[query].mean():g}."
         )
     return array
 
@@ -417,8 +417,8 @@ def split_repeats(
             column = min(first.keys() ^ second.keys())
             present, absent = (metric, other) if column in first else (other, metric)
             raise ValueError(
-                f"{labels[present]} has repeats of {_name_column(column, models)}, but {labels[absent]} has none. Pass the "
-                "same repeats for both."
+                f"{labels[present]} has repeats of {_name_column(column, models)}, but {labels[absent]} has none. Pass "
+                "the same repeats for both."
             )
     names = models if models is not None and not isinstance(models, str) else None
     return means, {
@@ -462,7 +462,7 @@ def _split_columns(
         name = _name_column(column, models)
         if array.ndim not in (1, 2):
             raise ValueError(
-                f"{label} must contain arrays of shape (queries, repeats) or (queries,), got shape {array.shape} for {name}."
+                f"{label} must contain arrays of shape (queries, repeats) or (queries,), got {array.shape} for {name}."
             )
         if len(array) != len(arrays[0]):
             raise ValueError(
@@ -490,8 +490,8 @@ def expand_recipes(models: Any) -> tuple[Any, dict[str, list[str]]]:
     for name, model in models.items():
         if isinstance(model, np.ndarray) and model.ndim == 2 and 1 not in model.shape:
             raise ValueError(
-                f"model {name!r}: scores must be one-dimensional, got shape {model.shape}. For a recipe, pass a list of "
-                "arrays, one per repeat."
+                f"model {name!r}: scores must be one-dimensional, got shape {model.shape}. For a recipe, pass a list "
+                "of arrays, one per repeat."
             )
         if not isinstance(name, str) or not _is_recipe(model):
             flat[name] = model

@@ -144,8 +144,8 @@ def estimate(panel: Panel, *, joint: bool = True) -> Estimate:
         repeats = estimate_repeat_error(panel, error, mean_error, duplicate_of, tolerance)
         error, mean_error = repeats.error, repeats.mean_error
     return Estimate(
-        mean, difference, error, mean_error, root, wins, support, differing, duplicate_of, tolerance, queries, units, effective,
-        repeats,
+        mean, difference, error, mean_error, root, wins, support, differing, duplicate_of, tolerance, queries, units,
+        effective, repeats,
     )  # fmt: skip
 
 

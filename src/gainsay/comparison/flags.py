@@ -122,14 +122,14 @@ def _find_repeat_flags(panel: Panel, estimated: Estimate) -> list[Flag]:
     same = tuple(name for name, repeats, _ in recipes if _has_equal_repeats(repeats, estimated.tolerance))
     if same:
         text = (
-            f"Some repeats of {listed(same)} have equal values on every query. The seed may have no effect, for example "
-            "without sampling of queries or features, so the variance between repeats is unknown."
+            f"Some repeats of {listed(same)} have equal values on every query. The seed may have no effect, for "
+            "example without sampling of queries or features, so the variance between repeats is unknown."
         )
         flags.append(Flag("identical repeats", text, same))
     if few:
         text = (
-            f"{listed(few)} {'has' if len(few) == 1 else 'have'} fewer than {FEW_REPEATS} repeats. The variance between "
-            "repeats is estimated poorly, so only large differences are detected."
+            f"{listed(few)} {'has' if len(few) == 1 else 'have'} fewer than {FEW_REPEATS} repeats. The variance "
+            "between repeats is estimated poorly, so only large differences are detected."
         )
         flags.append(Flag("few repeats", text, few))
     return flags
@@ -151,8 +151,8 @@ def _find_weight_flags(panel: Panel) -> list[Flag]:
     if top <= MAX_HEAVY_SHARE and effective >= panel.queries / 2:
         return []
     text = (
-        f"The heaviest 1 % of the queries carry {100 * top:.0f} % of the weight, and all {panel.queries:,} are worth about "
-        f"{effective:,.0f}. The sample may miss other heavy queries. Sample queries by traffic with weight 1 instead."
+        f"The heaviest 1 % of the queries carry {100 * top:.0f} % of the weight, and all {panel.queries:,} are worth "
+        f"about {effective:,.0f}. The sample may miss others. Sample queries by traffic with weight 1 instead."
     )
     return [Flag("uneven weights", text)]
 

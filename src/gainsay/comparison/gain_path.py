@@ -346,7 +346,7 @@ def read_gain_path(
     names = np.array(models, dtype=object)
     tested = two_step_test(estimated, path.bootstrap, sample.alpha)
     may_be_best = band.may_be_best
-    led = leads(at, estimated.mean)
+    led = find_leaders(at, estimated.mean)
     spans = [
         (model, *stretch)
         for column, model in enumerate(models)
@@ -409,7 +409,7 @@ class Crossing(NamedTuple):
     upper: float
 
 
-def leads(bases: Floats, mean: Floats) -> list[Lead]:
+def find_leaders(bases: Floats, mean: Floats) -> list[Lead]:
     """Return which model has the largest mean from where to where, the means interpolated by cubic splines in log b.
 
     `mean` has shape (bases, models), with ascending bases; of models that tie, the first leads.

@@ -283,7 +283,7 @@ def estimate_gains_at_nodes(
 def _values_at(
     rankings: Rankings, panel: Panel, lending: DCG, bases: Sequence[float]
 ) -> Callable[[Sequence[int], Integers | slice], Floats]:
-    """Return the function that has the values of all repeats of all models at some bases, for some of the panel's queries.
+    """Return the function that returns the values of all repeats of all models at some bases for some queries.
 
     It takes the places of both, and returns the shape (bases, repeats, queries).
     """

@@ -117,8 +117,8 @@ def advice(verdict: Verdict, said: Mapping[str, str]) -> str:
     if (verdict.clusters or verdict.queries) < MIN_QUERIES:
         few = "queries" if verdict.clusters is None else "clusters of queries"
         return (
-            f"{styled('b', f'Too few {few} to decide')}: {verdict.clusters or verdict.queries}, and below {MIN_QUERIES} "
-            f"nothing is proven. Best in this sample: {styled('n', safe)}."
+            f"{styled('b', f'Too few {few} to decide')}: {verdict.clusters or verdict.queries}, and below "
+            f"{MIN_QUERIES} nothing is proven. Best in this sample: {styled('n', safe)}."
         )
     bound = f"at most {rounded(verdict.safe_regret_upper, up=True)} behind the best under either ({level})"
     if not verdict.safe_regret_upper:

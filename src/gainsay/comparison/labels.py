@@ -67,8 +67,8 @@ def _read_texts(columns: Mapping[str, Any], ids: Any) -> Labels:
     if sum(sizes.values()) > MAX_SEGMENTS:
         counts = ", ".join(f"{name} {number}" for name, number in sizes.items())
         raise ValueError(
-            f"segments must not have more than {MAX_SEGMENTS} distinct labels, got {sum(sizes.values())} ({counts}). Join "
-            "small segments."
+            f"segments must not have more than {MAX_SEGMENTS} distinct labels, got {sum(sizes.values())} ({counts}). "
+            "Join small segments."
         )
     return texts
 
@@ -116,8 +116,8 @@ def read_by_query(title: str, labels: Any, judgments: Judgments) -> Any:
             some = ", ".join(map(repr, list(by_id)[:3])) + (", …" if len(by_id) > 3 else "")
             fix = "" if isinstance(labels, Mapping) else " Pass .to_numpy() for labels in the order of the queries."
             raise ValueError(
-                f"{title} has no label for {len(missing)} of {len(ids)} queries (first is {missing[0]!r}, labels are for "
-                f"{some or 'none'}).{fix}"
+                f"{title} has no label for {len(missing)} of {len(ids)} queries (first is {missing[0]!r}, labels are "
+                f"for {some or 'none'}).{fix}"
             )
         return [by_id[query] for query in ids]
     if index_of(labels) is not None and len(labels) == judgments.documents:
@@ -127,8 +127,8 @@ def read_by_query(title: str, labels: Any, judgments: Judgments) -> Any:
         return rows
     if len(rows) != judgments.documents:
         raise ValueError(
-            f"{title} must have one label per query ({len(ids)}) or per document ({judgments.documents}), got {len(rows)} "
-            "labels."
+            f"{title} must have one label per query ({len(ids)}) or per document ({judgments.documents}), got "
+            f"{len(rows)} labels."
         )
     by_place: dict[int, Any] = {}
     for query, label in zip(judgments.query_of_rows.tolist(), rows, strict=True):

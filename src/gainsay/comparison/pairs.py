@@ -61,7 +61,7 @@ def select_common_column(table: pd.DataFrame, column: str) -> str:
 def compute_advantages(
     table: pd.DataFrame, metric: str, lower_is_better: Container[str] = (), of: str = "difference"
 ) -> pd.Series[float]:
-    """Return `select_common_column` of a table of pairs with such a sign that above 0 favours `model_x`, for a loss too."""
+    """Return a common column of a table of pairs, with the sign of losses reversed: positive favors `model_x`."""
     column = table[select_common_column(table, f"{of} {metric}")]
     return 0.0 - column if metric in lower_is_better else column
 

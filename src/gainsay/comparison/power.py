@@ -168,10 +168,10 @@ class Plan(Spoken):
         first, second = self.models
         size = amount(self.difference)
         claim = {
-            "genuine": f"that no model is best under both metrics, if {first} and {second} are each better than all others "
-            f"by {size} under one metric and equal to them under the other ({self.rivals} models)",
-            "pair": f"that {second} is better than {first}, if the difference is {size}, by the interval of this pair and "
-            "one metric",
+            "genuine": f"that no model is best under both metrics, if {first} and {second} are each better than all "
+            f"others by {size} under one metric and equal to them under the other ({self.rivals} models)",
+            "pair": f"that {second} is better than {first}, if the difference is {size}, by the interval of this pair "
+            "and one metric",
             "ship": f"that {second} can replace {first}, if it is better by {size} under every metric "
             f"({count(self.rivals - 1, 'candidate')}, margin {amount(self.margin)})",
         }[self.claim]
@@ -307,8 +307,8 @@ def plan_from_sample(
     if panel.units < MIN_QUERIES:
         units = "queries" if panel.clusters is None else "clusters of queries"
         raise ValueError(
-            f"Variances require at least {MIN_QUERIES} {units}, got {panel.units} {units}. Use gainsay.plan with standard "
-            "deviations."
+            f"Variances require at least {MIN_QUERIES} {units}, got {panel.units} {units}. Use gainsay.plan with "
+            "standard deviations."
         )
     components = estimate_covariances(joint)
     pair = _choose_pair(joint, components, claim, models, candidates)
@@ -457,7 +457,7 @@ class _Planner:
 
 
 def _find_least_queries(chance: Callable[[float], float], power: float, guess: float) -> float:
-    """Return about the least number of queries that is sufficient, at least `MIN_QUERIES`, by bisection from a guess."""
+    """Return the least number of queries that is sufficient, at least `MIN_QUERIES`, by bisection from a guess."""
     low = high = max(float(MIN_QUERIES), guess)
     while chance(high) < power:
         low, high = high, high * 2

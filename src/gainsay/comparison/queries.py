@@ -187,7 +187,7 @@ def find_largest_differences(
     rankings: Rankings | None = None,
     by: Metric | None = None,
 ) -> pd.DataFrame:
-    """Return the queries on which two models differ most under the first metric; see `Comparison.find_largest_differences`.
+    """Return the queries on which two models differ most under the first metric; see `Comparison.largest_differences`.
 
     `values` has tables (queries, 2) by metric, NaN where it skips a query. With `rankings` there are the labels in the
     order in which `by` ranks the documents.

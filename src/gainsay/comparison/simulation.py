@@ -144,7 +144,7 @@ class Simulation:
         self.components, self.truth, self.samples, self.repeats = components, truth, samples, repeats
         generator = np.random.default_rng(seed)
         shape, width = (components.metrics, components.models), components.metrics * components.models
-        # What repeats and queries add together is among the repeat means; the test counts it among the queries once more.
+        # What repeats and queries add together is in the repeat means. The test counts it in the queries again.
         self._by_query = (generator.standard_normal((samples, width)) @ _roots(components.query)).reshape(
             samples, *shape
         )
@@ -224,7 +224,7 @@ def is_pair(first: int, second: int, row: int, alpha: float) -> Claim:
 
 
 def is_ship(baseline: int, candidate: int, alpha: float, margin: float) -> Claim:
-    """Return the claim that a candidate is to be shipped: see `BaselineComparison`; all other models are candidates too."""
+    """Return the claim that a candidate is shipped (see `BaselineComparison`). All other models are candidates, too."""
 
     def proven(trial: SimulatedSample) -> Any:
         critical = _cached(

@@ -401,7 +401,7 @@ class _Tests:
 
     @property
     def may_be_best(self) -> Any:
-        """Models that may be best under each metric, shape (metrics, M). Those that may be best under both always may."""
+        """Models that may be best under each metric, shape (metrics, M). They include those of both."""
         return np.array([test.not_rejected | self.both.not_rejected for test in self.single])
 
     def bound_regrets(self) -> Floats:
@@ -539,8 +539,8 @@ def _unresolved(verdict: Verdict) -> list[str]:
     text.append(_describe_safe_choice(verdict))
     if math.isfinite(verdict.detectable):
         text.append(
-            f"This sample reveals true differences of about {amount(verdict.detectable)} or more with 80 % probability. "
-            f"Smaller differences require more {evidence.replace('and', 'or')}."
+            f"This sample reveals true differences of about {amount(verdict.detectable)} or more with 80 % "
+            f"probability. Smaller differences require more {evidence.replace('and', 'or')}."
         )
     return text
 

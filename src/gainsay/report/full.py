@@ -138,13 +138,15 @@ def leaderboard(comparison: Comparison) -> Table:
             columns.append(Column(label, worst, low=True))
         common = ["possible" if model in verdict.common_best else "ruled out" for model in models]
         columns.append(Column("best under both?", common, numeric=False))
-    for name, shares in (comparison.unjudged.additional_shares(comparison.metrics) if comparison.unjudged else {}).items():
+    unjudged = comparison.unjudged
+    for name, shares in (unjudged.additional_shares(comparison.metrics) if unjudged else {}).items():
         columns.append(Column(name, means(map(shares.__getitem__, models))))
     if comparison.iterations:
         sizes = [comparison.iterations[model].size if model in comparison.iterations else "\u2013" for model in models]
         columns.append(Column("rounds", sizes, numeric=False))
     level = confidence(comparison.alpha)
-    caption = f"Means over {over(comparison)}, with simultaneous {level} confidence intervals{comparison.unjudged_remark}"
+    intervals = f"simultaneous {level} confidence intervals{comparison.unjudged_remark}"
+    caption = f"Means over {over(comparison)}, with {intervals}"
     return Table(caption, columns)
 
 

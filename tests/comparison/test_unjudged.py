@@ -7,9 +7,9 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from gainsay.comparison.holes import Holes, uneven_judging
 
 import gainsay as gs
+from gainsay.comparison.flags import UnjudgedDocuments, find_uneven_judging
 
 METRICS = ["ndcg_linear@10", "ndcg_exp@10", "mrr"]
 QUERIES = 60
@@ -47,31 +47,31 @@ class TestShares:
         shares = {name: gs.evaluate_run("judged@10", run, qrels).mean["judged@10"] for name, run in runs.items()}
         assert shares == kept.leaderboard["judged@10"].to_dict() == {"old": 1, "new": 0.5}
         for found in (kept, dropped):
-            assert found.holes.shares == {"judged@10": shares}
-            assert found.holes.retrieved == {"old": 20 * QUERIES, "new": 40 * QUERIES}
-            assert found.holes.unjudged == {"old": 0, "new": 20 * QUERIES}
+            assert found.unjudged.shares == {"judged@10": shares}
+            assert found.unjudged.retrieved == {"old": 20 * QUERIES, "new": 40 * QUERIES}
+            assert found.unjudged.unjudged == {"old": 0, "new": 20 * QUERIES}
 
     def test_cutoffs_and_ties_of_both_primary_metrics(self, data):
         metrics = ["mrr", "ndcg_linear@3", "ndcg_exp(ties=worst)@5", "ndcg_exp@5"]
         found = gs.compare_runs(*data, metrics, primary=metrics[1:3])
-        assert list(found.holes.shares) == ["judged@3", "judged(ties=worst)@5"]
-        assert list(gs.compare_runs(*data, "mrr").holes.shares) == ["judged"]
+        assert list(found.unjudged.shares) == ["judged@3", "judged(ties=worst)@5"]
+        assert list(gs.compare_runs(*data, "mrr").unjudged.shares) == ["judged"]
 
     @pytest.mark.parametrize("unjudged", ["irrelevant", "drop"])
     def test_a_compared_metric_is_of_the_runs_as_they_were_and_in_the_leaderboard_once(self, data, unjudged):
         found = gs.compare_runs(*data, ["ndcg_linear@10", "judged@10"], unjudged=unjudged)
         assert found.verdict.metrics == ("ndcg_linear@10", "judged@10")
-        assert found.shown_shares == {}
+        assert found.unjudged.additional_shares(found.metrics) == {}
         assert list(found.leaderboard).count("judged@10") == 1
         assert found.leaderboard["judged@10"].to_dict() == {"old": 1, "new": 0.5}
         assert found.winners["judged@10"] == "old"
 
     def test_of_judgments_with_and_without_a_mask(self):
         scores = {"a": [3, 2, 1], "b": [1, 2, 3]}
-        assert gs.compare(scores, gs.Judgments([1, 0, 0], group=[3])).holes is None
+        assert gs.compare(scores, gs.Judgments([1, 0, 0], group=[3])).unjudged is None
         judgments = gs.Judgments([1, 0, 0], group=[3], judged=[True, True, False])
         found = gs.compare(scores, judgments, ["ndcg_linear@1", "mrr"])
-        assert found.holes.shares == {"judged@1": {"a": 1, "b": 0}, "judged": {"a": 2 / 3, "b": 2 / 3}}
+        assert found.unjudged.shares == {"judged@1": {"a": 1, "b": 0}, "judged": {"a": 2 / 3, "b": 2 / 3}}
 
 
 class TestCondensedLists:
@@ -84,7 +84,7 @@ class TestCondensedLists:
         expected = gs.compare_runs(without, qrels, METRICS)
         for metric in METRICS:
             np.testing.assert_array_equal(dropped.values[metric], expected.values[metric])
-        assert expected.holes.shares["judged@10"] == {"old": 1, "new": 1}
+        assert expected.unjudged.shares["judged@10"] == {"old": 1, "new": 1}
         pd.testing.assert_frame_equal(dropped.queries("old", "new"), expected.queries("old", "new"))
         assert dropped.attribution("old", "new").difference == expected.attribution("old", "new").difference
 
@@ -99,8 +99,8 @@ class TestFlag:
     def flags(self, *shares, among=None, handling="irrelevant"):
         names = "abcdefgh"[: len(shares)]
         counts = dict.fromkeys(names, 100), dict.fromkeys(names, 9)
-        holes = Holes({"judged@10": dict(zip(names, shares, strict=True))}, *counts, handling)
-        return uneven_judging(holes, among or names)
+        unjudged = UnjudgedDocuments({"judged@10": dict(zip(names, shares, strict=True))}, *counts, handling)
+        return find_uneven_judging(unjudged, among or names)
 
     @pytest.mark.parametrize(
         ("shares", "among", "pairs"),
@@ -141,8 +141,8 @@ def test_reports_have_the_counts_and_the_handling(kept, dropped, data, tmp_path)
             assert all(part in text for part in ("judged@10", old, new, handling))
         assert ("dropped" in repr(found)) == (handling == "drop")
         content = json.loads(found.to_json())
-        assert content["holes"] == found.holes.to_dict() == content["verdict"]["holes"]
-        assert content["holes"]["handling"] == found.to_dict()["holes"]["handling"] == handling
+        assert content["unjudged"] == found.unjudged.to_dict() == content["verdict"]["unjudged"]
+        assert content["unjudged"]["handling"] == found.to_dict()["unjudged"]["handling"] == handling
         assert content["leaderboard"]["new"]["judged@10"] == 0.5
     alone = gs.compare_runs(*data, "mrr", unjudged="drop")
     for text in (alone._repr_html_(), alone.to_markdown()):
