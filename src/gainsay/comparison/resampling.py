@@ -1,7 +1,6 @@
-"""Gaussian multiplier draws of the error of means.
+"""Gaussian multiplier bootstrap of the errors of means.
 
-The error is drawn from its normal limit, so no query is ever resampled and the cost does not grow with queries times
-draws.
+Errors are drawn from their normal limit. Queries are not resampled, so the cost does not depend on queries times draws.
 """
 
 from __future__ import annotations
@@ -19,22 +18,22 @@ from .estimates import Estimate, draw_repeat_errors, estimate
 
 @dataclass(frozen=True)
 class BootstrapDraws:
-    """Draws of the error of all means, and the largest studentised lead over each model in every draw.
+    """Bootstrap draws of the errors of all means, and the largest t-statistic over each model in every draw.
 
-    Of fixed models the standard error is known well, and is the same in every draw. That of recipes comes from few
-    repeats: every draw has the error that such few repeats would have shown in it, which makes the critical values as
-    wide as they have to be (a studentised parametric bootstrap).
+    The standard error of fixed models is the same in every draw. The standard error of recipes is estimated from few
+    repeats, so every draw has the error that so few repeats would show in it (a studentized parametric bootstrap). This
+    makes the critical values as wide as necessary.
 
     Attributes
     ----------
     values : ndarray, shape (metrics, M, draws)
-        Draws from the normal limit of the means' error. Duplicates hold the same numbers.
+        Draws from the normal limit of the errors of the means. Duplicate models have equal draws.
     max_t : ndarray, shape (metrics, M, draws)
-        The largest `t` of any rival over model k in every draw, and 0 where that is negative.
+        Largest `compute_t` of any other model over model k in every draw, and 0 if that is negative.
     estimated : Estimate
-        Of which these are the errors.
+        The estimate to which the errors belong.
     factor : ndarray, shape (M, draws), or None
-        By how much repeats would have shown another variance in every draw; None where all models are fixed.
+        Ratio of estimated to true variance of repeats in every draw. None if all models are fixed.
     """
 
     values: Floats
@@ -44,7 +43,7 @@ class BootstrapDraws:
 
     @property
     def draws(self) -> int:
-        """How many draws there are."""
+        """Number of draws."""
         return int(self.values.shape[2])
 
     def select(self, row: int) -> BootstrapDraws:
@@ -57,10 +56,10 @@ class BootstrapDraws:
         error, repeats = float(self.estimated.error[row, k, j]), self.estimated.repeats
         if repeats is None or not 0 < error < np.inf:
             return error
-        return self._shown(row, repeats.query_error[row, k, j], k, j)
+        return self._combine_errors(row, repeats.query_error[row, k, j], k, j)
 
-    def _shown(self, row: int, of_queries: float, *models: int) -> float | Floats:
-        """Return an error of queries together with that of these models' repeats, as every draw would have shown it."""
+    def _combine_errors(self, row: int, of_queries: float, *models: int) -> float | Floats:
+        """Return the error of queries and of the repeats of these models that each draw would show."""
         assert self.estimated.repeats is not None
         assert self.factor is not None
         variance = self.estimated.repeats.variance[row]
@@ -73,9 +72,9 @@ class BootstrapDraws:
         return found
 
     def compute_t(self, row: int, k: int, j: int, out: Floats | None = None) -> Floats:
-        """Return the studentised error of the lead of model j over model k in every draw, shape (draws,).
+        """Return the t-statistic of the error of the difference of model j to model k in every draw, shape (draws,).
 
-        0 where the two never differ, or nothing is known of how much they vary. Written into `out` where it is given.
+        It is 0 if the two never differ or their variance is unknown. It is written to `out` if given.
         """
         t: Floats = np.subtract(self.values[row, j], self.values[row, k], out=out)
         error = self.errors(row, k, j)
@@ -88,15 +87,14 @@ class BootstrapDraws:
     def compute_shifted_max_t(
         self, rows: Sequence[int], models: Sequence[int] | Integers, error: Floats, shift: Floats
     ) -> Floats:
-        """Take in every draw the largest `compute_t` + shift of any rival over each model, or 0 where all are negative.
+        """Return the largest `compute_t` + shift of any other model over each model, or 0 if all are negative.
 
-        For these metrics, and over each of these models, `error` and `shift` have that of every rival, shape (rows,
-        models, M): what the lead is studentised by (0 and infinite ones never count), and 0 or less. The result has
-        the shape (models, draws).
+        `rows` are the metrics. `error` and `shift`, shape (rows, models, M), are the standard errors (pairs with 0 or
+        infinity do not count) and shifts of 0 or less. The result has shape (models, draws).
         """
         largest, t = np.zeros((len(models), self.draws)), np.empty(self.draws)
         for place, k in enumerate(models):
-            # No lead over k exceeds `ceiling`, so one that is shifted further cannot reach above 0.
+            # No t-statistic over k exceeds `ceiling`, so one that is shifted by more stays below 0.
             ceiling = max(self.max_t[row, k].max(initial=0.0) for row in rows)
             active = (error[:, place] > 0) & (error[:, place] < np.inf) & (shift[:, place] + ceiling > 0)
             for m, j in np.argwhere(active).tolist():
@@ -106,30 +104,34 @@ class BootstrapDraws:
         return largest
 
     def half_widths(self, alpha: float) -> Floats:
-        """Return how far intervals of all differences under all metrics reach on either side, shape (metrics, M, M).
+        """Return the half-widths of simultaneous intervals of all differences, shape (metrics, M, M).
 
-        The largest studentised lead over all ordered pairs is the largest absolute one over all pairs.
+        The largest t-statistic over all ordered pairs is the largest absolute one over all pairs.
         """
-        return half_width(self.estimated.error, float(critical_value(self.max_t.max(axis=(0, 1)), 1 - alpha)))
+        return compute_half_widths(self.estimated.error, float(critical_value(self.max_t.max(axis=(0, 1)), 1 - alpha)))
 
     def mean_half_widths(self, row: int, alpha: float) -> Floats:
-        """Return how far intervals of all means under one metric reach on either side, shape (M,)."""
-        return half_width(self.estimated.mean_error[row], float(critical_value(self.deviations(row), 1 - alpha)))
+        """Return the half-widths of simultaneous intervals of all means under one metric, shape (M,)."""
+        return compute_half_widths(
+            self.estimated.mean_error[row], float(critical_value(self.deviations(row), 1 - alpha))
+        )
 
     def deviations(self, row: int) -> Floats:
-        """Return the largest absolute studentised error of the mean of any model in every draw, shape (draws,)."""
+        """Return the largest absolute t-statistic of the error of a mean in every draw, shape (draws,)."""
         largest, repeats = np.zeros(self.draws), self.estimated.repeats
-        for k, known in enumerate(self.estimated.mean_error[row]):
-            if 0 < known < np.inf:
-                error = known if repeats is None else self._shown(row, repeats.query_mean_error[row, k], k)
+        for k, mean_error in enumerate(self.estimated.mean_error[row]):
+            if 0 < mean_error < np.inf:
+                error = (
+                    mean_error if repeats is None else self._combine_errors(row, repeats.query_mean_error[row, k], k)
+                )
                 np.maximum(largest, np.abs(self.values[row, k]) * (1 / error), out=largest)
         return largest
 
 
 def draw_errors(estimated: Estimate, draws: int, seed: int, chunk: int = 2048) -> BootstrapDraws:
-    """Draw the error of the means from its normal limit: the Gaussian multiplier bootstrap.
+    """Draw the errors of the means from their normal limit: the Gaussian multiplier bootstrap.
 
-    So many draws are made at a time as `chunk` says; the result does not depend on it beyond rounding.
+    `chunk` is the number of draws at a time. The result does not depend on it beyond rounding.
     """
     metrics, models = estimated.mean.shape
     generator = np.random.default_rng(seed)
@@ -139,7 +141,7 @@ def draw_errors(estimated: Estimate, draws: int, seed: int, chunk: int = 2048) -
         values[:, start:stop] = (generator.standard_normal((stop - start, len(estimated.root))) @ estimated.root).T
     values = values.reshape(metrics, models, draws)
     factor = None if estimated.repeats is None else draw_repeat_errors(estimated.repeats, values, generator)
-    for m in range(metrics):  # a matrix product may round equal columns differently
+    for m in range(metrics):  # A matrix product may round equal columns differently.
         for k in range(models):
             if estimated.duplicate_of[m, k] != k:
                 values[m, k] = values[m, estimated.duplicate_of[m, k]]
@@ -149,7 +151,7 @@ def draw_errors(estimated: Estimate, draws: int, seed: int, chunk: int = 2048) -
 
 
 def _compute_max_t(bootstrap: BootstrapDraws) -> None:
-    """Write the largest studentised leads into the max_t."""
+    """Fill `max_t`."""
     metrics, models, draws = bootstrap.values.shape
     error, t = bootstrap.estimated.error, np.empty(draws)
     for m in range(metrics):
@@ -163,17 +165,17 @@ def _compute_max_t(bootstrap: BootstrapDraws) -> None:
                 np.maximum(bootstrap.max_t[m, j], t, out=bootstrap.max_t[m, j])
 
 
-def half_width(error: Floats, critical: float) -> Floats:
-    """Return how far intervals reach on either side, infinitely where nothing is known of an error."""
+def compute_half_widths(error: Floats, critical: float) -> Floats:
+    """Return the half-widths of intervals, infinite for infinite errors."""
     finite = np.isfinite(error)
-    half: Floats = np.where(finite, np.where(finite, error, 0.0) * critical, np.inf)
-    return half
+    widths: Floats = np.where(finite, np.where(finite, error, 0.0) * critical, np.inf)
+    return widths
 
 
 def critical_value(draws: Floats, level: float) -> Floats:
-    """Return the quantile of `draws`, shape (…, B), that a statistic exceeds exactly where its p-value is ≤ 1 − level.
+    """Return the quantile of `draws`, shape (…, B), that a statistic exceeds exactly if its p-value is ≤ 1 − level.
 
-    That is the order statistic number ``ceil(level · (B + 1))`` of B draws, which goes with the p-value
+    This is the order statistic ``ceil(level · (B + 1))`` of B draws, which belongs to the p-value
     ``(1 + #{draws >= statistic}) / (B + 1)``.
 
     >>> float(critical_value(np.arange(1.0, 100.0), 0.95))
@@ -181,12 +183,12 @@ def critical_value(draws: Floats, level: float) -> Floats:
     """
     count = draws.shape[-1]
     place = min(max(int(np.ceil(level * (count + 1) - 1e-9)), 1), count) - 1
-    found: Floats = np.partition(draws, place)[..., place]
-    return found
+    quantile: Floats = np.partition(draws, place)[..., place]
+    return quantile
 
 
 class JointEstimate(NamedTuple):
-    """Metrics that are estimated together, on the queries that all of them have."""
+    """Estimate of several metrics on their common queries, and bootstrap draws of its errors."""
 
     panel: Panel
     estimated: Estimate
@@ -194,10 +196,9 @@ class JointEstimate(NamedTuple):
 
 
 class Sample:
-    """Per-query values, and what everything that is said of them stands on.
+    """Per-query values with the settings of all tests and intervals, and estimates that are computed once.
 
-    All tests and intervals are at level `alpha`; `ranges` has between which values each metric lies, infinite where
-    nothing is known.
+    `ranges` contains the range of each metric, by default infinite.
     """
 
     def __init__(
@@ -214,7 +215,7 @@ class Sample:
         self._estimates: dict[tuple[str, ...], JointEstimate] = {}
 
     def joint(self, metrics: Sequence[str]) -> JointEstimate:
-        """Return the estimate of several metrics together and draws of its error, made when first asked for."""
+        """Return the joint estimate of several metrics, computed on first use."""
         names = tuple(metrics)
         if names not in self._estimates:
             panel = self.panel.select(names)
@@ -223,7 +224,7 @@ class Sample:
         return self._estimates[names]
 
     def single(self, metric: str) -> JointEstimate:
-        """Return the estimate of one metric on its own queries, a part of a larger family's where that has the same."""
+        """Return the estimate of one metric, a part of a joint estimate if its queries are the same."""
         if (metric,) not in self._estimates:
             for names, joint in self._estimates.items():
                 if metric in names and self.panel.counts(names).same:
