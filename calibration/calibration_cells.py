@@ -192,8 +192,8 @@ def judged(first: Any, second: Any, *, seed: int, clusters: Any = None) -> tuple
     """Return the verdict, and the p-values of all pairs."""
     labels = dict(zip(METRICS, METRICS, strict=True))
     values, runs = split_repeats({METRICS[0]: first, METRICS[1]: second}, labels, None)
-    sample = Sample(read_panel(values, runs=runs, clusters=clusters), ALPHA, DRAWS, seed)
-    return Verdict.of(sample, METRICS, 0.0), compute_pair_p_values(sample.family(METRICS).estimated).two_sided
+    sample = Sample(read_panel(values, repeats=runs, clusters=clusters), ALPHA, DRAWS, seed)
+    return Verdict.from_sample(sample, METRICS, 0.0), compute_pair_p_values(sample.joint(METRICS).estimated).two_sided
 
 
 def kinds(verdict: Verdict) -> tuple[bool, bool]:

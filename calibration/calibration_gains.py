@@ -30,7 +30,7 @@ from scipy.special import expit
 
 import gainsay as gs
 from gainsay.comparison.data import Panel
-from gainsay.comparison.gain_path import DEFAULT_BASES, GainPath, find_crossings, of_family
+from gainsay.comparison.gain_path import DEFAULT_BASES, GainPath, find_crossings, read_gain_path
 from gainsay.comparison.gain_values import estimate_path, find_nodes
 from gainsay.comparison.resampling import Sample
 from gainsay.metrics.gains import power
@@ -143,7 +143,7 @@ def sampled_path(population: Population, chance: Array, queries: int, seed: int)
 
     family = estimate_path(panel_at, find_nodes(values[:, :, :2500]), DRAWS, seed)
     sample = Sample(family.panel, ALPHA, DRAWS, seed)
-    return of_family(family, gs.NDCG(gain="linear", k=10), DEFAULT_BASES, sample, (0.0, 1.0, 2.0, 3.0, 4.0))
+    return read_gain_path(family, gs.NDCG(gain="linear", k=10), DEFAULT_BASES, sample, (0.0, 1.0, 2.0, 3.0, 4.0))
 
 
 def path_row(population: Population, scenario: str, queries: int, repetitions: int, seed: int) -> dict[str, float]:

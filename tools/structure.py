@@ -29,22 +29,22 @@ LONG_FUNCTIONS = {
     "gainsay/cli/app.py:run",
     "gainsay/cli/deciding.py:plan",
     "gainsay/cli/gains.py:gains",
-    "gainsay/comparison/verdict.py:decide",
-    "gainsay/comparison/comparison.py:__init__",
     "gainsay/experiment/run.py:__init__",
-    "gainsay/comparison/compare.py:compare",
     "gainsay/report/plots/conflict.py:plot_conflict",
     "gainsay/report/plots/curves.py:plot_curves",
     "gainsay/report/plots/strips.py:plot_queries",
 }
 CYCLES = {
-    frozenset({"gainsay.comparison.against", "gainsay.comparison.wording"}),
     frozenset({"gainsay.lightgbm.curves", "gainsay.lightgbm.results", "gainsay.lightgbm.stopping"}),
     frozenset({"gainsay.report.content", "gainsay.report.entries"}),
     frozenset({"gainsay.xgboost.baseline", "gainsay.xgboost.metric"}),
 }
-LAZY_IMPORTS = [("gainsay.comparison.comparison", "gainsay.report")]
-"""Methods of a comparison draw and write reports, as methods of a DataFrame do."""
+LAZY_IMPORTS = [
+    ("gainsay.comparison.comparison", "gainsay.report"),
+    ("gainsay.comparison.gain_path", "gainsay.report"),
+    ("gainsay.comparison.verdict", "gainsay.comparison.standing"),
+]
+"""Methods of a comparison, a path of gains and a verdict draw and write reports, as methods of a DataFrame do."""
 NO_CODE = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
 
 

@@ -46,7 +46,7 @@ def idle(monkeypatch):
         raise AssertionError("the work was begun")
 
     comparison = Comparison({"x": np.zeros((40, 2)), "y": np.zeros((40, 2))}, ["a", "b"])
-    for name in ("leaderboard_of", "pairs_of", "Verdict.of"):
+    for name in ("build_leaderboard", "build_pairs", "Verdict.from_sample"):
         monkeypatch.setattr(f"gainsay.comparison.comparison.{name}", work)
     return comparison
 

@@ -85,7 +85,7 @@ def test_the_page_shows_every_candidate_with_the_numbers_of_against(comparison, 
     assert "Yes: ship &lt;b&gt;b in place of &lt;b&gt;a." in without_tags(page)
     assert "<b>" not in page
     assert re.findall(r'<bdi>(\S+)</bdi></th><td class="t">[^/]*<span class="tag m">baseline', page) == ["&lt;b&gt;a"]
-    for one in comparison.against("<b>a").standings:
+    for one in comparison.against("<b>a").candidates:
         assert f"&lt;b&gt;{one.candidate[3:]}</bdi>" in part
         for metric in comparison.primary:
             ends = [f"{end:+.4f}".replace("-", "−") for end in (one.lower[metric], one.upper[metric])]

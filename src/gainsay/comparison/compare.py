@@ -140,44 +140,36 @@ def compare(
     flat_models, recipes = expand_recipes(models)
     if baseline is not None and isinstance(models, Mapping):
         validate_baseline(baseline, list(models))  # Predictions may take long, so this error comes first.
-    in_row_order = judgments.in_row_order
+    features, rounds = judgments.in_row_order("features", features), _expand_iteration(iteration, recipes)
     scores, iterations = read_predictions(
-        flat_models,
-        judgments.documents,
-        in_row_order("features", features),
-        _expand_iteration(iteration, recipes),
-        in_row_order,
-    )
+        flat_models, judgments.documents, features, rounds, judgments.in_row_order
+    )  # fmt: skip
     values = _evaluate(evaluator, scores)
     counted: Bools = np.logical_not(np.isnan(values[:, :, 0]).all(axis=0))
     labels = {} if segments is None else read_labels(segments, judgments)
     cluster_codes = None if clusters is None else read_clusters_of_queries(clusters, judgments)[counted]
     unjudged_documents, documents = find_unjudged(judgments, scores, primary_metrics, unjudged), None
     if unjudged == "drop":
-        judgments, retained = judgments.condensed
-        documents = evaluator.judgments.rows_by_query(slice(None))[retained]
-        scores = {name: evaluator.judgments.by_query(its)[retained] for name, its in scores.items()}
-    metric_names = list(map(str, evaluator.names))
-    names, repeats, tables = _average_repeats(list(scores), recipes, metric_names, values[:, counted])
+        whole, (judgments, retained) = judgments, judgments.condensed
+        documents = whole.rows_by_query(slice(None))[retained]
+        scores = {name: whole.by_query(its)[retained] for name, its in scores.items()}
+    names, repeats, tables = _average_repeats(list(scores), recipes, list(evaluator.names), values[:, counted])
+    settings: dict[str, Any] = {"alpha": alpha, "margin": margin, "draws": draws, "seed": seed, "baseline": baseline}
     return Comparison(
         tables,
         names,
-        metrics=dict(zip(metric_names, parsed, strict=True)),
+        metrics=dict(zip(evaluator.names, parsed, strict=True)),
         weights=None if weights is None else weights[counted],
         primary=None if primary is None else [str(metric) for metric in primary_metrics],
         rankings=Rankings(judgments, _group_repeats(scores, recipes, names), counted, weights, documents),
         unjudged=unjudged_documents and unjudged_documents.average_repeats(recipes, names),
         iterations={name: used for name, used in iterations.items() if name in names},
-        alpha=alpha,
-        margin=margin,
-        draws=draws,
-        seed=seed,
         segments={name: column[counted] for name, column in labels.items()} or None,
         notes=_describe_iterations(iterations, recipes),
         repeats=repeats,
         vary=vary,
         clusters=cluster_codes,
-        baseline=baseline,
+        **settings,
     )
 
 

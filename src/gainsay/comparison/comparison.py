@@ -162,35 +162,37 @@ class Comparison:
         self.definitions = _find_definitions(self.metrics, metrics or {})
         self.lower_is_better = tuple(name for name, it in self.definitions.items() if not it.higher_is_better)
         self.weights = None if weights is None else number_table("weights", weights)
-        single = primary is None and len(self.metrics) < 2
-        self.primary = None if single else validate_primary(primary, self.metrics)
+        several = primary is not None or len(self.metrics) > 1
+        self.primary = validate_primary(primary, self.metrics) if several else None
         self._deciding = self.primary or self.metrics[:1]
         self.rankings, self.curves, self.unjudged = rankings, curves, unjudged
         self.unjudged_remark = "" if unjudged is None else unjudged.remark
         self.missing, self.notes, self.iterations = tuple(missing), tuple(notes), dict(iterations or {})
-        if ranges is None and rankings is not None:
-            ranges = {name: metric.value_range(rankings.judgments) for name, metric in self.definitions.items()}
-        self.ranges = dict(ranges or {})
+        self.ranges = self._find_ranges() if ranges is None else dict(ranges)
         self.alpha, self.margin = validate_alpha(alpha), validate_margin(margin)
         self.seed, self.draws = validate_seed(seed, draws, self.alpha)
         self.repeats = {
             model: {metric: number_table(f"repeats[{model!r}][{metric!r}]", table) for metric, table in tables.items()}
             for model, tables in (repeats or {}).items()
         }
-        panel = read_panel(
-            self.values, self.models, self.weights, None, self.lower_is_better, self.repeats, clusters, vary
-        )  # fmt: skip
+        losses = self.lower_is_better
+        panel = read_panel(self.values, self.models, self.weights, None, losses, self.repeats, clusters, vary)
         self.sample = Sample(panel, self.alpha, self.draws, self.seed, self.ranges)
         self._validate_values()
-        counts = panel.counts()
-        self.query_count, self.metric_queries = counts.any, counts.by_metric
+        self.query_count, self.metric_queries, _ = panel.counts()
         self.gain_paths: list[GainPath] = []
         self.segment_labels = {} if segments is None else validate_labels(segments, self.query_ids)
         if self.segment_labels:
             self._require_two_metrics()
+        self.baseline = baseline
         if baseline is not None:
             validate_baseline(baseline, self.models)
-        self.baseline = baseline
+
+    def _find_ranges(self) -> dict[str, tuple[float, float]]:
+        """Return the ranges of the metrics. Without scores they are unlimited, because values may be scaled."""
+        if self.rankings is None:
+            return {}
+        return {name: metric.value_range(self.rankings.judgments) for name, metric in self.definitions.items()}
 
     def _validate_metric_names(self, argument: str, names: Iterable[str]) -> None:
         for name in names:
