@@ -31,7 +31,7 @@ from scipy.special import expit
 import gainsay as gs
 from gainsay.comparison.data import Panel
 from gainsay.comparison.gain_path import DEFAULT_BASES, GainPath, find_crossings, read_gain_path
-from gainsay.comparison.gain_values import estimate_path, find_nodes
+from gainsay.comparison.gain_values import estimate_gains_at_nodes, find_nodes
 from gainsay.comparison.resampling import Sample
 from gainsay.metrics.gains import power
 
@@ -141,7 +141,7 @@ def sampled_path(population: Population, chance: Array, queries: int, seed: int)
     def panel_at(places: list[int]) -> Panel:
         return Panel(tuple(f"{BASES[place]:g}" for place in places), NAMES, values[places], None)
 
-    family = estimate_path(panel_at, find_nodes(values[:, :, :2500]), DRAWS, seed)
+    family = estimate_gains_at_nodes(panel_at, find_nodes(values[:, :, :2500]), DRAWS, seed)
     sample = Sample(family.panel, ALPHA, DRAWS, seed)
     return read_gain_path(family, gs.NDCG(gain="linear", k=10), DEFAULT_BASES, sample, (0.0, 1.0, 2.0, 3.0, 4.0))
 

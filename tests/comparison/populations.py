@@ -12,7 +12,7 @@ COUNTS = (3, 0, 5, 4)
 
 
 def runs_of(seed=0, queries=200, counts=COUNTS, repeat=0.02, query_repeat=0.1, leads=None, base=1.0):
-    """By metric a list of arrays, (queries, repeats) of a recipe and (queries,) of a fixed model, metrics correlated."""
+    """By metric a list of arrays, (queries, repeats) of a recipe or (queries,) of a fixed model."""
     rng = np.random.default_rng(seed)
     base, found = base * rng.random((queries, 1)), {name: [] for name in NAMES}
     for k, count in enumerate(counts):

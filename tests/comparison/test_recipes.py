@@ -72,7 +72,7 @@ def test_draws_have_the_covariance_of_queries_and_runs():
 
 
 def test_each_draw_is_studentised_by_the_run_variance_that_so_few_runs_would_have_shown():
-    """The squared error less the queries' part is, over the repeat's variance, a χ²: the same one under both metrics."""
+    """The squared error less the queries' part is, over the variance of repeats, a χ²: the same under both metrics."""
     values = runs_of(2)
     estimated = estimate(panel_of(values))
     noise = draw_errors(estimated, 20_000, 1)

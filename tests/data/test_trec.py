@@ -247,4 +247,5 @@ class TestTexts:
         texts, titles = {7: "shoes", 9: "hats"}, frame["name"][::-1]
         again = gs.Judgments(frame["label"], qid=frame["query"], texts=texts, titles=titles)
         assert (again.texts, again.titles.tolist()) == ({7: "shoes"}, ["a", "b", "c"])
-        assert gs.compare({"m": [1, 2, 3], "n": [3, 2, 1]}, again, ["mrr", "map"]).rankings.judgments.texts == {7: "shoes"}
+        comparison = gs.compare({"m": [1, 2, 3], "n": [3, 2, 1]}, again, ["mrr", "map"])
+        assert comparison.rankings.judgments.texts == {7: "shoes"}

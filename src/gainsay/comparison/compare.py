@@ -144,8 +144,7 @@ def compare(
     scores, iterations = read_predictions(
         flat_models, judgments.documents, features, rounds, judgments.in_row_order
     )  # fmt: skip
-    values = _evaluate(evaluator, scores)
-    counted: Bools = np.logical_not(np.isnan(values[:, :, 0]).all(axis=0))
+    values, counted = _evaluate(evaluator, scores)
     labels = {} if segments is None else read_labels(segments, judgments)
     cluster_codes = None if clusters is None else read_clusters_of_queries(clusters, judgments)[counted]
     unjudged_documents, documents = find_unjudged(judgments, scores, primary_metrics, unjudged), None
@@ -173,18 +172,19 @@ def compare(
     )
 
 
-def _evaluate(evaluator: Evaluator, scores: Mapping[str, Floats]) -> Floats:
-    """Return the values of all models, shape (metrics, queries, models)."""
+def _evaluate(evaluator: Evaluator, scores: Mapping[str, Floats]) -> tuple[Floats, Bools]:
+    """Return the values of all models, shape (metrics, queries, models), and which queries have a value."""
     values = np.empty((len(evaluator.metrics), evaluator.judgments.queries, len(scores)))
     for column, (name, model_scores) in enumerate(scores.items()):
         try:
             values[:, :, column] = evaluator(model_scores).per_query.T
         except ValueError as error:
             raise ValueError(f"model {name!r}: {error}") from None
-    for metric, row in zip(evaluator.metrics, values[:, :, 0], strict=True):
-        if np.isnan(row).all():
+    skipped = np.isnan(values[:, :, 0])
+    for metric, row in zip(evaluator.metrics, skipped, strict=True):
+        if row.all():
             raise ValueError(f"{metric} has a value on no query, because no query has relevant documents.")
-    return values
+    return values, np.logical_not(skipped.all(axis=0))
 
 
 def _expand_iteration(iteration: Any, recipes: Mapping[str, list[str]]) -> Any:
