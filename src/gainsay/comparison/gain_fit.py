@@ -24,7 +24,7 @@ from .data import validate_alpha
 from .gain_values import (
     GradeCounts,
     at_base,
-    path_name,
+    name_path,
     read_template,
     scaled_gains,
     settle_discounts,
@@ -237,7 +237,7 @@ def fit_gain(
     ties = int((given.outcome == 0.5).sum())
     grades = tuple(given.grades.tolist())
     return GainFit(
-        path_name(template), best, lower, upper, slope, len(given.outcome), ties, silent, grades, level, at, slopes,
+        name_path(template), best, lower, upper, slope, len(given.outcome), ties, silent, grades, level, at, slopes,
         likelihood,
     )  # fmt: skip
 

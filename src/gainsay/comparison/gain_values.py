@@ -105,7 +105,7 @@ def _lent(template: DCG) -> tuple[type[DCG], dict[str, Any]]:
     return NDCG if template.is_ratio else DCG, {option: getattr(template, option) for option in options}
 
 
-def path_name(template: DCG) -> str:
+def name_path(template: DCG) -> str:
     """Return the name of the metric as a function of the base b."""
     if callable(template.discount):
         return f"{template} with gain_base=b"

@@ -93,7 +93,7 @@ GLOSSARY = (
     ("wins, ties, losses", "On how many queries the first model of a pair is better than, level with, or worse than "
      "the second."),
     ("rank band", "Ranks taken together: 1, 2-3, 4-5, 6-10 and beyond."),
-    ("contradiction strength", "How strongly a query contradicts: the smaller of its two differences, which have opposite signs, times "
+    ("contradiction strength", "Strength of a contradiction: the smaller of its two differences of opposite signs, times "
      "its weight."),
 )  # fmt: skip
 """Terms and what they mean."""
