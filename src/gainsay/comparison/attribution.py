@@ -36,45 +36,43 @@ CLASSES = (0, 1, 2, 3, 6, 11)
 
 @dataclass(frozen=True, eq=False)
 class Attribution:
-    """Where the difference between two models comes from, under each metric; made by `Comparison.attribution`.
+    """Decomposition of the difference of two models by grade, rank and query class.
 
-    DCG is a sum over documents, so this is arithmetic and no model: the cells of each table sum to the difference. All
-    numbers are in units of the metric; above 0 they favour the first model, of a loss the second.
+    `Comparison.attribution` creates it. DCG is a sum over documents, so the decomposition is exact: the cells of each
+    table sum to the difference. All numbers are in the unit of the metric. Positive numbers favor the first model, for
+    a loss the second.
 
     Attributes
     ----------
     models : tuple of two str
-        The first minus the second is what is split.
+        The difference is the first minus the second.
     metrics : tuple of str
-        The metrics that were asked for.
+        Decomposed metrics.
     queries : int
-        Queries of positive weight that the models are compared on and that all of `metrics` have.
+        Queries of positive weight on which all `metrics` are defined.
     left_out : int
-        How many more some of `metrics` have and others skip.
+        Number of further queries on which only some of `metrics` are defined.
     top_grade : int, float or str
-        The highest grade, by which `by_query_class` goes.
+        Highest grade.
     difference : dict
-        Difference of the weighted means, by metric.
+        Difference of the weighted means by metric.
     grades_by_ranks : DataFrame
-        Rows (metric, grade), columns bands of ranks: what documents of this grade at these ranks add to the difference.
-        More than 20 distinct labels are put into 10 ranges that hold equally many distinct labels each.
+        Contribution of documents of a grade at a band of ranks. Rows are (metric, grade), columns bands of ranks. More
+        than 20 distinct labels are grouped into 10 ranges with equally many labels.
     by_query_class : DataFrame
-        One row per class of queries, by how many documents of the top grade they have: the number of queries, and what
-        they add to the difference under each metric. Classes without queries are left out.
+        One row per class of queries, by the number of documents of the top grade: the number of queries, and their
+        contribution under each metric.
     parts : DataFrame
-        From Järvelin & Kekäläinen's NDCG to Burges': `discount` (`ndcg_jk` to `ndcg_linear`), `gain` (`ndcg_linear` to
-        `ndcg_exp`) and `total`. Columns: the two metrics (`from`, `to`), the differences under them (`before`,
-        `after`), and `change` = after - before; discount and gain sum to the total. Negative labels have no
-        exponential gain, and then only `discount` is there.
+        Change from the NDCG of Järvelin & Kekäläinen to that of Burges: `discount` (`ndcg_jk` to `ndcg_linear`), `gain`
+        (`ndcg_linear` to `ndcg_exp`) and `total`, their sum. Columns are the two metrics (`from`, `to`), their
+        differences (`before`, `after`), and `change`. With negative labels, there is only `discount`.
     parts_note : str
-        Where the metric that lends `parts` its cutoff and options has another gain or discount than any of them: a
-        sentence that says so.
+        A sentence if the compared metric has another gain or discount than these.
     lower_is_better : tuple of str
-        Those of `metrics` that are losses.
+        The metrics for which lower values are better.
     spread : dict
-        Where one of the models is a recipe all numbers above are means over its repeats, and this is, by metric, by how
-        much `difference` varies between one repeat of each model and another: √(s² + s'²) of the standard deviations
-        between repeats. Empty where both are fixed.
+        For recipes, all numbers are means over repeats, and this is the standard deviation of `difference` between
+        repeats by metric: √(s² + s'²). Empty if both models are fixed.
     cell_spread : DataFrame or None
         The same for each cell of `grades_by_ranks`.
 
@@ -93,7 +91,7 @@ class Attribution:
     >>> {metric: round(difference, 2) for metric, difference in why.difference.items()}
     {'ndcg_jk@10': -0.15, 'ndcg_exp@10': 0.27}
 
-    `ndcg_jk` prefers the second, `ndcg_exp` the first, for to `ndcg_exp` grade 5 at rank 1 is worth more than the rest:
+    `ndcg_jk` is higher for the second model. `ndcg_exp` is higher for the first, because of the grade 5 at rank 1:
 
     >>> why.grades_by_ranks.loc["ndcg_jk@10"].round(2)
               1   2-3  4-5  6-10
@@ -108,7 +106,7 @@ class Attribution:
     3     -0.15 -0.17 -0.12  0.24
     5      0.66  0.00  0.00 -0.19
 
-    Three quarters of that change are the gain's, one quarter is the discount's:
+    The gain causes three quarters of that change, the discount one quarter:
 
     >>> why.parts[["before", "after", "change"]].round(2)
               before  after  change
@@ -133,7 +131,7 @@ class Attribution:
     cell_spread: pd.DataFrame | None = field(default=None, repr=False)
 
     def frame(self) -> pd.DataFrame:
-        """Return `grades_by_ranks` as a tidy table: columns metric, grade, ranks, contribution, of recipes spread."""
+        """Return `grades_by_ranks` as a tidy table: metric, grade, ranks, contribution, and spread for recipes."""
         import pandas as pd
 
         rows, bands = self.grades_by_ranks.index, self.grades_by_ranks.columns
@@ -148,7 +146,7 @@ class Attribution:
         return pd.DataFrame(columns)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as JSON knows it."""
+        """Return all results as plain values for JSON."""
         return {
             "models": list(self.models),
             "queries": self.queries,
@@ -165,10 +163,14 @@ class Attribution:
 
     def _size(self) -> str:
         size = "1 query" if self.queries == 1 else f"{self.queries} queries"
-        return f"{size} ({self.left_out} more that not all these metrics have are left out)" if self.left_out else size
+        return (
+            f"{size} ({self.left_out} more without a value of all these metrics are left out)"
+            if self.left_out
+            else size
+        )
 
     def _varies(self, metric: str, places: int) -> str:
-        """Return by how much the difference varies between repeats, to so many places."""
+        """Return the standard deviation between repeats with this number of decimals."""
         return f" (± {self.spread[metric]:.{places}f} between repeats)" if metric in self.spread else ""
 
     def __repr__(self) -> str:
@@ -207,9 +209,9 @@ def compute_attribution(
     compared: Sequence[Metric],
     bands: Sequence[int] | None = None,
 ) -> Attribution:
-    """Split the difference between two models, first minus second: see `Comparison.attribution`.
+    """Decompose the difference of two models, first minus second. `Comparison.attribution` describes the arguments.
 
-    The first of `compared` that is a sum over documents lends its cutoff and options to the metrics of `parts`.
+    The first of the `compared` metrics that is a sum over documents determines cutoff and options of `parts`.
     """
     import pandas as pd
 
@@ -218,14 +220,14 @@ def compute_attribution(
     wanted = usual if metrics is None else [_attributable(metric) for metric in parse_metrics(metrics)]
     if not wanted:
         raise ValueError(
-            f"none of the compared metrics ({', '.join(map(str, compared))}) is a sum over documents; "
-            "name some that are, such as metrics=['ndcg_linear@10', 'ndcg_exp@10']"
+            f"None of the compared metrics ({', '.join(map(str, compared))}) is a sum over documents. "
+            "Pass metrics=['ndcg_linear@10', 'ndcg_exp@10'], for example."
         )
-    shared_weights([*compared, *wanted], rankings.judgments)  # which refuses those that ignore what others count
+    shared_weights([*compared, *wanted], rankings.judgments)  # Raises if a metric ignores the weights.
     some = np.logical_or.reduce([rankings.common([metric]).weights > 0 for metric in wanted])
     rankings = rankings.common(wanted)
     judgments = rankings.judgments
-    grades = grades_of(judgments.levels)
+    grades = group_grades(judgments.levels)
     band = rank_bands(bands, [metric.k for metric in wanted], longest=int(judgments.sizes.max()))
     pivot = (usual or wanted)[0]
     steps = _steps(pivot, negative=bool(judgments.levels[0] < 0))
@@ -252,7 +254,7 @@ def compute_attribution(
         parts=_parts({str(step): float(by_query[str(step)].sum()) for step in steps}),
         parts_note=""
         if builtin
-        else f"These steps are between built-in definitions: {pivot} has a gain or discount that none of them has.",
+        else f"These steps are between built-in definitions. {pivot} has a different gain or discount.",
         lower_is_better=tuple(str(metric) for metric in wanted if not metric.higher_is_better),
         spread={name: spread[name] for name in names if name in spread},
         cell_spread=stacked(cell_spread) if spread else None,
@@ -260,17 +262,16 @@ def compute_attribution(
 
 
 def select_sums(metrics: Iterable[Metric]) -> list[DCG]:
-    """Return the metrics of which a difference can be split by document."""
+    """Return the metrics that are sums over documents."""
     return [metric for metric in metrics if isinstance(metric, DCG) and metric.is_sum_over_documents]
 
 
 def _split(
     rankings: Rankings, models: tuple[str, str], metrics: Sequence[DCG], grades: Grades, bands: Bands
 ) -> tuple[dict[str, Floats], dict[str, Floats], dict[str, float], dict[str, Floats]]:
-    """Return by metric what each query adds to the difference of two models, and what each grade and band does.
+    """Return by metric the contributions of queries and of cells, and the standard deviations between repeats.
 
-    Of recipes the means over repeats; then by how much the difference and what each grade and band adds vary between
-    repeats.
+    For recipes, contributions are means over repeats.
     """
     splits = [Decomposition(metric, rankings, grades, bands) for metric in dict.fromkeys(metrics)]
     by_query, cells, spread, cell_spread = {}, {}, {}, {}
@@ -288,7 +289,7 @@ def _split(
 
 
 def _variance(repeats: Sequence[Any]) -> Any:
-    """Return the variance between repeats, nothing where there is one only."""
+    """Return the variance between repeats, 0 for a single one."""
     return np.var(repeats, axis=0, ddof=1) if len(repeats) > 1 else np.zeros_like(repeats[0])
 
 
@@ -296,14 +297,14 @@ def _attributable(metric: Metric) -> DCG:
     if not select_sums([metric]):
         redefined = f" ({type(metric).__name__} defines its values anew)" if isinstance(metric, DCG) else ""
         raise ValueError(
-            f"metrics names {metric}, which is not a sum over documents{redefined} and so cannot be split by document; "
-            "take metrics of the NDCG and DCG family, such as ndcg_linear@10 or ndcg_exp@10"
+            f"metrics names {metric}, which is not a sum over documents{redefined}. Use metrics of the NDCG and DCG "
+            "family, such as ndcg_linear@10 or ndcg_exp@10."
         )
     return select_sums([metric])[0]
 
 
 def _steps(pivot: DCG, *, negative: bool) -> list[DCG]:
-    """Return the metrics between which discount and gain change one at a time, with cutoff and options of `pivot`."""
+    """Return metrics whose discount and gain change one at a time, with the cutoff and options of `pivot`."""
     options: dict[str, Any] = {name: getattr(pivot, name) for name in ("k", "ties", "empty", "scores", "weights")}
     linear = NDCG(gain="linear", **options)
     base = pivot.base if pivot.discount == "jk" else 2.0
@@ -336,7 +337,7 @@ def _parts(difference: dict[str, float]) -> pd.DataFrame:
 
 
 MAX_GRADES = 20
-"""As many distinct labels are grades of their own; more are put into bins."""
+"""With more distinct labels, they are grouped into ranges."""
 
 GRADE_BINS = 10
 
@@ -352,19 +353,18 @@ class Grades(NamedTuple):
     of_code: Integers
 
 
-def grades_of(levels: Floats) -> Grades:
+def group_grades(levels: Floats) -> Grades:
     """Return the distinct labels as grades.
 
-    More than `MAX_GRADES` of them (labels that are amounts, say) are cut into `GRADE_BINS` ranges that hold equally
-    many distinct labels each, as nearly as may be: none is empty, and a label that most documents have fills no more
-    of them than any other.
+    More than `MAX_GRADES` labels (such as amounts) are grouped into `GRADE_BINS` ranges with equally many distinct
+    labels, so that a frequent label does not fill several ranges.
     """
     count = len(levels)
     bins = np.arange(count) if count <= MAX_GRADES else np.arange(count) * GRADE_BINS // count
     first = np.flatnonzero(np.diff(bins, prepend=-1))
     of_code = np.zeros(blank_code(count) + 1, dtype=np.int64)
     of_code[:count] = bins
-    names: tuple[Any, ...] = tuple(plain_labels(levels))
+    names: tuple[Any, ...] = tuple(simplify_labels(levels))
     if count > MAX_GRADES:
         ends = list(zip(levels[first].tolist(), levels[np.append(first[1:], count) - 1].tolist(), strict=True))
         names = tuple(f"{low:g} to {high:g}" for low, high in ends)
@@ -373,8 +373,8 @@ def grades_of(levels: Floats) -> Grades:
     return Grades(names, levels[first], of_code)
 
 
-def plain_labels(labels: Floats) -> list[float]:
-    """Return labels as people write them: whole numbers without a point."""
+def simplify_labels(labels: Floats) -> list[float]:
+    """Return whole numbers as integers."""
     return [int(label) if label.is_integer() and abs(label) < 1e15 else label for label in labels.tolist()]
 
 
@@ -386,9 +386,9 @@ class Bands(NamedTuple):
 
 
 def rank_bands(starts: Sequence[int] | None, cutoffs: Sequence[int | None], longest: int) -> Bands:
-    """Return bands that begin at the ranks `starts`, which ascend from 1; the last ends at the deepest cutoff.
+    """Return bands of ranks with these first ranks, in ascending order from 1. The last ends at the largest cutoff.
 
-    Bands that no query reaches, of which the longest has `longest` documents, are left out.
+    Bands beyond the longest query, with `longest` documents, are left out.
 
     Examples
     --------
@@ -400,7 +400,7 @@ def rank_bands(starts: Sequence[int] | None, cutoffs: Sequence[int | None], long
     firsts = list(BANDS) if starts is None else [check_whole("bands", start) for start in starts]
     if not firsts or firsts[0] != 1 or any(a >= b for a, b in pairwise(firsts)):
         raise ValueError(
-            f"bands must be the first rank of each band, ascending from 1, such as {list(BANDS)}: got {starts!r}"
+            f"bands must be the first rank of each band, ascending from 1, such as {list(BANDS)}, got {starts!r}."
         )
     deepest = None if None in cutoffs else max(k for k in cutoffs if k is not None)
     reached = longest if deepest is None else min(longest, deepest)
@@ -409,7 +409,7 @@ def rank_bands(starts: Sequence[int] | None, cutoffs: Sequence[int | None], long
 
 
 def band_names(firsts: Sequence[int], deepest: int | None) -> list[str]:
-    """Return how bands of whole numbers are written that begin at `firsts`; the last one ends at the deepest, or never.
+    """Return names of bands of whole numbers with these first numbers. Without `deepest`, the last has no end.
 
     >>> band_names([0, 1, 2], 9), band_names([1, 4], None)
     (['0', '1', '2-9'], ['1-3', '4+'])
@@ -422,9 +422,9 @@ def band_names(firsts: Sequence[int], deepest: int | None) -> list[str]:
 
 
 class Decomposition:
-    """A metric whose weighted mean over queries is split by grade and band of ranks.
+    """Decomposition of the weighted mean of a metric by grade and band of ranks.
 
-    `share`, (queries,), is what the value of each query counts for in the mean; they sum to 1.
+    `share`, (queries,), are the weights of the queries in the mean. They sum to 1.
     """
 
     def __init__(self, metric: DCG, rankings: Rankings, grades: Grades, bands: Bands) -> None:
@@ -434,8 +434,8 @@ class Decomposition:
         self._grades, self._bands = grades, bands
         weights = np.where(self._empty, 0.0, rankings.weights) if metric.empty == "skip" else rankings.weights
         if not weights.any():
-            raise ValueError(f"{metric} has no mean: every query of positive weight is without relevant documents")
-        weights = weights / weights.max()  # first by the largest, so that the sum of huge weights does not overflow
+            raise ValueError(f"{metric} has no mean, because no query of positive weight has relevant documents.")
+        weights = weights / weights.max()  # The sum of huge weights could overflow.
         self.share: Floats = weights / weights.sum()
 
     def blank(self) -> Floats:
@@ -443,20 +443,19 @@ class Decomposition:
         return np.zeros((len(self._grades.names), len(self._bands.names)))
 
     def values(self, rows: RankedRows) -> Floats:
-        """Return the metric's own value of each row; 0 for an empty query, which tells no two models apart."""
+        """Return the value of each row, 0 for queries without relevant documents."""
         found = self.metric.score(rows, self._facts, (self.metric.k,))[:, 0]
         return np.where(self._empty[rows.queries], 0.0, found)
 
     def cells(self, rows: RankedRows) -> Floats:
-        """Return what the rows add to the mean by grade and band, shape (grades, bands).
+        """Return the contribution of rows to the mean by grade and band, shape (grades, bands).
 
-        A document adds gain * discount of its rank / ideal. In a run of equal scores every order is equally likely, so
-        that each of its documents has the mean discount of the run's ranks (none beyond the cutoff); the part of that
-        mean that comes from the ranks of a band is what it adds there.
+        A document contributes gain * discount of its rank / ideal. Every order of tied documents is equally likely, so
+        each has the mean discount of their ranks (none beyond the cutoff), split by the bands of these ranks.
         """
         gains, bands = self._facts.gains, len(self._bands.names)
         depth = depth_of((self.metric.k,), rows.width)
-        held = depth if rows.runs is None else rows.width  # a run may reach beyond the cutoff
+        held = depth if rows.runs is None else rows.width  # Ties may continue beyond the cutoff.
         worth = gains.of(rows, held)
         if self.metric.is_ratio:
             worth = worth / np.where(self._empty, 1.0, self._facts.ideal[:, 0])[rows.queries, None]
@@ -477,7 +476,7 @@ class Decomposition:
 
 
 def decompose_model(rankings: Rankings, model: str, splits: Sequence[Decomposition]) -> list[tuple[Floats, Floats]]:
-    """Return the value of each query and the cells of the mean, (queries,) and (grades, bands), for each split."""
+    """Return the value of each query, (queries,), and the cells of the mean, (grades, bands), for each metric."""
     queries = rankings.judgments.queries
     found = [(np.zeros(queries), split.blank()) for split in splits]
     together: dict[tuple[str, str], list[int]] = {}

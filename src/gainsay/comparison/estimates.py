@@ -1,6 +1,6 @@
-"""Means of per-query values, and how sure they are.
+"""Means of per-query values, their standard errors, and the variance between repeats.
 
-Queries are the random sample, or clusters of them; models are fixed, or recipes of which repeats are a sample too.
+Queries, or clusters of queries, are a random sample. Models are fixed, or recipes with a sample of repeats.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 ROUNDING = 1e-12
-"""Differences this small, relative to a metric's largest value, are rounding: such values count as equal."""
+"""Differences below this share of the largest value of a metric are rounding and count as 0."""
 
 
 @dataclass(frozen=True)
@@ -30,36 +30,35 @@ class Estimate:
     Attributes
     ----------
     mean : ndarray, shape (metrics, M)
-        Weighted mean over queries, in the metric's unit.
+        Weighted mean over queries.
     difference : ndarray, shape (metrics, M, M)
-        ``difference[m, k, j] = mean[m, j] - mean[m, k]``: what model j gains over model k.
+        ``difference[m, k, j] = mean[m, j] - mean[m, k]``: the difference of model j to model k.
     error : ndarray, shape (metrics, M, M)
-        Standard error of that difference, over queries and repeats. Exactly 0 where the two never differ or differ by a
-        constant, infinite where there is a single query or cluster.
+        Standard error of that difference over queries and repeats. Exactly 0 for models that never differ or differ by
+        a constant, infinite for a single query or cluster.
     mean_error : ndarray, shape (metrics, M)
         Standard error of each mean.
     root : ndarray, shape (metrics * M or fewer, metrics * M)
-        A root of the covariance matrix of all means over queries, metrics side by side: the symmetric one, or one of
-        fewer rows where the values under some metrics follow from those under others.
+        Root of the covariance matrix of all means over queries, metrics side by side: the symmetric one, or one with
+        fewer rows if some metrics determine others.
     wins : ndarray of int, shape (metrics, M, M)
-        ``wins[m, k, j]``: on how many queries j is above k.
+        ``wins[m, k, j]``: number of queries on which j is above k.
     support : ndarray, shape (metrics, M, M)
-        On how many queries the two differ, or in how many clusters; under weights or unequal clusters the effective
-        number of them, (Σw)²/Σw².
+        Number of queries or clusters on which two models differ, or their effective number (Σw)²/Σw² under weights.
     differing : ndarray of int, shape (metrics, M, M)
-        On how many queries the two differ, or in how many clusters.
+        Number of queries or clusters on which two models differ.
     duplicate_of : ndarray of int, shape (metrics, M)
-        The first model with the same value on every query, often the model itself.
+        First model with the same value on every query, often the model itself.
     tolerance : ndarray, shape (metrics,)
-        Below this a difference is rounding.
+        Smaller differences are rounding.
     queries : int
-        How many queries of positive weight there are.
+        Number of queries of positive weight.
     units : int
-        How many of what is independent: queries, or the clusters that they come in.
+        Number of independent units: queries, or clusters.
     effective : float
-        The effective number of these, (Σw)²/Σw²: `units` itself where all weigh the same.
+        Effective number of units, (Σw)²/Σw².
     repeats : RepeatError or None
-        What the repeats of recipes add to the errors; None where all models are fixed.
+        Error of the repeats of recipes. None if all models are fixed.
     """
 
     mean: Floats
@@ -88,10 +87,10 @@ class Estimate:
         "duplicate_of",
         "tolerance",
     )
-    """What is held metric by metric."""
+    """Attributes with one row per metric."""
 
     def select(self, row: int) -> Estimate:
-        """Return what is said of one metric."""
+        """Return the part of one metric."""
         one, models = slice(row, row + 1), self.mean.shape[1]
         root = self.root[:, row * models : (row + 1) * models]
         repeats = None if self.repeats is None else self.repeats.select(row)
@@ -101,16 +100,14 @@ class Estimate:
 def estimate(panel: Panel, *, joint: bool = True) -> Estimate:
     r"""Estimate means, and the covariance matrix of the means, from per-query values.
 
-    With weights w the mean is μ = Σ wᵢxᵢ / Σ wᵢ, a ratio of sums, and its covariance (linearised)
-    S = n/(n − 1) · Σ wᵢ²(xᵢ − μ)(xᵢ − μ)ᵀ / (Σ wᵢ)². With equal weights that is the sample covariance over n. Only
-    ratios of weights matter. Of queries in G clusters the influences wᵢ(xᵢ − μ) are summed within each cluster first,
-    and G stands in place of n (Liang & Zeger 1986). Repeats of recipes add a variance of their own: see
-    `estimate_repeat_error`.
+    With weights w, the mean is μ = Σ wᵢxᵢ / Σ wᵢ, a ratio of sums, with the (linearized) covariance
+    S = n/(n − 1) · Σ wᵢ²(xᵢ − μ)(xᵢ − μ)ᵀ / (Σ wᵢ)². With equal weights, it is the sample covariance over n. For
+    queries in G clusters, the influences wᵢ(xᵢ − μ) are summed within each cluster first, and G replaces n (Liang &
+    Zeger 1986). Repeats of recipes add their variance, see `estimate_repeat_error`.
 
-    S itself is never formed: its square root comes from the singular values of the centred values, so that two models
-    that differ by little keep a correct standard error instead of one lost in cancellation. Where only errors are
-    wanted and not how metrics go together, `joint` is False: `root` then holds the root of each metric by itself, side
-    by side, which takes far less work for many of them.
+    S itself is never computed. Its square root is computed from the singular values of the centered values, so that the
+    standard error of two similar models is not lost in cancellation. If `joint` is False, `root` contains the root of
+    each metric separately, side by side, which is much faster for many metrics.
     """
     values, weights = panel.values, panel.weights
     metrics, models, queries = values.shape
@@ -120,7 +117,7 @@ def estimate(panel: Panel, *, joint: bool = True) -> Estimate:
     duplicate_of = np.argmax(discordant == 0, axis=2)
     rows = np.arange(metrics)[:, None]
     mean = values.mean(axis=2) if weights is None else np.einsum("mjq,q->mj", values, weights)
-    # Equal columns may get unequal last digits from a vectorised sum: take the mean of one of them for all.
+    # A vectorized sum may round equal columns differently, so duplicates share one mean.
     mean = mean[rows, duplicate_of]
     units = panel.units
     shares, root = _unit_weights(panel, units), _covariance_root(panel, mean, units, 1 if joint else metrics)
@@ -150,9 +147,9 @@ def estimate(panel: Panel, *, joint: bool = True) -> Estimate:
 
 
 def _unit_weights(panel: Panel, units: int) -> Floats | None:
-    """Return what each query weighs, or each cluster; None where all queries weigh the same and are independent."""
+    """Return the weight of each query or cluster, or None if queries are independent and have the same weight."""
     queries = panel.values.shape[2]
-    if units == queries:  # clusters of one query each are none
+    if units == queries:  # Clusters of one query each have no effect.
         return panel.weights
     weights = np.full(queries, 1 / queries) if panel.weights is None else panel.weights
     assert panel.clusters is not None
@@ -161,7 +158,7 @@ def _unit_weights(panel: Panel, units: int) -> Floats | None:
 
 
 def count_wins(values: Floats, tolerance: Floats) -> Integers:
-    """Count queries: entry ``[m, k, j]`` those on which model j is above k under metric m, by more than its tolerance.
+    """Return the number of queries on which model j is above k by more than the tolerance, as ``[m, k, j]``.
 
     `values` has the shape (metrics, models, queries).
 
@@ -181,7 +178,7 @@ def count_wins(values: Floats, tolerance: Floats) -> Integers:
 
 
 def _effective_support(panel: Panel, units: int, shares: Floats, tolerance: Floats) -> tuple[Floats, Integers]:
-    """Count the queries or clusters on which two models differ, as (Σw)²/Σw² and plainly: heavy ones are worth few."""
+    """Return the effective and the plain number of queries or clusters on which two models differ."""
     values, clusters = panel.values, panel.clusters if units < panel.values.shape[2] else None
     metrics, models, _ = values.shape
     both = np.stack([shares, shares**2], axis=1)
@@ -199,7 +196,7 @@ def _effective_support(panel: Panel, units: int, shares: Floats, tolerance: Floa
 
 
 def _covariance_root(panel: Panel, mean: Floats, units: int, parts: int) -> Floats:
-    """Return roots of the covariances within each of so many parts of the metrics, side by side."""
+    """Return roots of the covariances within each part of the metrics, side by side."""
     metrics, models, queries = panel.values.shape
     width = metrics * models // parts
     root = np.zeros((width, parts, width))
@@ -215,7 +212,7 @@ def _covariance_root(panel: Panel, mean: Floats, units: int, parts: int) -> Floa
     else:
         centred *= (panel.weights * np.sqrt(queries / (queries - 1.0)))[:, None]
     for part in range(parts):
-        # triangle' triangle = S; with S = V diag(s²) V', the symmetric root V diag(s) V' owes nothing to signs or order
+        # triangle' triangle = S = V diag(s²) V'. The symmetric root V diag(s) V' does not depend on signs or order.
         triangle = np.linalg.qr(centred[:, part * width : (part + 1) * width], mode="r")
         _, scale, directions = np.linalg.svd(triangle, full_matrices=False)
         root[:, part] = (directions.T * scale) @ directions
@@ -232,22 +229,22 @@ def _difference_errors(root: Floats, metrics: int, models: int) -> Floats:
 
 @dataclass(frozen=True)
 class RepeatError:
-    """What repeats add to the errors of means.
+    """Error of means because of the repeats of recipes.
 
     Attributes
     ----------
     counts : ndarray of int, shape (M,)
-        Repeats of each model, 0 of a fixed one.
+        Number of repeats of each model, 0 for a fixed one.
     variance : ndarray, shape (metrics, M)
-        Of the mean of each model over its repeats: that of the repeats' means over R; 0 for a fixed model.
+        Variance of the mean of each model over its repeats, 0 for a fixed one.
     root : ndarray, shape (M, metrics, metrics)
-        For each model a matrix A with A'A the covariance of its mean over repeats under all metrics.
+        For each model, a matrix A with A'A the covariance of its mean over repeats under all metrics.
     query_error : ndarray, shape (metrics, M, M)
-        Standard errors of differences as they would be were the repeats' mean a fixed model.
+        Standard errors of differences over queries only.
     query_mean_error : ndarray, shape (metrics, M)
-        The same of means.
+        Standard errors of means over queries only.
     error, mean_error : ndarray
-        Standard errors of differences and means with both parts.
+        Standard errors of differences and means over queries and repeats.
     """
 
     counts: Integers
@@ -259,16 +256,16 @@ class RepeatError:
     mean_error: Floats
 
     BY_ROW: ClassVar = ("variance", "query_error", "query_mean_error", "error", "mean_error")
-    """What is held metric by metric."""
+    """Attributes with one row per metric."""
 
     def select(self, row: int) -> RepeatError:
-        """Return what is said of one metric."""
+        """Return the part of one metric."""
         one = slice(row, row + 1)
         return replace(self, root=self.root[:, :, one], **{name: getattr(self, name)[one] for name in self.BY_ROW})
 
 
 def compute_repeat_means(panel: Panel, model: int) -> Floats:
-    """Return the weighted mean over queries of every repeat of a model, shape (metrics, R)."""
+    """Return the weighted mean of every repeat of a model, shape (metrics, R)."""
     assert panel.repeats is not None
     repeats = panel.repeats[model]
     means: Floats = repeats.mean(axis=1) if panel.weights is None else np.einsum("mqr,q->mr", repeats, panel.weights)
@@ -278,12 +275,11 @@ def compute_repeat_means(panel: Panel, model: int) -> Floats:
 def estimate_repeat_error(
     panel: Panel, query_error: Floats, query_mean_error: Floats, duplicate_of: Integers, tolerance: Floats
 ) -> RepeatError:
-    """Return what repeats add to the errors of queries, where some models are recipes.
+    """Return the error of means because of repeats, if some models are recipes.
 
-    The covariance of all means is Q + S: Q of the values by query, averaged over repeats, as if these were fixed
-    models; S block by block for each recipe the covariance of its repeats' means over R. The part that differs by query
-    and repeat is in both, so the sum errs on the safe side. Duplicates, two models that never differ, have one repeat
-    effect.
+    The covariance of all means is Q + S. Q is that of the values by query averaged over repeats, as for fixed models. S
+    has one block per recipe, the covariance of the means of its repeats over R. Both contain the interaction of query
+    and repeat, so the sum is conservative. Two models that never differ share their repeat effect.
     """
     counts = np.array(panel.repeat_counts)
     metrics, models = query_mean_error.shape
@@ -306,8 +302,8 @@ def estimate_repeat_error(
 def draw_repeat_errors(repeats: RepeatError, values: Floats, generator: np.random.Generator) -> Floats:
     """Add the error of repeats to draws of the error over queries, shape (metrics, M, draws), in place.
 
-    Returns χ²(R − 1)/(R − 1) of each model, shape (M, draws): the variance that so few repeats of a recipe show, over
-    the true one; 1 for a fixed model. It is one for all metrics, as if the repeats' effects on them went together.
+    Return χ²(R − 1)/(R − 1) of each model, shape (M, draws): the ratio of the estimated to the true variance of so few
+    repeats, 1 for a fixed model. It is the same for all metrics, as if their repeat effects were perfectly correlated.
     """
     draws = values.shape[2]
     factor = np.ones((len(repeats.counts), draws))
@@ -320,21 +316,20 @@ def draw_repeat_errors(repeats: RepeatError, values: Floats, generator: np.rando
 
 @dataclass(frozen=True)
 class VarianceComponents:
-    """Where the variance of a lead between two recipes comes from, under one metric: standard deviations.
+    """Variance of the difference of two recipes by source, under one metric, as standard deviations.
 
     Attributes
     ----------
     query : float
-        Of the difference of two recipes from query to query, each taken as the mean over all its repeats: what more
-        queries average out.
+        Of the difference of two recipes between queries, each averaged over all repeats. More queries reduce it.
     repeat : float
-        Of a recipe's mean over all queries from repeat to repeat: what only more repeats average out.
+        Of the mean of a recipe between repeats. Only more repeats reduce it.
     query_repeat : float
-        Of what is left, a recipe's value from repeat to repeat and query to query: what either averages out.
+        Of the remaining variation of a recipe between repeats and queries. More of either reduce it.
 
     Examples
     --------
-    What is the better buy, ten times the queries or twice the repeats?
+    Compare ten times the queries with twice the repeats:
 
     >>> parts = VarianceComponents(query=0.025, repeat=0.0015, query_repeat=0.075)
     >>> [round(parts.error_of_difference(*size), 5) for size in ((1_000, 5), (10_000, 5), (1_000, 10))]
@@ -346,28 +341,27 @@ class VarianceComponents:
     query_repeat: float
 
     def error_of_difference(self, queries: int, repeats: int) -> float:
-        """Return the standard error of the lead of one recipe over another with so many queries and repeats of each.
+        """Return the standard error of the difference of two recipes with this number of queries and repeats of each.
 
-        √(2 repeat²/R + (query² + 2 query_repeat²/R)/n). The tests count the last part twice, so theirs is a little
-        larger.
+        √(2 repeat²/R + (query² + 2 query_repeat²/R)/n). That of the tests is larger, because they count the last part
+        twice.
         """
         by_query = self.query**2 + 2 * self.query_repeat**2 / repeats
         return float(np.sqrt(2 * self.repeat**2 / repeats + by_query / queries))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON knows it."""
+        """Return the standard deviations by name."""
         return asdict(self)
 
 
 def estimate_variance_components(panel: Panel, repeats: RepeatError | None) -> dict[str, VarianceComponents]:
-    """Estimate the parts of the variance by the method of moments, averaged over all recipes and pairs of them.
+    """Estimate the variance components by the method of moments, averaged over all recipes and pairs of them.
 
-    With V the variance of a mean over n queries (weights and clusters as in `estimate`), the part by query and repeat
-    of a recipe is n·V of what is left of its values when the means of queries and repeats are taken out, over R − 1;
-    that of its repeats is the variance of their means less V of that; and that of queries is n times the variance of
-    the difference of two recipes less their parts by query and repeat over R. What comes out below 0 is 0. Pairs of a
-    recipe and a fixed model are taken only where there is no pair of recipes. Where all models are fixed there are no
-    parts.
+    Let V be the variance of a mean over n queries (weights and clusters as in `estimate`). The interaction of query and
+    repeat of a recipe is n·V of its values without the means of queries and repeats, over R − 1. The component of
+    repeats is the variance of their means less V of that. The component of queries is n times the variance of the
+    difference of two recipes less their interactions over R. Negative estimates become 0. Pairs of a recipe and a fixed
+    model are used only if there is no pair of recipes. If all models are fixed, there are no components.
     """
     if repeats is None:
         return {}
@@ -389,9 +383,9 @@ def estimate_variance_components(panel: Panel, repeats: RepeatError | None) -> d
 
 
 def compute_interactions(panel: Panel, model: int) -> Floats:
-    """Return what is left of a recipe's weighted values when the means of its queries and repeats are taken out.
+    """Return the weighted values of a recipe without the means of its queries and repeats.
 
-    Of queries in clusters it is summed within each: shape (metrics, R, queries or clusters).
+    For queries in clusters, they are summed within each. Shape (metrics, R, queries or clusters).
     """
     assert panel.repeats is not None
     values = panel.repeats[model]

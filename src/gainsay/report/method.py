@@ -93,8 +93,8 @@ GLOSSARY = (
     ("wins, ties, losses", "On how many queries the first model of a pair is better than, level with, or worse than "
      "the second."),
     ("rank band", "Ranks taken together: 1, 2-3, 4-5, 6-10 and beyond."),
-    ("contradiction strength", "Strength of a contradiction: the smaller of its two differences of opposite signs, times "
-     "its weight."),
+    ("contradiction strength", "Strength of a contradiction: the smaller of its two differences of opposite signs, "
+     "times its weight."),
 )  # fmt: skip
 """Terms and what they mean."""
 
