@@ -1,4 +1,4 @@
-"""Which gain is ours: the base of the power gain that people's preferences between rankings say."""
+"""Fit of the gain base to preferences of people between rankings."""
 
 from __future__ import annotations
 
@@ -41,35 +41,35 @@ if TYPE_CHECKING:
 
 
 STEPS = 80
-"""Into so many steps, even in log b, the range of bases is divided."""
+"""Steps in log b in the range of bases."""
 
-FEW = 30
-"""On fewer preferences the interval's level is not to be relied on."""
+FEW_PREFERENCES = 30
+"""With fewer preferences, the level of the interval is not reliable."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class GainFit(Spoken):
-    """The base of the gain (b^l − 1)/(b − 1) that fits preferences best, and how surely; made by `fit_gain`.
+    """Base of the gain (b^l − 1)/(b − 1) that fits preferences best. `fit_gain` creates it.
 
     Attributes
     ----------
     metric : str
         The metric as a function of b.
     base : float
-        The most likely base.
+        Most likely base.
     lower, upper : float
-        Profile likelihood interval of the base. `lower` is the lowest base that was tried where that fits too, and
-        `upper` infinite where the highest does: nothing bounds it then.
+        Profile likelihood interval of the base. `lower` is the lowest base of the range if that fits, too. `upper` is
+        infinite if the highest base fits.
     slope : float
-        How strongly preferences follow the metric: P(a preferred) = 1/(1 + exp(−slope · difference)).
+        Strength of the relation: P(a preferred) = 1/(1 + exp(−slope · difference)).
     preferences, ties : int
-        How many there are, and how many of them are ties, which count half for either side.
+        Number of preferences, and of ties among them. A tie counts half for either side.
     silent : int
-        How many say nothing: both rankings are worth the same at every base.
+        Number of preferences between rankings with equal values at every base. They contain no information.
     grades : tuple of float
-        The labels that occur.
+        Labels in the data.
     alpha : float
-        As given.
+        Level of the interval.
     """
 
     metric: str
@@ -88,14 +88,14 @@ class GainFit(Spoken):
 
     @property
     def verdict(self) -> Literal["linear", "exponential", "cannot tell", "neither"]:
-        """Which of the two usual gains remain: base 1, base 2, both (nobody can tell), or neither."""
+        """Which of the two usual gains fit: linear (base 1), exponential (base 2), both or neither."""
         linear, exponential = (self.lower <= base <= self.upper for base in (1.0, 2.0))
         if linear and exponential:
             return "cannot tell"
         return "linear" if linear else "exponential" if exponential else "neither"
 
     def frame(self) -> pd.DataFrame:
-        """Return the profile: `base`, `slope` (the most likely one there), `log_likelihood`, `inside` the interval."""
+        """Return the profile likelihood: `base`, its most likely `slope`, `log_likelihood`, `inside` the interval."""
         import pandas as pd
 
         inside = (self._bases >= self.lower) & (self._bases <= self.upper)
@@ -104,26 +104,31 @@ class GainFit(Spoken):
 
     @property
     def text(self) -> str:
-        """What the preferences say, with numbers."""
+        """One paragraph with the numbers."""
         ties = f", {count(self.ties, 'tie')} counted half for either side" if self.ties else ""
-        silent = f", {self.silent} of which say nothing" if self.silent else ""
-        reach = f"{self.lower:.2f} or more" if math.isinf(self.upper) else f"{self.lower:.2f} to {self.upper:.2f}"
+        silent = f", {self.silent} without information" if self.silent else ""
+        interval = f"{self.lower:.2f} or more" if math.isinf(self.upper) else f"{self.lower:.2f} to {self.upper:.2f}"
         answer = {
-            "cannot tell": "linear (1) and exponential (2) both fit, so they cannot tell the two apart.",
+            "cannot tell": "linear (1) and exponential (2) both fit, so more preferences are needed.",
             "linear": "linear (1) fits, exponential (2) does not.",
             "exponential": "exponential (2) fits, linear (1) does not.",
             "neither": "neither linear (1) nor exponential (2) fits.",
         }[self.verdict]
-        few = f" Below {FEW} preferences the confidence is a rough one." if self.preferences < FEW else ""
+        few = (
+            f" Below {FEW_PREFERENCES} preferences, the confidence is approximate."
+            if self.preferences < FEW_PREFERENCES
+            else ""
+        )
         shown = [number_text(label) for label in self.grades[:9]]
         worth = [f"{value:.3g}" for value in self.gains(self.grades[:9])]
         return (
-            f"From {count(self.preferences, 'preference')}{ties}{silent}: gain base {self.base:.2f}, {reach} with "
-            f"{confidence(self.alpha)}; {answer} Grades {', '.join(shown)} are then worth {', '.join(worth)}.{few}"
+            f"From {count(self.preferences, 'preference')}{ties}{silent}: gain base {self.base:.2f}, {interval} with "
+            f"{confidence(self.alpha)} confidence. {answer.capitalize()} Grades {', '.join(shown)} have the gains "
+            f"{', '.join(worth)}.{few}"
         )
 
     def gains(self, labels: Sequence[float]) -> list[float]:
-        """Return what documents of these labels are worth at the most likely base; LightGBM's `label_gain` for 0, 1, ….
+        """Return the gains of labels at the most likely base, for example for `label_gain` of LightGBM.
 
         Examples
         --------
@@ -135,7 +140,7 @@ class GainFit(Spoken):
         read = numbers("labels", labels).astype(np.float64)
         wrong = ~(np.isfinite(read) & (read >= 0))
         if wrong.any():
-            raise ValueError(f"labels must be finite and not negative, got {read[wrong][0]:g}")
+            raise ValueError(f"labels must be finite and 0 or more, got {read[wrong][0]:g}.")
         metric = NDCG(gain="power", gain_base=self.base)
         found: list[float] = gains_of(metric.gain, read, metric.gain_base).tolist()
         return found
@@ -150,10 +155,10 @@ class GainFit(Spoken):
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as JSON knows it; an upper bound that is infinite becomes None."""
-        said = {name: value for name, value in vars(self).items() if not name.startswith("_")}
-        found: dict[str, Any] = plain(said | {"verdict": self.verdict, "text": self.text})
-        return found
+        """Return all attributes and `text` as plain values for JSON. An infinite bound becomes None."""
+        values = {name: value for name, value in vars(self).items() if not name.startswith("_")}
+        content: dict[str, Any] = plain(values | {"verdict": self.verdict, "text": self.text})
+        return content
 
 
 def fit_gain(
@@ -163,27 +168,24 @@ def fit_gain(
     bases: tuple[float, float] = (1.0, 4.0),
     alpha: float = 0.05,
 ) -> GainFit:
-    r"""Find the gain that people's preferences between rankings say: what is a grade worth to them?
+    r"""Fit the gain to preferences of people between rankings.
 
-    Each preference is a comparison of two rankings, a and b. With d_b the difference of their NDCG under the gain
-    (b^l − 1)/(b − 1), P(a preferred) = 1/(1 + exp(−s · d_b)). Base b and slope s ≥ 0 are estimated by maximum
-    likelihood; the interval of b holds all bases whose profile likelihood is within χ²₁(1 − alpha)/2 of the largest.
-    A tie counts half for either side.
+    Each preference compares two rankings, a and b.
 
     Parameters
     ----------
     preferences : table or list
-        Side by side: a DataFrame or mapping with one entry per preference in `a` and `b` (the labels in ranked order,
-        as they were shown), in `preferred` (``"a"``, ``"b"`` or ``"tie"``) and, unless a and b hold the same labels in
-        different orders, in `labels` (the labels of all judged documents of the query, in any order). Or a list of
-        tuples (judgments, scores_a, scores_b, preferred) with one preference for each query of the judgments (a mapping
-        or Series is matched by query id), or a single one: a past launch, which compares the means over all queries.
-    metric : str or Metric
-        Lends cutoff, discount, ties and empty queries; its own gain does not matter.
-    bases : tuple of two float
-        The lowest and the highest base that is tried.
-    alpha : float
-        The interval's level, in (0, 0.5).
+        Either a DataFrame or mapping with one entry per preference in the columns `a` and `b` (labels in ranked order),
+        `preferred` (``"a"``, ``"b"`` or ``"tie"``), and `labels` (labels of all judged documents of the query), which
+        is optional if a and b contain the same labels. Or a list of tuples (judgments, scores_a, scores_b, preferred),
+        with one preference for each query of the judgments (a mapping and labels with an index are matched by query
+        id), or a single one for all queries, such as the result of a launch.
+    metric : str or Metric, default "ndcg_linear@10"
+        Metric of the NDCG and DCG family to use with each gain.
+    bases : tuple of two float, default (1.0, 4.0)
+        Lowest and highest base.
+    alpha : float, default 0.05
+        Level of the interval.
 
     Returns
     -------
@@ -192,9 +194,14 @@ def fit_gain(
     Raises
     ------
     ValueError
-        For input that is not as said; where all preferences are for one side, where each goes to the better ranking
-        (no finite slope is most likely) or most go to the worse one, and where no base is told from another, since
-        rankings are equal or only one grade above 0 occurs.
+        If preferences are empty, all for one side, or perfectly predicted by the metric, or if they contradict the
+        labels or do not depend on the gain.
+
+    Notes
+    -----
+    With d_b the difference of the NDCG of a and b under the gain (b^l − 1)/(b − 1), P(a preferred) =
+    1/(1 + exp(−s · d_b)). Base b and slope s ≥ 0 are estimated by maximum likelihood. The interval of b contains all
+    bases with a profile likelihood within χ²₁(1 − alpha)/2 of the largest.
 
     References
     ----------
@@ -203,7 +210,7 @@ def fit_gain(
 
     Examples
     --------
-    Rankings of ten documents, and people to whom each grade adds half as much again as the one below:
+    Rankings of ten documents, with preferences for which each grade adds 1.5 times the gain that the grade below adds:
 
     >>> import numpy as np
     >>> import gainsay as gs
@@ -228,8 +235,8 @@ def fit_gain(
     slopes, likelihood = _profile(given.outcome, differences)
     if not slopes.any():
         raise ValueError(
-            "preferences go against the labels: at every base the ranking of lower value is preferred on balance; "
-            "check that a and b were not exchanged"
+            "preferences contradict the labels: at every base, rankings of lower value are preferred more often. Check "
+            "that a and b are in the right order."
         )
     best, slope, top = _refined(given, at, int(likelihood.argmax()))
     lower, upper = _interval(at, likelihood, max(top, float(likelihood.max())), level)
@@ -244,10 +251,10 @@ def fit_gain(
 
 def _range(bases: object) -> tuple[float, float]:
     if not isinstance(bases, Sequence) or isinstance(bases, str) or len(bases) != 2:
-        raise TypeError(f"bases must be the lowest and the highest base, such as (1, 4), got {bases!r}")
+        raise TypeError(f"bases must be the lowest and the highest base, such as (1, 4), got {bases!r}.")
     low, high = (check_real(f"bases[{place}]", base, 1.0) for place, base in enumerate(bases))
     if not (math.isfinite(high) and low < high):
-        raise ValueError(f"bases must be two finite numbers, the lower one first, got {bases!r}")
+        raise ValueError(f"bases must be two finite numbers, the lower one first, got {bases!r}.")
     return low, high
 
 
@@ -256,11 +263,11 @@ def _validate_two_sided(outcome: Floats) -> None:
         return
     side, other = {1.0: ("a", "b"), 0.0: ("b", "a")}.get(float(outcome[0]), ("neither side", ""))
     remedy = (
-        f"; if the preferred ranking was always written as {side}, write about half of them the other way round, with "
-        f"preferred={other!r}"
+        f" If the preferred ranking is always {side}, exchange the rankings for about half of them, with "
+        f"preferred={other!r}."
     )
     raise ValueError(
-        f"all {count(len(outcome), 'preference')} are for {side}: what points one way cannot say what a grade is worth"
+        f"preferences must be for both sides, but all {count(len(outcome), 'preference')} are for {side}."
         f"{remedy if other else ''}"
     )
 
@@ -268,19 +275,19 @@ def _validate_two_sided(outcome: Floats) -> None:
 def _validate_telling(outcome: Floats, differences: Floats, at: Floats) -> None:
     size = np.abs(differences).max()
     if size <= 1e-12:
-        raise ValueError("a and b are worth the same at every base in all preferences: they say nothing about gains")
+        raise ValueError("a and b have equal values at every base in all preferences. Pass rankings that differ.")
     if np.ptp(differences, axis=0).max() <= 1e-12 * max(1.0, size):
         raise ValueError(
-            "every base gives the same differences between a and b, as where only one grade above 0 occurs: no "
-            "preference can tell gains apart"
+            "The differences of a and b are the same at every base, for example because only one grade above 0 occurs. "
+            "Pass preferences between rankings with several grades."
         )
     agree = ((outcome - 0.5) * differences > 0) | ((outcome == 0.5) & (np.abs(differences) <= 1e-12))
     separated = agree.all(axis=1)
     if separated.any():
-        where = "at every base" if separated.all() else f"at base {at[separated.argmax()]:.2f}, for one,"
+        where = "at every base" if separated.all() else f"at base {at[separated.argmax()]:.2f}"
         raise ValueError(
-            f"{where} each of the {count(len(outcome), 'preference')} goes to the ranking of higher value, so that no "
-            "finite slope is most likely; give more preferences, between rankings that are nearly equal too"
+            f"The slope cannot be estimated, because {where} each of the {count(len(outcome), 'preference')} is for "
+            "the ranking of higher value. Pass more preferences, including rankings that are almost equal."
         )
 
 

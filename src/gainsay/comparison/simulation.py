@@ -1,4 +1,4 @@
-"""What a mean varies by: the query, the training repeat, and the query together with the repeat."""
+"""Simulated samples from variance components, to estimate how often a test proves a true claim."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class ComponentCovariances:
-    """Covariances of one query, of one repeat, and of one query in one repeat, under two metrics.
+    """Covariances of two metrics by source: query, repeat, and their interaction.
 
-    The mean over n queries and R repeats has the variance repeat / R + (query + query_repeat / R) / n. A fixed model
-    has neither of the two parts of repeats.
+    The mean over n queries and R repeats has the variance repeat / R + (query + query_repeat / R) / n. For a fixed
+    model, only the first component is positive.
 
     Attributes
     ----------
     query : ndarray, shape (metrics * M, metrics * M)
-        Of a query's values averaged over ever more repeats, metrics side by side.
+        Covariance of the values of a query averaged over repeats, metrics side by side.
     repeat, query_repeat : ndarray, shape (M, metrics, metrics)
-        Of each model.
+        Covariance of each model.
     """
 
     query: Floats
@@ -37,25 +37,25 @@ class ComponentCovariances:
 
     @property
     def models(self) -> int:
-        """How many models there are."""
+        """Number of models."""
         return len(self.repeat)
 
     @property
     def metrics(self) -> int:
-        """How many metrics there are."""
+        """Number of metrics."""
         return int(self.repeat.shape[1])
 
     @property
     def recipes(self) -> Floats:
-        """Which models vary from repeat to repeat, shape (M,)."""
+        """Whether each model varies between repeats, shape (M,)."""
         return np.asarray(np.trace(self.repeat + self.query_repeat, axis1=1, axis2=2) > 0)
 
     def of_queries(self, repeats: int) -> Floats:
-        """Return the covariance of one query's values, averaged over so many repeats."""
+        """Return the covariance of the values of a query averaged over this number of repeats."""
         return self.query + _spread(self.query_repeat) / repeats
 
     def deviations(self, row: int, k: int, j: int) -> dict[str, float]:
-        """Return standard deviations of the difference of two models: by query, by repeat, and by both together."""
+        """Return the standard deviations of the difference of two models by source."""
         first, second = (row * self.models + place for place in (k, j))
         of_queries = self.query[first, first] + self.query[second, second] - 2 * self.query[first, second]
         return {
@@ -68,7 +68,7 @@ class ComponentCovariances:
 def build_covariances(
     query: float, repeat: float, query_repeat: float, correlation: float, models: int
 ) -> ComponentCovariances:
-    """Return the parts of models that are all alike under two metrics, from the arguments of `gainsay.plan`."""
+    """Return equal components for all models, from the arguments of `gainsay.plan`."""
     mixed = np.array([[1.0, correlation], [correlation, 1.0]])
     alike = np.broadcast_to(mixed, (models, 2, 2))
     return ComponentCovariances(
@@ -77,10 +77,10 @@ def build_covariances(
 
 
 def estimate_covariances(joint: JointEstimate) -> ComponentCovariances:
-    """Return the parts that a sample shows, those of repeats where it has several of a model.
+    """Estimate the components from a sample by mean squares.
 
-    From mean squares: what is left of the repeat means' covariance, and of the queries', when the share of finer parts
-    is taken out; never below 0.
+    The share of finer components is subtracted from the covariances of repeat means and of queries. Negative estimates
+    become 0.
     """
     panel, estimated = joint.panel, joint.estimated
     metrics, models, queries = panel.values.shape
@@ -106,7 +106,7 @@ def _spread(blocks: Floats) -> Floats:
 
 
 def _positive(matrix: Floats) -> Floats:
-    """Return the nearest covariance matrix: negative eigenvalues, which are sampling error, become 0."""
+    """Return the nearest covariance matrix. Negative eigenvalues are sampling errors and become 0."""
     scale, directions = np.linalg.eigh(np.atleast_2d(matrix))
     nearest: Floats = (directions * np.maximum(scale, 0.0)) @ directions.T
     return nearest
@@ -114,11 +114,11 @@ def _positive(matrix: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class SimulatedSample:
-    """What one sample comes to, or many (along a first axis of the differences) that share errors and draws.
+    """One sample, or many along a first axis of the differences that share errors and draws.
 
-    ``difference[m, k, j]`` is the lead of j over k, `error` its estimated standard error, shape (metrics, M, M).
-    `compute_t` returns draws of the studentised error of the leads over a model, shape (metrics, M, draws); what
-    follows from these alone is kept in `cache`.
+    ``difference[m, k, j]`` is the difference of j to k, and `error` its standard error, shape (metrics, M, M).
+    `compute_t` returns draws of the t-statistics of the differences to a model, shape (metrics, M, draws). `cache`
+    contains results that depend on these draws only.
     """
 
     difference: Floats
@@ -129,13 +129,13 @@ class SimulatedSample:
 
 Made = TypeVar("Made")
 Claim: TypeAlias = Callable[[SimulatedSample], Any]
-"""Says of a sample whether the claim is proven, of many in an array."""
+"""Function from a sample to whether the claim is proven, or to an array for many samples."""
 
 
 class Simulation:
-    """Samples of recipes of so many repeats, or of fixed models, with the true means `truth`, shape (metrics, M).
+    """Simulated samples of recipes or fixed models with the true means `truth`, shape (metrics, M).
 
-    They come from the same random numbers whatever the number of queries.
+    Samples of all sizes use the same random numbers.
     """
 
     def __init__(
@@ -162,9 +162,9 @@ class Simulation:
             self._spread[self._recipes] = generator.chisquare(repeats - 1, (len(self._recipes), draws)) / (repeats - 1)
 
     def chance(self, queries: float, claims: Sequence[Claim], *, together: bool = False) -> float:
-        """Return in what share of samples of so many queries a claim is proven, the hardest one of several.
+        """Return the share of samples with this number of queries that prove a claim, the smallest of several claims.
 
-        `together` says that the claims take many samples at a time, where their draws are the same.
+        `together` means that claims accept many samples at a time.
         """
         trial = self._recipe_trials(queries) if len(self._recipes) else self._fixed_trials(queries)
         if together and not len(self._recipes):
@@ -174,7 +174,7 @@ class Simulation:
         return float(np.mean([[claim(one) for claim in claims] for one in trials], axis=0).min())
 
     def _fixed_trials(self, queries: float) -> Callable[[Any], SimulatedSample]:
-        """Return what gives each sample of fixed models: the draws are the same for all, and for every size."""
+        """Return the function from an index to a sample of fixed models, which share their draws."""
         means = self.truth + self._by_query / np.sqrt(queries)
         error, scale = np.sqrt(self._variance / queries), np.sqrt(self._variance)
         return lambda place: SimulatedSample(
@@ -185,7 +185,7 @@ class Simulation:
         )
 
     def _recipe_trials(self, queries: float) -> Callable[[Any], SimulatedSample]:
-        """Return what gives each sample of recipes, whose test estimates the variance of repeats."""
+        """Return the function from an index to a sample of recipes, whose tests estimate the variance of repeats."""
         roots = _roots(self.components.repeat[self._recipes] + self.components.query_repeat[self._recipes] / queries)
         values = np.einsum("svrm,vmp->svrp", self._by_repeat, roots)
         means = self.truth + self._by_query / np.sqrt(queries)
@@ -212,13 +212,15 @@ class Simulation:
 
 
 def is_pair(first: int, second: int, row: int, alpha: float) -> Claim:
-    """Return the claim that the second model is ahead of the first under one metric, two-sided at α."""
+    """Return the claim that the second model is better than the first under one metric, two-sided at α."""
 
-    def proven(trial: SimulatedSample) -> Any:
+    def proven(sample: SimulatedSample) -> Any:
         critical = _cached(
-            trial, ("pair", row), lambda: float(critical_value(np.abs(trial.compute_t(first)[row, second]), 1 - alpha))
+            sample,
+            ("pair", row),
+            lambda: float(critical_value(np.abs(sample.compute_t(first)[row, second]), 1 - alpha)),
         )
-        return trial.difference[..., row, first, second] > critical * trial.error[row, first, second]
+        return sample.difference[..., row, first, second] > critical * sample.error[row, first, second]
 
     return proven
 
@@ -226,49 +228,49 @@ def is_pair(first: int, second: int, row: int, alpha: float) -> Claim:
 def is_ship(baseline: int, candidate: int, alpha: float, margin: float) -> Claim:
     """Return the claim that a candidate is shipped (see `BaselineComparison`). All other models are candidates, too."""
 
-    def proven(trial: SimulatedSample) -> Any:
+    def proven(sample: SimulatedSample) -> Any:
         critical = _cached(
-            trial,
+            sample,
             ("ship", 0),
-            lambda: float(critical_value(np.abs(trial.compute_t(baseline)).max(axis=(0, 1)), 1 - alpha)),
+            lambda: float(critical_value(np.abs(sample.compute_t(baseline)).max(axis=(0, 1)), 1 - alpha)),
         )
-        lower = trial.difference[..., baseline, candidate] - critical * trial.error[:, baseline, candidate]
+        lower = sample.difference[..., baseline, candidate] - critical * sample.error[:, baseline, candidate]
         return (lower > -margin).all(axis=-1) & (lower > 0).any(axis=-1)
 
     return proven
 
 
 def is_genuine(alpha: float, order: list[int]) -> Claim:
-    """Return the claim that no model is best under both metrics: the two-step test, models in this order."""
-    return lambda trial: all(_rejected(trial, k, alpha) for k in order)
+    """Return the claim that no model is best under both metrics. `order` only affects the speed."""
+    return lambda sample: all(_rejected(sample, k, alpha) for k in order)
 
 
-def _rejected(trial: SimulatedSample, k: int, alpha: float) -> bool:
-    """Whether it is rejected that model k is best: `two_step_test` for one model, as quick as may be."""
+def _rejected(sample: SimulatedSample, k: int, alpha: float) -> bool:
+    """Return whether model k is rejected by `two_step_test`, with shortcuts."""
     beta = alpha / 10
-    speak = trial.error[:, k] > 0
+    speak = sample.error[:, k] > 0
 
     def rivals() -> tuple[Floats, float, float]:
-        """Return draws of the leads over it, the critical value where all inequalities bind, and that of step one."""
-        draws = trial.compute_t(k)[speak]
+        """Return draws of t-statistics, the critical value if all inequalities bind, and that of step one."""
+        draws = sample.compute_t(k)[speak]
         max_t = np.maximum(draws.max(axis=0, initial=0.0), 0.0)
         return draws, float(critical_value(max_t, 1 - alpha + beta)), float(critical_value(max_t, 1 - beta))
 
-    draws, largest, bound = _cached(trial, ("rivals", k), rivals)
-    t = trial.difference[:, k][speak] / trial.error[:, k][speak]
+    draws, largest, bound = _cached(sample, ("rivals", k), rivals)
+    t = sample.difference[:, k][speak] / sample.error[:, k][speak]
     highest = float(t.max(initial=-np.inf))
-    if highest <= 0 or highest > largest:  # no slack makes the critical value larger
+    if highest <= 0 or highest > largest:  # Slack only decreases the critical value.
         return highest > 0
     slack = np.minimum(0.0, t + bound)
     shifted = np.maximum((draws + slack[:, None]).max(axis=0), 0.0)
     return bool(highest > critical_value(shifted, 1 - alpha + beta))
 
 
-def _cached(trial: SimulatedSample, key: tuple[str, int], make: Callable[[], Made]) -> Made:
-    """Return what follows from the draws of a trial, made once."""
-    if key not in trial.cache:
-        trial.cache[key] = make()
-    found: Made = trial.cache[key]
+def _cached(sample: SimulatedSample, key: tuple[str, int], make: Callable[[], Made]) -> Made:
+    """Return a cached result of the draws."""
+    if key not in sample.cache:
+        sample.cache[key] = make()
+    found: Made = sample.cache[key]
     return found
 
 
@@ -277,11 +279,11 @@ def _compute_differences(mean: Floats) -> Floats:
     return compute_t
 
 
-def _ratio(lead: Floats, error: Floats) -> Floats:
-    """Return leads over their errors, 0 where nothing varies; errors may lack the last axis."""
-    scale = error if error.ndim == lead.ndim else error[..., None]
-    found: Floats = np.divide(lead, scale, out=np.zeros_like(lead), where=scale > 0)
-    return found
+def _ratio(difference: Floats, error: Floats) -> Floats:
+    """Return differences over their errors, 0 for errors of 0. Errors may lack the last axis."""
+    scale = error if error.ndim == difference.ndim else error[..., None]
+    ratio: Floats = np.divide(difference, scale, out=np.zeros_like(difference), where=scale > 0)
+    return ratio
 
 
 def _roots(covariance: Floats) -> Floats:
