@@ -352,6 +352,7 @@ def read_gain_path(
         for column, model in enumerate(models)
         for stretch in find_stretches(at, band.may_be_best[:, column])
     ]
+    ranges.sort(key=lambda row: row[1:])
     critical = float(critical_value(joint.bootstrap.max_t.max(axis=(0, 1)), 1 - sample.alpha))
     swaps = find_crossings(at, estimated.difference, estimated.error, estimated.tolerance, critical)
     alone = band.may_be_best.sum() == len(bases) and len({it.model for it in leaders}) == 1 and len(models) > 1
@@ -372,7 +373,7 @@ def read_gain_path(
             [(models[it.model], it.start, it.stop) for it in leaders], columns=["model", "from", "to"]
         ),
         best_sets={base: tuple(names[row]) for base, row in zip(bases, band.may_be_best, strict=True)},
-        best_ranges=pd.DataFrame(sorted(ranges, key=lambda row: row[1:]), columns=["model", "from", "to"]),
+        best_ranges=pd.DataFrame(ranges, columns=["model", "from", "to"]),
         swaps=pd.DataFrame(
             [(models[it.first], models[it.second], it.base, it.lower, it.upper) for it in swaps],
             columns=["first", "second", "base", "lower", "upper"],

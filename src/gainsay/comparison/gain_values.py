@@ -1,8 +1,13 @@
-"""What rankings are worth under any gain: how many documents of each grade they show, discounted by rank.
+"""Values of rankings under any gain, and their joint estimate for many bases of the gain.
 
-DCG is a sum over documents of gain(label) · discount(rank), and so a sum over grades of gain(grade) times the discounts
-of the ranks at which that grade stands. These sums, by query and grade, are all that a ranking is to any gain: they are
-worked out once, and every base of the power gain then costs one product of small tables.
+DCG is a sum over documents of gain(label) · discount(rank), so it is a sum over grades of gain(grade) times the
+discounts of the ranks of that grade. These counts by query and grade are computed once. Every base of the power gain
+then costs one product of small tables.
+
+Each base is a metric, and all of them form one joint estimate, as two metrics do in a verdict. The values of a query
+are smooth in the base. So the errors of all means are drawn at a few bases that are selected from the data (the
+*nodes*). Those of the other bases are the linear combinations that fit their values best (an interpolative
+decomposition). Means, standard errors and support of every base are exact.
 """
 
 from __future__ import annotations
@@ -38,30 +43,29 @@ if TYPE_CHECKING:
 
 
 def read_template(metric: MetricLike) -> DCG:
-    """Return a metric that is to lend cutoff, discount and all options but the gain.
+    """Return the metric that determines cutoff, discount and all options but the gain.
 
     Raises
     ------
     ValueError
-        Where it is no sum of gains over documents.
+        If the metric is not a sum of gains over documents.
     """
     (chosen,) = parse_metrics(metric)
     if not isinstance(chosen, DCG) or not chosen.is_sum_over_documents:
         raise ValueError(
-            f"metric names {chosen}, which is no sum of gains over documents; take one of the NDCG and DCG family, "
+            f"metric names {chosen}, which is not a sum of gains over documents. Use one of the NDCG and DCG family, "
             "such as metric='ndcg_linear@10'"
         )
     return chosen
 
 
 def find_template(compared: Mapping[str, Metric], primary: Iterable[str], metric: MetricLike | None = None) -> DCG:
-    """Return the metric that lends a path of gains its options: `metric`, else one of the compared ones, primary first.
+    """Return the metric that determines all options but the gain: `metric`, otherwise a compared one, primary first.
 
     Raises
     ------
     ValueError
-        Where the metric is no sum of gains over documents, none of the compared ones is, or the two primary ones differ
-        in more than their gain.
+        If no metric is a sum of gains over documents, or the two primary ones differ in more than their gain.
     """
     if metric is not None:
         return read_template(compared.get(metric, metric) if isinstance(metric, str) else metric)
@@ -70,22 +74,19 @@ def find_template(compared: Mapping[str, Metric], primary: Iterable[str], metric
         found = [one for one in metrics if isinstance(one, DCG) and one.is_sum_over_documents]
         if metrics is asked and len(found) == 2 and _lent(found[0]) != _lent(found[1]):
             raise ValueError(
-                f"{found[0]} and {found[1]} differ in more than their gain, so there is no path from one to the other; "
-                f"name the one whose cutoff and discount are to be kept, gains(metric='{found[0]}')"
+                f"{found[0]} and {found[1]} differ in more than their gain. Choose the cutoff and discount with "
+                f"gains(metric='{found[0]}')."
             )
         if found:
             return found[0]
     raise ValueError(
-        f"gains needs a metric of the NDCG and DCG family, and the compared ones ({', '.join(compared)}) are none; "
-        "name one whose cutoff and discount are meant, gains(metric='ndcg_linear@10')"
+        f"gains requires a metric of the NDCG and DCG family, but only {', '.join(compared)} are compared. Pass one, "
+        "for example gains(metric='ndcg_linear@10')."
     )
 
 
 def settle_discounts(template: DCG, longest: int) -> DCG:
-    """Return the metric with linear gain, and its discounts as a table where they are a function.
-
-    So no name is given anew to a function that bears one already.
-    """
+    """Return the metric with linear gain and a table of discounts, so that a discount function keeps its name."""
     discount: Any = template.discount
     if callable(discount):
         discount = tuple(discounts(discount, template.base, longest).tolist())
@@ -94,13 +95,13 @@ def settle_discounts(template: DCG, longest: int) -> DCG:
 
 
 def at_base(template: DCG, base: float) -> DCG:
-    """Return the metric with the power gain of a base in place of its own gain."""
+    """Return the metric with the power gain of a base."""
     kind, options = _lent(template)
     return kind(gain="power", gain_base=base, **options)
 
 
 def _lent(template: DCG) -> tuple[type[DCG], dict[str, Any]]:
-    """Return what a metric lends: whether it is divided by the ideal, and all options but the gain."""
+    """Return the class of the metric and all options but the gain."""
     options = ("discount", "base", "k", "ties", "empty", "scores", "weights")
     return NDCG if template.is_ratio else DCG, {option: getattr(template, option) for option in options}
 
@@ -113,7 +114,7 @@ def name_path(template: DCG) -> str:
 
 
 class GradeCounts:
-    """Discounted counts of documents by grade, and what they are worth under the power gain of any base.
+    """Discounted counts of documents by grade, and their values under the power gain of any base.
 
     A `settle_discounts` metric says cutoff, discount, ties, and what a query without relevant documents is worth;
     labels must not be negative. `levels` are those above 0, ascending; `ideal`, (grades, queries), the counts of the
@@ -124,8 +125,8 @@ class GradeCounts:
         self.template, self.judgments, self._threads = template, judgments, cpus()
         if judgments.levels[0] < 0:
             raise ValueError(
-                f"a path of gains cannot take negative labels (the lowest is {judgments.levels[0]:g}): "
-                "(b^l - 1)/(b - 1) has no use for them; pass negative_labels='zero' with the labels"
+                f"gains does not support negative labels (the lowest is {judgments.levels[0]:g}), because "
+                "(b^l - 1)/(b - 1) is not a gain for them. Pass negative_labels='zero' to Judgments."
             )
         self.levels: Floats = judgments.levels[judgments.levels > 0]
         options = {option: getattr(template, option) for option in ("discount", "base", "k", "scores")}
@@ -167,19 +168,19 @@ class GradeCounts:
         return found
 
     def _scaled(self, base: float) -> Floats:
-        """Return the gain of each grade where some overflow: each query's divided by about the largest of its own."""
+        """Return gains that do not overflow, divided for each query by about its largest gain."""
         validate_overflow(self.template, base, self.judgments)
         return scaled_gains(self.levels, self.ideal, base)
 
 
 def validate_overflow(template: DCG, base: float, judgments: Judgments) -> None:
-    """Raise for a sum of gains that overflow, which no ideal brings back into range."""
+    """Raise if gains overflow and are not divided by an ideal."""
     if not template.is_ratio:
         at_base(template, base).bind(judgments, (template.k,))  # which refuses them
 
 
 def scaled_gains(levels: Floats, ideal: Floats, base: float) -> Floats:
-    """Return the gain of each grade where some overflow: each query's divided by about the largest of its own.
+    """Return gains that do not overflow, divided for each query by about its largest gain.
 
     `levels` ascend above 0; `ideal`, (grades, queries), says which of them a query has.
     """
@@ -192,10 +193,10 @@ def scaled_gains(levels: Floats, ideal: Floats, base: float) -> Floats:
 
 
 CLOSE = 1e-6
-"""Differences between models are off by no more than this share of their size where they are interpolated."""
+"""Largest relative error of interpolated differences between models."""
 
 SAMPLED = 20_000
-"""From so many values the nodes are chosen."""
+"""Number of values from which the nodes are selected."""
 
 MAX_VALUES = 4_000_000
 """So many values of models on queries are estimated at once (32 MB), or those at one base if these are more."""

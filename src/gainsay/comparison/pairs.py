@@ -31,8 +31,8 @@ def build_pairs(sample: Sample, names: tuple[str, str]) -> pd.DataFrame:
     columns = build_columns(sample.joint(names), level)
     conflict, common = _build_conflicts(sample.joint(names).estimated, first, second), {}
     if not panel.counts(names).same:
-        quantities = ("difference", "lower", "upper", "p_holm")
-        common = {f"common {it} {metric}": columns[f"{it} {metric}"] for metric in names for it in quantities}
+        shared = [f"{it} {metric}" for metric in names for it in ("difference", "lower", "upper", "p_holm")]
+        common = {f"common {column}": columns[column] for column in shared}
         for metric in names:  # These estimates use different queries, so their levels add up (Bonferroni).
             columns |= build_columns(sample.single(metric), level / 2)
     for metric in panel.metrics:
