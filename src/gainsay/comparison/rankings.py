@@ -24,7 +24,7 @@ def validate_model(name: str, models: Iterable[str]) -> None:
     names = list(models)
     if name not in names:
         raise ValueError(
-            f"The name must be one of the models, got {name!r}{nearest(str(name), names)} (known: {', '.join(names)})."
+            f"{name!r} is not among the models{nearest(str(name), names)} (known: {', '.join(names)})."
         )
 
 
