@@ -71,7 +71,7 @@ class TestComparison:
         names = {"metric_names": METRICS[:2], "vary": "seed"}
         found = gs.Verdict.from_values(first, second, ["A", "B"], draws=1000, seed=3, **names)
         assert (found.kind, found.price_lower) == (result.verdict.kind, result.verdict.price_lower)
-        assert (result.verdict.runs, result.verdict.vary) == ({"A": 3, "B": 3}, "seed")
+        assert (result.verdict.repeats, result.verdict.vary) == ({"A": 3, "B": 3}, "seed")
         assert "trained 3 times each" in result.summary()
 
     def test_tables_and_report(self, repeated, tmp_path):
@@ -89,9 +89,9 @@ class TestComparison:
 
 def test_other_numbers_of_runs_train_the_new_ones_only(repeated, make, recipes, tmp_path, trained):
     directory = shutil.copytree(repeated.directory, tmp_path / "copy")
-    assert run(make(directory, candidates=recipes, runs=4)).verdict.runs == {"A": 4, "B": 4}
+    assert run(make(directory, candidates=recipes, runs=4)).verdict.repeats == {"A": 4, "B": 4}
     assert sorted(trained) == ["A (run 4)", "B (run 4)"]
-    assert run(make(directory, candidates=recipes)).verdict.runs == {}
+    assert run(make(directory, candidates=recipes)).verdict.repeats == {}
     assert sorted(trained) == ["A", "A (run 4)", "B", "B (run 4)"]
     again = run(make(directory, candidates=recipes, runs=3))
     assert len(trained) == 4
@@ -207,7 +207,7 @@ def test_candidates_without_randomness_are_trained_once(make, recipes, trained):
         experiment = make(candidates=[recipes[0], FIXED], runs=3)
     result = run(experiment)
     assert sorted(trained) == ["A (run 1)", "A (run 2)", "A (run 3)", "F"]
-    assert result.verdict.runs == {"A": 3, "F": 0}
+    assert result.verdict.repeats == {"A": 3, "F": 0}
     assert "in F, trained once" in result.summary()
     with warnings.catch_warnings(action="error"):
         assert len(list(make(candidates=[FIXED], runs=3, vary="queries").plan.units())) == 4
