@@ -21,10 +21,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gainsay.comparison.inputs import read_panel
-from gainsay.comparison.pairs import pair_p_values
-from gainsay.comparison.runs import recipes_of
-from gainsay.comparison.sample import Sample
+from gainsay.comparison.data import read_panel, split_repeats
+from gainsay.comparison.pairs import compute_pair_p_values
+from gainsay.comparison.resampling import Sample
 from gainsay.comparison.verdict import Verdict
 
 Array = NDArray[np.float64]
@@ -192,9 +191,9 @@ def clustered(rng: np.random.Generator, rows: Array, copies: float) -> tuple[Arr
 def judged(first: Any, second: Any, *, seed: int, clusters: Any = None) -> tuple[Verdict, Array]:
     """Return the verdict, and the p-values of all pairs."""
     labels = dict(zip(METRICS, METRICS, strict=True))
-    values, runs = recipes_of({METRICS[0]: first, METRICS[1]: second}, labels, None)
-    sample = Sample(read_panel(values, runs=runs, clusters=clusters), ALPHA, DRAWS, seed)
-    return Verdict.of(sample, METRICS, 0.0), pair_p_values(sample.family(METRICS).estimated).two_sided
+    values, runs = split_repeats({METRICS[0]: first, METRICS[1]: second}, labels, None)
+    sample = Sample(read_panel(values, repeats=runs, clusters=clusters), ALPHA, DRAWS, seed)
+    return Verdict.from_sample(sample, METRICS, 0.0), compute_pair_p_values(sample.joint(METRICS).estimated).two_sided
 
 
 def kinds(verdict: Verdict) -> tuple[bool, bool]:

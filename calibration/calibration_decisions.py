@@ -29,11 +29,10 @@ import numpy as np
 from calibration import MODELS, NAMES, Array, simulate, tilt
 from calibration_cells import ALPHA, DRAWS, METRICS, RecipeCell, Store, found, judged, put_section, seeds_of
 
-from gainsay.comparison.baseline import against
-from gainsay.comparison.inputs import read_panel
-from gainsay.comparison.runs import recipes_of
-from gainsay.comparison.sample import Sample
-from gainsay.comparison.segments import segments_of
+from gainsay.comparison.baseline import compare_with_baseline
+from gainsay.comparison.data import read_panel, split_repeats
+from gainsay.comparison.resampling import Sample
+from gainsay.comparison.segments import compute_segments
 from gainsay.comparison.verdict import Verdict
 
 margin = 0.004
@@ -102,8 +101,8 @@ class ShipRecipes(RecipeCell):
             values = self.sample(np.random.default_rng(seed))
             rows = [[one[row] if one.shape[2] > 1 else one[row, :, 0] for one in values] for row in (0, 1)]
             labels = dict(zip(METRICS, METRICS, strict=True))
-            tables, runs = recipes_of(dict(zip(METRICS, rows, strict=True)), labels, names)
-            of_runs = Sample(read_panel(tables, names, runs=runs), ALPHA, DRAWS, seed)
+            tables, runs = split_repeats(dict(zip(METRICS, rows, strict=True)), labels, names)
+            of_runs = Sample(read_panel(tables, names, repeats=runs), ALPHA, DRAWS, seed)
             first = {it: np.stack([one[row, :, 0] for one in values], axis=1) for row, it in enumerate(METRICS)}
             alone = Sample(read_panel(first, names), ALPHA, DRAWS, seed)
             lines.append((
@@ -195,7 +194,7 @@ class SegmentCell:
                 read_panel(dict(zip(METRICS, np.moveaxis(rows, 1, 0), strict=True)), NAMES), ALPHA, DRAWS, seed
             )
             labels = {"segment": rng.choice(np.array(["a", "b", "c", "d"], dtype=object), self.queries, p=SHARES)}
-            parts = segments_of(sample, labels, METRICS, 0.0, Verdict.of(sample, METRICS, 0.0))
+            parts = compute_segments(sample, labels, METRICS, 0.0, Verdict.from_sample(sample, METRICS, 0.0))
             kinds = [part.verdict.kind for part in parts.parts if part.verdict is not None]
             lines.append((
                 "genuine" in kinds,
@@ -218,7 +217,7 @@ RATES = ("false ship", "false do not ship", "ships", "does not ship")
 
 def decided(sample: Sample, names: Sequence[str], truth: Array, margin: float) -> tuple[float, ...]:
     """Return whether some candidate is shipped that must not be, whether some is refused wrongly, and both shares."""
-    decisions = against(sample, METRICS, names[0], margin, needs=False).decisions
+    decisions = compare_with_baseline(sample, METRICS, names[0], margin, plan=False).decisions
     lead = truth[:, 1:] - truth[:, :1]
     fine = (lead >= -margin + 1e-12).all(axis=0) & (lead > 1e-12).any(axis=0)
     beyond = (lead < -margin - 1e-12).any(axis=0)

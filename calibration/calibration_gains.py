@@ -29,11 +29,10 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 import gainsay as gs
-from gainsay.comparison.crossings import crossings
-from gainsay.comparison.gain_path import estimate_path, find_nodes
-from gainsay.comparison.gains import DEFAULT_BASES, Gains, of_family
-from gainsay.comparison.inputs import Panel
-from gainsay.comparison.sample import Sample
+from gainsay.comparison.data import Panel
+from gainsay.comparison.gain_path import DEFAULT_BASES, GainPath, find_crossings, read_gain_path
+from gainsay.comparison.gain_values import estimate_gains_at_nodes, find_nodes
+from gainsay.comparison.resampling import Sample
 from gainsay.metrics.gains import power
 
 Array = NDArray[np.float64]
@@ -134,7 +133,7 @@ SCENARIOS = {
 }  # fmt: skip
 
 
-def sampled_path(population: Population, chance: Array, queries: int, seed: int) -> Gains:
+def sampled_path(population: Population, chance: Array, queries: int, seed: int) -> GainPath:
     """Draw queries and follow the models along the bases."""
     rng = np.random.default_rng(seed)
     values = population.values(np.searchsorted(np.cumsum(chance) / chance.sum(), rng.random(queries)))
@@ -142,9 +141,9 @@ def sampled_path(population: Population, chance: Array, queries: int, seed: int)
     def panel_at(places: list[int]) -> Panel:
         return Panel(tuple(f"{BASES[place]:g}" for place in places), NAMES, values[places], None)
 
-    family = estimate_path(panel_at, find_nodes(values[:, :, :2500]), DRAWS, seed)
+    family = estimate_gains_at_nodes(panel_at, find_nodes(values[:, :, :2500]), DRAWS, seed)
     sample = Sample(family.panel, ALPHA, DRAWS, seed)
-    return of_family(family, gs.NDCG(gain="linear", k=10), DEFAULT_BASES, sample, (0.0, 1.0, 2.0, 3.0, 4.0))
+    return read_gain_path(family, gs.NDCG(gain="linear", k=10), DEFAULT_BASES, sample, (0.0, 1.0, 2.0, 3.0, 4.0))
 
 
 def path_row(population: Population, scenario: str, queries: int, repetitions: int, seed: int) -> dict[str, float]:
@@ -157,7 +156,7 @@ def path_row(population: Population, scenario: str, queries: int, repetitions: i
     lead = truth[:, None, :] - truth[:, :, None]
     swaps = {
         frozenset((it.first, it.second)): it.base
-        for it in crossings(BASES, lead, np.full_like(lead, 1e-12), np.full(len(BASES), 1e-4), 1.0)
+        for it in find_crossings(BASES, lead, np.full_like(lead, 1e-12), np.full(len(BASES), 1e-4), 1.0)
     }
     unique = {pair: base for pair, base in swaps.items() if pair == frozenset((0, 7))}
     lines = []

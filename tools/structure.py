@@ -25,21 +25,21 @@ if TYPE_CHECKING:
 SOURCE = Path(__file__).parents[1] / "src"
 MAX_LINES = 60
 LONG_FUNCTIONS = {
-    "gainsay/comparison/decide.py:decide",
-    "gainsay/comparison/findings.py:__init__",
-    "gainsay/harness.py:compare",
     "gainsay/report/plots/conflict.py:plot_conflict",
     "gainsay/report/plots/curves.py:plot_curves",
     "gainsay/report/plots/strips.py:plot_queries",
 }
 CYCLES = {
-    frozenset({"gainsay.comparison.against", "gainsay.comparison.wording"}),
     frozenset({"gainsay.lightgbm.curves", "gainsay.lightgbm.results", "gainsay.lightgbm.stopping"}),
     frozenset({"gainsay.report.content", "gainsay.report.entries"}),
     frozenset({"gainsay.xgboost.baseline", "gainsay.xgboost.metric"}),
 }
-LAZY_IMPORTS = [("gainsay.comparison.comparison", "gainsay.report")]
-"""Methods of a comparison draw and write reports, as methods of a DataFrame do."""
+LAZY_IMPORTS = [
+    ("gainsay.comparison.comparison", "gainsay.report"),
+    ("gainsay.comparison.gain_path", "gainsay.report"),
+    ("gainsay.comparison.verdict", "gainsay.comparison.standing"),
+]
+"""Methods of a comparison, a path of gains and a verdict draw and write reports, as methods of a DataFrame do."""
 NO_CODE = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
 
 

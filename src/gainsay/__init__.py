@@ -23,15 +23,16 @@ if TYPE_CHECKING:
     from . import sklearn as sklearn
     from . import xgboost as xgboost
     from ._kernel.config import show_config
+    from .comparison.compare import compare, compare_runs
+    from .comparison.comparison import Comparison
     from .comparison.gain_fit import fit_gain
-    from .comparison.planning import plan
+    from .comparison.power import plan
     from .comparison.verdict import Verdict
     from .data import RankingData
     from .evaluation.evaluator import Evaluation, Evaluator, evaluate
     from .evaluation.explanation import explain
     from .evaluation.runs import evaluate_run
     from .experiment import Candidate, Experiment, ExperimentResult, grid, k_folds
-    from .harness import Comparison, compare, compare_runs
     from .judgments import Judgments
     from .metrics import (
         AP,
@@ -95,14 +96,15 @@ _HELD_BY = {
     for module, names in {
         "_kernel.config": ("show_config",),
         "comparison.gain_fit": ("fit_gain",),
-        "comparison.planning": ("plan",),
+        "comparison.power": ("plan",),
         "comparison.verdict": ("Verdict",),
         "data": ("RankingData",),
         "evaluation.evaluator": ("Evaluation", "Evaluator", "evaluate"),
         "evaluation.explanation": ("explain",),
         "evaluation.runs": ("evaluate_run",),
         "experiment": ("Candidate", "Experiment", "ExperimentResult", "grid", "k_folds"),
-        "harness": ("Comparison", "compare", "compare_runs"),
+        "comparison.compare": ("compare", "compare_runs"),
+        "comparison.comparison": ("Comparison",),
         "judgments": ("Judgments",),
         "metrics": (
             *("AP", "CG", "DCG", "ERR", "GAP", "NDCG", "RBP", "RR", "Hit", "Judged", "Metric", "Precision", "Recall"),

@@ -12,7 +12,7 @@ from tests.bad_inputs import BadInput, bad_inputs
 from tests.cli.shell import gainsay as run
 
 from gainsay._common.outputs import check_output
-from gainsay.harness import Comparison
+from gainsay.comparison.comparison import Comparison
 
 PATHS = [
     BadInput("a folder", lambda call, folder: call(folder / "folder"), "folder'", IsADirectoryError, "is a folder"),
@@ -42,8 +42,8 @@ def idle(monkeypatch):
         raise AssertionError("the work was begun")
 
     comparison = Comparison({"x": np.zeros((40, 2)), "y": np.zeros((40, 2))}, ["a", "b"])
-    for name in ("leaderboard_of", "pairs_of", "Verdict.of"):
-        monkeypatch.setattr(f"gainsay.comparison.findings.{name}", work)
+    for name in ("build_leaderboard", "build_pairs", "Verdict.from_sample"):
+        monkeypatch.setattr(f"gainsay.comparison.comparison.{name}", work)
     return comparison
 
 

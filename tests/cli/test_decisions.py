@@ -54,7 +54,7 @@ def test_gate_of_recipes(files, judged, baseline, candidate):
     content = json.loads(output_of(f"gate {judged} {models} -m map --vary seed --json -", code=code))
     assert (content["baseline"], content["candidate"], list(content["metrics"])) == (baseline, candidate, ["map"])
     assert content["sentence"] == expected.sentence(candidate)
-    assert (content["runs"], content["vary"]) == (expected.runs, "seed")
+    assert (content["repeats"], content["vary"]) == (expected.repeats, "seed")
     assert content["clusters"] == (None if end else files.kinds["session"].nunique())
 
 
@@ -67,7 +67,7 @@ class TestPlan:
         options = "--query-sd 0.01 --repeat-sd 0.003 --query-repeat-sd 0.1"
         options += " --correlation 0.5 --models 3 --alpha 0.1 --seed 2"
         expected = gs.plan(
-            0.2, query=0.01, run=0.003, query_run=0.1, correlation=0.5, models=3, alpha=0.1, seed=2, runs=[4]
+            0.2, query=0.01, repeat=0.003, query_repeat=0.1, correlation=0.5, models=3, alpha=0.1, seed=2, repeats=[4]
         )
         assert json_of(f"plan --difference 0.2 {options} --repeats 4") == as_json(expected.to_dict())
         assert output_of(f"plan --difference 0.2 {options} --repeats 4") == f"{expected.text}\n"
@@ -82,8 +82,8 @@ class TestPlan:
         models = "--table all.csv --clusters session --score old --recipe A=A1,A2,A3 --recipe B=B1,B2,B3"
         content = json_of(f"plan --difference 0.5 --claim pair --repeats 10 {models}")
         comparison = files.compare("old", "A", "B", metrics=METRICS, clusters="session")
-        assert content == as_json(comparison.plan(0.5, claim="pair", runs=[10]).to_dict())
-        assert content["options"][0]["runs"] == 10
+        assert content == as_json(comparison.plan(0.5, claim="pair", repeats=[10]).to_dict())
+        assert content["options"][0]["repeats"] == 10
 
 
 def means_of(content):

@@ -9,8 +9,7 @@ from statsmodels.stats.proportion import multinomial_proportions_confint
 
 import gainsay as gs
 from gainsay import Comparison
-from gainsay.comparison.baseline import _decided
-from gainsay.comparison.shares import goodman
+from gainsay.comparison.baseline import apply_rule, compute_goodman_bounds
 
 FIRST, SECOND = "ndcg_linear@10", "ndcg_exp@10"
 
@@ -63,8 +62,8 @@ class TestBounds:
 
     def test_end_where_a_metric_ends(self):
         values = {FIRST: np.array([[0.0, 1.0]] * 28 + [[1.0, 0.0]] * 4)}
-        free = Comparison(values, ["a", "b"], ranges={}, alpha=0.01).against("a").standings[0]
-        held = Comparison(values, ["a", "b"], ranges={FIRST: (0, 1)}, alpha=0.01).against("a").standings[0]
+        free = Comparison(values, ["a", "b"], ranges={}, alpha=0.01).against("a").candidates[0]
+        held = Comparison(values, ["a", "b"], ranges={FIRST: (0, 1)}, alpha=0.01).against("a").candidates[0]
         assert free.upper[FIRST] > 1 == held.upper[FIRST]
         assert free.lower == held.lower
 
@@ -87,7 +86,7 @@ class TestRule:
         ],
     )
     def test_by_hand(self, lower, upper, margin, decision):
-        assert _decided(np.array(lower), np.array(upper), margin) == decision
+        assert apply_rule(np.array(lower), np.array(upper), margin) == decision
 
     def test_decisions_are_those_of_the_bounds_in_the_frame(self):
         for seed in range(6):
@@ -126,11 +125,11 @@ class TestRule:
             found = Comparison(values, ["a", "b"], ranges={}).against("a")
             assert found.decisions == {"b": decision}
             assert ("fewer than 30" in found.text) is (differing == 29)
-        assert found.standings[0].differing == {FIRST: 30, SECOND: 30}
+        assert found.candidates[0].differing == {FIRST: 30, SECOND: 30}
 
     def test_a_copy_of_the_baseline_stays_undecided_for_ever(self):
         values = {metric: np.repeat(np.random.default_rng(0).random((400, 1)), 2, axis=1) for metric in (FIRST, SECOND)}
-        (one,) = Comparison(values, ["a", "b"]).against("a", 0.1).standings
+        (one,) = Comparison(values, ["a", "b"]).against("a", 0.1).candidates
         assert (one.decision, one.queries_needed) == ("undecided", None)
         assert one.shares[FIRST]["same"].value == 1
 
@@ -139,7 +138,7 @@ class TestShares:
     @pytest.mark.parametrize("counts", [(312, 250, 438), (0, 3, 997), (40, 0, 0)])
     def test_goodman_is_that_of_statsmodels(self, counts):
         size = sum(counts)
-        lower, upper = goodman(np.array(counts) / size, size, 0.05)
+        lower, upper = compute_goodman_bounds(np.array(counts) / size, size, 0.05)
         expected = multinomial_proportions_confint(counts, alpha=0.05, method="goodman")
         np.testing.assert_allclose(np.stack([lower, upper], axis=1), np.clip(expected, 0, 1), atol=1e-12)
 
@@ -151,7 +150,7 @@ class TestShares:
         row = compared(values, draws=1000, weights=weights).against("production").frame().loc["C"]
         classes = [difference > 1e-9, difference < -1e-9, difference == 0]
         expected = np.array([np.average(own, weights=weights) for own in classes])
-        lower, upper = goodman(expected, weights.sum() ** 2 / (weights**2).sum(), 0.05)
+        lower, upper = compute_goodman_bounds(expected, weights.sum() ** 2 / (weights**2).sum(), 0.05)
         for place, name in enumerate(["better", "worse", "same"]):
             assert row[f"{name} {SECOND}"] == pytest.approx(1000 * expected[place])
             if name == "better":
@@ -166,7 +165,7 @@ class TestNeeded:
         difference = rng.normal(size=1000)
         difference = 0.1 * (difference - difference.mean()) / difference.std(ddof=1) + 0.004
         values = {FIRST: np.stack([np.full(1000, 0.5), 0.5 + difference], axis=1)}
-        (one,) = Comparison(values, ["a", "b"], ranges={}, draws=40_000).against("a").standings
+        (one,) = Comparison(values, ["a", "b"], ranges={}, draws=40_000).against("a").candidates
         expected = ((norm.ppf(0.975) + norm.ppf(0.8)) * 0.1 / 0.004) ** 2
         assert one.decision == "undecided"
         assert one.queries_needed == pytest.approx(expected, rel=0.05)
@@ -176,7 +175,7 @@ class TestNeeded:
     @pytest.mark.parametrize(("queries", "clusters"), [(1, None), (40, np.zeros(40))])
     def test_nothing_is_known_from_a_single_query_or_cluster(self, queries, clusters):
         found = compared(panel_of(queries=queries), clusters=clusters).against("production")
-        assert {(one.decision, one.queries_needed) for one in found.standings} == {("undecided", None)}
+        assert {(one.decision, one.queries_needed) for one in found.candidates} == {("undecided", None)}
 
     def test_no_number_of_queries_decides_about_a_loss_within_the_margin(self):
         rng = np.random.default_rng(2)
@@ -184,38 +183,38 @@ class TestNeeded:
         noise += -0.001 - noise.mean()
         values = {FIRST: np.stack([np.full(400, 0.5), 0.5 + noise], axis=1)}
         found = Comparison(values, ["a", "b"], ranges={}).against("a", margin=0.002)
-        assert found.standings[0].queries_needed is None
+        assert found.candidates[0].queries_needed is None
         assert "no number" in found.text
 
 
 class TestRecipes:
-    """Several runs of each candidate, a fixed baseline: the decisions are about the recipes."""
+    """Several repeats of each candidate, a fixed baseline: the decisions are about the recipes."""
 
-    def sample(self, seed=0, queries=400, runs=5, spread=0.006):
+    def sample(self, seed=0, queries=400, repeats=5, spread=0.006):
         rng = np.random.default_rng(seed)
         base = rng.uniform(0.3, 0.6, (queries, 1))
         recorded, values = {}, {metric: [base[:, 0]] for metric in (FIRST, SECOND)}
         for place, name in enumerate("BC"):
-            by_run = spread * rng.permutation(np.linspace(-1.2, 1.2, runs))
+            by_run = spread * rng.permutation(np.linspace(-1.2, 1.2, repeats))
             recorded[name] = {}
             for metric in (FIRST, SECOND):
-                table = base + 0.01 * (place + 1) + by_run + rng.normal(0, 0.08, (queries, runs))
+                table = base + 0.01 * (place + 1) + by_run + rng.normal(0, 0.08, (queries, repeats))
                 recorded[name][metric] = table
                 values[metric].append(table.mean(axis=1))
         return {metric: np.stack(columns, axis=1) for metric, columns in values.items()}, recorded
 
     def test_bounds_are_those_of_a_plain_studentised_bootstrap(self):
         values, recorded = self.sample()
-        found = compared(values, runs=recorded, draws=60_000).against("production")
-        rng, n, runs, draws = np.random.default_rng(3), 400, 5, 200_000
+        found = compared(values, repeats=recorded, draws=60_000).against("production")
+        rng, n, repeats, draws = np.random.default_rng(3), 400, 5, 200_000
         columns = np.concatenate([values[metric][:, 1:] - values[metric][:, [0]] for metric in (FIRST, SECOND)], axis=1)
         q = np.cov(columns.T) / n
         s = np.zeros((4, 4))
         for place, name in enumerate("BC"):
             means = np.stack([recorded[name][metric].mean(axis=0) for metric in (FIRST, SECOND)])
-            s[np.ix_([place, 2 + place], [place, 2 + place])] = np.cov(means) / runs
+            s[np.ix_([place, 2 + place], [place, 2 + place])] = np.cov(means) / repeats
         g = rng.multivariate_normal(np.zeros(4), q + s, draws)
-        chi = np.tile(rng.chisquare(runs - 1, (draws, 2)) / (runs - 1), 2)
+        chi = np.tile(rng.chisquare(repeats - 1, (draws, 2)) / (repeats - 1), 2)
         critical = np.quantile(np.abs(g / np.sqrt(np.diag(q) + chi * np.diag(s))).max(axis=1), 0.95)
         half = critical * np.sqrt(np.diag(q + s))
         frame = found.frame()
@@ -223,17 +222,17 @@ class TestRecipes:
             row = frame.loc[name]
             assert row[f"difference {metric}"] == pytest.approx(columns[:, at].mean())
             assert row[f"upper {metric}"] - row[f"difference {metric}"] == pytest.approx(half[at], rel=0.02)
-        assert found.runs == {"production": 0, "B": 5, "C": 5}
+        assert found.repeats == {"production": 0, "B": 5, "C": 5}
 
     def test_what_runs_leave_open_more_queries_do_not_decide(self):
-        values, recorded = self.sample(seed=3, runs=3, spread=0.02)
-        one = compared(values, runs=recorded).against("production").standings[0]
+        values, recorded = self.sample(seed=3, repeats=3, spread=0.02)
+        one = compared(values, repeats=recorded).against("production").candidates[0]
         assert one.decision == "undecided"
         assert one.queries_needed is None
-        assert one.runs_needed > 3
+        assert one.repeats_needed > 3
 
     def test_runs_needed_decide_as_often_as_said(self):
-        """New recipes of that many runs, of the measured differences and variances, each decided from scratch."""
+        """New recipes of that many repeats, of the measured differences and variances, each decided from scratch."""
         rng = np.random.default_rng(3)
 
         def drawn(by_run, lead):
@@ -242,14 +241,14 @@ class TestRecipes:
             for row, metric in enumerate((FIRST, SECOND)):
                 recorded[metric] = (base + by_query)[:, None] + lead[row] + by_run[row] + rng.normal(0, 0.01, (400, 1))
                 values[metric] = np.stack([base, recorded[metric].mean(axis=1)], axis=1)
-            return Comparison(values, ["production", "B"], ranges={}, runs={"B": recorded}, draws=2000)
+            return Comparison(values, ["production", "B"], ranges={}, repeats={"B": recorded}, draws=2000)
 
         spread = 0.02 * np.array([[-1, 1, -0.5, 0.5], [-1, 1, -0.4, 0.6]])
-        (one,) = drawn(spread, [0.02, 0.02]).against("production").standings
+        (one,) = drawn(spread, [0.02, 0.02]).against("production").candidates
         assert one.decision == "undecided"
         lead, decided, samples = list(one.difference.values()), 0, 150
         for _ in range(samples):
-            by_run = rng.multivariate_normal([0, 0], np.cov(spread), one.runs_needed).T
+            by_run = rng.multivariate_normal([0, 0], np.cov(spread), one.repeats_needed).T
             decided += drawn(by_run, lead).against("production").decisions["B"] != "undecided"
         assert decided / samples == pytest.approx(0.8, abs=0.1)
         assert one.queries_needed is None or one.queries_needed > 400

@@ -76,8 +76,8 @@ def named(**options):
     return gs.compare({name: RNG.random(6) for name in "AB"}, judgments, ["map", "mrr"], draws=200, **options)
 
 
-def plan(lead=0.01, **options):
-    return gs.plan(lead, **{"query": 0.1} | options)
+def plan(difference=0.01, **options):
+    return gs.plan(difference, **{"query": 0.1} | options)
 
 
 def fit(changed=None, **options):
@@ -93,9 +93,9 @@ def fit_two(sides):
     return gs.fit_gain((gs.Judgments([1, 0, 0, 1], qid=[7, 7, 8, 8]), [1, 2, 1, 2], [2, 1, 2, 1], sides))
 
 
-def run_means(**recorded):
-    means = {"x": np.stack([run.mean(axis=1) for run in RUNS], axis=1)} | {"y": GOOD[:, :2]}
-    return gs.Comparison(means, ["a", "b"], runs={"a": {"x": RUNS[0]} | recorded}, draws=200)
+def compute_repeat_means(**recorded):
+    means = {"x": np.stack([repeat.mean(axis=1) for repeat in RUNS], axis=1)} | {"y": GOOD[:, :2]}
+    return gs.Comparison(means, ["a", "b"], repeats={"a": {"x": RUNS[0]} | recorded}, draws=200)
 
 
 V, T = ValueError, TypeError
@@ -111,7 +111,7 @@ VERDICTS = [
     ("dates", lambda: verdict(first=(9 * GOOD).astype("datetime64[s]")), "first", T, "datetime64[s]"),
     ("durations", lambda: verdict(first=(9 * GOOD).astype("timedelta64[s]")), "first", T, "timedelta64[s]"),
     ("text among objects", lambda: verdict(first=GOOD.astype(str).astype(object)), "first", T, "text"),
-    ("text in runs", lambda: recipes(first=[RUNS[0].astype(str), RUNS[1]]), "first", T, "<U32"),
+    ("text in repeats", lambda: recipes(first=[RUNS[0].astype(str), RUNS[1]]), "first", T, "<U32"),
     ("complex weights", lambda: verdict(weights=np.ones(40) + 1j), "weights", T, "complex128"),
     ("huge integers", lambda: verdict(first=np.full((40, 3), 2**53 + 1)), "first", V, "2**53"),
     ("masked", lambda: verdict(first=np.ma.masked_equal(GOOD, GOOD[3, 0])), "first", V, "query 3"),
@@ -155,12 +155,18 @@ VERDICTS = [
     ("clusters in one text", lambda: verdict(clusters="abc"), "clusters", T, "'abc'"),
     ("a mapping of clusters", lambda: verdict(clusters=dict.fromkeys(range(40), 1)), "clusters", V),
     ("clusters of lists", lambda: verdict(clusters=[[1], [2]] * 20), "clusters", V, "one label"),
-    ("one run", lambda: recipes(first=[RUNS[0], RUNS[1][:, :1]], models=["a", "b"]), "model 'b'", V, "1 run"),
-    ("runs under one metric", lambda: recipes(second=GOOD[:, :2]), "second", V, "same runs"),
-    ("other runs", lambda: recipes(second=[np.ones((40, 4)), RUNS[1]]), "'model 1'", V, "same runs"),
+    ("one repeat", lambda: recipes(first=[RUNS[0], RUNS[1][:, :1]], models=["a", "b"]), "model 'b'", V, "1 repeat"),
+    ("repeats under one metric", lambda: recipes(second=GOOD[:, :2]), "second", V, "same repeats"),
+    ("other repeats", lambda: recipes(second=[np.ones((40, 4)), RUNS[1]]), "'model 1'", V, "same repeats"),
     ("other queries of a model", lambda: recipes(first=[RUNS[0], RUNS[1][:-1]]), "first", V, "39 queries"),
-    ("NaN in a run", lambda: recipes(second=[RUNS[0], changed_at(RUNS[1], (17, 2), np.nan)]), "second", V, "query 17"),
-    ("masked in a run", lambda: recipes(first=[np.ma.masked_equal(RUNS[0], RUNS[0][3, 1]), RUNS[1]]), "query 3", V),
+    (
+        "NaN in a repeat",
+        lambda: recipes(second=[RUNS[0], changed_at(RUNS[1], (17, 2), np.nan)]),
+        "second",
+        V,
+        "query 17",
+    ),
+    ("masked in a repeat", lambda: recipes(first=[np.ma.masked_equal(RUNS[0], RUNS[0][3, 1]), RUNS[1]]), "query 3", V),
 ]
 
 VALUES = [
@@ -173,7 +179,7 @@ VALUES = [
         lambda: values({"x": GOOD, "y": SKIPPED}, weights=np.arange(40) < 10),
         "y",
         V,
-        "no",
+        "No query",
     ),
     ("no common query", lambda: values({"x": SKIPPED, "y": UNSKIPPED}), "x, y", V),
     ("columns in another order", lambda: values({"x": GOOD, "y": SWAPPED}), "values['y']", V, "models"),
@@ -185,9 +191,9 @@ VALUES = [
     ("an unknown primary metric", lambda: values(primary=["x", "w"]), "primary", V, "x, y"),
     ("three primary metrics", lambda: values(primary="xyx"), "primary", V, "two different"),
     ("no second metric", lambda: values({"x": GOOD}).verdict, "x", V, "two metrics"),
-    ("runs with other means", lambda: run_means(y=GOOD[:, :3]), "'a'", V, "at query 0"),
-    ("runs without a metric", run_means, "runs['a']", V, "no 'y'"),
-    ("runs of nobody", lambda: values(runs={"D": {}}), "runs", V, "'D'"),
+    ("repeats with other means", lambda: compute_repeat_means(y=GOOD[:, :3]), "'a'", V, "at query 0"),
+    ("repeats without a metric", compute_repeat_means, "repeats['a']", V, "no 'y'"),
+    ("repeats of nobody", lambda: values(repeats={"D": {}}), "repeats", V, "'D'"),
     ("segments of few", lambda: values(segments=["a"] * 5), "segments", V, "40 queries"),
     ("segments as text", lambda: values(segments="kind"), "segments", T, "'kind'"),
     ("segments by id", lambda: values(segments=dict.fromkeys(range(40), "a")), "segments", T, "map"),
@@ -219,17 +225,23 @@ SCORES = [
     ("NaN", lambda: scores({"a": [1.0, 2.0, 3.0, math.nan]}), "model 'a'", V, "query 1"),
     ("no file", lambda: scores({"a": "no/such/file.npy"}), "model 'a'", OSError),
     ("no features", lambda: scores({"a": LinearRegression()}), "features=", V, "model 'a'"),
-    ("files without a format", lambda: scores({"a": ["x", "y", "z"]}), "model 'a, run 1'", V, "format"),
+    ("files without a format", lambda: scores({"a": ["x", "y", "z"]}), "model 'a, repeat 1'", V, "format"),
     ("text among scores", lambda: scores({"a": [1.0, "y", 3.0, 4.0]}), "model 'a'", T),
     ("a number for a name", lambda: scores({1: [1.0, 2.0, 3.0, 4.0]}), "models", T, "got 1"),
     ("scores alone", lambda: scores([1.0, 2.0, 3.0, 4.0]), "models", T, "mapping"),
     ("no model", lambda: scores({"a": object()}), "model 'a'", T, "object"),
     ("a blank name", lambda: scores({" ": [1, 2, 3, 4], "b": [1, 2, 3, 4]}), "model", V, "blank"),
     ("two columns of one name", lambda: scores(pd.DataFrame(np.ones((4, 2)), columns=["a", "a"])), "models", V, "'a'"),
-    ("two runs", lambda: scores({"a": [np.arange(4.0)] * 2}), "model 'a'", V, "2 runs"),
-    ("runs in one array", lambda: scores({"a": np.ones((3, 4))}), "'a'", V, "list of arrays"),
-    ("a short run", lambda: scores({"a": [np.ones(4), np.ones(3), np.ones(4)]}), "model 'a, run 2'", V, "3 scores"),
-    ("the name of a run", lambda: scores({"a": [np.ones(4)] * 3, "a, run 2": np.ones(4)}), "'a, run 2'", V),
+    ("two repeats", lambda: scores({"a": [np.arange(4.0)] * 2}), "model 'a'", V, "2 repeats"),
+    ("repeats in one array", lambda: scores({"a": np.ones((3, 4))}), "'a'", V, "list of arrays"),
+    (
+        "a short repeat",
+        lambda: scores({"a": [np.ones(4), np.ones(3), np.ones(4)]}),
+        "model 'a, repeat 2'",
+        V,
+        "3 scores",
+    ),
+    ("the name of a repeat", lambda: scores({"a": [np.ones(4)] * 3, "a, repeat 2": np.ones(4)}), "'a, repeat 2'", V),
     ("a set of metrics", lambda: scores(metrics={"map", "mrr"}), "metrics", T, "no order"),
     ("a set of primary metrics", lambda: scores(primary={"map", "ndcg_exp@10"}), "primary", T, "no order"),
     ("no query left", lambda: scores(metrics="mrr(empty=skip,min_label=3)"), "mrr", V, "no query"),
@@ -240,7 +252,7 @@ SCORES = [
     ("weights that gains ignore", lambda: scores(weight=[1, 2]).gains(metric=IGNORING), IGNORING, V),
     ("judgments of every document", lambda: scores(unjudged="drop"), "unjudged='drop'", V),
     (
-        "a run with NaN",
+        "a repeat with NaN",
         lambda: gs.compare_runs({"one": {"q": {"a": math.nan}}}, {"q": {"a": 1}}),
         "run 'one'",
         V,
@@ -316,15 +328,15 @@ LABELS = [
 ]
 
 PLANS = [
-    ("no lead", lambda: plan(0), "lead", V, "above 0"),
+    ("no difference", lambda: plan(0), "difference", V, "above 0"),
     ("power", lambda: plan(power=1.0), "power", V, "0 and 1"),
     ("claim", lambda: plan(claim="pairs"), "claim", V, "did you mean"),
     ("no variance", lambda: plan(query=0), "query", V, "all 0"),
-    ("runs of fixed models", lambda: plan(runs=5), "runs=5", V, "recipes"),
-    ("two runs", lambda: plan(run=0.01, runs=[5, 2]), "runs", V, "at least 3"),
-    ("no runs", lambda: plan(run=0.01, runs=[]), "runs", V, "empty"),
+    ("repeats of fixed models", lambda: plan(repeats=5), "repeats=5", V, "recipes"),
+    ("two repeats", lambda: plan(repeat=0.01, repeats=[5, 2]), "repeats", V, "at least 3"),
+    ("no repeats", lambda: plan(repeat=0.01, repeats=[]), "repeats", V, "empty"),
     ("a negative deviation", lambda: plan(query=-1), "query", V, "at least 0"),
-    ("runs of compared models", lambda: values().plan(0.01, runs=5), "runs=5", V, "recipes"),
+    ("repeats of compared models", lambda: values().plan(0.01, repeats=5), "repeats=5", V, "recipes"),
     ("one of two", lambda: values().plan(0.01, models=["A"]), "models", V, "two models"),
     ("few queries", lambda: values({"x": GOOD[:20], "y": OTHER[:20]}).plan(0.01), "20 queries", V),
     ("equal models", lambda: values({"x": GOOD[:, [0, 0]], "y": GOOD[:, [1, 1]]}, "AB").plan(0.01), "A and B", V),
@@ -336,7 +348,7 @@ FITS = [
     ("all for a", lambda: preferred(["a"] * 40), "for a", V, "all 40"),
     ("all for b", lambda: preferred(["b"] * 40), "preferred='a'", V, "all 40"),
     ("ties only", lambda: preferred(["tie"] * 40), "preferences", V, "neither side"),
-    ("exchanged sides", lambda: preferred(AGAINST), "labels", V, "exchanged"),
+    ("exchanged sides", lambda: preferred(AGAINST), "labels", V, "contradict"),
     ("another side", lambda: preferred(["a"] * 39 + ["c"]), "preferred[39]", V, "'c'"),
     ("no side", lambda: preferred(["a"] * 39 + [None]), "preferred[39]", V, "None"),
     ("a list of a side", lambda: preferred([["a"]] * 40), "preferred[0]", V, "['a']"),

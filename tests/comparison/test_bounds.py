@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from gainsay.comparison.bounds import detectable_lead
+from gainsay.comparison.data import read_panel
 from gainsay.comparison.estimates import estimate
-from gainsay.comparison.inputs import read_panel
-from gainsay.comparison.resampling import draw_noise
+from gainsay.comparison.inference import estimate_detectable_difference
+from gainsay.comparison.resampling import draw_errors
 
 NAMES = ("x", "y")
 
@@ -56,8 +56,8 @@ def written_out(values, noise, question, alpha, differing=30):
 def test_the_kept_and_the_winners_are_in_question_or_all_where_that_is_one(kept, winner, question, alpha):
     values = sample()
     estimated = estimate(read_panel(values))
-    noise = draw_noise(estimated, 1500, seed=3)
-    found = detectable_lead(estimated, noise, alpha, np.isin(np.arange(4), kept), np.array(winner))
+    noise = draw_errors(estimated, 1500, seed=3)
+    found = estimate_detectable_difference(estimated, noise, alpha, np.isin(np.arange(4), kept), np.array(winner))
     assert found == pytest.approx(written_out(values, noise.values, question, alpha), rel=1e-9)
 
 
@@ -68,8 +68,8 @@ def test_pairs_that_differ_on_fewer_than_thirty_queries_do_not_speak(differing, 
     values["y"][:, 2] = values["y"][:, 1]
     values["y"][:differing, 2] += np.linspace(5, 9, differing)
     estimated = estimate(read_panel(values))
-    noise = draw_noise(estimated, 500, seed=0)
-    found = detectable_lead(estimated, noise, 0.05, np.array([False, True, True]), np.array([1, 2]))
+    noise = draw_errors(estimated, 500, seed=0)
+    found = estimate_detectable_difference(estimated, noise, 0.05, np.array([False, True, True]), np.array([1, 2]))
     assert found == pytest.approx(written_out(values, noise.values, [1, 2], 0.05), rel=1e-9)
     widest = (values["y"][:, 2] - values["y"][:, 1]).std(ddof=1) / math.sqrt(200)
     assert (found > 2 * widest) == counts
@@ -78,8 +78,8 @@ def test_pairs_that_differ_on_fewer_than_thirty_queries_do_not_speak(differing, 
 def test_nothing_is_detectable_where_nothing_varies():
     values = {name: np.zeros((50, 3)) for name in NAMES}
     estimated = estimate(read_panel(values))
-    noise = draw_noise(estimated, 200, seed=0)
-    assert detectable_lead(estimated, noise, 0.05, np.ones(3, dtype=bool), np.array([0, 0])) == math.inf
+    noise = draw_errors(estimated, 200, seed=0)
+    assert estimate_detectable_difference(estimated, noise, 0.05, np.ones(3, dtype=bool), np.array([0, 0])) == math.inf
 
 
 @pytest.mark.parametrize("lead", [0.0, 0.1, 1e5])

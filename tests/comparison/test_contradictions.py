@@ -47,7 +47,10 @@ def by_hand(judgments, scores, data, weights, metrics, definitions, cutoff):
         rows.append(
             {
                 "query": f"q{query}",
-                "pull": (1 if one > 0 else -1) * min(abs(one), abs(other)) * weights[query] / np.mean(weights),
+                "contradiction strength": (1 if one > 0 else -1)
+                * min(abs(one), abs(other))
+                * weights[query]
+                / np.mean(weights),
                 f"difference {metrics[0]}": one,
                 f"difference {metrics[1]}": other,
                 "labels A": tuple(definitions.in_input_order(labels, scores["A"][part].tolist())[:cutoff]),
@@ -57,7 +60,7 @@ def by_hand(judgments, scores, data, weights, metrics, definitions, cutoff):
                 "weight": weights[query],
             }
         )
-    return sorted(rows, key=lambda row: -abs(row["pull"]))
+    return sorted(rows, key=lambda row: -abs(row["contradiction strength"]))
 
 
 @pytest.mark.parametrize(
@@ -82,13 +85,13 @@ def test_every_row_is_that_of_a_loop_over_queries(many, definitions, metrics, cu
         own = found[row.pop("query")]
         for column, value in row.items():
             assert own[column] == (value if column.startswith("labels") else pytest.approx(value, abs=1e-12))
-    assert (table["pull"].abs().diff().dropna() <= 0).all()
+    assert (table["contradiction strength"].abs().diff().dropna() <= 0).all()
 
 
 def test_the_other_way_round_turns_all_signs_and_the_order_of_models_does_not_matter(many):
     judgments, scores, *_ = many
     one, other = (gs.compare(scores, judgments, BOTH).queries(*pair) for pair in ("AB", "BA"))
-    signed = ["pull", *(f"difference {metric}" for metric in BOTH)]
+    signed = ["contradiction strength", *(f"difference {metric}" for metric in BOTH)]
     np.testing.assert_array_equal(one[signed], -other[signed])
     assert one["query"].tolist() == other["query"].tolist()
     assert one["labels A"].tolist() == other["labels A"].tolist()
@@ -109,7 +112,7 @@ def test_two_published_rankings_pull_apart():
     row = two_rankings(first, second).queries("A", "B").loc[0]
     assert row["difference ndcg_jk@10"] == pytest.approx(0.73 - 0.88, abs=0.01)
     assert row["difference ndcg_exp@10"] == pytest.approx(0.89 - 0.63, abs=0.01)
-    assert row["pull"] == row["difference ndcg_jk@10"]
+    assert row["contradiction strength"] == row["difference ndcg_jk@10"]
     assert row["labels A"] == tuple(first)
     assert row["labels B"] == tuple(second)
 

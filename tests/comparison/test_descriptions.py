@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gainsay import Verdict
-from gainsay.comparison.descriptions import kendall_tau, tau_ap
+from gainsay.comparison.pairs import compute_kendall_tau, compute_tau_ap
 
 small_lists = st.integers(2, 5).flatmap(
     lambda size: st.tuples(*[st.lists(st.integers(0, 3), min_size=size, max_size=size)] * 2)
@@ -41,16 +41,16 @@ def tau_ap_of_orders(order, reference):
 def test_tau_ap_is_its_expectation_over_all_ways_to_break_ties(lists):
     values, reference = lists
     every = [tau_ap_of_orders(one, other) for one in orders(values) for other in orders(reference)]
-    assert tau_ap(values, reference) == pytest.approx(np.mean(every), abs=1e-12)
+    assert compute_tau_ap(values, reference) == pytest.approx(np.mean(every), abs=1e-12)
 
 
 @given(small_lists)
 @settings(deadline=None)
 def test_kendall_tau_is_that_of_scipy(lists):
     expected = scipy.stats.kendalltau(*lists).statistic
-    found = kendall_tau(*lists)
+    found = compute_kendall_tau(*lists)
     assert found is None if np.isnan(expected) else found == pytest.approx(expected)
-    assert kendall_tau([1.0], [2.0]) is tau_ap([1.0], [2.0]) is None
+    assert compute_kendall_tau([1.0], [2.0]) is compute_tau_ap([1.0], [2.0]) is None
 
 
 def sample(seed, queries=200, models=5):

@@ -15,7 +15,7 @@ import pytest
 from tests.comparison.tables import leaderboard_table, pairs_table
 
 import gainsay as gs
-from gainsay.comparison.pairs import common_ranks
+from gainsay.comparison.pairs import compute_common_ranks
 from gainsay.data import simulate
 from gainsay.report.plots.curves import plot_curves
 from gainsay.report.rounds import best_rounds
@@ -133,8 +133,8 @@ class TestMirror:
         expected = turned_columns(turned_columns(pairs_table(values, MODELS, weights, draws=400), "x"), "z")
         pd.testing.assert_frame_equal(found, expected, check_exact=True)
         for metric in "xyz":
-            ranks = common_ranks(pairs_table(values, MODELS, weights, draws=400), MODELS, metric)
-            assert common_ranks(found, MODELS, metric, lower_is_better="xz") == ranks
+            ranks = compute_common_ranks(pairs_table(values, MODELS, weights, draws=400), MODELS, metric)
+            assert compute_common_ranks(found, MODELS, metric, lower_is_better="xz") == ranks
 
 
 class TestDirectionOfValues:
@@ -153,7 +153,7 @@ class TestDirectionOfValues:
         values = {"rank_found": self.VALUES + 1}
         board = gs.Comparison(values, ["a", "b"], ranges={"rank_found": (1, 2)}).leaderboard
         assert board["rank_found lower"].min() >= 1
-        with pytest.raises(ValueError, match="rank_found go from"):
+        with pytest.raises(ValueError, match="Values of rank_found must be"):
             gs.Comparison(values, ["a", "b"], ranges={"rank_found": (0, 1)})
 
 

@@ -7,9 +7,9 @@ import pytest
 import scipy.stats
 
 import gainsay as gs
+from gainsay.comparison.data import read_panel
 from gainsay.comparison.estimates import estimate
-from gainsay.comparison.flags import LOPSIDED, lopsidedness, may_be_lopsided
-from gainsay.comparison.inputs import read_panel
+from gainsay.comparison.flags import MAX_SKEWNESS, compute_skewness, find_skewed_candidates
 
 
 def flags_of(first, second, **options):
@@ -114,7 +114,7 @@ class TestLopsidedPairs:
         tables = {"x": self.values(500, 0.1), "y": distinct(500, 2)}
         differences = np.stack([table[:, 1] - table[:, 0] for table in tables.values()])
         expected = np.abs(scipy.stats.skew(differences, axis=1)).max() / np.sqrt(500)
-        found = lopsidedness(read_panel(tables, weights=weights))
+        found = compute_skewness(read_panel(tables, weights=weights))
         np.testing.assert_allclose(found, [[0, expected], [expected, 0]], rtol=1e-9)
 
     @pytest.mark.parametrize("weighted", [False, True])
@@ -123,13 +123,13 @@ class TestLopsidedPairs:
         tables = {name: rng.random((4000, 6)) for name in "xy"}
         tables["x"][:, 5] = tables["x"][:, 4] - 0.5 * (np.arange(4000) < 2)  # these two differ on two queries only
         panel = read_panel(tables, weights=rng.dirichlet(np.full(4000, 500.0)) if weighted else None)
-        among = may_be_lopsided(panel, estimate(panel))
-        whole, some = lopsidedness(panel), lopsidedness(panel, among)
+        among = find_skewed_candidates(panel, estimate(panel))
+        whole, some = compute_skewness(panel), compute_skewness(panel, among)
         assert not among.all()
-        assert (whole > LOPSIDED)[4, 5]
-        np.testing.assert_array_equal(some > LOPSIDED, whole > LOPSIDED)
+        assert (whole > MAX_SKEWNESS)[4, 5]
+        np.testing.assert_array_equal(some > MAX_SKEWNESS, whole > MAX_SKEWNESS)
         np.testing.assert_array_equal(some[among], whole[among])
 
     def test_a_constant_difference_has_none(self):
         base = distinct(100, 1)
-        assert not lopsidedness(read_panel({name: np.hstack([base, base + 0.25]) for name in "xy"})).any()
+        assert not compute_skewness(read_panel({name: np.hstack([base, base + 0.25]) for name in "xy"})).any()

@@ -11,7 +11,7 @@ import pytest
 from scipy.optimize import minimize
 
 import gainsay as gs
-from gainsay.comparison.preferences import read_preferences
+from gainsay.comparison.gain_fit import read_preferences
 
 DISCOUNT = 1 / np.log2(np.arange(2, 12))
 

@@ -12,10 +12,10 @@ import pytest
 
 import gainsay as gs
 from gainsay import Comparison
-from gainsay.comparison import gain_path
-from gainsay.comparison import gains as module
-from gainsay.comparison.gain_path import path_family
-from gainsay.comparison.inequalities import two_step_test
+from gainsay.comparison import gain_path as module
+from gainsay.comparison import gain_values as gain_path
+from gainsay.comparison.gain_values import estimate_gains
+from gainsay.comparison.inference import two_step_test
 
 BASES = [1, 1.2, 1.5, 2, 3, 4]
 BOTH = ["ndcg_linear@5", "ndcg_exp@5"]
@@ -72,7 +72,7 @@ class TestPoints:
         labels = np.random.default_rng(1).gamma(1.0, 2.0, judgments.documents)
         judged = gs.Judgments(labels if kind == "amounts" else judgments.labels * 700.0, group=judgments.sizes)
         if limit is not None:
-            monkeypatch.setattr(gain_path, "MOST_GRADES", limit)
+            monkeypatch.setattr(gain_path, "MAX_GRADES", limit)
         path = gs.compare(scores, judged, BOTH).gains(BASES).frame().set_index(["base", "model"])["mean"]
         for base in BASES:
             metric = gs.NDCG(gain="power", gain_base=base, k=5)
@@ -88,7 +88,7 @@ class TestPoints:
 
 
 class TestErrors:
-    @pytest.mark.parametrize("limit", [None, "MOST_GRADES", "MOST_VALUES"])
+    @pytest.mark.parametrize("limit", [None, "MAX_GRADES", "MAX_VALUES"])
     def test_draws_have_the_errors_of_the_points(self, limit, monkeypatch):
         """At bases that are no nodes the draws are interpolated: off by less than a millionth of the standard error.
 
@@ -99,14 +99,14 @@ class TestErrors:
         if limit is not None:
             monkeypatch.setattr(gain_path, limit, 0)
         bases = module.DEFAULT_BASES
-        family = path_family(comparison.rankings, comparison.sample, gs.NDCG(gain="linear", k=5), bases)
+        family = estimate_gains(comparison.rankings, comparison.sample, gs.NDCG(gain="linear", k=5), bases)
         estimated = family.estimated
         assert len(family.panel.metrics) < len(bases)
         blocks = estimated.root.reshape(len(estimated.root), len(bases), 3)
         implied = np.sqrt(((blocks[:, :, :, None] - blocks[:, :, None, :]) ** 2).sum(axis=0))
         np.testing.assert_allclose(implied, estimated.error, rtol=2e-5, atol=1e-12)
         both = [bases.index(1.0), bases.index(2.0)]
-        direct = comparison.sample.family(BOTH).estimated
+        direct = comparison.sample.joint(BOTH).estimated
         np.testing.assert_allclose(estimated.error[both], direct.error, rtol=1e-12)
         covariance = np.einsum("rm,rk->mk", blocks[:, both[0]], blocks[:, both[1]])
         np.testing.assert_allclose(covariance, (direct.root.T @ direct.root)[:3, 3:], rtol=1e-4, atol=1e-10)
@@ -240,15 +240,15 @@ def test_runs_and_clusters_follow():
     rankings = replace(gs.compare(scores, judgments, BOTH).rankings, scores=runs)
     means = {metric: np.stack([by[model].mean(axis=1) for model in runs], axis=1) for metric, by in values.items()}
     by_model = {model: {metric: values[metric][model] for metric in BOTH} for model in runs}
-    found = Comparison(means, list(runs), rankings=rankings, runs=by_model, clusters=clusters)
-    family = path_family(rankings, found.sample, gs.NDCG(gain="linear", k=5), (1.0, 1.5, 2.0))
-    direct = found.sample.family(BOTH)
+    found = Comparison(means, list(runs), rankings=rankings, repeats=by_model, clusters=clusters)
+    family = estimate_gains(rankings, found.sample, gs.NDCG(gain="linear", k=5), (1.0, 1.5, 2.0))
+    direct = found.sample.joint(BOTH)
     for name in ("mean", "error", "support"):
         expected = getattr(direct.estimated, name)
         np.testing.assert_allclose(getattr(family.estimated, name)[[0, 2]], expected, rtol=1e-12, err_msg=name)
-    np.testing.assert_allclose(family.estimated.runs.variance[[0, 2]], direct.estimated.runs.variance, rtol=1e-12)
-    ours = two_step_test(family.estimated, family.noise, 0.05, rows=[0, 2])
-    assert ours.p_value == pytest.approx(two_step_test(direct.estimated, direct.noise, 0.05).p_value, abs=0.03)
+    np.testing.assert_allclose(family.estimated.repeats.variance[[0, 2]], direct.estimated.repeats.variance, rtol=1e-12)
+    ours = two_step_test(family.estimated, family.bootstrap, 0.05, rows=[0, 2])
+    assert ours.p_value == pytest.approx(two_step_test(direct.estimated, direct.bootstrap, 0.05).p_value, abs=0.03)
     assert found.gains([1, 1.5, 2]).verdict.kind in ("genuine", "agree", "unresolved")
 
 
@@ -270,4 +270,4 @@ def test_experiments_of_several_runs(tmp_path):
     found = path.frame().set_index(["base", "model"])["mean"]
     for base, metric in ((1.0, BOTH[0]), (2.0, BOTH[1])):
         assert found.loc[base].to_dict() == pytest.approx(comparison.leaderboard[metric].to_dict(), rel=1e-12)
-    assert comparison.run_counts == {"3": 3, "15": 3}
+    assert comparison.repeat_counts == {"3": 3, "15": 3}

@@ -11,23 +11,23 @@ import pytest
 from tests.comparison.tables import pairs_table
 
 from gainsay import Verdict
+from gainsay.comparison.data import read_panel
 from gainsay.comparison.estimates import estimate
-from gainsay.comparison.inputs import read_panel
 
 BETWEEN = ("price", "price_lower", "safe_regret", "safe_regret_upper", "detectable")
 
 
-def sample(seed, runs=1, queries=150, models=4):
-    """Values of two metrics that go together, (metrics, models, queries, runs), and whole weights of the queries."""
+def sample(seed, repeats=1, queries=150, models=4):
+    """Values of two metrics that go together, (metrics, models, queries, repeats), and whole weights of the queries."""
     rng = np.random.default_rng(seed)
-    first = rng.random((1, queries, 1)) + rng.normal(0, 0.15, (models, queries, runs))
-    first = first + rng.normal(0, 0.05, (models, 1, 1)) + rng.normal(0, 0.02, (models, 1, runs))
-    second = 0.6 * first + rng.normal(0, 0.1, (models, queries, runs)) + rng.normal(0, 0.05, (models, 1, 1))
+    first = rng.random((1, queries, 1)) + rng.normal(0, 0.15, (models, queries, repeats))
+    first = first + rng.normal(0, 0.05, (models, 1, 1)) + rng.normal(0, 0.02, (models, 1, repeats))
+    second = 0.6 * first + rng.normal(0, 0.1, (models, queries, repeats)) + rng.normal(0, 0.05, (models, 1, 1))
     return np.stack([first, second]), rng.integers(1, 4, queries)
 
 
 def verdict_of(values, weights=None, **options):
-    """The verdict on fixed models where there is one run of each, else on recipes."""
+    """The verdict on fixed models where there is one repeat of each, else on recipes."""
     tables = [table[:, :, 0].T if values.shape[3] == 1 else list(table) for table in values]
     return Verdict.from_values(*tables, weights=weights, draws=500, **options)
 
@@ -70,10 +70,10 @@ TRANSFORMATIONS = [
 
 
 @pytest.mark.parametrize("transformed", TRANSFORMATIONS)
-@pytest.mark.parametrize("runs", [1, 4])
+@pytest.mark.parametrize("repeats", [1, 4])
 @pytest.mark.parametrize("seed", range(3))
-def test_these_change_nothing_beyond_rounding(seed, runs, transformed):
-    values, weights = sample(seed, runs)
+def test_these_change_nothing_beyond_rounding(seed, repeats, transformed):
+    values, weights = sample(seed, repeats)
     one, other = verdict_of(values, weights), transformed(values, weights, np.random.default_rng(seed))
     assert (other.winners, other.safe_choice) == (one.winners, one.safe_choice)
     assert other.p_value == pytest.approx(one.p_value, abs=3 / 501)
@@ -82,16 +82,16 @@ def test_these_change_nothing_beyond_rounding(seed, runs, transformed):
     for metric in one.metrics:
         for name in ("regrets", "regrets_lower", "regrets_upper"):
             assert getattr(other, name)[metric] == pytest.approx(getattr(one, name)[metric], abs=1e-9), name
-        parts = one.variance[metric].to_dict() if runs > 1 else {}
+        parts = one.variance[metric].to_dict() if repeats > 1 else {}
         if transformed is not repeated:  # which has more queries, each with less to say
-            assert (other.variance[metric].to_dict() if runs > 1 else {}) == pytest.approx(parts, abs=1e-9)
+            assert (other.variance[metric].to_dict() if repeats > 1 else {}) == pytest.approx(parts, abs=1e-9)
 
 
-@pytest.mark.parametrize("runs", [1, 4])
+@pytest.mark.parametrize("repeats", [1, 4])
 @pytest.mark.parametrize("seed", range(3))
-def test_hard_and_easy_queries_do_not_matter(seed, runs):
+def test_hard_and_easy_queries_do_not_matter(seed, repeats):
     """Whatever is added to all models on a query cancels in every comparison; only the draws are others."""
-    values, weights = sample(seed, runs)
+    values, weights = sample(seed, repeats)
     shifted = values + np.random.default_rng(seed).normal(size=(2, 1, len(weights), 1))
     one, other = verdict_of(values, weights), verdict_of(shifted, weights)
     assert (other.winners, other.safe_choice) == (one.winners, one.safe_choice)
@@ -105,11 +105,11 @@ def test_hard_and_easy_queries_do_not_matter(seed, runs):
     np.testing.assert_array_equal(moved.support, plain.support)
 
 
-@pytest.mark.parametrize("runs", [1, 4])
+@pytest.mark.parametrize("repeats", [1, 4])
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("seed", range(5))
-def test_order_of_models_changes_nothing_to_the_last_digit(seed, weighted, runs):
-    values, weights = sample(seed, runs, models=5)
+def test_order_of_models_changes_nothing_to_the_last_digit(seed, weighted, repeats):
+    values, weights = sample(seed, repeats, models=5)
     names, order = ["beta", "m10", "m9", "Alpha", "z"], np.random.default_rng(seed).permutation(5)
     weights = weights if weighted else None
     one = verdict_of(values, weights, models=names, margin=0.01)
@@ -120,9 +120,9 @@ def test_order_of_models_changes_nothing_to_the_last_digit(seed, weighted, runs)
 
 
 @pytest.mark.parametrize("which", range(4))
-@pytest.mark.parametrize("runs", [1, 4])
-def test_a_copy_is_kept_where_its_model_is(which, runs):
-    values, weights = sample(which, runs, queries=200)
+@pytest.mark.parametrize("repeats", [1, 4])
+def test_a_copy_is_kept_where_its_model_is(which, repeats):
+    values, weights = sample(which, repeats, queries=200)
     alone = verdict_of(values, weights)
     verdict = verdict_of(
         np.concatenate([values, values[:, [which]]], axis=1), weights, models=["m1", "m2", "m3", "m4", "copy"]
@@ -133,8 +133,10 @@ def test_a_copy_is_kept_where_its_model_is(which, runs):
         assert ("copy" in kept) == (name in kept)
     for found in (verdict.regrets, verdict.regrets_upper, verdict.best_probability):
         assert all(by_model["copy"] == by_model[name] for by_model in found.values())
-    for by_model in verdict.regrets_lower.values():  # each recipe has draws of its own of how well its runs are known
-        assert by_model["copy"] == pytest.approx(by_model[name], abs=0.002 if runs > 1 else 0)
+    for (
+        by_model
+    ) in verdict.regrets_lower.values():  # each recipe has draws of its own of how well its repeats are known
+        assert by_model["copy"] == pytest.approx(by_model[name], abs=0.002 if repeats > 1 else 0)
     assert [flag.pairs for flag in verdict.flags if flag.code == "identical models"] == [(("copy", name),)]
     tied = [flag.models for flag in verdict.flags if flag.code == "tied winners"]
     assert tied == [("copy", name)] * list(verdict.winners.values()).count("copy")
@@ -158,9 +160,9 @@ def test_the_seed_decides_the_draws_and_nothing_else():
     assert (one.means, one.price) == (other.means, other.price)
 
 
-@pytest.mark.parametrize("runs", [1, 4])
-def test_a_verdict_is_frozen_and_pickles_and_leaves_what_it_was_made_from_alone(runs):
-    values, weights = sample(0, runs)
+@pytest.mark.parametrize("repeats", [1, 4])
+def test_a_verdict_is_frozen_and_pickles_and_leaves_what_it_was_made_from_alone(repeats):
+    values, weights = sample(0, repeats)
     copies = values.copy(), weights.copy()
     verdict = verdict_of(values, weights, clusters=np.arange(len(weights)) // 2)
     np.testing.assert_array_equal(values, copies[0])

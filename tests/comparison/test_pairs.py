@@ -13,9 +13,9 @@ from scipy import stats
 from statsmodels.stats.multitest import multipletests
 from tests.comparison.tables import leaderboard_table, pairs_table
 
+from gainsay.comparison.data import read_panel
 from gainsay.comparison.estimates import estimate
-from gainsay.comparison.inputs import read_panel
-from gainsay.comparison.pairs import conflict_p_values, holm, pair_p_values
+from gainsay.comparison.pairs import compute_conflict_p_values, compute_pair_p_values, holm
 
 NAMES = ["p", "q", "r", "s"]
 
@@ -40,7 +40,7 @@ def test_one_row_per_pair_in_natural_order():
 
 def test_p_values_are_those_of_paired_t_tests_for_the_second_of_a_pair_and_for_either():
     values = two_metrics()
-    found = pair_p_values(estimate(read_panel(values)))
+    found = compute_pair_p_values(estimate(read_panel(values)))
     for row, v in enumerate(values.values()):
         for k, j in itertools.permutations(range(4), 2):
             expected = stats.ttest_rel(v[:, j], v[:, k], alternative="greater").pvalue
@@ -85,12 +85,12 @@ def test_without_a_conflict_between_the_primary_metrics_p_is_at_least_a_half():
 
 def test_conflict_p_value_is_symmetric_and_takes_the_better_way_round():
     first, second = np.array([[1.0, 0.01], [0.99, 1.0]]), np.array([[1.0, 0.98], [0.02, 1.0]])
-    np.testing.assert_array_equal(conflict_p_values(first, second), [[1, 0.02], [0.02, 1]])
+    np.testing.assert_array_equal(compute_conflict_p_values(first, second), [[1, 0.02], [0.02, 1]])
 
 
 @pytest.fixture(scope="module")
 def frozen():
-    """statsmodels collects garbage in every call, a third of a second each among all the objects of a test run."""
+    """statsmodels collects garbage in every call, a third of a second each among all the objects of a test repeat."""
     gc.collect()
     gc.freeze()
     yield

@@ -10,16 +10,15 @@ from scipy.stats import norm
 
 import gainsay as gs
 from gainsay import Comparison
+from gainsay.comparison.data import read_panel
 from gainsay.comparison.estimates import estimate
-from gainsay.comparison.inequalities import two_step_test
-from gainsay.comparison.inputs import read_panel
-from gainsay.comparison.parts import given_parts
-from gainsay.comparison.resampling import draw_noise
-from gainsay.comparison.trials import Trial, Trials, is_genuine, is_ship
+from gainsay.comparison.inference import two_step_test
+from gainsay.comparison.resampling import draw_errors
+from gainsay.comparison.simulation import SimulatedSample, Simulation, build_covariances, is_genuine, is_ship
 
 FIRST, SECOND = METRICS = ("ndcg_linear@10", "ndcg_exp@10")
-BOOTSTRAP = {"query": 0.010, "run": 0.0035, "query_run": 0.095}
-"""Standard deviations measured with LightGBM, each run on another bootstrap sample of the training queries."""
+BOOTSTRAP = {"query": 0.010, "repeat": 0.0035, "query_repeat": 0.095}
+"""Standard deviations measured with LightGBM, each repeat on another bootstrap sample of the training queries."""
 
 MIX = np.linalg.cholesky([[1, 0.9], [0.9, 1]]).T
 
@@ -29,12 +28,12 @@ def heavy(rng, *shape):
     return rng.standard_t(5, (*shape, 2)) / np.sqrt(5 / 3) @ MIX
 
 
-def recipes_sample(rng, truth, queries, runs, query, run, query_run):
-    """Values (queries, metrics, recipes, runs) of recipes whose true means are `truth`, (metrics, recipes)."""
+def recipes_sample(rng, truth, queries, repeats, query, repeat, query_repeat):
+    """Values (queries, metrics, recipes, repeats) of recipes whose true means are `truth`, (metrics, recipes)."""
     recipes = truth.shape[1]
     by_query = np.moveaxis(query / np.sqrt(2) * heavy(rng, queries, recipes), 2, 1)[..., None]
-    by_run = np.moveaxis(run * rng.standard_normal((recipes, runs, 2)) @ MIX, 2, 0)
-    by_both = np.moveaxis(query_run * heavy(rng, queries, recipes, runs), 3, 1)
+    by_run = np.moveaxis(repeat * rng.standard_normal((recipes, repeats, 2)) @ MIX, 2, 0)
+    by_both = np.moveaxis(query_repeat * heavy(rng, queries, recipes, repeats), 3, 1)
     return truth[None, :, :, None] + by_query + by_run + by_both
 
 
@@ -42,21 +41,21 @@ def recipes_comparison(x, **options):
     """A comparison of two recipes from `recipes_sample`."""
     values = {metric: x.mean(axis=3)[:, row] for row, metric in enumerate(METRICS)}
     recorded = {name: {it: x[:, row, k] for row, it in enumerate(METRICS)} for k, name in enumerate("AB")}
-    return Comparison(values, ["A", "B"], runs=recorded, **options)
+    return Comparison(values, ["A", "B"], repeats=recorded, **options)
 
 
 def prototype_rejects(x, rng, alpha=0.05, draws=500):
-    """The two-step test of recipes in plain NumPy: covariance Q + S, run variances redrawn and studentised by."""
-    n, metrics, recipes, runs = x.shape
+    """The two-step test of recipes in plain NumPy: covariance Q + S, repeat variances redrawn and studentised by."""
+    n, metrics, recipes, repeats = x.shape
     averaged = x.mean(axis=3).reshape(n, -1)
     q = np.cov(averaged.T) / n
     s = np.zeros_like(q)
     for k in range(recipes):
         rows = [m * recipes + k for m in range(metrics)]
-        s[np.ix_(rows, rows)] = np.cov(x[:, :, k].mean(axis=0)) / runs
+        s[np.ix_(rows, rows)] = np.cov(x[:, :, k].mean(axis=0)) / repeats
     mu = averaged.mean(axis=0)
     g = rng.multivariate_normal(np.zeros(len(mu)), q + s, draws)
-    chi = rng.chisquare(runs - 1, (draws, recipes)) / (runs - 1)
+    chi = rng.chisquare(repeats - 1, (draws, recipes)) / (repeats - 1)
     for k in range(recipes):
         t, star = [], []
         for m, j in itertools.product(range(metrics), range(recipes)):
@@ -80,7 +79,7 @@ class TestPlansOfFixedModels:
             expected = ((norm.ppf(0.975) + norm.ppf(power)) * 0.12 / 0.01) ** 2
             assert found.options[0].first_guess == np.ceil(expected)
             assert found.queries == pytest.approx(expected, rel=0.06)
-            assert (found.runs, found.options[0].chance) == (None, pytest.approx(power, abs=0.02))
+            assert (found.repeats, found.options[0].chance) == (None, pytest.approx(power, abs=0.02))
 
     def test_shipping_by_bivariate_normal_samples(self):
         found = gs.plan(0.01, 0.8, "ship", query=0.12, margin=0.002, correlation=0.6)
@@ -100,7 +99,7 @@ class TestPlansOfFixedModels:
         """Every draw is one standard error, which then is how far bounds reach."""
         difference = np.zeros((2, 2, 2))
         difference[:, 0, 1] = np.array(lower) + 0.01
-        trial = Trial(difference, np.full((2, 2, 2), 0.01), lambda k: np.ones((2, 2, 99)), {})
+        trial = SimulatedSample(difference, np.full((2, 2, 2), 0.01), lambda k: np.ones((2, 2, 99)), {})
         assert is_ship(0, 1, 0.05, 0.002)(trial) == shipped
 
     def test_a_lead_that_nobody_can_prove_and_one_at_a_small_level(self):
@@ -121,32 +120,32 @@ class TestPlansOfFixedModels:
         leads = np.array([[0.022, 0.0, *[-1] * 4], [0.0, 0.022, *[-1] * 4]])  # far behind: slack counts
         values = {it: rng.normal(0, 0.15, (600, 6)) + row for it, row in zip(METRICS, leads, strict=True)}
         estimated = estimate(read_panel(values))
-        noise = draw_noise(estimated, 2000, seed)
+        noise = draw_errors(estimated, 2000, seed)
 
         def leads_over(k):
-            return np.array([[noise.lead(m, k, j) for j in range(6)] for m in (0, 1)])
+            return np.array([[noise.compute_t(m, k, j) for j in range(6)] for m in (0, 1)])
 
-        trial = Trial(estimated.difference, estimated.error, leads_over, {})
+        trial = SimulatedSample(estimated.difference, estimated.error, leads_over, {})
         kept = [not is_genuine(0.05, [k])(trial) for k in range(6)]
-        assert kept == two_step_test(estimated, noise, 0.05).kept.tolist()
+        assert kept == two_step_test(estimated, noise, 0.05).not_rejected.tolist()
 
 
 class TestPlansOfRecipes:
     def test_few_runs_are_not_made_up_for_by_queries(self):
-        found = gs.plan(0.01, claim="ship", runs=[3, 8], **BOOTSTRAP)
+        found = gs.plan(0.01, claim="ship", repeats=[3, 8], **BOOTSTRAP)
         assert found.frame()["queries"].isna().tolist() == [True, False]
-        assert (found.runs, found.queries) == (8, found.options[1].queries)
-        assert "3 runs" in found.text
+        assert (found.repeats, found.queries) == (8, found.options[1].queries)
+        assert "3 repeats" in found.text
 
     @pytest.mark.slow
-    @pytest.mark.parametrize(("queries", "runs", "published"), [(1000, 5, 0.72), (200, 10, 0.37)])
-    def test_power_is_that_of_a_published_simulation_and_of_a_plain_prototype(self, queries, runs, published):
+    @pytest.mark.parametrize(("queries", "repeats", "published"), [(1000, 5, 0.72), (200, 10, 0.37)])
+    def test_power_is_that_of_a_published_simulation_and_of_a_plain_prototype(self, queries, repeats, published):
         truth = np.array([[0.01, 0], [0, 0.01]])
-        trials = Trials(given_parts(**BOOTSTRAP, correlation=0.9, models=2), truth, 1500, 1000, 0, runs)
+        trials = Simulation(build_covariances(**BOOTSTRAP, correlation=0.9, models=2), truth, 1500, 1000, 0, repeats)
         found = trials.chance(queries, [is_genuine(0.05, [0, 1])])
         assert found == pytest.approx(published, abs=0.07)
-        rng, samples = np.random.default_rng(runs), 250
-        drawn = (recipes_sample(rng, truth, queries, runs, **BOOTSTRAP) for _ in range(samples))
+        rng, samples = np.random.default_rng(repeats), 250
+        drawn = (recipes_sample(rng, truth, queries, repeats, **BOOTSTRAP) for _ in range(samples))
         rate = np.mean([prototype_rejects(one, rng) for one in drawn])
         assert found == pytest.approx(rate, abs=2.5 * np.sqrt(found * (1 - found) / samples))
 
@@ -161,14 +160,14 @@ def pilot(seed=0, queries=800, models=3, spread=0.1):
 class TestPlansFromAComparison:
     def test_of_recipes_count_queries_and_runs(self):
         x = recipes_sample(np.random.default_rng(1), np.zeros((2, 2)), 500, 6, **BOOTSTRAP)
-        found = recipes_comparison(x).plan(0.02, claim="pair", runs=5)
+        found = recipes_comparison(x).plan(0.02, claim="pair", repeats=5)
         assert found.frame().index.tolist() == [5]
         assert found.present[:2] == (500, 6)
-        assert "500 queries and 6 runs" in found.text
+        assert "500 queries and 6 repeats" in found.text
 
     @pytest.mark.slow
     def test_new_samples_of_that_size_prove_it_as_often_as_said(self):
-        found = Comparison(pilot(), list("ABC")).plan(lead=0.02, models=["A", "B"])
+        found = Comparison(pilot(), list("ABC")).plan(difference=0.02, models=["A", "B"])
         rng, genuine, samples = np.random.default_rng(1), 0, 250
         for seed in range(samples):
             values = [np.array(table) for table in pilot(1000 + seed, found.queries).values()]
@@ -180,11 +179,11 @@ class TestPlansFromAComparison:
 
     def test_deviations_are_those_of_the_sample(self):
         values = pilot()
-        found = Comparison(values, list("ABC")).plan(lead=0.02, claim="pair", models=["C", "A"])
+        found = Comparison(values, list("ABC")).plan(difference=0.02, claim="pair", models=["C", "A"])
         expected = (values[SECOND][:, 0] - values[SECOND][:, 2]).std(ddof=1)
-        assert found.deviations[SECOND] == {"query": pytest.approx(expected), "run": 0.0, "query_run": 0.0}
-        queries, runs, chance = found.present
-        assert (queries, runs) == (800, None)
+        assert found.deviations[SECOND] == {"query": pytest.approx(expected), "repeat": 0.0, "query_repeat": 0.0}
+        queries, repeats, chance = found.present
+        assert (queries, repeats) == (800, None)
         t = 0.02 * np.sqrt(800) / max(by["query"] for by in found.deviations.values())
         assert chance == pytest.approx(norm.cdf(t - norm.ppf(0.975)), abs=0.03)
 

@@ -1,4 +1,4 @@
-"""Recipes of several runs: errors and draws against plain NumPy, truths by simulation, words, bad input."""
+"""Recipes of several repeats: errors and draws against plain NumPy, truths by simulation, words, bad input."""
 
 from __future__ import annotations
 
@@ -13,12 +13,10 @@ from tests.comparison.populations import COUNTS, NAMES, panel_of, runs_of
 
 import gainsay as gs
 from gainsay import Comparison, Verdict
-from gainsay.comparison.bounds import detectable_lead
-from gainsay.comparison.estimates import estimate
-from gainsay.comparison.pairs import leaderboard_of, pair_p_values
-from gainsay.comparison.recipes import variance_parts
-from gainsay.comparison.resampling import draw_noise
-from gainsay.comparison.sample import Sample
+from gainsay.comparison.estimates import estimate, estimate_variance_components
+from gainsay.comparison.inference import estimate_detectable_difference
+from gainsay.comparison.pairs import build_leaderboard, compute_pair_p_values
+from gainsay.comparison.resampling import Sample, draw_errors
 
 
 def as_runs(values):
@@ -29,7 +27,7 @@ def covariance_written_out(values, weights=None):
     """Q + S, metrics side by side: loops over models, with NumPy's own covariances."""
     n = len(values["x"][0])
     w = np.full(n, 1 / n) if weights is None else weights / weights.sum()
-    columns = np.stack([runs.mean(axis=1) for name in NAMES for runs in as_runs(values[name])], axis=1)
+    columns = np.stack([repeats.mean(axis=1) for name in NAMES for repeats in as_runs(values[name])], axis=1)
     centred = (columns - w @ columns) * w[:, None]
     total = n / (n - 1) * centred.T @ centred
     models = len(values["x"])
@@ -67,32 +65,32 @@ def test_copies_of_a_recipe_have_one_run_effect_and_no_error_between_them():
 
 def test_draws_have_the_covariance_of_queries_and_runs():
     values = runs_of(1)
-    noise = draw_noise(estimate(panel_of(values)), 40_000, 3)
+    noise = draw_errors(estimate(panel_of(values)), 40_000, 3)
     covariance = covariance_written_out(values)
     spread = np.sqrt(np.outer(np.diag(covariance), np.diag(covariance)))
     assert np.abs((np.cov(noise.values.reshape(8, -1)) - covariance) / spread).max() < 5 / np.sqrt(40_000)
 
 
 def test_each_draw_is_studentised_by_the_run_variance_that_so_few_runs_would_have_shown():
-    """The squared error less the queries' part is, over the run's variance, a χ²: the same one under both metrics."""
+    """The squared error less the queries' part is, over the variance of repeats, a χ²: the same under both metrics."""
     values = runs_of(2)
     estimated = estimate(panel_of(values))
-    noise = draw_noise(estimated, 20_000, 1)
-    runs = estimated.runs
-    assert runs.counts.tolist() == list(COUNTS)
+    noise = draw_errors(estimated, 20_000, 1)
+    repeats = estimated.repeats
+    assert repeats.counts.tolist() == list(COUNTS)
     for k, freedom in ((0, 2), (2, 4), (3, 3)):  # against the fixed model: one χ² alone
         shown = []
         for row in (0, 1):
-            lead = noise.lead(row, 1, k)
+            lead = noise.compute_t(row, 1, k)
             error = (noise.values[row, k] - noise.values[row, 1]) / lead
-            shown.append((error**2 - runs.query_error[row, 1, k] ** 2) / runs.variance[row, k])
+            shown.append((error**2 - repeats.query_error[row, 1, k] ** 2) / repeats.variance[row, k])
         np.testing.assert_allclose(shown[0], shown[1], rtol=1e-6)
         assert stats.kstest(shown[0] * freedom, stats.chi2(freedom).cdf).pvalue > 1e-3
         assert abs(np.corrcoef(shown[0], noise.values[0, k])[0, 1]) < 5 / np.sqrt(20_000)
 
 
 def test_without_run_variance_everything_is_as_with_fixed_models():
-    """Three equal runs each: the same numbers to the last digit, but for the words and the flag."""
+    """Three equal repeats each: the same numbers to the last digit, but for the words and the flag."""
     fixed = runs_of(4, counts=(0, 0, 0), leads=[[0.03, 0, 0.01], [0, 0.03, 0.01]])
     tripled = {}
     for name in NAMES:  # thirds that sum to the whole without rounding
@@ -100,10 +98,10 @@ def test_without_run_variance_everything_is_as_with_fixed_models():
         tripled[name] = [np.repeat(v[:, None], 3, axis=1) for v in fixed[name]]
     one = Verdict.from_values(*(np.stack(fixed[name], axis=1) for name in NAMES), draws=500).to_dict()
     other = Verdict.from_values(*(tripled[name] for name in NAMES), draws=500).to_dict()
-    assert {flag["code"] for flag in other["flags"]} >= {"identical runs", "few runs"}
-    assert other["variance"]["ndcg_exp@10"]["run"] == other["variance"]["ndcg_exp@10"]["query_run"] == 0
+    assert {flag["code"] for flag in other["flags"]} >= {"identical repeats", "few repeats"}
+    assert other["variance"]["ndcg_exp@10"]["repeat"] == other["variance"]["ndcg_exp@10"]["query_repeat"] == 0
     for name in one:
-        if name not in ("flags", "text", "runs", "variance"):
+        if name not in ("flags", "text", "repeats", "variance"):
             assert one[name] == other[name], name
 
 
@@ -126,10 +124,10 @@ def test_text_has_the_runs_and_the_fixed_models(vary, counts, words):
 
 class TestPairs:
     def test_p_values_are_welch_s_where_queries_do_not_vary(self):
-        """All variance is that of runs, so that only their means count: the two-sample test of SciPy on these."""
+        """All variance is that of repeats, so that only their means count: the two-sample test of SciPy on these."""
         rng = np.random.default_rng(0)
         values = {name: [np.tile(rng.normal(size=count), (50, 1)) for count in (4, 7)] for name in NAMES}
-        found = pair_p_values(estimate(panel_of(values))).two_sided
+        found = compute_pair_p_values(estimate(panel_of(values))).two_sided
         for row, name in enumerate(NAMES):
             first, second = (value[0] for value in values[name])
             expected = stats.ttest_ind(first, second, equal_var=False).pvalue
@@ -137,31 +135,31 @@ class TestPairs:
 
     def test_p_values_of_fixed_models_beside_a_recipe_are_those_of_the_paired_test(self):
         values = runs_of(1, counts=(0, 0, 4))
-        found = pair_p_values(estimate(panel_of(values))).two_sided
+        found = compute_pair_p_values(estimate(panel_of(values))).two_sided
         for row, name in enumerate(NAMES):
             assert found[row, 0, 1] == pytest.approx(stats.ttest_rel(*values[name][:2]).pvalue, rel=1e-8)
 
     def test_intervals_of_the_leaderboard_are_studentised_in_every_draw(self):
         panel = panel_of(runs_of(1))
-        table = leaderboard_of(Sample(panel, 0.05, 400, 2))
+        table = build_leaderboard(Sample(panel, 0.05, 400, 2))
         estimated = estimate(panel.select(["x"]))
-        noise = draw_noise(estimated, 400, 2)
+        noise = draw_errors(estimated, 400, 2)
         shown = np.abs(noise.values[0]).T
-        shown /= np.sqrt(estimated.runs.query_mean_error[0] ** 2 + noise.factor.T * estimated.runs.variance[0])
+        shown /= np.sqrt(estimated.repeats.query_mean_error[0] ** 2 + noise.factor.T * estimated.repeats.variance[0])
         width = np.sort(shown.max(axis=1))[math.ceil(0.95 * 401) - 1]
         of_x = table[table["metric"] == "x"].set_index("model").sort_index()
         np.testing.assert_allclose(of_x["upper"] - of_x["mean"], width * estimated.mean_error[0], rtol=1e-9)
 
     def test_peaks_are_the_largest_studentised_errors(self):
-        noise = draw_noise(estimate(panel_of(runs_of(3))), 300, 1)
+        noise = draw_errors(estimate(panel_of(runs_of(3))), 300, 1)
         for row, k in itertools.product((0, 1), range(4)):
-            leads = [noise.lead(row, k, j) for j in range(4) if j != k]
-            np.testing.assert_allclose(noise.peaks[row, k], np.maximum(0, np.max(leads, axis=0)), rtol=1e-12)
+            leads = [noise.compute_t(row, k, j) for j in range(4) if j != k]
+            np.testing.assert_allclose(noise.max_t[row, k], np.maximum(0, np.max(leads, axis=0)), rtol=1e-12)
 
 
 class TestVerdict:
     def test_a_lead_that_runs_do_not_blur_is_found(self):
-        values = runs_of(0, 400, (5, 5, 5), run=0.003, leads=[[0.1, 0, -1], [0, 0.1, -1]])
+        values = runs_of(0, 400, (5, 5, 5), repeat=0.003, leads=[[0.1, 0, -1], [0, 0.1, -1]])
         verdict = Verdict.from_values(values["x"], values["y"], models=["a", "b", "c"])
         assert verdict.kind == "genuine"
         assert 0 < verdict.price_lower < verdict.price
@@ -178,29 +176,29 @@ class TestVerdict:
     def test_few_runs_are_flagged(self, counts, few):
         values = runs_of(1, counts=counts)
         found = {flag.code: flag for flag in Verdict.from_values(values["x"], values["y"], draws=200).flags}
-        assert ("few runs" in found) == bool(few)
+        assert ("few repeats" in found) == bool(few)
         if few:
-            assert found["few runs"].models == few
+            assert found["few repeats"].models == few
 
     def test_runs_that_are_the_same_are_flagged(self):
         values = runs_of(1, counts=(5, 5))
         for name in NAMES:
             values[name][1][:, 4] = values[name][1][:, 0]
         (flag,) = [
-            f for f in Verdict.from_values(values["x"], values["y"], draws=200).flags if f.code == "identical runs"
+            f for f in Verdict.from_values(values["x"], values["y"], draws=200).flags if f.code == "identical repeats"
         ]
         assert flag.models == ("model 2",)
 
 
 def test_the_detectable_lead_exceeds_its_critical_value_in_four_draws_of_five():
-    estimated = estimate(panel_of(runs_of(0, counts=(3, 3), run=0.05, query_run=0.02)))
-    noise = draw_noise(estimated, 999, 1)
-    critical = np.sort(noise.peaks.max(axis=0), axis=1)[:, 954].max()
+    estimated = estimate(panel_of(runs_of(0, counts=(3, 3), repeat=0.05, query_repeat=0.02)))
+    noise = draw_errors(estimated, 999, 1)
+    critical = np.sort(noise.max_t.max(axis=0), axis=1)[:, 954].max()
     leads = []
     for row, (k, j) in itertools.product((0, 1), ((0, 1), (1, 0))):
         drawn = noise.values[row, j] - noise.values[row, k]
-        leads.append(np.sort(critical * drawn / noise.lead(row, k, j) - drawn)[799])
-    found = detectable_lead(estimated, noise, 0.05, np.ones(2, dtype=bool), np.array([0, 0]))
+        leads.append(np.sort(critical * drawn / noise.compute_t(row, k, j) - drawn)[799])
+    found = estimate_detectable_difference(estimated, noise, 0.05, np.ones(2, dtype=bool), np.array([0, 0]))
     assert found == pytest.approx(max(leads), rel=1e-9)
     assert found > (critical + stats.norm.ppf(0.8)) * estimated.error.max()
 
@@ -208,19 +206,19 @@ def test_the_detectable_lead_exceeds_its_critical_value_in_four_draws_of_five():
 class TestVarianceParts:
     def test_parts_are_those_of_an_analysis_of_variance(self):
         """Balanced, unweighted: mean squares of the two-way layout, by their textbook expectations."""
-        values = runs_of(3, queries=120, counts=(4, 6), run=0.05)
+        values = runs_of(3, queries=120, counts=(4, 6), repeat=0.05)
         panel = panel_of(values)
-        found = variance_parts(panel, estimate(panel).runs)
+        found = estimate_variance_components(panel, estimate(panel).repeats)
         for name in NAMES:
-            run, rest = [], []
+            repeat, rest = [], []
             for x in values[name]:
                 left = x - x.mean(axis=1, keepdims=True) - x.mean(axis=0) + x.mean()
                 rest.append((left**2).sum() / ((len(x) - 1) * (x.shape[1] - 1)))
-                run.append((len(x) * x.mean(axis=0).var(ddof=1) - rest[-1]) / len(x))
+                repeat.append((len(x) * x.mean(axis=0).var(ddof=1) - rest[-1]) / len(x))
             difference = values[name][1].mean(axis=1) - values[name][0].mean(axis=1)
             query = difference.var(ddof=1) - rest[0] / 4 - rest[1] / 6
-            assert found[name].run == pytest.approx(math.sqrt(np.mean(run)))
-            assert found[name].query_run == pytest.approx(math.sqrt(np.mean(rest)))
+            assert found[name].repeat == pytest.approx(math.sqrt(np.mean(repeat)))
+            assert found[name].query_repeat == pytest.approx(math.sqrt(np.mean(rest)))
             assert found[name].query == pytest.approx(math.sqrt(query))
 
     def test_weights_and_clusters_enter(self):
@@ -229,9 +227,9 @@ class TestVarianceParts:
         doubled = {name: [np.repeat(v, 2, axis=0) for v in values[name]] for name in NAMES}
         plain = panel_of(values)
         told = panel_of(doubled, clusters=np.repeat(np.arange(80), 2))
-        one, other = (variance_parts(panel, estimate(panel).runs)["x"] for panel in (plain, told))
-        assert other.run == pytest.approx(one.run)
-        assert other.error_of_lead(160, 4) == pytest.approx(one.error_of_lead(80, 4))
+        one, other = (estimate_variance_components(panel, estimate(panel).repeats)["x"] for panel in (plain, told))
+        assert other.repeat == pytest.approx(one.repeat)
+        assert other.error_of_difference(160, 4) == pytest.approx(one.error_of_difference(80, 4))
 
     def test_it_does_not_matter_whether_they_are_asked_for_first(self):
         values = runs_of(1)
@@ -243,13 +241,13 @@ class TestVarianceParts:
 
     def test_a_recipe_beside_a_fixed_model_has_parts_too(self):
         panel = panel_of(runs_of(3, counts=(0, 6), queries=3000))
-        found = variance_parts(panel, estimate(panel).runs)["x"]
-        # The fixed model's own part by query and run cannot be told from its part by query.
+        found = estimate_variance_components(panel, estimate(panel).repeats)["x"]
+        # The fixed model's own part by query and repeat cannot be told from its part by query.
         assert found.query == pytest.approx(math.sqrt(2 * 0.01 + 0.0125), rel=0.1)
 
 
 class TestCompare:
-    """Scores in, recipes out: against the values of every run evaluated by itself."""
+    """Scores in, recipes out: against the values of every repeat evaluated by itself."""
 
     @pytest.fixture
     def judgments(self):
@@ -266,20 +264,20 @@ class TestCompare:
         return gs.compare(models, judgments, ["ndcg_linear@10", "ndcg_exp@10", "map"], draws=300, vary="seed")
 
     def test_values_are_means_over_runs(self, comparison, judgments, scores):
-        for name, runs in scores.items():
-            own = [gs.evaluate(["ndcg_exp@10"], judgments, run).per_query[:, 0] for run in runs]
+        for name, repeats in scores.items():
+            own = [gs.evaluate(["ndcg_exp@10"], judgments, repeat).per_query[:, 0] for repeat in repeats]
             column = comparison.models.index(name)
             np.testing.assert_allclose(comparison.values["ndcg_exp@10"][:, column], np.mean(own, axis=0), atol=1e-15)
-            np.testing.assert_array_equal(comparison.runs[name]["ndcg_exp@10"], np.transpose(own))
-        assert comparison.run_counts == {"A": 4, "B": 3, "base": 0}
+            np.testing.assert_array_equal(comparison.repeats[name]["ndcg_exp@10"], np.transpose(own))
+        assert comparison.repeat_counts == {"A": 4, "B": 3, "base": 0}
         assert "base is fixed" in comparison.verdict.about
         assert set(comparison.variance) == {"ndcg_linear@10", "ndcg_exp@10", "map"}
 
     def test_attribution_is_the_mean_over_runs_with_its_spread(self, comparison, judgments, scores):
         found = comparison.attribution("A", "base")
         alone = []
-        for run in scores["A"]:
-            models = {"A": run, "base": scores["A"][0] + scores["B"][0]}
+        for repeat in scores["A"]:
+            models = {"A": repeat, "base": scores["A"][0] + scores["B"][0]}
             pair = gs.compare(models, judgments, ["ndcg_linear@10", "ndcg_exp@10"], draws=300)
             alone.append(pair.attribution("A", "base"))
         for metric in ("ndcg_linear@10", "ndcg_exp@10"):
@@ -289,7 +287,7 @@ class TestCompare:
             cells = np.stack([one.grades_by_ranks.loc[metric].to_numpy() for one in alone])
             np.testing.assert_allclose(found.grades_by_ranks.loc[metric], cells.mean(axis=0), atol=1e-15)
             np.testing.assert_allclose(found.cell_spread.loc[metric], cells.std(axis=0, ddof=1), atol=1e-15)
-        assert "between runs" in repr(found)
+        assert "between repeats" in repr(found)
         other, both = comparison.attribution("B", "base"), comparison.attribution("A", "B")
         assert both.spread == pytest.approx(
             {it: math.hypot(size, other.spread[it]) for it, size in found.spread.items()}
@@ -303,17 +301,19 @@ class TestCompare:
         place = {query: row for row, query in enumerate(range(60))}
         for row in table.to_dict("records"):
             at = place[row["query"]]
-            runs = [comparison.runs[name]["ndcg_exp@10"][at] for name in "AB"]
-            assert row["difference ndcg_exp@10"] == pytest.approx(runs[0].mean() - runs[1].mean())
-            expected = math.sqrt(sum(one.var(ddof=1) for one in runs))
+            repeats = [comparison.repeats[name]["ndcg_exp@10"][at] for name in "AB"]
+            assert row["difference ndcg_exp@10"] == pytest.approx(repeats[0].mean() - repeats[1].mean())
+            expected = math.sqrt(sum(one.var(ddof=1) for one in repeats))
             assert row["spread ndcg_exp@10"] == pytest.approx(expected)
 
     def test_runs_of_trec(self):
         rng = np.random.default_rng(0)
         qrels = {f"q{q}": {f"d{d}": int(rng.integers(0, 3)) for d in range(8)} for q in range(40)}
-        runs = [{q: {d: rng.random() for d in of} for q, of in qrels.items()} for _ in range(7)]
-        comparison = gs.compare_runs({"A": runs[:3], "B": runs[3:6], "C": runs[6]}, qrels, ["ndcg_exp@5", "map"])
-        assert comparison.run_counts == {"A": 3, "B": 3, "C": 0}
-        alone = [gs.evaluate_run(["map"], run, qrels).mean["map"] for run in runs[:3]]
+        repeats = [{q: {d: rng.random() for d in of} for q, of in qrels.items()} for _ in range(7)]
+        comparison = gs.compare_runs(
+            {"A": repeats[:3], "B": repeats[3:6], "C": repeats[6]}, qrels, ["ndcg_exp@5", "map"]
+        )
+        assert comparison.repeat_counts == {"A": 3, "B": 3, "C": 0}
+        alone = [gs.evaluate_run(["map"], repeat, qrels).mean["map"] for repeat in repeats[:3]]
         assert comparison.leaderboard.loc["A", "map"] == pytest.approx(np.mean(alone))
         assert set(comparison.unjudged.retrieved) == {"A", "B", "C"}

@@ -7,17 +7,17 @@ import math
 import numpy as np
 import pytest
 
-from gainsay.comparison.bounds import regret_band
+from gainsay.comparison.data import Panel
 from gainsay.comparison.estimates import estimate
-from gainsay.comparison.inputs import Panel
-from gainsay.comparison.resampling import draw_noise
+from gainsay.comparison.inference import compute_regret_band
+from gainsay.comparison.resampling import draw_errors
 
 
 def noise_of(values, draws=2000, clusters=None):
     metrics, models, _ = values.shape
     names = tuple("abcdefghij"[:models])
     estimated = estimate(Panel(tuple(map(str, range(metrics))), names, values, None, clusters=clusters))
-    return estimated, draw_noise(estimated, draws, 0)
+    return estimated, draw_errors(estimated, draws, 0)
 
 
 class TestBand:
@@ -25,9 +25,11 @@ class TestBand:
         rng = np.random.default_rng(2)
         values = rng.normal(size=(2, 8, 500))
         values[:, :2] += 5
-        few = regret_band(*noise_of(values[:, :2]), 0.05).critical
-        many = regret_band(*noise_of(values), 0.05)
-        assert many.critical < regret_band(*noise_of(values - values.mean(axis=2, keepdims=True)), 0.05).critical
+        few = compute_regret_band(*noise_of(values[:, :2]), 0.05).critical
+        many = compute_regret_band(*noise_of(values), 0.05)
+        assert (
+            many.critical < compute_regret_band(*noise_of(values - values.mean(axis=2, keepdims=True)), 0.05).critical
+        )
         assert many.critical > few  # those far behind have an error too, towards the best
         assert many.may_be_best.sum(axis=1).tolist() == [2, 2]
 
@@ -35,21 +37,21 @@ class TestBand:
         """The slack of a rival is what it surely loses; a pair with one that may be best has none, either way."""
         values = np.random.default_rng(2).normal(size=(2, 4, 500)) + np.array([0.3, 0.3, 0.1, 0.0])[:, None]
         estimated, noise = noise_of(values)
-        quantile = np.sort(noise.peaks.max(axis=(0, 1)))[math.ceil(0.995 * 2001) - 1]
+        quantile = np.sort(noise.max_t.max(axis=(0, 1)))[math.ceil(0.995 * 2001) - 1]
         surely = np.maximum(0, (estimated.difference - quantile * estimated.error).max(axis=2))
         largest = []
         for m, k, j in np.argwhere(estimated.error > 0).tolist():
             slack = surely[m, j] / estimated.error[m, k, j] if surely[m, j] > 0 and surely[m, k] > 0 else 0
-            largest.append(noise.lead(m, k, j) - slack)
+            largest.append(noise.compute_t(m, k, j) - slack)
         expected = np.sort(np.max(largest, axis=0))[math.ceil(0.955 * 2001) - 1]
         assert 0 < (surely > 0).sum() < surely.size
-        assert regret_band(estimated, noise, 0.05).critical == pytest.approx(expected, rel=1e-12)
+        assert compute_regret_band(estimated, noise, 0.05).critical == pytest.approx(expected, rel=1e-12)
 
     def test_bounds_by_hand(self):
         rng = np.random.default_rng(3)
         values = rng.normal(size=(2, 3, 400)) + np.array([0, 0.3, 1.0])[None, :, None]
         estimated, noise = noise_of(values)
-        band = regret_band(estimated, noise, 0.1)
+        band = compute_regret_band(estimated, noise, 0.1)
         q = band.critical
         for m in range(2):
             for k in range(3):
@@ -61,7 +63,7 @@ class TestBand:
     def test_few_queries_or_clusters_rule_out_nobody_and_bound_nothing(self, queries, clusters):
         values = np.random.default_rng(4).normal(size=(1, 2, queries))
         values[:, 1] += 10
-        band = regret_band(*noise_of(values, clusters=clusters), 0.05)
+        band = compute_regret_band(*noise_of(values, clusters=clusters), 0.05)
         assert band.may_be_best.all()
         assert np.isinf(band.upper).all()
 
@@ -72,6 +74,6 @@ class TestBand:
         for _ in range(times):
             shared = rng.normal(size=(1, 3, 400))
             values = shared + 0.5 * rng.normal(size=(2, 3, 400)) + truth[:, None]
-            band = regret_band(*noise_of(values, 500), 0.05)
+            band = compute_regret_band(*noise_of(values, 500), 0.05)
             held += bool(((band.lower <= -truth + 1e-12) & (-truth - 1e-12 <= band.upper)).all())
         assert held / times > 0.95 - 2.5 * math.sqrt(0.05 * 0.95 / times)

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gainsay.comparison.data import read_panel
 from gainsay.comparison.estimates import count_wins, estimate
-from gainsay.comparison.inputs import read_panel
-from gainsay.comparison.resampling import critical_value, draw_noise
+from gainsay.comparison.resampling import critical_value, draw_errors
 
 
 def panel_of(seed, queries=60, models=4, weights=None):
@@ -75,7 +75,7 @@ def test_equal_columns_are_equal_to_the_last_digit_in_everything(queries):
     assert estimated.mean[0, 8] == estimated.mean[0, 3]
     np.testing.assert_array_equal(estimated.error[0, 8], estimated.error[0, 3])
     np.testing.assert_array_equal(
-        draw_noise(estimated, 777, 0).values[0, 8], draw_noise(estimated, 777, 0).values[0, 3]
+        draw_errors(estimated, 777, 0).values[0, 8], draw_errors(estimated, 777, 0).values[0, 3]
     )
 
 
@@ -88,7 +88,7 @@ def test_rounding_is_no_difference():
 
 def test_draws_have_the_covariance_of_the_means():
     estimated = estimate(panel_of(12)[0])
-    draws = draw_noise(estimated, 40_000, 1).values.reshape(8, -1)
+    draws = draw_errors(estimated, 40_000, 1).values.reshape(8, -1)
     covariance = estimated.root.T @ estimated.root
     spread = np.sqrt(np.outer(np.diag(covariance), np.diag(covariance)))
     assert np.abs((np.cov(draws) - covariance) / spread).max() < 5 / np.sqrt(40_000)
@@ -96,13 +96,13 @@ def test_draws_have_the_covariance_of_the_means():
 
 def test_chunks_do_not_change_the_draws():
     estimated = estimate(panel_of(13)[0])
-    one, other = draw_noise(estimated, 1000, 5, chunk=1000), draw_noise(estimated, 1000, 5, chunk=7)
+    one, other = draw_errors(estimated, 1000, 5, chunk=1000), draw_errors(estimated, 1000, 5, chunk=7)
     np.testing.assert_allclose(one.values, other.values, atol=1e-15)
 
 
 def test_peaks_are_the_largest_studentised_leads():
     estimated = estimate(panel_of(14)[0])
-    noise = draw_noise(estimated, 50, 2)
+    noise = draw_errors(estimated, 50, 2)
     for metric in (0, 1):
         for k in range(4):
             leads = [
@@ -110,7 +110,7 @@ def test_peaks_are_the_largest_studentised_leads():
                 for j in range(4)
                 if j != k
             ]
-            np.testing.assert_allclose(noise.peaks[metric, k], np.maximum(0, np.max(leads, axis=0)))
+            np.testing.assert_allclose(noise.max_t[metric, k], np.maximum(0, np.max(leads, axis=0)))
 
 
 def test_tolerance_counts_as_a_tie():

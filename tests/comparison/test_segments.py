@@ -73,7 +73,7 @@ class TestSegments:
         found = compared(values).segments
         rare = found["rare"]
         assert (rare.queries, rare.decided, rare.verdict.kind) == (12, False, "unresolved")
-        assert not rare.leads.any()
+        assert not rare.is_better.any()
         assert "rare (12)" in found.text
         assert found.frame()["decided"].tolist() == [True, False, True]
 
@@ -135,7 +135,7 @@ class TestContrasts:
             critical = np.quantile((draws @ contrast.T / error).max(axis=1), 1 - 0.05 / 3)
             t = contrast @ here.mean(axis=0) / error
             clear = np.abs(t - critical) > 0.03  # both quantiles are of draws
-            got = np.array([found[kind].leads[pair] for pair in pairs])
+            got = np.array([found[kind].is_better[pair] for pair in pairs])
             assert clear.sum() >= 10
             assert (got[clear] == (t > critical)[clear]).all()
 

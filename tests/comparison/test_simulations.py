@@ -8,14 +8,12 @@ from tests.comparison.populations import NAMES, panel_of, runs_of
 from tests.comparison.tables import comparison_of, leaderboard_table, pairs_table
 
 from gainsay import Verdict
-from gainsay.comparison.bounds import detectable_lead
-from gainsay.comparison.estimates import estimate
-from gainsay.comparison.inputs import read_panel
-from gainsay.comparison.pairs import pair_p_values
-from gainsay.comparison.parts import found_parts
-from gainsay.comparison.recipes import variance_parts
-from gainsay.comparison.resampling import critical_value, draw_noise
-from gainsay.comparison.sample import Sample
+from gainsay.comparison.data import read_panel
+from gainsay.comparison.estimates import estimate, estimate_variance_components
+from gainsay.comparison.inference import estimate_detectable_difference
+from gainsay.comparison.pairs import compute_pair_p_values
+from gainsay.comparison.resampling import Sample, critical_value, draw_errors
+from gainsay.comparison.simulation import estimate_covariances
 
 pytestmark = pytest.mark.slow
 
@@ -50,8 +48,8 @@ def false_genuine(seed):
 
 
 def false_difference_of_recipes(seed):
-    estimated = estimate(panel_of(runs_of(seed, queries=150, counts=(3, 5), run=0.03)))
-    return pair_p_values(estimated).two_sided[0, 0, 1] <= 0.1
+    estimated = estimate(panel_of(runs_of(seed, queries=150, counts=(3, 5), repeat=0.03)))
+    return compute_pair_p_values(estimated).two_sided[0, 0, 1] <= 0.1
 
 
 def regrets_missed(seed):
@@ -82,9 +80,9 @@ def differences_missed_where_queries_are_skipped(seed):
 
 
 def means_of_recipes_missed(seed):
-    values = runs_of(seed, queries=150, counts=(5, 6, 7), run=0.05, base=0.0)
+    values = runs_of(seed, queries=150, counts=(5, 6, 7), repeat=0.05, base=0.0)
     estimated = estimate(panel_of(values))
-    half = critical_value(draw_noise(estimated, 300, seed).deviations(0), 0.9) * estimated.mean_error[0]
+    half = critical_value(draw_errors(estimated, 300, seed).deviations(0), 0.9) * estimated.mean_error[0]
     return (np.abs(estimated.mean[0]) > half).any()
 
 
@@ -143,7 +141,7 @@ def test_another_run_is_no_disagreement(counts):
     """The first leads by far under x; under y all tie: the first is a common best. Means for models would say no."""
     genuine, samples = np.zeros(2), 100
     for seed in range(samples):
-        values = runs_of(seed, 400, counts, query_run=0.05, leads=[[0.5, 0, 0], [0, 0, 0]])
+        values = runs_of(seed, 400, counts, query_repeat=0.05, leads=[[0.5, 0, 0], [0, 0, 0]])
         means = [np.stack([v.reshape(400, -1).mean(axis=1) for v in values[name]], axis=1) for name in NAMES]
         for place, tables in enumerate((values.values(), means)):
             genuine[place] += Verdict.from_values(*tables, draws=300, seed=seed).kind == "genuine"
@@ -156,13 +154,13 @@ def test_a_lead_of_the_detectable_size_is_detected_four_times_in_five(counts):
     """With one rival no inequality is slack, so little is on the safe side but what recipes count twice."""
     shown, found, samples = [], 0, 200
     for seed in range(20):
-        values = runs_of(seed, 400, counts, run=0.03, query_run=0.02)
+        values = runs_of(seed, 400, counts, repeat=0.03, query_repeat=0.02)
         fixed = {name: np.stack(one, axis=-1) for name, one in values.items()} if counts == (0, 0) else None
         estimated = estimate(read_panel(fixed) if fixed else panel_of(values))
-        noise = draw_noise(estimated, 1000, seed)
-        shown.append(detectable_lead(estimated, noise, 0.05, np.ones(2, dtype=bool), np.array([0, 0])))
+        noise = draw_errors(estimated, 1000, seed)
+        shown.append(estimate_detectable_difference(estimated, noise, 0.05, np.ones(2, dtype=bool), np.array([0, 0])))
     for seed in range(samples):
-        values = runs_of(100 + seed, 400, counts, run=0.03, query_run=0.02, leads=[[0, np.mean(shown)], [0, 0]])
+        values = runs_of(100 + seed, 400, counts, repeat=0.03, query_repeat=0.02, leads=[[0, np.mean(shown)], [0, 0]])
         tables = [np.stack(one, axis=1) if counts == (0, 0) else one for one in values.values()]
         found += "model 1" not in Verdict.from_values(*tables, draws=400, seed=seed).common_best
     assert 0.80 - 2 * np.sqrt(0.16 / samples) <= found / samples <= 0.97
@@ -186,12 +184,12 @@ def test_variance_parts_are_found_on_average(of_a_plan):
     """Each standard deviation within a few hundredths; a plan has those of the difference of two recipes."""
     found, samples = [], 60
     for seed in range(samples):
-        panel = panel_of(runs_of(seed, queries=150, counts=(5, 5, 5), run=0.03 / np.sqrt(1.09)))
+        panel = panel_of(runs_of(seed, queries=150, counts=(5, 5, 5), repeat=0.03 / np.sqrt(1.09)))
         if of_a_plan:
-            found.append(found_parts(Sample(panel, 0.05, 200, 0).family(NAMES)).deviations(0, 0, 1))
+            found.append(estimate_covariances(Sample(panel, 0.05, 200, 0).joint(NAMES)).deviations(0, 0, 1))
         else:
-            found.append(variance_parts(panel, estimate(panel).runs)["x"].to_dict())
-    truth = {"query": np.sqrt(2) * 0.1, "run": 0.03, "query_run": np.hypot(0.1, 0.05)}
+            found.append(estimate_variance_components(panel, estimate(panel).repeats)["x"].to_dict())
+    truth = {"query": np.sqrt(2) * 0.1, "repeat": 0.03, "query_repeat": np.hypot(0.1, 0.05)}
     for name, size in truth.items():
         scale = np.sqrt(2) if of_a_plan and name != "query" else 1
         assert np.sqrt(np.mean([one[name] ** 2 for one in found])) == pytest.approx(scale * size, rel=0.09), name

@@ -147,7 +147,7 @@ class TestTogether:
         assert sorted(table["query"]) == expected.tolist()
         relative = judgments.weights / judgments.weights[(judgments.weights >= 0) & ~np.isnan(other)].mean()
         pull = {q: np.sign(one[q]) * min(abs(one[q]), abs(other[q])) * relative[q] for q in expected}
-        assert dict(zip(table["query"], table["pull"], strict=True)) == pytest.approx(pull)
+        assert dict(zip(table["query"], table["contradiction strength"], strict=True)) == pytest.approx(pull)
 
     def test_attribution_between_both_is_on_the_common_queries(self, judged):
         judgments, scores = judged

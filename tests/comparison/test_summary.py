@@ -50,9 +50,11 @@ def test_json_reads_back_as_what_was_written(tmp_path):
 def test_options_reach_the_comparison_of_runs():
     rng = np.random.default_rng(0)
     qrels = {f"q{at}": {"a": 2, "b": 0, "c": 1} for at in range(40)}
-    runs = {name: {query: dict(zip("abc", rng.random(3), strict=True)) for query in qrels} for name in ("one", "two")}
+    repeats = {
+        name: {query: dict(zip("abc", rng.random(3), strict=True)) for query in qrels} for name in ("one", "two")
+    }
     options = {"alpha": 0.2, "margin": 0.125, "draws": 321, "seed": 9}
-    found = gs.compare_runs(runs, qrels, ["ndcg_linear@2", "mrr", "map"], primary=["mrr", "map"], **options).verdict
+    found = gs.compare_runs(repeats, qrels, ["ndcg_linear@2", "mrr", "map"], primary=["mrr", "map"], **options).verdict
     assert found.metrics == ("mrr", "map")
     assert {name: getattr(found, name) for name in options} == options
 

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import gainsay as gs
-from gainsay.comparison.unjudged import UnjudgedDocuments, uneven_judging
+from gainsay.comparison.flags import UnjudgedDocuments, find_uneven_judging
 
 METRICS = ["ndcg_linear@10", "ndcg_exp@10", "mrr"]
 QUERIES = 60
@@ -61,7 +61,7 @@ class TestShares:
     def test_a_compared_metric_is_of_the_runs_as_they_were_and_in_the_leaderboard_once(self, data, unjudged):
         found = gs.compare_runs(*data, ["ndcg_linear@10", "judged@10"], unjudged=unjudged)
         assert found.verdict.metrics == ("ndcg_linear@10", "judged@10")
-        assert found.shown_shares == {}
+        assert found.unjudged.additional_shares(found.metrics) == {}
         assert list(found.leaderboard).count("judged@10") == 1
         assert found.leaderboard["judged@10"].to_dict() == {"old": 1, "new": 0.5}
         assert found.winners["judged@10"] == "old"
@@ -100,7 +100,7 @@ class TestFlag:
         names = "abcdefgh"[: len(shares)]
         counts = dict.fromkeys(names, 100), dict.fromkeys(names, 9)
         unjudged = UnjudgedDocuments({"judged@10": dict(zip(names, shares, strict=True))}, *counts, handling)
-        return uneven_judging(unjudged, among or names)
+        return find_uneven_judging(unjudged, among or names)
 
     @pytest.mark.parametrize(
         ("shares", "among", "pairs"),

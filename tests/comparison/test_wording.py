@@ -52,7 +52,7 @@ THREE = {X: {"a": 0.0, "b": 0.3, "c": 0.2}, Y: {"a": 0.0, "b": 0.1, "c": 0.4}}
 SAME = {X: "a", Y: "a"}
 NONE = {X: {"a": 0.0, "b": 0.0}, Y: {"a": 0.0, "b": 0.0}}
 GENUINE = "0.012 2 1,234 0.5123 0.4111 0.0111 0.0123 0.0046 90 0.0321"
-UNRESOLVED = "0.012 2 1,234 0.5123 0.4111 0.0111 0.0123 0.0321 90 0.0079"
+UNRESOLVED = "0.012 2 1,234 0.5123 0.4111 0.0111 0.0123 0.0321 90 0.0079 80"
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ UNRESOLVED = "0.012 2 1,234 0.5123 0.4111 0.0111 0.0123 0.0321 90 0.0079"
         (
             "unresolved",
             {"winners": SAME, "common_best": ("a",), "safe_regret": 0.0},
-            "2 1,234 0.5123 0.4000 90 0.0321 0.0079",
+            "2 1,234 0.5123 0.4000 90 0.0321 0.0079 80",
         ),
         (
             "unresolved",
@@ -176,7 +176,7 @@ def test_bounds_in_the_advice_are_rounded_to_the_safe_side():
 def test_decision_about_a_baseline_has_its_bounds():
     found = values_of([0.5, 0.52, 0.48], [0.5, 0.501, 0.52], margin=0.01).against("m0")
     assert found.decisions == {"m1": "ship", "m2": "do not ship"}
-    for one in found.standings:
+    for one in found.candidates:
         sentence = found.sentence(one.candidate)
         for name in (one.candidate, "m0", X, Y, "400", "95", "0.0100"):
             assert name in sentence

@@ -227,7 +227,7 @@ class TestTexts:
     @pytest.mark.parametrize("unjudged", ["irrelevant", "drop"])
     def test_comparisons_have_them(self, unjudged):
         comparison = gs.compare_runs(self.RUNS, self.QRELS, ["mrr", "map"], unjudged=unjudged)
-        assert comparison.query_texts == {"1": "star wars"}
+        assert comparison.rankings.judgments.texts == {"1": "star wars"}
         judgments = comparison.rankings.judgments
         titles = dict(zip(zip(judgments.query_of_rows, judgments.labels, strict=True), judgments.titles, strict=True))
         assert titles == {(0, 2.0): "A new hope", (0, 0.0): "", (1, 1.0): "A new hope"}
@@ -236,7 +236,7 @@ class TestTexts:
 
     def test_without_texts(self):
         comparison = gs.compare_runs(self.RUNS, {"1": {"a": 1}, "2": {"a": 1}}, ["mrr", "map"])
-        assert (comparison.query_texts, comparison.rankings.judgments.titles) == ({}, None)
+        assert (comparison.rankings.judgments.texts, comparison.rankings.judgments.titles) == ({}, None)
 
     def test_judgments(self):
         frame = pd.DataFrame(
@@ -247,4 +247,5 @@ class TestTexts:
         texts, titles = {7: "shoes", 9: "hats"}, frame["name"][::-1]
         again = gs.Judgments(frame["label"], qid=frame["query"], texts=texts, titles=titles)
         assert (again.texts, again.titles.tolist()) == ({7: "shoes"}, ["a", "b", "c"])
-        assert gs.compare({"m": [1, 2, 3], "n": [3, 2, 1]}, again, ["mrr", "map"]).query_texts == {7: "shoes"}
+        comparison = gs.compare({"m": [1, 2, 3], "n": [3, 2, 1]}, again, ["mrr", "map"])
+        assert comparison.rankings.judgments.texts == {7: "shoes"}

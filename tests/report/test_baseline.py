@@ -11,9 +11,9 @@ import pytest
 from rich.console import Console
 
 import gainsay as gs
+from gainsay.comparison.comparison import Comparison
 from gainsay.comparison.replacing import leading, replacing
 from gainsay.drawing.text import as_text
-from gainsay.harness import Comparison
 from gainsay.report.text import decisions_table
 
 FIRST, SECOND = "ndcg_linear@10", "ndcg_exp@10"
@@ -56,7 +56,7 @@ def test_the_answer_is_that_of_the_decisions(leads, margin, starts, mentioned):
     assert set(mentioned) <= set(re.findall(r"\d of \d|\w+", answer))
     if margin:
         assert f"{margin:.4f}" in reasons
-    needed = found.standings[0].queries_needed
+    needed = found.candidates[0].queries_needed
     assert starts != "Undecided" or f"{needed:,}" in reasons
 
 
@@ -85,7 +85,7 @@ def test_the_page_shows_every_candidate_with_the_numbers_of_against(comparison, 
     assert "Yes: ship &lt;b&gt;b in place of &lt;b&gt;a." in without_tags(page)
     assert "<b>" not in page
     assert re.findall(r'<bdi>(\S+)</bdi></th><td class="t">[^/]*<span class="tag m">baseline', page) == ["&lt;b&gt;a"]
-    for one in comparison.against("<b>a").standings:
+    for one in comparison.against("<b>a").candidates:
         assert f"&lt;b&gt;{one.candidate[3:]}</bdi>" in part
         for metric in comparison.primary:
             ends = [f"{end:+.4f}".replace("-", "−") for end in (one.lower[metric], one.upper[metric])]

@@ -62,7 +62,7 @@ class TestFigure:
     def test_the_fitted_base_is_shown(self, comparison, fit):
         path = comparison.gains(fit=fit)
         assert "your users: 1.60" in [text.get_text() for text in plot_gains(path).ax.texts]
-        assert "Preferences put the base at 1.60 (1.40 to 1.90, 95 %): there " in path.text
+        assert "Preferences fit base 1.60 (1.40 to 1.90, 95 %). There, " in path.text
 
     def test_a_single_base_has_none(self, comparison):
         assert "<img" not in comparison.gains([1])._repr_html_()

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from ..data import RankingData
-    from ..harness import Comparison
+    from ..comparison.comparison import Comparison
 
 REQUIRED = {"label": "table", "score": "table", "features": "data", "iteration": "data", "unjudged": "qrels"}
 REQUIRED |= {"vary": "recipe", "query": "table segments clusters"}
@@ -129,7 +129,7 @@ def read_comparison(options: InputOptions, metrics: Sequence[str] | None, **sett
     **settings
         Further arguments of `gainsay.compare` and `gainsay.compare_runs`.
     """
-    from ..harness import compare, compare_runs
+    from ..comparison.compare import compare, compare_runs
 
     recipes, iteration = parse_recipes(options.recipe or []), parse_iterations(options.iteration or [])
     _validate(options, metrics)

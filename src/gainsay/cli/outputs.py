@@ -17,7 +17,7 @@ from .._common.shown import plain, printable
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from ..harness import Comparison
+    from ..comparison.comparison import Comparison
 
 
 class Terminal(Console):

@@ -4,25 +4,31 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from html import escape
-from typing import TYPE_CHECKING, Any
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from .._common.checks import check_whole
+from .._common.words import number_text
 from ..evaluation.evaluator import shared_weights
+from ..metrics.base import depth_of
 from ..metrics.dcg import DCG, NDCG
 from ..metrics.names import MetricLike, parse_metrics
-from .contributions import Split, band_names, grades_of, rank_bands, split_model
-from .rankings import check_pair
+from ..ranking.rows import blank_code
+from .rankings import validate_pair
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     import pandas as pd
 
-    from .._common.typing import Floats
+    from .._common.typing import Floats, Integers
     from ..metrics.base import Metric
-    from .contributions import Bands, Grades
+    from ..metrics.dcg import DCG, GainFacts
+    from ..ranking.rows import RankedRows
     from .rankings import Rankings
+
 
 CLASSES = (0, 1, 2, 3, 6, 11)
 """Fewest documents of the top grade in each class of queries."""
@@ -30,45 +36,43 @@ CLASSES = (0, 1, 2, 3, 6, 11)
 
 @dataclass(frozen=True, eq=False)
 class Attribution:
-    """Where the difference between two models comes from, under each metric; made by `Comparison.attribution`.
+    """Decomposition of the difference of two models by grade, rank and query class.
 
-    DCG is a sum over documents, so this is arithmetic and no model: the cells of each table sum to the difference. All
-    numbers are in units of the metric; above 0 they favour the first model, of a loss the second.
+    `Comparison.attribution` creates it. DCG is a sum over documents, so the decomposition is exact: the cells of each
+    table sum to the difference. All numbers are in the unit of the metric. Positive numbers favor the first model, for
+    a loss the second.
 
     Attributes
     ----------
     models : tuple of two str
-        The first minus the second is what is split.
+        The difference is the first minus the second.
     metrics : tuple of str
-        The metrics that were asked for.
+        Decomposed metrics.
     queries : int
-        Queries of positive weight that the models are compared on and that all of `metrics` have.
+        Queries of positive weight on which all `metrics` are defined.
     left_out : int
-        How many more some of `metrics` have and others skip.
+        Number of further queries on which only some of `metrics` are defined.
     top_grade : int, float or str
-        The highest grade, by which `by_query_class` goes.
+        Highest grade.
     difference : dict
-        Difference of the weighted means, by metric.
+        Difference of the weighted means by metric.
     grades_by_ranks : DataFrame
-        Rows (metric, grade), columns bands of ranks: what documents of this grade at these ranks add to the difference.
-        More than 20 distinct labels are put into 10 ranges that hold equally many distinct labels each.
+        Contribution of documents of a grade at a band of ranks. Rows are (metric, grade), columns bands of ranks. More
+        than 20 distinct labels are grouped into 10 ranges with equally many labels.
     by_query_class : DataFrame
-        One row per class of queries, by how many documents of the top grade they have: the number of queries, and what
-        they add to the difference under each metric. Classes without queries are left out.
+        One row per class of queries, by the number of documents of the top grade: the number of queries, and their
+        contribution under each metric.
     parts : DataFrame
-        From Järvelin & Kekäläinen's NDCG to Burges': `discount` (`ndcg_jk` to `ndcg_linear`), `gain` (`ndcg_linear` to
-        `ndcg_exp`) and `total`. Columns: the two metrics (`from`, `to`), the differences under them (`before`,
-        `after`), and `change` = after - before; discount and gain sum to the total. Negative labels have no
-        exponential gain, and then only `discount` is there.
+        Change from the NDCG of Järvelin & Kekäläinen to that of Burges: `discount` (`ndcg_jk` to `ndcg_linear`), `gain`
+        (`ndcg_linear` to `ndcg_exp`) and `total`, their sum. Columns are the two metrics (`from`, `to`), their
+        differences (`before`, `after`), and `change`. With negative labels, there is only `discount`.
     parts_note : str
-        Where the metric that lends `parts` its cutoff and options has another gain or discount than any of them: a
-        sentence that says so.
+        A sentence if the compared metric has another gain or discount than these.
     lower_is_better : tuple of str
-        Those of `metrics` that are losses.
+        The metrics for which lower values are better.
     spread : dict
-        Where one of the models is a recipe all numbers above are means over its runs, and this is, by metric, by how
-        much `difference` varies between one run of each model and another: √(s² + s'²) of the standard deviations
-        between runs. Empty where both are fixed.
+        For recipes, all numbers are means over repeats, and this is the standard deviation of `difference` between
+        repeats by metric: √(s² + s'²). Empty if both models are fixed.
     cell_spread : DataFrame or None
         The same for each cell of `grades_by_ranks`.
 
@@ -87,7 +91,7 @@ class Attribution:
     >>> {metric: round(difference, 2) for metric, difference in why.difference.items()}
     {'ndcg_jk@10': -0.15, 'ndcg_exp@10': 0.27}
 
-    `ndcg_jk` prefers the second, `ndcg_exp` the first, for to `ndcg_exp` grade 5 at rank 1 is worth more than the rest:
+    `ndcg_jk` is higher for the second model. `ndcg_exp` is higher for the first, because of the grade 5 at rank 1:
 
     >>> why.grades_by_ranks.loc["ndcg_jk@10"].round(2)
               1   2-3  4-5  6-10
@@ -102,7 +106,7 @@ class Attribution:
     3     -0.15 -0.17 -0.12  0.24
     5      0.66  0.00  0.00 -0.19
 
-    Three quarters of that change are the gain's, one quarter is the discount's:
+    The gain causes three quarters of that change, the discount one quarter:
 
     >>> why.parts[["before", "after", "change"]].round(2)
               before  after  change
@@ -127,7 +131,7 @@ class Attribution:
     cell_spread: pd.DataFrame | None = field(default=None, repr=False)
 
     def frame(self) -> pd.DataFrame:
-        """Return `grades_by_ranks` as a tidy table: columns metric, grade, ranks, contribution, of recipes spread."""
+        """Return `grades_by_ranks` as a tidy table: metric, grade, ranks, contribution, and spread for recipes."""
         import pandas as pd
 
         rows, bands = self.grades_by_ranks.index, self.grades_by_ranks.columns
@@ -142,7 +146,7 @@ class Attribution:
         return pd.DataFrame(columns)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as JSON knows it."""
+        """Return all results as plain values for JSON."""
         return {
             "models": list(self.models),
             "queries": self.queries,
@@ -159,11 +163,15 @@ class Attribution:
 
     def _size(self) -> str:
         size = "1 query" if self.queries == 1 else f"{self.queries} queries"
-        return f"{size} ({self.left_out} more that not all these metrics have are left out)" if self.left_out else size
+        return (
+            f"{size} ({self.left_out} more without a value of all these metrics are left out)"
+            if self.left_out
+            else size
+        )
 
     def _varies(self, metric: str, places: int) -> str:
-        """Return by how much the difference varies between runs, to so many places."""
-        return f" (± {self.spread[metric]:.{places}f} between runs)" if metric in self.spread else ""
+        """Return the standard deviation between repeats with this number of decimals."""
+        return f" (± {self.spread[metric]:.{places}f} between repeats)" if metric in self.spread else ""
 
     def __repr__(self) -> str:
         first, second = self.models
@@ -193,7 +201,7 @@ class Attribution:
         return "\n".join(parts)
 
 
-def attribute(
+def compute_attribution(
     rankings: Rankings,
     models: tuple[str, str],
     metrics: MetricLike | Iterable[MetricLike] | None = None,
@@ -201,25 +209,25 @@ def attribute(
     compared: Sequence[Metric],
     bands: Sequence[int] | None = None,
 ) -> Attribution:
-    """Split the difference between two models, first minus second: see `Findings.attribution`.
+    """Decompose the difference of two models, first minus second. `Comparison.attribution` describes the arguments.
 
-    The first of `compared` that is a sum over documents lends its cutoff and options to the metrics of `parts`.
+    The first of the `compared` metrics that is a sum over documents determines cutoff and options of `parts`.
     """
     import pandas as pd
 
-    check_pair(*models, rankings.scores)
-    usual = splittable(compared)
+    validate_pair(*models, rankings.scores)
+    usual = select_sums(compared)
     wanted = usual if metrics is None else [_attributable(metric) for metric in parse_metrics(metrics)]
     if not wanted:
         raise ValueError(
-            f"none of the compared metrics ({', '.join(map(str, compared))}) is a sum over documents; "
-            "name some that are, such as metrics=['ndcg_linear@10', 'ndcg_exp@10']"
+            f"None of the compared metrics ({', '.join(map(str, compared))}) is a sum over documents. "
+            "Pass metrics=['ndcg_linear@10', 'ndcg_exp@10'], for example."
         )
-    shared_weights([*compared, *wanted], rankings.judgments)  # which refuses those that ignore what others count
+    shared_weights([*compared, *wanted], rankings.judgments)  # Raises if a metric ignores the weights.
     some = np.logical_or.reduce([rankings.common([metric]).weights > 0 for metric in wanted])
     rankings = rankings.common(wanted)
     judgments = rankings.judgments
-    grades = grades_of(judgments.levels)
+    grades = group_grades(judgments.levels)
     band = rank_bands(bands, [metric.k for metric in wanted], longest=int(judgments.sizes.max()))
     pivot = (usual or wanted)[0]
     steps = _steps(pivot, negative=bool(judgments.levels[0] < 0))
@@ -246,57 +254,57 @@ def attribute(
         parts=_parts({str(step): float(by_query[str(step)].sum()) for step in steps}),
         parts_note=""
         if builtin
-        else f"These steps are between built-in definitions: {pivot} has a gain or discount that none of them has.",
+        else f"These steps are between built-in definitions. {pivot} has a different gain or discount.",
         lower_is_better=tuple(str(metric) for metric in wanted if not metric.higher_is_better),
         spread={name: spread[name] for name in names if name in spread},
         cell_spread=stacked(cell_spread) if spread else None,
     )
 
 
-def splittable(metrics: Iterable[Metric]) -> list[DCG]:
-    """Return the metrics of which a difference can be split by document."""
+def select_sums(metrics: Iterable[Metric]) -> list[DCG]:
+    """Return the metrics that are sums over documents."""
     return [metric for metric in metrics if isinstance(metric, DCG) and metric.is_sum_over_documents]
 
 
 def _split(
     rankings: Rankings, models: tuple[str, str], metrics: Sequence[DCG], grades: Grades, bands: Bands
 ) -> tuple[dict[str, Floats], dict[str, Floats], dict[str, float], dict[str, Floats]]:
-    """Return by metric what each query adds to the difference of two models, and what each grade and band does.
+    """Return by metric the contributions of queries and of cells, and the standard deviations between repeats.
 
-    Of recipes the means over runs; then by how much the difference and what each grade and band adds vary between runs.
+    For recipes, contributions are means over repeats.
     """
-    splits = [Split(metric, rankings, grades, bands) for metric in dict.fromkeys(metrics)]
+    splits = [Decomposition(metric, rankings, grades, bands) for metric in dict.fromkeys(metrics)]
     by_query, cells, spread, cell_spread = {}, {}, {}, {}
-    first, second = ([split_model(one, model, splits) for one in rankings.each_run(model)] for model in models)
+    first, second = ([decompose_model(one, model, splits) for one in rankings.each_repeat(model)] for model in models)
     for place, split in enumerate(splits):
-        name, sides = str(split.metric), [[run[place] for run in runs] for runs in (first, second)]
-        own, other = (np.mean([values for values, _ in runs], axis=0) for runs in sides)
-        own_cells, other_cells = (np.mean([added for _, added in runs], axis=0) for runs in sides)
+        name, sides = str(split.metric), [[repeat[place] for repeat in repeats] for repeats in (first, second)]
+        own, other = (np.mean([values for values, _ in repeats], axis=0) for repeats in sides)
+        own_cells, other_cells = (np.mean([added for _, added in repeats], axis=0) for repeats in sides)
         by_query[name], cells[name] = split.share * (own - other), own_cells - other_cells
         if max(map(len, sides)) > 1:
-            totals = [_variance([values @ split.share for values, _ in runs]) for runs in sides]
+            totals = [_variance([values @ split.share for values, _ in repeats]) for repeats in sides]
             spread[name] = float(np.sqrt(sum(totals)))
-            cell_spread[name] = np.sqrt(sum(_variance([added for _, added in runs]) for runs in sides))
+            cell_spread[name] = np.sqrt(sum(_variance([added for _, added in repeats]) for repeats in sides))
     return by_query, cells, spread, cell_spread
 
 
-def _variance(runs: Sequence[Any]) -> Any:
-    """Return the variance between runs, nothing where there is one only."""
-    return np.var(runs, axis=0, ddof=1) if len(runs) > 1 else np.zeros_like(runs[0])
+def _variance(repeats: Sequence[Any]) -> Any:
+    """Return the variance between repeats, 0 for a single one."""
+    return np.var(repeats, axis=0, ddof=1) if len(repeats) > 1 else np.zeros_like(repeats[0])
 
 
 def _attributable(metric: Metric) -> DCG:
-    if not splittable([metric]):
+    if not select_sums([metric]):
         redefined = f" ({type(metric).__name__} defines its values anew)" if isinstance(metric, DCG) else ""
         raise ValueError(
-            f"metrics names {metric}, which is not a sum over documents{redefined} and so cannot be split by document; "
-            "take metrics of the NDCG and DCG family, such as ndcg_linear@10 or ndcg_exp@10"
+            f"metrics names {metric}, which is not a sum over documents{redefined}. Use metrics of the NDCG and DCG "
+            "family, such as ndcg_linear@10 or ndcg_exp@10."
         )
-    return splittable([metric])[0]
+    return select_sums([metric])[0]
 
 
 def _steps(pivot: DCG, *, negative: bool) -> list[DCG]:
-    """Return the metrics between which discount and gain change one at a time, with cutoff and options of `pivot`."""
+    """Return metrics whose discount and gain change one at a time, with the cutoff and options of `pivot`."""
     options: dict[str, Any] = {name: getattr(pivot, name) for name in ("k", "ties", "empty", "scores", "weights")}
     linear = NDCG(gain="linear", **options)
     base = pivot.base if pivot.discount == "jk" else 2.0
@@ -326,3 +334,158 @@ def _parts(difference: dict[str, float]) -> pd.DataFrame:
     table["before"], table["after"] = (table[end].map(difference) for end in ("from", "to"))
     table["change"] = table["after"] - table["before"]
     return table
+
+
+MAX_GRADES = 20
+"""With more distinct labels, they are grouped into ranges."""
+
+GRADE_BINS = 10
+
+BANDS = (1, 2, 4, 6, 11)
+"""First rank of each band, unless the caller says otherwise."""
+
+
+class Grades(NamedTuple):
+    """Grades in ascending order: their names, the lowest label of each, and the grade of every label code."""
+
+    names: tuple[Any, ...]
+    lowest: Floats
+    of_code: Integers
+
+
+def group_grades(levels: Floats) -> Grades:
+    """Return the distinct labels as grades.
+
+    More than `MAX_GRADES` labels (such as amounts) are grouped into `GRADE_BINS` ranges with equally many distinct
+    labels, so that a frequent label does not fill several ranges.
+    """
+    count = len(levels)
+    bins = np.arange(count) if count <= MAX_GRADES else np.arange(count) * GRADE_BINS // count
+    first = np.flatnonzero(np.diff(bins, prepend=-1))
+    of_code = np.zeros(blank_code(count) + 1, dtype=np.int64)
+    of_code[:count] = bins
+    names: tuple[Any, ...] = tuple(simplify_labels(levels))
+    if count > MAX_GRADES:
+        ends = list(zip(levels[first].tolist(), levels[np.append(first[1:], count) - 1].tolist(), strict=True))
+        names = tuple(f"{low:g} to {high:g}" for low, high in ends)
+        if len(set(names)) < len(names):
+            names = tuple(f"{number_text(low)} to {number_text(high)}" for low, high in ends)
+    return Grades(names, levels[first], of_code)
+
+
+def simplify_labels(labels: Floats) -> list[float]:
+    """Return whole numbers as integers."""
+    return [int(label) if label.is_integer() and abs(label) < 1e15 else label for label in labels.tolist()]
+
+
+class Bands(NamedTuple):
+    """Bands of ranks from the top: their names and the first rank of each."""
+
+    names: tuple[str, ...]
+    starts: Integers
+
+
+def rank_bands(starts: Sequence[int] | None, cutoffs: Sequence[int | None], longest: int) -> Bands:
+    """Return bands of ranks with these first ranks, in ascending order from 1. The last ends at the largest cutoff.
+
+    Bands beyond the longest query, with `longest` documents, are left out.
+
+    Examples
+    --------
+    >>> rank_bands(None, [10], longest=120).names
+    ('1', '2-3', '4-5', '6-10')
+    >>> rank_bands([1, 4], [5, None], longest=120).names
+    ('1-3', '4+')
+    """
+    firsts = list(BANDS) if starts is None else [check_whole("bands", start) for start in starts]
+    if not firsts or firsts[0] != 1 or any(a >= b for a, b in pairwise(firsts)):
+        raise ValueError(
+            f"bands must be the first rank of each band, ascending from 1, such as {list(BANDS)}, got {starts!r}."
+        )
+    deepest = None if None in cutoffs else max(k for k in cutoffs if k is not None)
+    reached = longest if deepest is None else min(longest, deepest)
+    firsts = [first for first in firsts if first <= reached]
+    return Bands(tuple(band_names(firsts, deepest)), np.array(firsts))
+
+
+def band_names(firsts: Sequence[int], deepest: int | None) -> list[str]:
+    """Return names of bands of whole numbers with these first numbers. Without `deepest`, the last has no end.
+
+    >>> band_names([0, 1, 2], 9), band_names([1, 4], None)
+    (['0', '1', '2-9'], ['1-3', '4+'])
+    """
+    lasts = [*(first - 1 for first in firsts[1:]), deepest]
+    return [
+        f"{first}+" if last is None else f"{first}" if first == last else f"{first}-{last}"
+        for first, last in zip(firsts, lasts, strict=True)
+    ]
+
+
+class Decomposition:
+    """Decomposition of the weighted mean of a metric by grade and band of ranks.
+
+    `share`, (queries,), are the weights of the queries in the mean. They sum to 1.
+    """
+
+    def __init__(self, metric: DCG, rankings: Rankings, grades: Grades, bands: Bands) -> None:
+        self.metric = metric
+        self._facts: GainFacts = metric.bind(rankings.judgments, (metric.k,))
+        self._empty = self._facts.empty[:, 0]
+        self._grades, self._bands = grades, bands
+        weights = np.where(self._empty, 0.0, rankings.weights) if metric.empty == "skip" else rankings.weights
+        if not weights.any():
+            raise ValueError(f"{metric} has no mean, because no query of positive weight has relevant documents.")
+        weights = weights / weights.max()  # The sum of huge weights could overflow.
+        self.share: Floats = weights / weights.sum()
+
+    def blank(self) -> Floats:
+        """Return cells of zeros, shape (grades, bands)."""
+        return np.zeros((len(self._grades.names), len(self._bands.names)))
+
+    def values(self, rows: RankedRows) -> Floats:
+        """Return the value of each row, 0 for queries without relevant documents."""
+        found = self.metric.score(rows, self._facts, (self.metric.k,))[:, 0]
+        return np.where(self._empty[rows.queries], 0.0, found)
+
+    def cells(self, rows: RankedRows) -> Floats:
+        """Return the contribution of rows to the mean by grade and band, shape (grades, bands).
+
+        A document contributes gain * discount of its rank / ideal. Every order of tied documents is equally likely, so
+        each has the mean discount of their ranks (none beyond the cutoff), split by the bands of these ranks.
+        """
+        gains, bands = self._facts.gains, len(self._bands.names)
+        depth = depth_of((self.metric.k,), rows.width)
+        held = depth if rows.runs is None else rows.width  # Ties may continue beyond the cutoff.
+        worth = gains.of(rows, held)
+        if self.metric.is_ratio:
+            worth = worth / np.where(self._empty, 1.0, self._facts.ideal[:, 0])[rows.queries, None]
+        worth = worth * np.where(self._empty, 0.0, self.share)[rows.queries, None]
+        grade = self._grades.of_code[rows.codes[:, :held]]
+        band = np.searchsorted(self._bands.starts, np.arange(1, depth + 1), side="right") - 1
+        cells = self.blank()
+        if rows.runs is None:
+            at, added = grade * bands + band, worth * gains.discount[:depth]
+            cells += np.bincount(at.ravel(), added.ravel(), cells.size).reshape(cells.shape)
+            return cells
+        for column in range(band[-1] + 1):
+            discount = np.zeros(rows.width)
+            discount[:depth] = np.where(band == column, gains.discount[:depth], 0.0)
+            expected = rows.runs.mean(np.broadcast_to(discount, worth.shape))
+            cells[:, column] = np.bincount(grade.ravel(), (worth * expected).ravel(), len(cells))
+        return cells
+
+
+def decompose_model(rankings: Rankings, model: str, splits: Sequence[Decomposition]) -> list[tuple[Floats, Floats]]:
+    """Return the value of each query, (queries,), and the cells of the mean, (grades, bands), for each metric."""
+    queries = rankings.judgments.queries
+    found = [(np.zeros(queries), split.blank()) for split in splits]
+    together: dict[tuple[str, str], list[int]] = {}
+    for place, split in enumerate(splits):
+        together.setdefault((split.metric.ties, split.metric.scores), []).append(place)
+    for places in together.values():
+        for rows in rankings.ranked(model, by=splits[places[0]].metric):
+            for place in places:
+                values, cells = found[place]
+                values[rows.queries] = splits[place].values(rows)
+                cells += splits[place].cells(rows)
+    return found

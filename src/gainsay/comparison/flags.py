@@ -1,49 +1,58 @@
-"""What a reader should know before trusting a verdict: ties, thin evidence, models that never differ."""
+"""Reasons to be careful with a verdict: ties, little evidence, identical models, unjudged documents."""
 
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .._common.typing import Bools, Floats
 from .._common.words import confidence, count, listed
-from .clusters import cluster_sums
+from ..evaluation.coverage import BECAME
+from ..evaluation.evaluator import Evaluator
+from ..metrics.judged import Judged
+from .data import FEW_REPEATS, Panel, QueryCounts
 from .estimates import ROUNDING, Estimate
-from .inequalities import FEWEST
-from .inputs import Panel, Queries
-from .runs import FEW_RUNS
+from .inference import MIN_QUERIES
+from .labels import sum_by_cluster
 
-__all__ = ["FEW", "Flag", "find_flags", "left_out_flags"]
+if TYPE_CHECKING:
+    from collections.abc import Container, Mapping, Sequence
 
-FEW = 100
-"""Pairs that differ on fewer queries than this are flagged."""
+    from ..judgments import Judgments, Unjudged
+    from ..metrics.base import Metric
 
-HEAVY = 0.10
-"""Weights are flagged of which the heaviest hundredth of the queries carries a larger share than this."""
+FEW_QUERIES = 100
+"""Pairs that differ on fewer queries are flagged."""
 
-LOPSIDED = 0.15
-"""Skewness of a mean difference from which pairs are flagged: a one-sided test at level .05 then errs in about .07."""
+MAX_HEAVY_SHARE = 0.10
+"""Weights are flagged if the heaviest 1 % of the queries carry more than this share."""
+
+MAX_SKEWNESS = 0.15
+"""Pairs with a larger skewness of the mean difference are flagged: a one-sided test at level 5 % then errs in 7 %."""
+
+MAX_JUDGED_DIFFERENCE = 0.05
+"""Models in question are flagged if their shares of judged documents differ by more."""
 
 
 @dataclass(frozen=True)
 class Flag:
-    """One reservation about a verdict.
+    """A reason to be careful with a verdict.
 
     Attributes
     ----------
     code : str
         ``"left-out queries"``, ``"one model"``, ``"few queries"``, ``"few clusters"``, ``"uneven weights"``,
-        ``"uneven clusters"``, ``"identical runs"``, ``"few runs"``, ``"tied winners"``, ``"identical models"``,
+        ``"uneven clusters"``, ``"identical repeats"``, ``"few repeats"``, ``"tied winners"``, ``"identical models"``,
         ``"ignored pairs"``, ``"thin pairs"``, ``"lopsided pairs"`` or ``"uneven judging"``.
     message : str
-        One sentence, with numbers.
+        One sentence with numbers.
     models : tuple of str
-        The models concerned, where there are any.
+        Models concerned, if any.
     pairs : tuple of (str, str)
-        The pairs of models concerned, where there are any.
+        Pairs of models concerned, if any.
     """
 
     code: str
@@ -59,98 +68,101 @@ class Flag:
         return vars(self) | {"models": list(self.models), "pairs": [list(pair) for pair in self.pairs]}
 
 
-def left_out_flags(counts: Queries) -> tuple[Flag, ...]:
-    """Say how many queries of each metric are left out of what is said of both together.
+def find_left_out_flags(counts: QueryCounts) -> tuple[Flag, ...]:
+    """Return a flag if a metric has queries on which the other one is not defined.
 
-    >>> print(*left_out_flags(Queries(any=30, own={"a": 30, "b": 18}, common=18)))
-    The verdict is on the 18 queries on which both metrics have a value; left out are 12 more of a.
+    >>> print(*find_left_out_flags(QueryCounts(any=30, by_metric={"a": 30, "b": 18}, common=18)))
+    The verdict uses the 18 queries on which both metrics are defined and leaves out 12 more of a.
     """
     left_out = [f"{number:,} more of {metric}" for metric, number in counts.left_out.items() if number]
     if not left_out:
         return ()
     size = "one query" if counts.common == 1 else f"{counts.common:,} queries"
-    text = f"The verdict is on the {size} on which both metrics have a value; left out are {listed(left_out)}."
+    text = f"The verdict uses the {size} on which both metrics are defined and leaves out {listed(left_out)}."
     return (Flag("left-out queries", text),)
 
 
 def find_flags(panel: Panel, estimated: Estimate, tied: dict[str, tuple[str, ...]], alpha: float) -> tuple[Flag, ...]:
-    """Collect the reservations, the gravest first; `tied` has the models with the best mean under each metric."""
+    """Return all flags, the most serious first. `tied` contains the models with the best mean under each metric."""
     flags = []
     if len(panel.models) == 1:
-        flags.append(Flag("one model", "There is one model only, so nothing is compared.", panel.models))
-    elif panel.queries < FEWEST:
-        says = f"There is evidence from {count(panel.queries, 'query')} only: below {FEWEST} nothing is decided."
-        flags.append(Flag("few queries", says))
-    elif panel.units < FEWEST:
-        size = f"{panel.queries:,} queries come in {count(panel.units, 'cluster')}"
-        flags.append(Flag("few clusters", f"The {size} only: below {FEWEST} nothing is decided."))
-    flags.extend(_weight_flags(panel))
+        flags.append(Flag("one model", "There is only one model to compare.", panel.models))
+    elif panel.queries < MIN_QUERIES:
+        text = f"The sample has {count(panel.queries, 'query')} only. At least {MIN_QUERIES} are required to decide."
+        flags.append(Flag("few queries", text))
+    elif panel.units < MIN_QUERIES:
+        text = (
+            f"The {panel.queries:,} queries are in {count(panel.units, 'cluster')} only. At least {MIN_QUERIES} are "
+            "required to decide."
+        )
+        flags.append(Flag("few clusters", text))
+    flags.extend(_find_weight_flags(panel))
     if panel.units < panel.queries and estimated.effective < panel.units / 2:
-        uneven = f"{count(panel.units, 'cluster')} are so uneven that they are worth about {estimated.effective:,.0f}"
-        flags.append(Flag("uneven clusters", f"The {uneven}: the largest ones decide."))
-    flags.extend(_run_flags(panel, estimated))
+        text = (
+            f"The sizes of the {count(panel.units, 'cluster')} are so uneven that they are worth about "
+            f"{estimated.effective:,.0f}. The largest clusters decide."
+        )
+        flags.append(Flag("uneven clusters", text))
+    flags.extend(_find_repeat_flags(panel, estimated))
     for metric, names in tied.items():
         if len(names) > 1:
-            best = "lowest" if metric in panel.lower_is_better else "highest"
-            tie = f"{listed(names)} share the {best} mean {metric}; {names[0]} stands for them, by name."
-            flags.append(Flag("tied winners", tie, names))
-    flags.extend(_pair_flags(panel, estimated, alpha))
+            extreme = "lowest" if metric in panel.lower_is_better else "highest"
+            text = f"{listed(names)} share the {extreme} mean {metric}. Results show {names[0]}, the first by name."
+            flags.append(Flag("tied winners", text, names))
+    flags.extend(_find_pair_flags(panel, estimated, alpha))
     return tuple(flags)
 
 
-def _run_flags(panel: Panel, estimated: Estimate) -> list[Flag]:
-    """Say which recipes have runs that are the same, and which have few."""
-    if panel.runs is None:
+def _find_repeat_flags(panel: Panel, estimated: Estimate) -> list[Flag]:
+    if panel.repeats is None:
         return []
     flags = []
-    few = tuple(name for name, runs in zip(panel.models, panel.run_counts, strict=True) if 0 < runs < FEW_RUNS)
-    same = tuple(
-        name for name, runs in zip(panel.models, panel.runs, strict=True) if _repeats(runs, estimated.tolerance)
-    )
+    recipes = list(zip(panel.models, panel.repeats, panel.repeat_counts, strict=True))
+    few = tuple(name for name, _, number in recipes if 0 < number < FEW_REPEATS)
+    same = tuple(name for name, repeats, _ in recipes if _has_equal_repeats(repeats, estimated.tolerance))
     if same:
-        says = (
-            f"Some runs of {listed(same)} are the same on every query: what was to vary (such as a seed where neither "
-            "queries nor features are sampled) has no effect, and how much another run would differ is not shown."
+        text = (
+            f"Some repeats of {listed(same)} have equal values on every query. The seed may have no effect, for "
+            "example without sampling of queries or features, so the variance between repeats is unknown."
         )
-        flags.append(Flag("identical runs", says, same))
+        flags.append(Flag("identical repeats", text, same))
     if few:
-        says = (
-            f"{listed(few)} {'has' if len(few) == 1 else 'have'} fewer than {FEW_RUNS} runs: how much another run "
-            "would differ is known badly, and only large leads are found."
+        text = (
+            f"{listed(few)} {'has' if len(few) == 1 else 'have'} fewer than {FEW_REPEATS} repeats. The variance "
+            "between repeats is estimated poorly, so only large differences are detected."
         )
-        flags.append(Flag("few runs", says, few))
+        flags.append(Flag("few repeats", text, few))
     return flags
 
 
-def _repeats(runs: Floats, tolerance: Floats) -> bool:
-    """Whether two runs have the same value on every query under every metric."""
+def _has_equal_repeats(repeats: Floats, tolerance: Floats) -> bool:
+    """Return whether two repeats have the same value on every query under every metric."""
     return any(
-        bool((np.abs(runs[:, :, first] - runs[:, :, second]) <= tolerance[:, None]).all())
-        for first, second in itertools.combinations(range(runs.shape[2]), 2)
+        bool((np.abs(repeats[:, :, first] - repeats[:, :, second]) <= tolerance[:, None]).all())
+        for first, second in itertools.combinations(range(repeats.shape[2]), 2)
     )
 
 
-def _weight_flags(panel: Panel) -> list[Flag]:
-    """Say where few queries carry much of the weight: what a sample that misses some of them says is no warning."""
+def _find_weight_flags(panel: Panel) -> list[Flag]:
+    """Return a flag if few queries carry much of the weight. The sample may miss other heavy queries."""
     if panel.weights is None:
         return []
-    top, worth = heaviest_share(panel.weights), 1 / float((panel.weights**2).sum())
-    if top <= HEAVY and worth >= panel.queries / 2:
+    top, effective = compute_heaviest_share(panel.weights), 1 / float((panel.weights**2).sum())
+    if top <= MAX_HEAVY_SHARE and effective >= panel.queries / 2:
         return []
-    says = (
+    text = (
         f"The heaviest 1 % of the queries carry {100 * top:.0f} % of the weight, and all {panel.queries:,} are worth "
-        f"about {worth:,.0f}: of heavy queries that the sample misses no number here knows. Better sample queries by "
-        "their traffic and let each weigh 1."
+        f"about {effective:,.0f}. The sample may miss others. Sample queries by traffic with weight 1 instead."
     )
-    return [Flag("uneven weights", says)]
+    return [Flag("uneven weights", text)]
 
 
-def heaviest_share(weights: Floats) -> float:
-    """Return what the heaviest hundredth of all queries carries of weights that sum to 1, a part of a query included.
+def compute_heaviest_share(weights: Floats) -> float:
+    """Return the share of the heaviest 1 % of the queries, which may include a part of a query. Weights sum to 1.
 
-    >>> round(heaviest_share(np.full(50, 0.02)), 12)
+    >>> round(compute_heaviest_share(np.full(50, 0.02)), 12)
     0.01
-    >>> round(heaviest_share(np.array([0.5, 0.3] + 198 * [0.2 / 198])), 12)
+    >>> round(compute_heaviest_share(np.array([0.5, 0.3] + 198 * [0.2 / 198])), 12)
     0.8
     """
     size = len(weights) / 100
@@ -159,86 +171,200 @@ def heaviest_share(weights: Floats) -> float:
     return float(heaviest[:whole].sum() + (size - whole) * heaviest[whole])
 
 
-def _pair_flags(panel: Panel, estimated: Estimate, alpha: float) -> list[Flag]:
-    # On a share of queries larger than this, none would be among these with a probability below alpha.
+def _find_pair_flags(panel: Panel, estimated: Estimate, alpha: float) -> list[Flag]:
+    # If models differed on a larger share of all queries, this sample would show it with probability 1 - alpha.
     unseen = 1 - alpha ** (1 / estimated.effective)
     support = estimated.support.min(axis=0)
     same = estimated.support.max(axis=0) == 0
+    skewness = compute_skewness(panel, find_skewed_candidates(panel, estimated))
     first, second = np.triu_indices(len(panel.models), 1)
-    found, units = [], "queries" if panel.units == panel.queries else "clusters"
-    for code, chosen, says in (
+    flags, units = [], "queries" if panel.units == panel.queries else "clusters"
+    for code, mask, text in (
         (
             "identical models",
             same,
-            "never differ: what holds for the one holds for the other, though they may differ on up to "
+            "never differ in this sample and count as one model, but may differ on up to "
             f"{100 * unseen:.2g} % of all queries ({confidence(alpha)} confidence)",
         ),
         (
             "ignored pairs",
-            ~same & (support < FEWEST),
-            f"differ on fewer than {FEWEST} {units} under a metric, which then decides nothing between them",
+            ~same & (support < MIN_QUERIES),
+            f"differ on fewer than {MIN_QUERIES} {units} under a metric, so this metric cannot rule one of them out",
         ),
         (
             "thin pairs",
-            (support >= FEWEST) & (support < FEW),
-            f"differ on fewer than {FEW} {units} under a metric: what it says of them is rough",
+            (support >= MIN_QUERIES) & (support < FEW_QUERIES),
+            f"differ on fewer than {FEW_QUERIES} {units} under a metric, so the results for it are rough",
         ),
         (
             "lopsided pairs",
-            (support >= FEW) & (lopsidedness(panel, may_be_lopsided(panel, estimated)) > LOPSIDED),
-            f"owe their difference under a metric to few {units} with large ones: what it says of them is rough",
+            (support >= FEW_QUERIES) & (skewness > MAX_SKEWNESS),
+            f"differ under a metric mainly on a few {units} with large differences, so the results for it are rough",
         ),
     ):
-        here = chosen[first, second]
-        pairs = tuple((panel.models[k], panel.models[j]) for k, j in zip(first[here], second[here], strict=True))
+        chosen = mask[first, second]
+        pairs = tuple((panel.models[k], panel.models[j]) for k, j in zip(first[chosen], second[chosen], strict=True))
         if pairs:
-            named = listed([f"{a} and {b}" for a, b in pairs], word="as well as")
+            names = listed([f"{a} and {b}" for a, b in pairs], word="as well as")
             if len(pairs) > 3:
-                named = f"{len(pairs)} of {len(first)} pairs of models"
-            found.append(Flag(code, f"{named} {says}.", tuple(dict.fromkeys(itertools.chain(*pairs))), pairs))
-    return found
+                names = f"{len(pairs)} of {len(first)} pairs of models"
+            flags.append(Flag(code, f"{names} {text}.", tuple(dict.fromkeys(itertools.chain(*pairs))), pairs))
+    return flags
 
 
-def may_be_lopsided(panel: Panel, estimated: Estimate) -> Bools:
-    """Return for which pairs of models `lopsidedness` has to be worked out, shape (models, models).
+def find_skewed_candidates(panel: Panel, estimated: Estimate) -> Bools:
+    """Return the pairs of models whose skewness may exceed the limit, shape (models, models).
 
-    |Σ e³| is at most max|e| · Σ e², so it is at most max|e| / √Σ e²: the largest weight times the widest difference
-    there can be, by the standard error. That is far below what is flagged wherever there are many queries.
+    |Σ e³| is at most max|e| · Σ e², so the skewness is at most max|e| / √Σ e²: the largest weight times the largest
+    possible difference, divided by the standard error. With many queries, this is far below the limit for most pairs.
     """
     queries = panel.queries
-    if panel.units < queries or estimated.runs is not None or queries < 2:
+    if panel.units < queries or estimated.repeats is not None or queries < 2:
         return np.ones(estimated.error.shape[1:], dtype=bool)
     heaviest = 1 / queries if panel.weights is None else panel.weights.max()
     widest = 2 * np.ptp(panel.values, axis=(1, 2))[:, None, None]
     root = estimated.error * np.sqrt((queries - 1) / queries)
-    return np.asarray((heaviest * widest > 0.99 * LOPSIDED * root).any(axis=0))
+    return np.asarray((heaviest * widest > 0.99 * MAX_SKEWNESS * root).any(axis=0))
 
 
-def lopsidedness(panel: Panel, among: Bools | None = None) -> Floats:
-    """Return for each pair of models how skewed the mean of their differences is, the larger one of the metrics.
+def compute_skewness(panel: Panel, pairs: Bools | None = None) -> Floats:
+    """Return the skewness of the mean difference of each pair of models, the larger one of the metrics.
 
-    That is |Σ e³| / (Σ e²)^1.5 of e = w (d − mean), the differences d from their weighted mean. With equal weights it
-    is the skewness of d over √n, the leading term of how far the normal limit is off (Edgeworth). Of queries in
-    clusters e is summed within each. Shape (models, models), symmetric; 0 where a difference does not vary, and for
-    other pairs than those of `among`, where that is given.
+    It is |Σ e³| / (Σ e²)^1.5 of e = w (d − mean), with the differences d and their weighted mean. With equal weights it
+    is the skewness of d over √n, the leading term of the error of the normal limit (Edgeworth). For queries in
+    clusters, e is summed within each. Shape (models, models), symmetric, 0 for constant differences and for pairs
+    outside `pairs`.
     """
     metrics, models, queries = panel.values.shape
     weights = np.full(queries, 1 / queries) if panel.weights is None else panel.weights
     rounding = ROUNDING * np.abs(panel.values).max()
-    found = np.zeros((models, models))
-    for k in range(models - 1):
-        for j in range(k + 1, models):
-            if among is not None and not among[k, j]:
-                continue
-            difference = panel.values[:, j] - panel.values[:, k]
-            difference -= (difference @ weights)[:, None]
-            difference[np.abs(difference) <= rounding] = 0.0
-            difference *= weights
-            if panel.clusters is not None and panel.units < queries:
-                difference = cluster_sums(difference, panel.clusters)
-            squares = difference * difference
-            spread = squares.sum(axis=1) ** 1.5
-            third = np.abs(np.einsum("mq,mq->m", squares, difference))
-            skewness = np.divide(third, spread, out=np.zeros(metrics), where=spread > 0)
-            found[k, j] = found[j, k] = skewness.max()
-    return found
+    skewness = np.zeros((models, models))
+    for k, j in itertools.combinations(range(models), 2):
+        if pairs is not None and not pairs[k, j]:
+            continue
+        difference = panel.values[:, j] - panel.values[:, k]
+        difference -= (difference @ weights)[:, None]
+        difference[np.abs(difference) <= rounding] = 0.0
+        difference *= weights
+        if panel.clusters is not None and panel.units < queries:
+            difference = sum_by_cluster(difference, panel.clusters)
+        squares = difference * difference
+        spread = squares.sum(axis=1) ** 1.5
+        third = np.abs(np.einsum("mq,mq->m", squares, difference))
+        skewness[k, j] = skewness[j, k] = np.divide(third, spread, out=np.zeros(metrics), where=spread > 0).max()
+    return skewness
+
+
+@dataclass(frozen=True)
+class UnjudgedDocuments:
+    """Number and share of unjudged documents that each model retrieved.
+
+    Attributes
+    ----------
+    shares : dict of metric name to dict of model to float
+        Mean of `judged@k` over all queries, with the cutoffs and ties of the two primary metrics, before documents are
+        dropped. A query without retrieved documents counts 1.
+    retrieved, unjudged : dict of model to int
+        Number of retrieved documents, and of those without a label.
+    handling : {"irrelevant", "drop"}
+        Whether unjudged documents have label 0 or were dropped before the other metrics were computed.
+    """
+
+    shares: dict[str, dict[str, float]]
+    retrieved: dict[str, int]
+    unjudged: dict[str, int]
+    handling: Unjudged
+
+    @property
+    def remark(self) -> str:
+        """Remark for headings of tables if unjudged documents were dropped, otherwise empty."""
+        return "; unjudged documents dropped" if self.handling == "drop" else ""
+
+    def additional_shares(self, metrics: Container[str]) -> dict[str, dict[str, float]]:
+        """Return the shares that are not among the compared metrics."""
+        return {name: shares for name, shares in self.shares.items() if name not in metrics}
+
+    def text(self, models: Sequence[str]) -> list[str]:
+        """Return the sentences of a verdict about these models."""
+        if not any(self.unjudged.values()):
+            return ["Every document that the models retrieved was judged."]
+        shares = [
+            f"{name} is {listed([f'{by_model[model]:.3f} for {model}' for model in models])}."
+            for name, by_model in self.shares.items()
+        ]
+        return [*shares, f"{self.became(models)}."]
+
+    def became(self, models: Sequence[str]) -> str:
+        """Return the number of unjudged documents of these models, and how they were treated."""
+        counts = [f"{self.unjudged[model]:,} of {self.retrieved[model]:,} for {model}" for model in models]
+        return f"Unjudged documents among those retrieved were {BECAME[self.handling]}: {listed(counts)}"
+
+    def average_repeats(self, recipes: Mapping[str, Sequence[str]], models: Sequence[str]) -> UnjudgedDocuments:
+        """Return the mean shares and the total numbers of the repeats of each recipe."""
+        repeats = {model: recipes.get(model, [model]) for model in models}
+        return replace(
+            self,
+            shares={
+                name: {model: sum(shares[it] for it in names) / len(names) for model, names in repeats.items()}
+                for name, shares in self.shares.items()
+            },
+            retrieved={model: sum(self.retrieved[it] for it in names) for model, names in repeats.items()},
+            unjudged={model: sum(self.unjudged[it] for it in names) for model, names in repeats.items()},
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all attributes as plain values for JSON."""
+        return asdict(self)
+
+
+def find_unjudged(
+    judgments: Judgments, scores: Mapping[str, Floats], primary: Sequence[Metric], handling: Unjudged
+) -> UnjudgedDocuments | None:
+    """Count unjudged documents, or return None if the judgments do not distinguish them.
+
+    `judgments` contain all documents, including unjudged ones. `scores` are -inf for documents that a model did not
+    retrieve. Cutoffs and ties are those of the primary metrics.
+    """
+    if judgments.judged is None:
+        return None
+    metrics = [Judged(k=metric.k, ties=metric.ties, scores=metric.scores, weights=metric.weights) for metric in primary]
+    evaluator = Evaluator(list(dict.fromkeys(metrics)), judgments)
+    means = {model: evaluator(values).mean for model, values in scores.items()}
+    retrieved = {model: values > -np.inf for model, values in scores.items()}
+    return UnjudgedDocuments(
+        shares={name: {model: means[model][name] for model in scores} for name in evaluator.names},
+        retrieved={model: int(mask.sum()) for model, mask in retrieved.items()},
+        unjudged={model: int((mask & ~judgments.judged).sum()) for model, mask in retrieved.items()},
+        handling=handling,
+    )
+
+
+def find_uneven_judging(unjudged: UnjudgedDocuments, in_question: Sequence[str]) -> tuple[Flag, ...]:
+    """Return a flag if the share of judged documents of a model in question differs clearly from that of another.
+
+    The other model may be out of question because of its unjudged documents.
+    """
+    flags = []
+    for name, shares in unjudged.shares.items():
+        others = [model for model in shares if model not in in_question]
+        pairs = tuple(
+            (a, b)
+            for a, b in itertools.combinations([*in_question, *others], 2)
+            if a in in_question and abs(shares[a] - shares[b]) > MAX_JUDGED_DIFFERENCE + ROUNDING
+        )
+        if not pairs:
+            continue
+        names = listed([f"{a} and {b} ({shares[a]:.3f}, {shares[b]:.3f})" for a, b in pairs])
+        if len(pairs) > 3:
+            names = f"a model in question and another in {len(pairs)} pairs"
+        message = f"{name} differs by more than {MAX_JUDGED_DIFFERENCE:g} between {names}. {_REMEDY[unjudged.handling]}"
+        flags.append(Flag("uneven judging", message, tuple(dict.fromkeys(itertools.chain(*pairs))), pairs))
+    return tuple(flags)
+
+
+_REMEDY = {
+    "irrelevant": "The model with fewer judged documents may look worse than it is. Compare with unjudged='drop', or "
+    "judge the missing documents.",
+    "drop": "Condensed lists may favor the model with fewer judged documents. Compare with unjudged='irrelevant', or "
+    "judge the missing documents.",
+}

@@ -1,61 +1,75 @@
-"""Which gain is ours: the base of the power gain that people's preferences between rankings say."""
+"""Fit of the gain base to preferences of people between rankings."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
+from .._common.alignment import index_of
 from .._common.arrays import numbers
 from .._common.checks import check_real
 from .._common.shown import Spoken, plain
+from .._common.typing import Floats, Frame, Ids, Numbers
 from .._common.words import confidence, count, number_text
+from ..evaluation.evaluator import weighted
+from ..judgments import Judgments
 from ..metrics.dcg import NDCG
-from ..metrics.gains import gains_of
-from .grades import lender, path_name
-from .inputs import check_level
-from .preferences import read_preferences
+from ..metrics.discounts import discounts
+from ..metrics.gains import at_bases, gains_of
+from .data import validate_alpha
+from .gain_values import (
+    GradeCounts,
+    at_base,
+    name_path,
+    read_template,
+    scaled_gains,
+    settle_discounts,
+    validate_overflow,
+)
+from .labels import read_by_query
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from .._common.typing import Floats
+    from ..metrics.dcg import DCG
     from ..metrics.names import MetricLike
-    from .preferences import Preferences, Scored, SideBySide
+
 
 STEPS = 80
-"""Into so many steps, even in log b, the range of bases is divided."""
+"""Steps in log b in the range of bases."""
 
-FEW = 30
-"""On fewer preferences the interval's level is not to be relied on."""
+FEW_PREFERENCES = 30
+"""With fewer preferences, the level of the interval is not reliable."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class GainFit(Spoken):
-    """The base of the gain (b^l − 1)/(b − 1) that fits preferences best, and how surely; made by `fit_gain`.
+    """Base of the gain (b^l − 1)/(b − 1) that fits preferences best. `fit_gain` creates it.
 
     Attributes
     ----------
     metric : str
         The metric as a function of b.
     base : float
-        The most likely base.
+        Most likely base.
     lower, upper : float
-        Profile likelihood interval of the base. `lower` is the lowest base that was tried where that fits too, and
-        `upper` infinite where the highest does: nothing bounds it then.
+        Profile likelihood interval of the base. `lower` is the lowest base of the range if that fits, too. `upper` is
+        infinite if the highest base fits.
     slope : float
-        How strongly preferences follow the metric: P(a preferred) = 1/(1 + exp(−slope · difference)).
+        Strength of the relation: P(a preferred) = 1/(1 + exp(−slope · difference)).
     preferences, ties : int
-        How many there are, and how many of them are ties, which count half for either side.
+        Number of preferences, and of ties among them. A tie counts half for either side.
     silent : int
-        How many say nothing: both rankings are worth the same at every base.
+        Number of preferences between rankings with equal values at every base. They contain no information.
     grades : tuple of float
-        The labels that occur.
+        Labels in the data.
     alpha : float
-        As given.
+        Level of the interval.
     """
 
     metric: str
@@ -74,14 +88,14 @@ class GainFit(Spoken):
 
     @property
     def verdict(self) -> Literal["linear", "exponential", "cannot tell", "neither"]:
-        """Which of the two usual gains remain: base 1, base 2, both (nobody can tell), or neither."""
+        """Which of the two usual gains fit: linear (base 1), exponential (base 2), both or neither."""
         linear, exponential = (self.lower <= base <= self.upper for base in (1.0, 2.0))
         if linear and exponential:
             return "cannot tell"
         return "linear" if linear else "exponential" if exponential else "neither"
 
     def frame(self) -> pd.DataFrame:
-        """Return the profile: `base`, `slope` (the most likely one there), `log_likelihood`, `inside` the interval."""
+        """Return the profile likelihood: `base`, its most likely `slope`, `log_likelihood`, `inside` the interval."""
         import pandas as pd
 
         inside = (self._bases >= self.lower) & (self._bases <= self.upper)
@@ -90,26 +104,31 @@ class GainFit(Spoken):
 
     @property
     def text(self) -> str:
-        """What the preferences say, with numbers."""
+        """One paragraph with the numbers."""
         ties = f", {count(self.ties, 'tie')} counted half for either side" if self.ties else ""
-        silent = f", {self.silent} of which say nothing" if self.silent else ""
-        reach = f"{self.lower:.2f} or more" if math.isinf(self.upper) else f"{self.lower:.2f} to {self.upper:.2f}"
+        silent = f", {self.silent} without information" if self.silent else ""
+        interval = f"{self.lower:.2f} or more" if math.isinf(self.upper) else f"{self.lower:.2f} to {self.upper:.2f}"
         answer = {
-            "cannot tell": "linear (1) and exponential (2) both fit, so they cannot tell the two apart.",
+            "cannot tell": "linear (1) and exponential (2) both fit, so more preferences are needed.",
             "linear": "linear (1) fits, exponential (2) does not.",
             "exponential": "exponential (2) fits, linear (1) does not.",
             "neither": "neither linear (1) nor exponential (2) fits.",
         }[self.verdict]
-        few = f" Below {FEW} preferences the confidence is a rough one." if self.preferences < FEW else ""
+        few = (
+            f" Below {FEW_PREFERENCES} preferences, the confidence is approximate."
+            if self.preferences < FEW_PREFERENCES
+            else ""
+        )
         shown = [number_text(label) for label in self.grades[:9]]
         worth = [f"{value:.3g}" for value in self.gains(self.grades[:9])]
         return (
-            f"From {count(self.preferences, 'preference')}{ties}{silent}: gain base {self.base:.2f}, {reach} with "
-            f"{confidence(self.alpha)}; {answer} Grades {', '.join(shown)} are then worth {', '.join(worth)}.{few}"
+            f"From {count(self.preferences, 'preference')}{ties}{silent}: gain base {self.base:.2f}, {interval} with "
+            f"{confidence(self.alpha)} confidence. {answer.capitalize()} Grades {', '.join(shown)} have the gains "
+            f"{', '.join(worth)}.{few}"
         )
 
     def gains(self, labels: Sequence[float]) -> list[float]:
-        """Return what documents of these labels are worth at the most likely base; LightGBM's `label_gain` for 0, 1, ….
+        """Return the gains of labels at the most likely base, for example for `label_gain` of LightGBM.
 
         Examples
         --------
@@ -121,7 +140,7 @@ class GainFit(Spoken):
         read = numbers("labels", labels).astype(np.float64)
         wrong = ~(np.isfinite(read) & (read >= 0))
         if wrong.any():
-            raise ValueError(f"labels must be finite and not negative, got {read[wrong][0]:g}")
+            raise ValueError(f"labels must be finite and 0 or more, got {read[wrong][0]:g}.")
         metric = NDCG(gain="power", gain_base=self.base)
         found: list[float] = gains_of(metric.gain, read, metric.gain_base).tolist()
         return found
@@ -136,10 +155,10 @@ class GainFit(Spoken):
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as JSON knows it; an upper bound that is infinite becomes None."""
-        said = {name: value for name, value in vars(self).items() if not name.startswith("_")}
-        found: dict[str, Any] = plain(said | {"verdict": self.verdict, "text": self.text})
-        return found
+        """Return all attributes and `text` as plain values for JSON. An infinite bound becomes None."""
+        values = {name: value for name, value in vars(self).items() if not name.startswith("_")}
+        content: dict[str, Any] = plain(values | {"verdict": self.verdict, "text": self.text})
+        return content
 
 
 def fit_gain(
@@ -149,27 +168,24 @@ def fit_gain(
     bases: tuple[float, float] = (1.0, 4.0),
     alpha: float = 0.05,
 ) -> GainFit:
-    r"""Find the gain that people's preferences between rankings say: what is a grade worth to them?
+    r"""Fit the gain to preferences of people between rankings.
 
-    Each preference is a comparison of two rankings, a and b. With d_b the difference of their NDCG under the gain
-    (b^l − 1)/(b − 1), P(a preferred) = 1/(1 + exp(−s · d_b)). Base b and slope s ≥ 0 are estimated by maximum
-    likelihood; the interval of b holds all bases whose profile likelihood is within χ²₁(1 − alpha)/2 of the largest.
-    A tie counts half for either side.
+    Each preference compares two rankings, a and b.
 
     Parameters
     ----------
     preferences : table or list
-        Side by side: a DataFrame or mapping with one entry per preference in `a` and `b` (the labels in ranked order,
-        as they were shown), in `preferred` (``"a"``, ``"b"`` or ``"tie"``) and, unless a and b hold the same labels in
-        different orders, in `labels` (the labels of all judged documents of the query, in any order). Or a list of
-        tuples (judgments, scores_a, scores_b, preferred) with one preference for each query of the judgments (a mapping
-        or Series is matched by query id), or a single one: a past launch, which compares the means over all queries.
-    metric : str or Metric
-        Lends cutoff, discount, ties and empty queries; its own gain does not matter.
-    bases : tuple of two float
-        The lowest and the highest base that is tried.
-    alpha : float
-        The interval's level, in (0, 0.5).
+        Either a DataFrame or mapping with one entry per preference in the columns `a` and `b` (labels in ranked order),
+        `preferred` (``"a"``, ``"b"`` or ``"tie"``), and `labels` (labels of all judged documents of the query), which
+        is optional if a and b contain the same labels. Or a list of tuples (judgments, scores_a, scores_b, preferred),
+        with one preference for each query of the judgments (a mapping and labels with an index are matched by query
+        id), or a single one for all queries, such as the result of a launch.
+    metric : str or Metric, default "ndcg_linear@10"
+        Metric of the NDCG and DCG family to use with each gain.
+    bases : tuple of two float, default (1.0, 4.0)
+        Lowest and highest base.
+    alpha : float, default 0.05
+        Level of the interval.
 
     Returns
     -------
@@ -178,9 +194,14 @@ def fit_gain(
     Raises
     ------
     ValueError
-        For input that is not as said; where all preferences are for one side, where each goes to the better ranking
-        (no finite slope is most likely) or most go to the worse one, and where no base is told from another, since
-        rankings are equal or only one grade above 0 occurs.
+        If preferences are empty, all for one side, or perfectly predicted by the metric, or if they contradict the
+        labels or do not depend on the gain.
+
+    Notes
+    -----
+    With d_b the difference of the NDCG of a and b under the gain (b^l − 1)/(b − 1), P(a preferred) =
+    1/(1 + exp(−s · d_b)). Base b and slope s ≥ 0 are estimated by maximum likelihood. The interval of b contains all
+    bases with a profile likelihood within χ²₁(1 − alpha)/2 of the largest.
 
     References
     ----------
@@ -189,7 +210,7 @@ def fit_gain(
 
     Examples
     --------
-    Rankings of ten documents, and people to whom each grade adds half as much again as the one below:
+    Rankings of ten documents, with preferences for which each grade adds 1.5 times the gain that the grade below adds:
 
     >>> import numpy as np
     >>> import gainsay as gs
@@ -203,19 +224,19 @@ def fit_gain(
     >>> fit.lower < 1.5 < fit.upper, fit.verdict
     (True, 'neither')
     """
-    level, (low, high) = check_level(alpha), _range(bases)
-    family = lender(metric)
-    given = read_preferences(preferences, family)
-    _check_two_sided(given.outcome)
+    level, (low, high) = validate_alpha(alpha), _range(bases)
+    template = read_template(metric)
+    given = read_preferences(preferences, template)
+    _validate_two_sided(given.outcome)
     at = np.exp(np.linspace(np.log(low), np.log(high), STEPS + 1))
     at[[0, -1]] = low, high
     differences = np.stack([given.differences(base) for base in at])
-    _check_telling(given.outcome, differences, at)
+    _validate_telling(given.outcome, differences, at)
     slopes, likelihood = _profile(given.outcome, differences)
     if not slopes.any():
         raise ValueError(
-            "preferences go against the labels: at every base the ranking of lower value is preferred on balance; "
-            "check that a and b were not exchanged"
+            "preferences contradict the labels: at every base, rankings of lower value are preferred more often. Check "
+            "that a and b are in the right order."
         )
     best, slope, top = _refined(given, at, int(likelihood.argmax()))
     lower, upper = _interval(at, likelihood, max(top, float(likelihood.max())), level)
@@ -223,50 +244,50 @@ def fit_gain(
     ties = int((given.outcome == 0.5).sum())
     grades = tuple(given.grades.tolist())
     return GainFit(
-        path_name(family), best, lower, upper, slope, len(given.outcome), ties, silent, grades, level, at, slopes,
+        name_path(template), best, lower, upper, slope, len(given.outcome), ties, silent, grades, level, at, slopes,
         likelihood,
     )  # fmt: skip
 
 
 def _range(bases: object) -> tuple[float, float]:
     if not isinstance(bases, Sequence) or isinstance(bases, str) or len(bases) != 2:
-        raise TypeError(f"bases must be the lowest and the highest base, such as (1, 4), got {bases!r}")
+        raise TypeError(f"bases must be the lowest and the highest base, such as (1, 4), got {bases!r}.")
     low, high = (check_real(f"bases[{place}]", base, 1.0) for place, base in enumerate(bases))
     if not (math.isfinite(high) and low < high):
-        raise ValueError(f"bases must be two finite numbers, the lower one first, got {bases!r}")
+        raise ValueError(f"bases must be two finite numbers, the lower one first, got {bases!r}.")
     return low, high
 
 
-def _check_two_sided(outcome: Floats) -> None:
+def _validate_two_sided(outcome: Floats) -> None:
     if np.ptp(outcome) > 0:
         return
     side, other = {1.0: ("a", "b"), 0.0: ("b", "a")}.get(float(outcome[0]), ("neither side", ""))
     remedy = (
-        f"; if the preferred ranking was always written as {side}, write about half of them the other way round, with "
-        f"preferred={other!r}"
+        f" If the preferred ranking is always {side}, exchange the rankings for about half of them, with "
+        f"preferred={other!r}."
     )
     raise ValueError(
-        f"all {count(len(outcome), 'preference')} are for {side}: what points one way cannot say what a grade is worth"
+        f"preferences must be for both sides, but all {count(len(outcome), 'preference')} are for {side}."
         f"{remedy if other else ''}"
     )
 
 
-def _check_telling(outcome: Floats, differences: Floats, at: Floats) -> None:
+def _validate_telling(outcome: Floats, differences: Floats, at: Floats) -> None:
     size = np.abs(differences).max()
     if size <= 1e-12:
-        raise ValueError("a and b are worth the same at every base in all preferences: they say nothing about gains")
+        raise ValueError("a and b have equal values at every base in all preferences. Pass rankings that differ.")
     if np.ptp(differences, axis=0).max() <= 1e-12 * max(1.0, size):
         raise ValueError(
-            "every base gives the same differences between a and b, as where only one grade above 0 occurs: no "
-            "preference can tell gains apart"
+            "The differences of a and b are the same at every base, for example because only one grade above 0 occurs. "
+            "Pass preferences between rankings with several grades."
         )
     agree = ((outcome - 0.5) * differences > 0) | ((outcome == 0.5) & (np.abs(differences) <= 1e-12))
     separated = agree.all(axis=1)
     if separated.any():
-        where = "at every base" if separated.all() else f"at base {at[separated.argmax()]:.2f}, for one,"
+        where = "at every base" if separated.all() else f"at base {at[separated.argmax()]:.2f}"
         raise ValueError(
-            f"{where} each of the {count(len(outcome), 'preference')} goes to the ranking of higher value, so that no "
-            "finite slope is most likely; give more preferences, between rankings that are nearly equal too"
+            f"The slope cannot be estimated, because {where} each of the {count(len(outcome), 'preference')} is for "
+            "the ranking of higher value. Pass more preferences, including rankings that are almost equal."
         )
 
 
@@ -333,3 +354,185 @@ def _interval(at: Floats, likelihood: Floats, top: float, alpha: float) -> tuple
     first, last = int(inside[0]), int(inside[-1])
     lower = float(at[0]) if first == 0 else edge(first, first - 1)
     return lower, math.inf if last == len(at) - 1 else edge(last, last + 1)
+
+
+SideBySide: TypeAlias = Mapping[str, Any] | Frame
+"""Columns `a` and `b`, rankings as lists of labels, `preferred`, and perhaps `labels`."""
+Scored: TypeAlias = tuple[Judgments, Numbers, Numbers, Ids]
+"""Judgments, two rankings as scores, and which is preferred: for each query, or in all."""
+
+SAID = {"a": 1.0, "b": 0.0, "tie": 0.5}
+"""What a preference counts for a."""
+
+
+class Preferences:
+    """Preferences between two rankings, and by how much the rankings differ under the gain of any base.
+
+    `outcome` is 1 where a was preferred, 0 where b was, one half for a tie.
+    """
+
+    def __init__(self, parts: Sequence[_Listed | _Scored]) -> None:
+        self._parts = parts
+        self.outcome: Floats = np.concatenate([part.outcome for part in parts])
+
+    def differences(self, base: float) -> Floats:
+        """Return the value of a less that of b for each preference; 0 where the metric has none."""
+        found: Floats = np.nan_to_num(np.concatenate([part.differences(base) for part in self._parts]))
+        return found
+
+    @property
+    def grades(self) -> Floats:
+        """All labels that occur, ascending."""
+        return np.unique(np.concatenate([[0.0], *(part.levels for part in self._parts)]))
+
+
+class _Listed:
+    """Rankings as lists of labels, first rank first."""
+
+    def __init__(self, table: SideBySide, template: DCG) -> None:
+        columns = list(map(str, table if isinstance(table, Mapping) else table.columns))
+        for name in ("a", "b", "preferred"):
+            if name not in columns:
+                raise ValueError(
+                    f"preferences has no column {name!r} (columns: {', '.join(columns)}); it needs a and b, labels in "
+                    "ranked order, and preferred"
+                )
+        self.outcome = _outcomes(list(table["preferred"]), "preferred")
+        count = len(self.outcome)
+        lists = {name: [_labels(name, at, one) for at, one in enumerate(table[name])] for name in ("a", "b")}
+        for name, rows in lists.items():
+            if len(rows) != count:
+                raise ValueError(f"{name} has {len(rows)} rankings, but preferred has {count} entries")
+        if "labels" in columns:
+            judged = [_labels("labels", at, one) for at, one in enumerate(table["labels"])]
+            if len(judged) != count:
+                raise ValueError(f"labels has {len(judged)} entries, but preferred has {count}")
+            for name, rows in lists.items():
+                for at, (shown, known) in enumerate(zip(rows, judged, strict=True)):
+                    _validate_part(name, at, shown, known)
+        else:
+            pairs = list(zip(lists["a"], lists["b"], strict=True))
+            for at, (first, second) in enumerate(pairs if template.is_ratio else ()):
+                if not np.array_equal(np.sort(first), np.sort(second)):
+                    raise ValueError(
+                        f"row {at} of preferences shows different labels in a and b, so the ideal ranking is not "
+                        "known: give the labels of all judged documents of each query as a column 'labels'"
+                    )
+            judged = lists["a"] if template.is_ratio else [np.concatenate(pair) for pair in pairs]
+        self.levels = np.unique(np.concatenate([label[label > 0] for label in judged] or [np.zeros(0)]))
+        longest = max([1, *map(len, [*lists["a"], *lists["b"], *(judged if template.is_ratio else [])])])
+        depth = longest if template.k is None else min(longest, template.k)
+        self._template = settle_discounts(template, depth)
+        self._discount = discounts(self._template.discount, template.base, depth)
+        self._first, self._second = (self._counts(lists[name]) for name in ("a", "b"))
+        self._ideal = self._counts([-np.sort(-labels) for labels in judged])
+
+    def _counts(self, rankings: Sequence[Floats]) -> Floats:
+        """Return the discounted counts by grade, shape (grades, rankings)."""
+        depth = len(self._discount)
+        counts = np.zeros((len(self.levels), len(rankings)))
+        for at, labels in enumerate(rankings):
+            shown = labels[:depth]
+            place = np.searchsorted(self.levels, shown[shown > 0])
+            counts[:, at] = np.bincount(place, self._discount[: len(shown)][shown > 0], len(self.levels))
+        return counts
+
+    def differences(self, base: float) -> Floats:
+        (alike,) = at_bases(self.levels, [base])
+        if alike is None:  # too large for one table: those of each query are divided by the largest of its own
+            validate_overflow(self._template, base, Judgments(self.levels, group=[len(self.levels)]))
+        gains = scaled_gains(self.levels, self._ideal, base) if alike is None else alike[:, None]
+        found: Floats = (gains * (self._first - self._second)).sum(axis=0)
+        if self._template.is_ratio:
+            ideal = (gains * self._ideal).sum(axis=0)
+            found = np.divide(found, ideal, out=np.zeros_like(found), where=ideal > 0)
+        return found
+
+
+class _Scored:
+    """Rankings as scores: one preference for each query, or one for all of them together, a launch."""
+
+    def __init__(self, place: int, source: Sequence[Any], template: DCG) -> None:
+        judgments, first, second, preferred = source
+        if not isinstance(judgments, Judgments):
+            raise TypeError(
+                f"preferences[{place}] must be (judgments, scores_a, scores_b, preferred), and begins with a "
+                f"{type(judgments).__name__}"
+            )
+        self._launch = isinstance(preferred, str)
+        if isinstance(preferred, Mapping) or index_of(preferred) is not None:
+            preferred = read_by_query(f"preferences[{place}]: preferred", preferred, judgments)
+        said = [preferred] if self._launch else list(preferred)
+        self.outcome = _outcomes(said, f"preferences[{place}]: preferred")
+        if not self._launch and len(said) != judgments.queries:
+            raise ValueError(
+                f"preferences[{place}]: preferred has {len(said)} entries for {judgments.queries} queries: give one "
+                "for each query, or a single one for a launch"
+            )
+        self._judgments = judgments
+        self._grades = GradeCounts(settle_discounts(template, int(judgments.sizes.max())), judgments)
+        self.levels = self._grades.levels
+        self._first, self._second = self._grades.of(first), self._grades.of(second)
+
+    def differences(self, base: float) -> Floats:
+        first, second = (self._grades.values(counts, [base])[0] for counts in (self._first, self._second))
+        found: Floats = first - second
+        if not self._launch:
+            return found
+        metric = at_base(self._grades.template, base)
+        sums, weights = weighted(metric, self._judgments, found)
+        return np.array([sums.sum() / weights.sum() if weights.any() else 0.0])
+
+
+def read_preferences(preferences: Any, template: DCG) -> Preferences:
+    """Read preferences: a table of rankings side by side, or a list of scored ones; see `fit_gain`."""
+    if isinstance(preferences, Mapping) or hasattr(preferences, "columns"):
+        found = Preferences([_Listed(preferences, template)])
+    elif isinstance(preferences, Sequence) and not isinstance(preferences, str):
+        rows = [preferences] if len(preferences) == 4 and isinstance(preferences[0], Judgments) else preferences
+        for place, row in enumerate(rows):
+            if not isinstance(row, Sequence) or isinstance(row, str) or len(row) != 4:
+                raise TypeError(f"preferences[{place}] must be (judgments, scores_a, scores_b, preferred), got {row!r}")
+        if not rows:
+            raise ValueError("preferences is empty: nothing says which ranking was preferred")
+        found = Preferences([_Scored(place, row, template) for place, row in enumerate(rows)])
+    else:
+        raise TypeError(
+            "preferences must be a table with columns a, b and preferred, or a list of (judgments, scores_a, scores_b, "
+            f"preferred), got {type(preferences).__name__}"
+        )
+    if not len(found.outcome):
+        raise ValueError("preferences is empty: nothing says which ranking was preferred")
+    return found
+
+
+def _outcomes(said: Sequence[Any], name: str) -> Floats:
+    found = np.empty(len(said))
+    for at, one in enumerate(said):
+        value = SAID.get(one.strip().lower()) if isinstance(one, str) else None
+        if value is None:
+            raise ValueError(f"{name}[{at}] must be 'a', 'b' or 'tie', got {one!r}")
+        found[at] = value
+    return found
+
+
+def _labels(name: str, at: int, labels: Any) -> Floats:
+    try:
+        found = numbers(name, labels).astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name}[{at}] must be a list of labels in ranked order, got {labels!r}: {error}") from None
+    if not np.isfinite(found).all() or (found < 0).any():
+        raise ValueError(f"{name}[{at}] must be a list of finite labels of 0 or more in ranked order, got {labels!r}")
+    return found
+
+
+def _validate_part(name: str, at: int, shown: Floats, judged: Floats) -> None:
+    """Raise where a ranking shows more documents of a grade than were judged."""
+    levels, counts = np.unique(shown, return_counts=True)
+    for level, shown_count in zip(levels.tolist(), counts.tolist(), strict=True):
+        known = int((judged == level).sum())
+        if level > 0 and shown_count > known:
+            raise ValueError(
+                f"{name}[{at}] shows {shown_count} documents of label {level:g}, but labels[{at}] has {known}: labels "
+                "must hold those of all judged documents"
+            )

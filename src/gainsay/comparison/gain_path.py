@@ -1,151 +1,490 @@
-"""Means of all models at many bases of the gain together, and draws of their errors, at the cost of a few bases.
-
-Each base is a metric, and all of them form one family as two metrics do in a verdict. What a query's value is at one
-base says nearly all about its value at another: values are smooth in the base. So the errors of all means are drawn at
-a few of the bases, chosen from the data (the *nodes*), and the others are the combinations of these that fit their
-values best: an interpolative decomposition. Means, errors and support of every base are exact.
-"""
+"""Path of gains: the best model under each gain between linear and exponential, and beyond."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from .._common.typing import Floats, Integers
-from ..evaluation.evaluator import Evaluator
-from .estimates import Estimate, estimate
-from .grades import GradeCounts, at_base, settled
-from .recipes import RunError
-from .resampling import draw_noise
-from .sample import Family
+from .._common.cached import cached_property
+from .._common.checks import check_real
+from .._common.shown import Spoken, plain, short_names
+from .._common.typing import Bools, Floats
+from .._common.words import confidence, count, listed, number_text, p_value
+from ..evaluation.evaluator import shared_weights
+from .gain_values import estimate_gains, find_template, name_path
+from .inference import compute_regret_band, two_step_test
+from .resampling import critical_value
 
 if TYPE_CHECKING:
+    import os
+
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+    from ..metrics.base import Metric
     from ..metrics.dcg import DCG
-    from .inputs import Panel
+    from ..metrics.names import MetricLike
+    from ..report.plots import Picture
+    from .gain_fit import GainFit
     from .rankings import Rankings
-    from .sample import Sample
-
-CLOSE = 1e-6
-"""Differences between models are off by no more than this share of their size where they are interpolated."""
-
-SAMPLED = 20_000
-"""From so many values the nodes are chosen."""
-
-MOST_VALUES = 4_000_000
-"""So many values of models on queries are estimated at once (32 MB), or those at one base if these are more."""
-
-MOST_GRADES, MOST_COUNTS = 32, 40_000_000
-"""So many grades are counted, and as many counts by grade, model and query kept (320 MB); for more, each base is
-evaluated by itself."""
+    from .resampling import JointEstimate, Sample
 
 
-class Nodes(NamedTuple):
-    """Which bases are nodes, and the weights, (bases, nodes), that combine values there to those at all bases."""
+DEFAULT_BASES = tuple(np.round(np.geomspace(1, 4, 25), 6).tolist())
+"""25 bases from 1 (linear) over 2 (exponential) to 4, evenly spaced in log b."""
 
-    places: Integers
-    weights: Floats
+AXIS_BASES = (1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 16.0, 64.0)
+"""Bases to label on an axis if there is room."""
+
+FINE_STEPS = 48
+"""Steps between two bases in which means are interpolated."""
+
+Kind = Literal["genuine", "agree", "unresolved"]
 
 
-def find_nodes(values: Floats) -> Nodes:
-    """Choose the bases from which the values at all others follow.
+class GainsVerdict(NamedTuple):
+    """Verdict on whether some model is best under every gain.
 
-    `values`, (bases, models, queries), are of a sample of queries. Of several models only their differences count.
+    Attributes
+    ----------
+    kind : {"genuine", "agree", "unresolved"}
+        No model is best at every base (proven), one model is best at every base (proven), or neither.
+    p_value : float
+        P-value of the hypothesis that some model is best at every base. At most alpha exactly if the kind is
+        ``"genuine"``.
+    always_best : tuple of str
+        Models that may be best at every base. Empty if the kind is ``"genuine"``.
     """
-    from scipy.linalg import qr, solve_triangular
 
-    bases, models, _ = values.shape
-    centred = values - values.mean(axis=1, keepdims=True) if models > 1 else values
-    columns = centred.reshape(bases, -1).T
-    triangle, order = qr(columns, mode="r", pivoting=True)
-    size = np.linalg.norm(columns, axis=0).max()
-    rest = [np.linalg.norm(triangle[count:, count:], axis=0).max(initial=0.0) for count in range(bases + 1)]
-    count = max(1, next(number for number, left in enumerate(rest) if left <= CLOSE * size))
-    weights = np.zeros((bases, count))
-    weights[order[:count]] = np.eye(count)
-    if count < bases and size > 0:
-        weights[order[count:]] = solve_triangular(triangle[:count, :count], triangle[:count, count:]).T
-    elif count < bases:
-        weights[:] = 0.0
-    return Nodes(order[:count], weights)
+    kind: Kind
+    p_value: float
+    always_best: tuple[str, ...]
 
 
-def path_family(rankings: Rankings, sample: Sample, family: DCG, bases: Sequence[float]) -> Family:
-    """Estimate all bases of the gain, each exactly, and draw the errors of all together.
+@dataclass(frozen=True, eq=False, repr=False)
+class GainPath(Spoken):
+    """Means of all models under the gains (b^l − 1)/(b − 1) for a range of bases b. `Comparison.gains` creates it.
 
-    `family` lends all options but the gain. The rows of the returned family are the bases; its panel is that of the
-    nodes, for all values at once would be large.
+    Base 1 is linear gain, base 2 exponential gain. Each grade adds b times the gain that the grade below adds. Cutoff,
+    discount, ties and weights are those of the metric.
+
+    Attributes
+    ----------
+    metric : str
+        The metric as a function of b.
+    bases : tuple of float
+        Bases in ascending order.
+    models : tuple of str
+        Names in natural order.
+    queries : int
+        Number of queries of positive weight with a value.
+    grades : tuple of float
+        Labels in the data, at most nine of them.
+    winners : DataFrame
+        One row per range of b in which one model has the best mean: `model`, `from`, `to`. Means are exact at the
+        bases, and interpolated by cubic splines in log b between them.
+    best_sets : dict of base to tuple of str
+        Models that may be best at each base. All sets together contain the best model of every base with probability
+        1 − alpha, so they may be larger than those of a verdict.
+    best_ranges : DataFrame
+        The same by model: `model`, `from`, `to`.
+    swaps : DataFrame
+        One row for each change of order: `first` is better below `base`, `second` above. `lower` to `upper` is a
+        confidence interval of that base, simultaneous for all pairs. At the first or last base, it may continue.
+    verdict : GainsVerdict
+        Whether some model is best at every base: the test of `Verdict` with all bases as its metrics.
+    fit : GainFit or None
+        The base that fits the preferences of your users, if it was passed.
+    lower_is_better : bool
+        Whether the metric is a loss.
+    alpha, draws, seed : float, int, int
+        Settings.
+
+    Examples
+    --------
+    >>> import gainsay as gs
+    >>> from gainsay.data import simulate
+    >>> data = simulate(200, seed=1)
+    >>> labels = data.labels
+    >>> scores = {"fair": (labels > 0) + 0.1 * labels, "excellent": 1.0 * (labels == labels.max())}
+    >>> gains = gs.compare(scores, data.judgments(), ["ndcg_linear@10", "ndcg_exp@10"]).gains([1, 1.5, 2, 3])
+    >>> gains.winners
+      model  from   to
+    0  fair   1.0  3.0
+    >>> gains.verdict.kind
+    'agree'
     """
-    panel = sample.panel
-    at = _values_at(rankings, panel, settled(family, int(rankings.judgments.sizes.max())), bases)
-    turned = 1.0 if family.higher_is_better else -1.0
-    losses = frozenset(() if family.higher_is_better else map(str, bases))
-    starts = np.cumsum([0, *(max(1, count) for count in panel.run_counts)])
-    sizes = np.diff(starts)[:, None]
 
-    def by_model(values: Floats) -> Floats:
-        return values if panel.runs is None else np.add.reduceat(values, starts[:-1], axis=1) / sizes
+    metric: str
+    bases: tuple[float, ...]
+    models: tuple[str, ...]
+    queries: int
+    grades: tuple[float, ...]
+    mean: Floats = field(repr=False)
+    regret: Floats = field(repr=False)
+    lower: Floats = field(repr=False)
+    upper: Floats = field(repr=False)
+    winners: pd.DataFrame = field(repr=False)
+    best_sets: dict[float, tuple[str, ...]] = field(repr=False)
+    best_ranges: pd.DataFrame = field(repr=False)
+    swaps: pd.DataFrame = field(repr=False)
+    verdict: GainsVerdict
+    fit: GainFit | None
+    lower_is_better: bool
+    alpha: float
+    draws: int
+    seed: int
 
-    def panel_at(places: Sequence[int]) -> Panel:
-        found = turned * at(places, slice(None))
-        runs = panel.runs and tuple(
-            np.ascontiguousarray(found[:, start:stop].transpose(0, 2, 1)) for start, stop in itertools.pairwise(starts)
-        )
-        wanted = tuple(str(bases[place]) for place in places)
-        made = replace(panel, metrics=wanted, values=by_model(found), runs=runs, lower_is_better=losses & set(wanted))
-        return made if counted.all() else made.select(wanted)
+    def frame(self) -> pd.DataFrame:
+        """Return one row per base and model: `base`, `model`, `mean`, `regret`, `lower`, `upper`.
 
-    counted = ~np.isnan(at([0], slice(None))[0, 0])
-    some = np.flatnonzero(counted)[:: max(1, int(counted.sum()) * len(panel.models) // SAMPLED)]
-    nodes = find_nodes(by_model(at(range(len(bases)), some)))
-    return estimate_path(panel_at, nodes, sample.draws, sample.seed)
+        `regret` is the gap to the best mean at that base. `lower` to `upper` is its band, which is simultaneous for all
+        bases and models. `lower` is positive exactly if the model is not in `best_sets`.
+        """
+        import pandas as pd
 
+        base, model = np.meshgrid(self.bases, np.array(self.models, dtype=object), indexing="ij")
+        columns: dict[str, Any] = {"base": base.ravel(), "model": model.ravel()}
+        for name in ("mean", "regret", "lower", "upper"):
+            columns[name] = getattr(self, name).ravel()
+        return pd.DataFrame(columns)
 
-def estimate_path(panel_at: Callable[[Sequence[int]], Panel], nodes: Nodes, draws: int, seed: int) -> Family:
-    """Estimate all bases, each exactly, and draw the errors of all together; `panel_at` has the values by place."""
-    few = panel_at(nodes.places.tolist())
-    places = range(len(nodes.weights))
-    together = max(1, MOST_VALUES // few.values[0].size)
-    parts = [places[start : start + together] for start in places[::together]]
-    estimated = _combined(estimate(few), [estimate(panel_at(part), joint=False) for part in parts], nodes)
-    return Family(few, estimated, draw_noise(estimated, draws, seed))
+    @cached_property
+    def short_names(self) -> dict[str, str]:
+        """Distinct names of the models for figures, 28 characters at most."""
+        return short_names(self.models)
 
+    @cached_property
+    def text(self) -> str:
+        """Two sentences with numbers, and one about preferences if there is a `fit`."""
+        sentences = [self._describe_winners(), self._describe_verdict()]
+        return " ".join(sentences if self.fit is None else [*sentences, self._describe_fit(self.fit)])
 
-def _values_at(
-    rankings: Rankings, panel: Panel, lending: DCG, bases: Sequence[float]
-) -> Callable[[Sequence[int], Integers | slice], Floats]:
-    """Return the function that has the values of all runs of all models at some bases, for some of the panel's queries.
+    @property
+    def _ends(self) -> tuple[str, str]:
+        return number_text(self.bases[0]), number_text(self.bases[-1])
 
-    It takes the places of both, and returns the shape (bases, runs, queries).
-    """
-    kept = np.flatnonzero(rankings.weights > 0)
-    grades, trainings = int((rankings.judgments.levels > 0).sum()), sum(max(1, count) for count in panel.run_counts)
-    each = (scores for model in panel.models for scores in rankings.runs_of(model))  # one at a time in memory
-    if grades <= MOST_GRADES and grades * trainings * len(kept) <= MOST_COUNTS:
-        counts = GradeCounts(lending, rankings.judgments)
-        table = np.empty((len(counts.levels), trainings, len(kept)))
-        for place, one in enumerate(each):
-            table[:, place] = counts.of(one)[:, kept]
-        return lambda places, some: counts.values(table[..., some], [bases[place] for place in places], kept[some])
-    evaluator = Evaluator([at_base(lending, base) for base in bases], rankings.judgments)
-    every = np.empty((len(bases), trainings, len(kept)))
-    for place, one in enumerate(each):
-        every[:, place] = evaluator(one).per_query.T[:, kept]
-    return lambda places, some: np.stack([every[place][:, some] for place in places])
+    def _describe_winners(self) -> str:
+        size = f"{count(len(self.models), 'model')} on {count(self.queries, 'query')}"
+        low, high = self._ends
+        rows = list(self.winners.itertuples(index=False))
+        opening = f"Under {self.metric} with gain (b^l - 1)/(b - 1),"
+        if len(rows) == 1:
+            return f"{opening} {rows[0][0]} has the best mean at every base b from {low} to {high} ({size})."
+        parts = [f"{model} to b = {format_base(stop)}" for model, _, stop in rows[:-1]]
+        if len(parts) > 5:
+            parts = [*parts[:2], f"{len(parts) - 4} further changes", *parts[-2:]]
+        path = ", then ".join([*parts, f"{rows[-1][0]} to b = {high}"])
+        return f"{opening} the model with the best mean from b = {low} is {path} ({size})."
 
+    def _describe_verdict(self) -> str:
+        kind, p, always = self.verdict
+        level = confidence(self.alpha)
+        if len(self.models) == 1:
+            return f"{self.models[0]} is the only model."
+        if kind == "genuine":
+            ends = [
+                f"at b = {number_text(base)} it is {listed(list(self.best_sets[base]), word='or')}"
+                for base in (self.bases[0], self.bases[-1])
+            ]
+            return f"No model is best at every base ({p_value(p)}): {', '.join(ends)} ({level}, simultaneous)."
+        if kind == "agree":
+            return f"{always[0]} is proven best at every base ({level})."
+        names = listed(list(always), word="or")
+        return f"One model may be best at every base ({p_value(p)}). If so, it is {names} ({level})."
 
-def _combined(joint: Estimate, single: Sequence[Estimate], nodes: Nodes) -> Estimate:
-    """Return what is said of every base by itself, with the errors of the nodes combined for those of all."""
-    rows: dict[str, Any] = {name: np.concatenate([getattr(one, name) for one in single]) for name in Estimate.BY_ROW}
-    models, runs = joint.mean.shape[1], joint.runs
-    spread = joint.root.reshape(len(joint.root), -1, models)
-    root = np.einsum("rnm,bn->rbm", spread, nodes.weights).reshape(len(joint.root), -1)
-    if runs is not None:
-        parts: dict[str, Any] = {
-            name: np.concatenate([getattr(one.runs, name) for one in single]) for name in RunError.BY_ROW
+    def _describe_fit(self, fit: GainFit) -> str:
+        low, high = max(fit.lower, self.bases[0]), min(fit.upper, self.bases[-1])
+        rows = list(self.winners.itertuples(index=False))
+        within = [model for model, start, stop in rows if start <= high and stop >= low]
+        base = f"Preferences fit base {format_base(fit.base)} ({format_base(fit.lower)} to {format_base(fit.upper)}, "
+        base += confidence(fit.alpha)
+        if low > high or not within:
+            return f"{base}), which is outside these bases."
+        best = next((model for model, start, stop in rows if start <= fit.base <= stop), None)
+        others = [model for model in dict.fromkeys(within) if model != best]
+        if best is None:
+            return f"{base}). There, {listed(others, word='or')} has the best mean."
+        rest = f", elsewhere in that interval {listed(others, word='or')}" if others else " in the whole interval"
+        return f"{base}). There, {best} has the best mean{rest}."
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all results and `text` as plain values for JSON. Infinite bounds become None."""
+        return {
+            "metric": self.metric,
+            "bases": list(self.bases),
+            "models": list(self.models),
+            "queries": self.queries,
+            "path": plain(self.frame().to_dict("records")),
+            "winners": self.winners.to_dict("records"),
+            "best_sets": [{"base": base, "models": list(models)} for base, models in self.best_sets.items()],
+            "best_ranges": self.best_ranges.to_dict("records"),
+            "swaps": self.swaps.to_dict("records"),
+            "verdict": {**self.verdict._asdict(), "always_best": list(self.verdict.always_best)},
+            "fit": None if self.fit is None else self.fit.to_dict(),
+            "lower_is_better": self.lower_is_better,
+            "alpha": self.alpha,
+            "draws": self.draws,
+            "seed": self.seed,
+            "text": self.text,
         }
-        runs = replace(runs, root=np.einsum("krn,bn->krb", runs.root, nodes.weights), **parts)
-    return replace(joint, root=root, runs=runs, **rows)
+
+    @cached_property
+    def headline(self) -> str:
+        """One short sentence."""
+        changes = len(self.winners) - 1
+        low, high = self._ends
+        if self.verdict.kind == "agree":
+            best = self.short_names[self.verdict.always_best[0]]
+            return f"{best} is best at every gain from b = {low} to {high}"
+        if changes == 0:
+            winner = self.short_names[self.winners["model"].iloc[0]]
+            return f"{winner} has the best mean at every gain from b = {low} to {high}, but is not proven best"
+        times = {1: "once", 2: "twice"}.get(changes, f"{changes} times")
+        proof = "no model is best at every gain" if self.verdict.kind == "genuine" else "one may be best at every gain"
+        return f"The model with the best mean changes {times} between b = {low} and {high}, {proof}"
+
+    def plot(
+        self, ax: Axes | None = None, theme: str = "light", *, path: str | os.PathLike[str] | None = None
+    ) -> Picture:
+        """Plot the regrets along the gains, see `gainsay.report.plots.plot_gains`. `path` saves the plot to a file."""
+        from ..report.plots.gains import plot_gains
+        from ..report.plots.picture import drawn
+
+        return drawn(path, lambda: plot_gains(self, ax, theme))
+
+    def to_markdown(self) -> str:
+        """Return heading, text and tables as Markdown."""
+        from ..report.gains import gains_markdown
+
+        return gains_markdown(self)
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        from ..drawing.notebook import scoped
+
+        try:
+            from ..report.plots.picture import embedded
+        except ImportError:  # Without Matplotlib, there is no plot.
+            picture = ""
+        else:
+            picture = embedded(lambda theme: self.plot(theme=theme)) if len(self.bases) > 1 else ""
+        return scoped(f'<p class="a"><strong>{escape(self.headline)}</strong></p>{picture}<p>{escape(self.text)}</p>')
+
+
+def format_base(base: float) -> str:
+    """Return a base with two decimals.
+
+    >>> format_base(1.2034), format_base(2.0), format_base(float("inf"))
+    ('1.20', '2', 'infinity')
+    """
+    if math.isinf(base):
+        return "infinity"
+    return number_text(base) if float(base).is_integer() else f"{base:.2f}"
+
+
+def select_labelled_bases(bases: Sequence[float]) -> list[float]:
+    """Return the bases to label on an axis.
+
+    >>> select_labelled_bases([1.0, 2.0, 4.0])
+    [1.0, 1.5, 2.0, 3.0, 4.0]
+    """
+    inside = [base for base in AXIS_BASES if bases[0] <= base <= bases[-1]]
+    room = 0.14 * math.log(bases[-1] / bases[0])
+    labels: list[float] = []
+    for base in sorted({bases[0], *inside, bases[-1]}, key=lambda base: (base not in (1.0, 2.0), base not in bases)):
+        if all(abs(math.log(base / label)) >= room for label in labels):
+            labels.append(base)
+    return sorted(labels)
+
+
+def validate_bases(bases: Iterable[float] | None) -> tuple[float, ...]:
+    """Return the bases in ascending order, or the default ones. Raise for invalid and for duplicate bases."""
+    if bases is None:
+        return DEFAULT_BASES
+    if isinstance(bases, str) or not isinstance(bases, Iterable):
+        raise TypeError(f"bases must be a list of numbers such as [1, 1.5, 2], got {bases!r}.")
+    numbers = [check_real(f"bases[{place}]", base, 1.0) for place, base in enumerate(bases)]
+    if not numbers:
+        raise ValueError("bases is empty. Pass at least one base, for example [1, 1.5, 2].")
+    for place, base in enumerate(numbers):
+        if math.isinf(base):
+            raise ValueError(f"bases[{place}] must be finite, got {base}.")
+        if base in numbers[:place]:
+            raise ValueError(f"bases must be distinct, got {base:g} twice.")
+    return tuple(sorted(numbers))
+
+
+def build_gain_path(
+    rankings: Rankings,
+    sample: Sample,
+    compared: Mapping[str, Metric],
+    primary: Sequence[str],
+    bases: tuple[float, ...],
+    metric: MetricLike | None = None,
+) -> GainPath:
+    """Compare all models at validated bases. `Comparison.gains` describes the arguments."""
+    template = find_template(compared, primary, metric)
+    shared_weights([*compared.values(), template], rankings.judgments)  # Raises if a metric ignores the weights.
+    joint = estimate_gains(rankings, sample, template, bases)
+    return read_gain_path(joint, template, bases, sample, tuple(rankings.judgments.levels[:9].tolist()))
+
+
+def read_gain_path(
+    joint: JointEstimate, template: DCG, bases: tuple[float, ...], sample: Sample, grades: tuple[float, ...]
+) -> GainPath:
+    """Return the path of a joint estimate with one metric per base."""
+    import pandas as pd
+
+    estimated, models, at = joint.estimated, joint.panel.models, np.array(bases)
+    band = compute_regret_band(estimated, joint.bootstrap, sample.alpha)
+    names = np.array(models, dtype=object)
+    test = two_step_test(estimated, joint.bootstrap, sample.alpha)
+    leaders = find_leaders(at, estimated.mean)
+    ranges = [
+        (model, *stretch)
+        for column, model in enumerate(models)
+        for stretch in find_stretches(at, band.may_be_best[:, column])
+    ]
+    ranges.sort(key=lambda row: row[1:])
+    critical = float(critical_value(joint.bootstrap.max_t.max(axis=(0, 1)), 1 - sample.alpha))
+    swaps = find_crossings(at, estimated.difference, estimated.error, estimated.tolerance, critical)
+    alone = band.may_be_best.sum() == len(bases) and len({it.model for it in leaders}) == 1 and len(models) > 1
+    kind: Kind = "genuine" if not test.not_rejected.any() else "agree" if alone else "unresolved"
+    always = (models[leaders[0].model],) if kind == "agree" else tuple(names[test.not_rejected])
+    loss = not template.higher_is_better
+    return GainPath(
+        metric=name_path(template),
+        bases=bases,
+        models=models,
+        queries=joint.panel.queries,
+        grades=grades,
+        mean=0.0 - estimated.mean if loss else estimated.mean,
+        regret=np.maximum(0.0, estimated.difference.max(axis=2)),
+        lower=band.lower,
+        upper=band.upper,
+        winners=pd.DataFrame(
+            [(models[it.model], it.start, it.stop) for it in leaders], columns=["model", "from", "to"]
+        ),
+        best_sets={base: tuple(names[row]) for base, row in zip(bases, band.may_be_best, strict=True)},
+        best_ranges=pd.DataFrame(ranges, columns=["model", "from", "to"]),
+        swaps=pd.DataFrame(
+            [(models[it.first], models[it.second], it.base, it.lower, it.upper) for it in swaps],
+            columns=["first", "second", "base", "lower", "upper"],
+        ),
+        verdict=GainsVerdict(kind, test.p_value, always),
+        fit=None,
+        lower_is_better=loss,
+        alpha=sample.alpha,
+        draws=sample.draws,
+        seed=sample.seed,
+    )
+
+
+class Leader(NamedTuple):
+    """Range of bases in which a model has the best mean."""
+
+    model: int
+    start: float
+    stop: float
+
+
+class Crossing(NamedTuple):
+    """Base above which the second of two models is better than the first, with its confidence interval."""
+
+    first: int
+    second: int
+    base: float
+    lower: float
+    upper: float
+
+
+def find_leaders(bases: Floats, mean: Floats) -> list[Leader]:
+    """Return the model with the largest mean in each range of bases. Of tied models, it is the first.
+
+    `mean` has shape (bases, models), with ascending bases. Means are interpolated by cubic splines in log b.
+    """
+    fine, between = _interpolate(bases, mean)
+    winner = between.argmax(axis=1)
+    starts = [0, *(np.flatnonzero(np.diff(winner)) + 1).tolist()]
+    edges = [float(bases[0])]
+    for start in starts[1:]:
+        gap = between[[start - 1, start], winner[start]] - between[[start - 1, start], winner[start - 1]]
+        edges.append(_find_zero(fine[start - 1], fine[start], gap))
+    edges.append(float(bases[-1]))
+    return [Leader(int(winner[start]), edges[at], edges[at + 1]) for at, start in enumerate(starts)]
+
+
+def find_crossings(
+    bases: Floats, difference: Floats, error: Floats, tolerance: Floats, critical: float
+) -> list[Crossing]:
+    """Return every change of order of two models by base, with the bases at which a band allows it.
+
+    `difference` and `error`, (bases, models, models), and `tolerance`, (bases,), are those of an estimate with one
+    metric per base. The band is ``difference ± critical · error``. The order may change where it contains 0. An
+    interval that ends at the first or last base may continue there.
+    """
+    first, second = np.triu_indices(difference.shape[1], 1)
+    gap, size = difference[:, first, second], error[:, first, second]
+    turns = (np.abs(gap) > tolerance[:, None]).any(axis=0) & (gap.min(axis=0) <= 0) & (gap.max(axis=0) >= 0)
+    gap, size, first, second = gap[:, turns], size[:, turns], first[turns], second[turns]
+    finite = (np.isfinite(size) & (size > 0)).all(axis=0)
+    fine, fine_gap = _interpolate(bases, gap)
+    _, fine_size = _interpolate(bases, np.where(finite, size, 1.0))
+    inside = (np.abs(fine_gap) <= critical * fine_size) | ~finite
+    crossings = []
+    for pair, models in enumerate(zip(first.tolist(), second.tolist(), strict=True)):
+        pair_gap = fine_gap[:, pair]
+        sign = np.sign(pair_gap)
+        for before, after in itertools.pairwise(np.flatnonzero(sign).tolist()):
+            if sign[before] != sign[after]:
+                base = _find_zero(fine[before], fine[after], pair_gap[[before, after]])
+                ordered = models if sign[before] < 0 else models[::-1]
+                crossings.append(Crossing(*ordered, base, *_extend(fine, inside[:, pair], before, after)))
+    return sorted(crossings, key=lambda crossing: (crossing.base, crossing.first, crossing.second))
+
+
+def _extend(fine: Floats, inside: Bools, start: int, stop: int) -> tuple[float, float]:
+    """Return the ends of the range inside the band around two neighboring bases."""
+    while start > 0 and inside[start]:
+        start -= 1
+    while stop < len(fine) - 1 and inside[stop]:
+        stop += 1
+    return float(fine[start]), float(fine[stop])
+
+
+def find_stretches(bases: Floats, mask: Bools) -> list[tuple[float, float]]:
+    """Return the ranges of bases in which a mask is True without a gap.
+
+    >>> import numpy as np
+    >>> find_stretches(np.array([1.0, 1.5, 2.0, 3.0]), np.array([True, True, False, True]))
+    [(1.0, 1.5), (3.0, 3.0)]
+    """
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], mask, [False]]).astype(int)))
+    return [(float(bases[start]), float(bases[stop - 1])) for start, stop in edges.reshape(-1, 2)]
+
+
+def _interpolate(bases: Floats, values: Floats) -> tuple[Floats, Floats]:
+    """Return many bases, including the given ones, and the values there."""
+    if len(bases) == 1:
+        return bases, values
+    from scipy.interpolate import CubicSpline
+
+    at = np.log(bases)
+    steps = (np.linspace(a, b, FINE_STEPS, endpoint=False) for a, b in itertools.pairwise(at))
+    fine = np.concatenate([*steps, at[-1:]])
+    between: Floats = CubicSpline(at, values)(fine)
+    between[::FINE_STEPS] = values
+    return np.exp(fine), between
+
+
+def _find_zero(start: float, stop: float, gap: Floats) -> float:
+    """Return the zero of a difference between two close bases by linear interpolation."""
+    share = gap[0] / (gap[0] - gap[1]) if gap[0] != gap[1] else 0.5
+    return float(start + (stop - start) * share)

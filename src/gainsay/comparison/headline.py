@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 from .._common.words import amount, confidence, count, p_value
 from ..drawing.lanes import Label
 from ..drawing.text import as_text, styled
-from .inequalities import FEWEST
-from .wording import next_best, sample_size, thing
+from .inference import MIN_QUERIES
+from .wording import format_sample_size, name_unit
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from .decide import Outcome
+    from .verdict import Verdict
 
 __all__ = ["advice", "finding", "headline", "labels_of", "question", "rounded"]
 
@@ -52,27 +52,27 @@ def rounded(value: float, up: bool) -> str:
     return amount(value)
 
 
-def question(verdict: Outcome, models: Sequence[str], said: Mapping[str, str]) -> str:
+def question(verdict: Verdict, models: Sequence[str], said: Mapping[str, str]) -> str:
     """Return what is asked; of two `models` in the order given whether to replace the first by the second."""
     first, second = styled("b l", verdict.metrics[0]), styled("b e", verdict.metrics[1])
-    queries, number = sample_size(verdict), len(verdict.models)
+    queries, number = format_sample_size(verdict), len(verdict.models)
     if len(models) == 2:
         old, new = (styled("b n", said[model]) for model in models)
         return f"Replace {old} by {new}? By {first} and {second} on {queries}"
     best = "better" if number == 2 else "best"
-    size = f"{count(number, thing(verdict))}, {queries}"
-    return f"Do {first} and {second} disagree about the {best} {thing(verdict)}? {size}"
+    size = f"{count(number, name_unit(verdict))}, {queries}"
+    return f"Do {first} and {second} disagree about the {best} {name_unit(verdict)}? {size}"
 
 
-def headline(verdict: Outcome, said: Mapping[str, str], base: str = "") -> str:
+def headline(verdict: Verdict, said: Mapping[str, str], base: str = "") -> str:
     """Return the answer in one line; of two models whether to replace `base` by the other, where it is named."""
     one, other = labels_of(verdict.metrics)
     winner, second = (verdict.winners[metric] for metric in verdict.metrics)
-    models, common, things = len(verdict.models), verdict.common_best, f"{thing(verdict)}s"
+    models, common, things = len(verdict.models), verdict.common_best, f"{name_unit(verdict)}s"
     pair = models == 2 and bool(base)
     by_one, by_other = styled("n l", said[winner]), styled("n e", said[second])
     if models == 1:
-        return f"One {thing(verdict)}: there is nothing to disagree about."
+        return f"One {name_unit(verdict)}: there is nothing to disagree about."
     if verdict.kind == "genuine":
         yes, kind = ("It depends", "better") if pair else ("Yes", "best")
         return f"{yes}: {by_one} is {kind} by {one.long}, {by_other} by {other.by}."
@@ -94,14 +94,14 @@ def headline(verdict: Outcome, said: Mapping[str, str], base: str = "") -> str:
             return f"Not proven: {lead} is better by {label.long}, {still.by} leaves it open."
         return "Not proven: neither is shown to be better."
     if len(common) == models:
-        some = f"either {thing(verdict)}" if models == 2 else f"any of the {models} {things}"
+        some = f"either {name_unit(verdict)}" if models == 2 else f"any of the {models} {things}"
         return f"Not proven: {some} may be best under both."
     if len(common) == 1:
         return f"Not proven: if one is best under both, it is {styled('n', said[common[0]])}."
     return f"Not proven: {len(common)} of {models} {things} may still be best under both."
 
 
-def finding(verdict: Outcome, said: Mapping[str, str], base: str = "") -> str:
+def finding(verdict: Verdict, said: Mapping[str, str], base: str = "") -> str:
     """Return the headline where no question stands above it, as the title of a picture: how sure, without Yes."""
     text = re.sub("^(Yes|No|It depends): ", "", as_text(headline(verdict, said, base))).removesuffix(".")
     if verdict.kind == "agree":
@@ -109,16 +109,16 @@ def finding(verdict: Outcome, said: Mapping[str, str], base: str = "") -> str:
     return f"{text}: proven ({p_value(verdict.p_value)})" if verdict.kind == "genuine" else text
 
 
-def advice(verdict: Outcome, said: Mapping[str, str]) -> str:
+def advice(verdict: Verdict, said: Mapping[str, str]) -> str:
     """Return what to choose, what that costs at most, and how sure all that is."""
     if len(verdict.models) == 1:
         return ""
     level, safe = confidence(verdict.alpha), said[verdict.safe_choice]
-    if (verdict.clusters or verdict.queries) < FEWEST:
+    if (verdict.clusters or verdict.queries) < MIN_QUERIES:
         few = "queries" if verdict.clusters is None else "clusters of queries"
         return (
-            f"{styled('b', f'Too few {few} to decide')}: {verdict.clusters or verdict.queries}, and below {FEWEST} "
-            f"nothing is proven. Best in this sample: {styled('n', safe)}."
+            f"{styled('b', f'Too few {few} to decide')}: {verdict.clusters or verdict.queries}, and below "
+            f"{MIN_QUERIES} nothing is proven. Best in this sample: {styled('n', safe)}."
         )
     bound = f"at most {rounded(verdict.safe_regret_upper, up=True)} behind the best under either ({level})"
     if not verdict.safe_regret_upper:
@@ -137,8 +137,8 @@ def advice(verdict: Outcome, said: Mapping[str, str]) -> str:
     behind = ""
     if verdict.safe_regret:
         behind = f"{amount(verdict.safe_regret)} behind under the metric that likes it less, in truth "
-    evidence = "queries and runs" if verdict.runs else "queries"
-    more = f" More {evidence} decide it, not more {thing(verdict)}s." if len(verdict.common_best) > 1 else ""
+    evidence = "queries and repeats" if verdict.repeats else "queries"
+    more = f" More {evidence} decide it, not more {name_unit(verdict)}s." if len(verdict.common_best) > 1 else ""
     return f"{_choose('Take', safe)}: {behind}{bound}.{more}"
 
 
@@ -146,7 +146,7 @@ def _choose(verb: str, name: str) -> str:
     return f"{styled('b', f'★ {verb} ')}{styled('b n', name)}"
 
 
-def _size(verdict: Outcome) -> str:
+def _size(verdict: Verdict) -> str:
     """Say of a proven disagreement how it compares with what the caller called negligible."""
     if not verdict.margin:
         return ""
@@ -157,9 +157,12 @@ def _size(verdict: Outcome) -> str:
     return f" Whether it exceeds the {amount(verdict.margin)} that you called negligible is open."
 
 
-def _ahead(verdict: Outcome, said: Mapping[str, str]) -> str:
+def _ahead(verdict: Verdict, said: Mapping[str, str]) -> str:
     """Say by how much the common winner leads."""
-    leads = [f"{float(lead):.3f}" if len(lead) == 6 and float(lead) >= 0.001 else lead for lead in next_best(verdict)]
+    leads = [
+        f"{float(lead):.3f}" if len(lead) == 6 and float(lead) >= 0.001 else lead
+        for lead in map(amount, verdict.runner_up_regrets)
+    ]
     by_one, by_other = styled("l", leads[0]), styled("e", leads[1])
     choice, level = _choose("Choose", said[verdict.winners[verdict.metrics[0]]]), confidence(verdict.alpha)
     if len(verdict.models) > 2:

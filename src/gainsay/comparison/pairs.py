@@ -1,4 +1,4 @@
-"""Tables of effects: every pair of models, and every model's mean, with intervals that hold all at once."""
+"""Tables of all pairs of models and of all means, with simultaneous intervals."""
 
 from __future__ import annotations
 
@@ -10,90 +10,87 @@ from numpy.typing import ArrayLike
 
 from .._common.typing import Floats
 from .estimates import Estimate
-from .flags import FEW
-from .inequalities import FEWEST, two_step_test
-from .sample import Family, Sample
+from .flags import FEW_QUERIES
+from .inference import MIN_QUERIES, two_step_test
+from .resampling import JointEstimate, Sample
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["advantages", "common_column", "common_ranks", "holm", "leaderboard_of", "pair_p_values", "pairs_of"]
 
-
-def pairs_of(sample: Sample, names: tuple[str, str]) -> pd.DataFrame:
-    """Compare every pair of models under every metric: see `Findings.pairs` for the columns."""
+def build_pairs(sample: Sample, names: tuple[str, str]) -> pd.DataFrame:
+    """Return the table of all pairs of models. `Comparison.pairs` describes the columns."""
     import pandas as pd
 
     panel, level = sample.panel, sample.alpha
     first, second = np.triu_indices(len(panel.models), 1)
 
-    def effects(family: Sequence[str], alpha: float) -> dict[str, Any]:
-        found = sample.family(family) if len(family) > 1 else sample.alone(family[0])
-        return _effects(found, alpha, first, second, sample.ranges)
+    def build_columns(joint: JointEstimate, alpha: float) -> dict[str, Any]:
+        return _build_effects(joint, alpha, first, second, sample.ranges)
 
-    columns = effects(names, level)
-    conflict, common = _conflicts(sample.family(names).estimated, first, second), {}
-    if not panel.counts(names).alike:
-        kept = [f"{what} {metric}" for metric in names for what in ("difference", "lower", "upper", "p_holm")]
-        common = {f"common {column}": columns[column] for column in kept}
-        for metric in names:  # their estimates are of different samples, so Bonferroni's inequality joins them
-            columns |= effects([metric], level / 2)
+    columns = build_columns(sample.joint(names), level)
+    conflict, common = _build_conflicts(sample.joint(names).estimated, first, second), {}
+    if not panel.counts(names).same:
+        shared = [f"{it} {metric}" for metric in names for it in ("difference", "lower", "upper", "p_holm")]
+        common = {f"common {column}": columns[column] for column in shared}
+        for metric in names:  # These estimates use different queries, so their levels add up (Bonferroni).
+            columns |= build_columns(sample.single(metric), level / 2)
     for metric in panel.metrics:
         if metric not in names:
-            columns |= effects([metric], level)
+            columns |= build_columns(sample.single(metric), level)
     pair = {"model_x": [panel.models[k] for k in first], "model_y": [panel.models[j] for j in second]}
     quantities = ("difference", "lower", "upper", "wins", "ties", "losses", "p_value", "p_holm")
-    ordered = {f"{what} {metric}": columns[f"{what} {metric}"] for metric in panel.metrics for what in quantities}
+    ordered = {f"{it} {metric}": columns[f"{it} {metric}"] for metric in panel.metrics for it in quantities}
     return pd.DataFrame(pair | conflict | ordered | common)
 
 
-def common_column(table: pd.DataFrame, column: str) -> str:
-    """Return the column of a table of pairs that has a number on the queries that both primary metrics have.
+def select_common_column(table: pd.DataFrame, column: str) -> str:
+    """Return the name of the column for the queries on which both primary metrics are defined.
 
     >>> import pandas as pd
-    >>> common_column(pd.DataFrame({"difference a": [0.1], "common difference a": [0.2]}), "difference a")
+    >>> select_common_column(pd.DataFrame({"difference a": [0.1], "common difference a": [0.2]}), "difference a")
     'common difference a'
-    >>> common_column(pd.DataFrame({"difference a": [0.1]}), "difference a")
+    >>> select_common_column(pd.DataFrame({"difference a": [0.1]}), "difference a")
     'difference a'
     """
     common = f"common {column}"
     return common if common in table else column
 
 
-def advantages(
+def compute_advantages(
     table: pd.DataFrame, metric: str, lower_is_better: Container[str] = (), of: str = "difference"
 ) -> pd.Series[float]:
-    """Return `common_column` of a table of pairs with such a sign that above 0 favours `model_x`, for a loss too."""
-    column = table[common_column(table, f"{of} {metric}")]
+    """Return the common column of a metric, with the sign of losses reversed. Positive values favor `model_x`."""
+    column = table[select_common_column(table, f"{of} {metric}")]
     return 0.0 - column if metric in lower_is_better else column
 
 
-def common_ranks(
+def compute_common_ranks(
     table: pd.DataFrame, models: Sequence[str], metric: str, lower_is_better: Container[str] = ()
 ) -> dict[str, int]:
-    """Return the rank of every model under a primary metric on the queries that both have; equal means share a rank.
+    """Return the rank of every model under a primary metric on the common queries. Equal means share a rank.
 
     >>> import pandas as pd
     >>> pairs = {"model_x": ["m", "m", "n"], "model_y": ["n", "o", "o"]}
     >>> table = pd.DataFrame(pairs | {"difference a": [0.0, -0.1, -0.1]})
-    >>> common_ranks(table, ["m", "n", "o"], "a")
+    >>> compute_common_ranks(table, ["m", "n", "o"], "a")
     {'m': 2, 'n': 2, 'o': 1}
     """
-    difference = advantages(table, metric, lower_is_better)
+    difference = compute_advantages(table, metric, lower_is_better)
     beaten = [*table["model_x"][difference < 0], *table["model_y"][difference > 0]]
     return {model: 1 + beaten.count(model) for model in models}
 
 
-def _effects(
-    family: Family, alpha: float, first: Any, second: Any, ranges: Mapping[str, tuple[float, float]]
+def _build_effects(
+    joint: JointEstimate, alpha: float, first: Any, second: Any, ranges: Mapping[str, tuple[float, float]]
 ) -> dict[str, Any]:
-    panel, estimated, noise = family
-    reach, two_sided = noise.reach(alpha), pair_p_values(estimated).two_sided
+    panel, estimated, bootstrap = joint
+    half_widths, two_sided = bootstrap.half_widths(alpha), compute_pair_p_values(estimated).two_sided
     columns: dict[str, Any] = {}
     for row, metric in enumerate(panel.metrics):
         difference = panel.in_unit(metric, estimated.difference[row, second, first])
         low, high = ranges[metric]
-        lower, upper = _within(difference, reach[row, second, first], low - high, high - low)
+        lower, upper = _clip_intervals(difference, half_widths[row, second, first], low - high, high - low)
         wins, losses = estimated.wins[row, second, first], estimated.wins[row, first, second]
         columns |= {
             f"difference {metric}": difference,
@@ -108,14 +105,13 @@ def _effects(
     return columns
 
 
-def _conflicts(estimated: Estimate, first: Any, second: Any) -> dict[str, Any]:
+def _build_conflicts(estimated: Estimate, first: Any, second: Any) -> dict[str, Any]:
     sign = np.sign(estimated.difference[:, first, second])
-    one, other = pair_p_values(estimated).one_sided
-    p_value = conflict_p_values(one, other)[first, second]
+    p_value = compute_conflict_p_values(*compute_pair_p_values(estimated).one_sided)[first, second]
     support = estimated.support[:, first, second]
     least = support.min(axis=0)
     flag = np.select(
-        [support.max(axis=0) == 0, least < FEWEST, least < FEW], ["identical", "few", "thin"], default=""
+        [support.max(axis=0) == 0, least < MIN_QUERIES, least < FEW_QUERIES], ["identical", "few", "thin"], default=""
     ).astype(object)
     conflict = sign[0] * sign[1] < 0
     return {"conflict": conflict, "p_value": p_value, "p_holm": holm(p_value), "differing": least, "flag": flag}
@@ -124,61 +120,60 @@ def _conflicts(estimated: Estimate, first: Any, second: Any) -> dict[str, Any]:
 class PairedPValues(NamedTuple):
     """P-values of the differences between models, shape (metrics, M, M).
 
-    ``one_sided[m, k, j]`` is small where model j beats model k under metric m; `two_sided` is twice the smaller of both
-    directions, at most 1.
+    ``one_sided[m, k, j]`` is small if model j is better than model k under metric m. `two_sided` is twice the smaller
+    one of both directions, at most 1.
     """
 
     one_sided: Floats
     two_sided: Floats
 
 
-def pair_p_values(estimated: Estimate) -> PairedPValues:
-    """Paired t-test of every pair of models under every metric.
+def compute_pair_p_values(estimated: Estimate) -> PairedPValues:
+    """Return the p-values of the paired t-test of every pair of models under every metric.
 
-    t = difference / standard error with n − 1 degrees of freedom, where n is the number of queries or clusters, under
-    weights the effective number (Σw)²/Σw². Where a model is a recipe of R runs the error has two parts with degrees of
-    freedom of their own, n − 1 and R − 1, joined by Welch's and Satterthwaite's formula. A p-value by draws would carry
-    Monte Carlo error and a floor of 1/(B + 1), which Holm's correction over hundreds of pairs multiplies; for a single
-    pair t is exact where differences are normal and right in the limit otherwise.
+    t = difference / standard error with n − 1 degrees of freedom, where n is the number of queries or clusters, or
+    their effective number (Σw)²/Σw² under weights. For a recipe with R repeats, the error has two parts with n − 1 and
+    R − 1 degrees of freedom, which the formula of Welch and Satterthwaite combines. A p-value from bootstrap draws
+    would have a Monte Carlo error and a minimum of 1/(B + 1), which Holm's correction multiplies by the number of
+    pairs.
 
-    No p-value is 0: two models that differ on m queries or clusters cannot give less than 2⁻ᵐ, the least that flipping
-    the signs of the differences can show. Where nothing is known (models that never differ, a single query) it is 1.
+    No p-value is 0: two models that differ on m queries or clusters cannot have a p-value below 2⁻ᵐ, the minimum of a
+    sign-flipping test. It is 1 for models that never differ, and for a single query.
     """
     from scipy.special import stdtr
 
     difference, error = estimated.difference, estimated.error
     t = np.divide(difference, error, out=np.where(difference > 0, np.inf, -np.inf), where=error > 0)
-    one_sided = np.asarray(stdtr(_freedom(estimated), -t), dtype=np.float64)
-    discordant = estimated.differing
-    floor = np.maximum(np.exp2(-discordant.astype(np.float64)), np.finfo(float).tiny)
+    one_sided = np.asarray(stdtr(_compute_freedom(estimated), -t), dtype=np.float64)
+    floor = np.maximum(np.exp2(-estimated.differing.astype(np.float64)), np.finfo(float).tiny)
     one_sided = np.maximum(one_sided, floor)
-    one_sided[np.isinf(error) | (discordant == 0)] = 1.0
+    one_sided[np.isinf(error) | (estimated.differing == 0)] = 1.0
     two_sided = np.minimum(1.0, 2 * np.minimum(one_sided, one_sided.transpose(0, 2, 1)))
     return PairedPValues(one_sided, two_sided)
 
 
-def _freedom(estimated: Estimate) -> float | Floats:
-    """Return the degrees of freedom of every difference, one number where all models are fixed."""
+def _compute_freedom(estimated: Estimate) -> float | Floats:
+    """Return the degrees of freedom of every difference, or one number if all models are fixed."""
     of_queries = max(estimated.effective - 1, np.finfo(float).tiny)
-    runs = estimated.runs
-    if runs is None or not runs.variance.any():
+    repeats = estimated.repeats
+    if repeats is None or not repeats.variance.any():
         return of_queries
-    of_runs = runs.variance**2 / np.maximum(runs.counts - 1, 1)
-    whole = runs.error**4
-    parts = runs.query_error**4 / of_queries + of_runs[:, :, None] + of_runs[:, None, :]
-    mixed = np.isfinite(whole) & (runs.error > runs.query_error)
+    of_repeats = repeats.variance**2 / np.maximum(repeats.counts - 1, 1)
+    whole = repeats.error**4
+    parts = repeats.query_error**4 / of_queries + of_repeats[:, :, None] + of_repeats[:, None, :]
+    mixed = np.isfinite(whole) & (repeats.error > repeats.query_error)
     freedom: Floats = np.divide(whole, parts, out=np.full_like(whole, of_queries), where=mixed)
     return freedom
 
 
-def conflict_p_values(first: Floats, second: Floats) -> Floats:
-    """P-values of a sign conflict from the one-sided p-values under two metrics, each shape (M, M); symmetric.
+def compute_conflict_p_values(first: Floats, second: Floats) -> Floats:
+    """Return p-values of a sign conflict from the one-sided p-values under two metrics, shape (M, M), symmetric.
 
-    To claim that X beats Y under one metric *and* Y beats X under the other, both must hold, so the larger of the two
-    one-sided p-values is the claim's. Of the two ways round the smaller is taken; it is the one that the sample shows,
-    where it shows a conflict. Looking at both costs nothing where the two differences are not negatively correlated,
-    and two metrics of the same rankings are not (Gail & Simon 1985 have the same critical value for independent ones);
-    at correlation −1 the level would double.
+    The claim that X is better than Y under one metric *and* Y is better than X under the other requires both, so its
+    p-value is the larger of the two one-sided p-values. The smaller one of the two directions is used, the observed one
+    if there is a conflict. Both directions are tested without a correction, which is exact unless the two differences
+    are negatively correlated. Those of two metrics of the same rankings are not (Gail & Simon 1985 have the same
+    critical value for independent ones). At correlation −1, the level would double.
 
     References
     ----------
@@ -191,7 +186,7 @@ def conflict_p_values(first: Floats, second: Floats) -> Floats:
 
 
 def holm(p_values: ArrayLike) -> Floats:
-    """Adjust p-values by Holm's step-down method: the family-wise error rate is kept, whatever the dependence.
+    """Adjust p-values by Holm's step-down method, which controls the family-wise error under any dependence.
 
     The r-th smallest of m p-values becomes the largest of (m − s + 1) · p₍ₛ₎ over s <= r, at most 1.
 
@@ -205,42 +200,102 @@ def holm(p_values: ArrayLike) -> Floats:
     return adjusted
 
 
-def leaderboard_of(sample: Sample, metrics: Sequence[str] | None = None) -> pd.DataFrame:
-    """Rank the models under every metric, or some, with confidence intervals: see `Findings.standings`."""
+def build_leaderboard(sample: Sample, metrics: Sequence[str] | None = None) -> pd.DataFrame:
+    """Rank the models under every metric. `Comparison.standings` describes the columns."""
     import pandas as pd
 
-    chosen = sample.panel.metrics if metrics is None else metrics
-    parts = [_leaderboard(sample.alone(metric), sample.alpha, sample.ranges[metric]) for metric in chosen]
-    return pd.concat(parts, ignore_index=True)
+    names = sample.panel.metrics if metrics is None else metrics
+    tables = [_rank_models(sample.single(metric), sample.alpha, sample.ranges[metric]) for metric in names]
+    return pd.concat(tables, ignore_index=True)
 
 
-def _leaderboard(family: Family, alpha: float, value_range: tuple[float, float]) -> pd.DataFrame:
+def _rank_models(single: JointEstimate, alpha: float, value_range: tuple[float, float]) -> pd.DataFrame:
     import pandas as pd
 
-    panel, estimated, noise = family
+    panel, estimated, bootstrap = single
     mean = panel.in_unit(panel.metrics[0], estimated.mean[0])
-    lower, upper = _within(mean, noise.mean_reach(0, alpha), *value_range)
+    lower, upper = _clip_intervals(mean, bootstrap.mean_half_widths(0, alpha), *value_range)
     difference, widest = estimated.difference[0], value_range[1] - value_range[0]
-    reach = noise.reach(alpha)[0]
-    rank = 1 + (difference > 0).sum(axis=1)
+    half_widths = bootstrap.half_widths(alpha)[0]
     table = pd.DataFrame(
         {
             "metric": panel.metrics[0],
             "model": list(panel.models),
-            "rank": rank,
+            "rank": 1 + (difference > 0).sum(axis=1),
             "queries": panel.queries,
             "mean": mean,
             "lower": lower,
             "upper": upper,
             "regret": np.maximum(0.0, difference.max(axis=1)),
-            "regret_lower": np.maximum(0.0, (difference - reach).max(axis=1)),
-            "regret_upper": np.clip((difference + reach).max(axis=1), 0.0, widest),
-            "may_be_best": two_step_test(estimated, noise, alpha).kept,
+            "regret_lower": np.maximum(0.0, (difference - half_widths).max(axis=1)),
+            "regret_upper": np.clip((difference + half_widths).max(axis=1), 0.0, widest),
+            "may_be_best": two_step_test(estimated, bootstrap, alpha).not_rejected,
         }
     )
     return table.sort_values("rank", kind="stable", ignore_index=True)
 
 
-def _within(middle: Floats, half: Floats, lowest: float, highest: float) -> tuple[Floats, Floats]:
-    """Return the ends of intervals, cut off where no value can be; they hold their middles whatever rounding did."""
+def _clip_intervals(middle: Floats, half: Floats, lowest: float, highest: float) -> tuple[Floats, Floats]:
+    """Return the ends of intervals, cut at the range of values. They contain their middles in spite of rounding."""
     return np.minimum(middle, np.maximum(middle - half, lowest)), np.maximum(middle, np.minimum(middle + half, highest))
+
+
+def compute_kendall_tau(first: ArrayLike, second: ArrayLike) -> float | None:
+    """Return Kendall's τ-b of two lists of means, or None if one of them ties all models.
+
+    τ_b = (C − D)/√((C + D + T₁)(C + D + T₂)) with C concordant and D discordant pairs, and T₁ and T₂ the pairs that
+    only the first or only the second list ties.
+
+    Examples
+    --------
+    >>> round(compute_kendall_tau([3, 2, 1], [3, 1, 2]), 6)
+    0.333333
+    >>> compute_kendall_tau([1, 1], [2, 1]) is None
+    True
+    """
+    x, y = np.asarray(first), np.asarray(second)
+    if len(x) < 2 or np.ptp(x) == 0 or np.ptp(y) == 0:
+        return None
+    # Every pair counts twice, above and below the diagonal.
+    over, under = (np.sign(values[:, None] - values) for values in (x, y))
+    return float((over * under).sum() / np.sqrt(np.count_nonzero(over)) / np.sqrt(np.count_nonzero(under)))
+
+
+def compute_tau_ap(values: ArrayLike, reference: ArrayLike) -> float | None:
+    r"""Return τ_AP of the order by `values` against the order by `reference`, or None for fewer than two models.
+
+    τ_AP = 2/(M − 1) · Σ_{i=2..M} C(i)/(i − 1) − 1, with C(i) the number of models above rank i that `reference` ranks
+    above the model at rank i, too. It is 1 for equal orders, −1 for opposite ones and 0 on average for random ones. It
+    is not symmetric. Both lists contain means of the same models, larger is better. For ties, it is the exact
+    expectation over random orders.
+
+    References
+    ----------
+    Yilmaz, Aslam & Robertson (2008), "A new rank correlation coefficient for information retrieval", SIGIR.
+
+    Examples
+    --------
+    >>> compute_tau_ap([3, 2, 1], [3, 1, 2])  # the two at the bottom swapped: (1/1 + 1/2) - 1
+    0.5
+    >>> compute_tau_ap([3, 2, 1], [2, 3, 1])  # the two at the top swapped: (0/1 + 2/2) - 1
+    0.0
+    """
+    x, y = np.asarray(values), np.asarray(reference)
+    count = len(x)
+    if count < 2:
+        return None
+    total = 0.0
+    # above[i, j]: the probability that the reference ranks j above i.
+    above = (y[None, :] > y[:, None]) + 0.5 * (y[None, :] == y[:, None])
+    for i in range(count):
+        before = x > x[i]
+        tied = x == x[i]
+        tied[i] = False
+        start, size = int(before.sum()), int(tied.sum()) + 1
+        right_before, right_tied = above[i, before].sum(), above[i, tied].sum()
+        # At position p of its ties, the model has all of `before` above it and, on average, an equal share of the ties.
+        for place in range(size):
+            if start + place:
+                within = right_tied * place / (size - 1) if size > 1 else 0.0
+                total += (right_before + within) / (start + place) / size
+    return float(2 * total / (count - 1) - 1)

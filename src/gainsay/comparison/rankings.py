@@ -1,4 +1,4 @@
-"""The rankings behind a comparison: made again, one block of queries at a time, where values alone do not say why."""
+"""Scores of models on the same judgments, ranked one block of queries at a time."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ if TYPE_CHECKING:
     from ..ranking.rows import RankedRows
 
 
-def check_model(name: str, models: Iterable[str]) -> None:
-    """Raise `ValueError` unless this is one of the models."""
-    known = list(models)
-    if name not in known:
-        raise ValueError(f"{name!r} is not among the models{nearest(str(name), known)} (known: {', '.join(known)})")
+def validate_model(name: str, models: Iterable[str]) -> None:
+    """Raise `ValueError` unless the name is one of the models."""
+    names = list(models)
+    if name not in names:
+        raise ValueError(f"{name!r} is not among the models{nearest(str(name), names)} (known: {', '.join(names)}).")
 
 
-def check_pair(first: str, second: str, models: Iterable[str]) -> None:
-    """Raise `ValueError` unless these are two different ones of the models."""
+def validate_pair(first: str, second: str, models: Iterable[str]) -> None:
+    """Raise `ValueError` unless these are two different models."""
     for name in (first, second):
-        check_model(name, models)
+        validate_model(name, models)
     if first == second:
-        raise ValueError(f"{first!r} cannot be set against itself: name two different models")
+        raise ValueError(f"{first!r} cannot be compared with itself. Pass two different models.")
 
 
-def as_read(scores: Floats, metric: Metric) -> np.ndarray[Any, Any]:
-    """Return scores in the precision in which a metric compares them."""
+def cast_scores(scores: Floats, metric: Metric) -> np.ndarray[Any, Any]:
+    """Return scores in the precision that the metric uses."""
     with np.errstate(over="ignore"):
         return scores.astype(np.float32) if metric.scores == "float32" else scores
 
@@ -49,13 +49,13 @@ class Rankings:
     judgments : Judgments
         The labels of the documents by query.
     scores : mapping of model to array, shape (documents,), or list of them
-        In the order of the labels, without NaN; of a recipe one array for each run.
+        Scores in the order of the labels, without NaN. A recipe has one array per repeat.
     counted : ndarray of bool, shape (queries,)
-        The queries that the models are compared on; the others have no value under any metric.
+        Queries with a value under some metric.
     query_weights : ndarray, shape (queries,), optional
-        With which the models are compared; without, all queries count the same.
-    documents : indexed by places, optional
-        What documents are called, those of a query together; without, by the numbers of their rows.
+        Weights of the queries. None if all have the same weight.
+    documents : array, optional
+        Names of the documents, grouped by query. Defaults to the numbers of their rows.
     """
 
     judgments: Judgments
@@ -65,29 +65,29 @@ class Rankings:
     documents: Any = None
 
     def documents_of(self, here: slice) -> np.ndarray[Any, Any]:
-        """Return what documents are called that stand at these places, those of a query together."""
-        found: np.ndarray[Any, Any] = (
+        """Return the names of the documents at these indices, grouped by query."""
+        names: np.ndarray[Any, Any] = (
             self.judgments.rows_by_query(here) if self.documents is None else self.documents[here]
         )
-        return found
+        return names
 
-    def runs_of(self, model: str) -> Sequence[Floats]:
-        """Return the scores of each run of a model: one array where it is fixed."""
+    def repeat_scores(self, model: str) -> Sequence[Floats]:
+        """Return the scores of each repeat of a model, or one array for a fixed model."""
         scores = self.scores[model]
         return [scores] if isinstance(scores, np.ndarray) else scores
 
-    def each_run(self, model: str) -> Iterator[Rankings]:
-        """Yield, run by run, the same with one run of this model in place of all."""
-        for scores in self.runs_of(model):
+    def each_repeat(self, model: str) -> Iterator[Rankings]:
+        """Yield rankings with a single repeat of this model."""
+        for scores in self.repeat_scores(model):
             yield replace(self, scores={model: scores})
 
     @property
     def weights(self) -> Floats:
-        """The weight of each query, 0 where it does not count, shape (queries,)."""
+        """Weight of each query, 0 if it does not count, shape (queries,)."""
         return np.where(self.counted, 1.0 if self.query_weights is None else self.query_weights, 0.0)
 
     def common(self, metrics: Sequence[Metric]) -> Rankings:
-        """Return the same on the queries only that have a value under all these metrics."""
+        """Return rankings of the queries on which all these metrics are defined."""
         counted = self.counted
         for metric in metrics:
             if metric.empty == "skip":
@@ -95,11 +95,8 @@ class Rankings:
         return replace(self, counted=counted)
 
     def ranked(self, model: str, by: Metric) -> Iterator[RankedRows]:
-        """Yield the ranked rows of a model, ordered as a metric orders documents; those with ties by themselves.
-
-        Of a recipe those of its first run.
-        """
-        scores = as_read(np.ascontiguousarray(self.judgments.by_query(self.runs_of(model)[0])), by)
+        """Yield the ranked rows of a model, or of its first repeat, under a metric. Rows with ties are separate."""
+        scores = cast_scores(np.ascontiguousarray(self.judgments.by_query(self.repeat_scores(model)[0])), by)
         all_retrieved = bool(scores.min() != -np.inf)
         levels = len(self.judgments.levels)
         for block in self.judgments.layout.blocks:

@@ -7,42 +7,42 @@ from typing import TYPE_CHECKING
 
 from .._common.words import amount, confidence, count, listed
 from ..drawing.text import styled
-from .against import signed, thousands
+from .baseline import format_change
 from .headline import labels_of
-from .wording import sample_size
+from .wording import format_sample_size
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from .against import Against, Standing
+    from .baseline import BaselineComparison, CandidateDecision
 
 __all__ = ["leading", "replacing", "searches"]
 
 _ORDER = {"ship": 0, "undecided": 1, "do not ship": 2}
 
 
-def leading(found: Against) -> tuple[Standing, ...]:
+def leading(found: BaselineComparison) -> tuple[CandidateDecision, ...]:
     """Return the candidates, the likeliest to be shipped first: by decision, then by their worst lower bound."""
 
-    def worst(one: Standing) -> float:
+    def worst(one: CandidateDecision) -> float:
         losses = found.lower_is_better
         return min(-one.upper[it] if it in losses else one.lower[it] for it in found.metrics)
 
-    return tuple(sorted(found.standings, key=lambda one: (_ORDER[one.decision], -worst(one))))
+    return tuple(sorted(found.candidates, key=lambda one: (_ORDER[one.decision], -worst(one))))
 
 
-def replacing(found: Against, said: Mapping[str, str]) -> tuple[str, str, str]:
+def replacing(found: BaselineComparison, said: Mapping[str, str]) -> tuple[str, str, str]:
     """Return the question whether to replace the baseline, the answer, and what to do."""
-    labels, first, total = labels_of(found.metrics), leading(found)[0], len(found.standings)
+    labels, first, total = labels_of(found.metrics), leading(found)[0], len(found.candidates)
     old, new = said[found.baseline], said[first.candidate]
     by = " and ".join(styled(f"b {style}", label.name) for style, label in zip("le", labels, strict=False))
     what = styled("b n", new) if total == 1 else f"one of {total} candidates"
-    question = f"Replace {styled('b n', old)} by {what}? By {by} on {sample_size(found)}"
+    question = f"Replace {styled('b n', old)} by {what}? By {by} on {format_sample_size(found)}"
     return question, _answer(found, first, styled("n", old), styled("n", new)), _advice(found, first, said)
 
 
-def _answer(found: Against, first: Standing, old: str, new: str) -> str:
-    decided, total = list(found.decisions.values()), len(found.standings)
+def _answer(found: BaselineComparison, first: CandidateDecision, old: str, new: str) -> str:
+    decided, total = list(found.decisions.values()), len(found.candidates)
     ships, rest = decided.count("ship"), decided.count("undecided")
     if ships > 1:
         return f"Yes: {ships} of {total} may replace {old}, best of all {new}."
@@ -58,19 +58,21 @@ def _answer(found: Against, first: Standing, old: str, new: str) -> str:
     return f"No: keep {old}, {new} is worse by {listed(losing)}."
 
 
-def _loses(found: Against, one: Standing, metric: str) -> bool:
+def _loses(found: BaselineComparison, one: CandidateDecision, metric: str) -> bool:
     upper = -one.lower[metric] if metric in found.lower_is_better else one.upper[metric]
     return upper < -found.margin
 
 
-def _advice(found: Against, first: Standing, said: Mapping[str, str]) -> str:
+def _advice(found: BaselineComparison, first: CandidateDecision, said: Mapping[str, str]) -> str:
     new = said[first.candidate]
     tolerated = f" Tolerated: a loss up to {amount(found.margin)}." if found.margin else ""
     changes = []
     for label, style in zip(labels_of(found.metrics), "le", strict=False):
         low, high = first.lower[label.name], first.upper[label.name]
-        between = f" ({signed(low)} to {signed(high)})" if math.isfinite(low) and math.isfinite(high) else ""
-        changes.append(f"{styled(style, signed(first.difference[label.name]))}{between} under {label.long}")
+        between = (
+            f" ({format_change(low)} to {format_change(high)})" if math.isfinite(low) and math.isfinite(high) else ""
+        )
+        changes.append(f"{styled(style, format_change(first.difference[label.name]))}{between} under {label.long}")
     change = f"{' and '.join(changes)}, all bounds at {confidence(found.alpha)}.{tolerated}"
     if first.decision == "ship":
         return f"{styled('b', '★ Ship ')}{styled('b n', new)}: {change}"
@@ -81,21 +83,21 @@ def _advice(found: Against, first: Standing, said: Mapping[str, str]) -> str:
     return f"{keep} for now: {name} changes it by {change} {needed} would decide it."
 
 
-def needs(one: Standing) -> str:
-    """Return how many queries, or runs, would decide about a candidate; empty where no number of them would.
+def needs(one: CandidateDecision) -> str:
+    """Return how many queries, or repeats, would decide about a candidate; empty where no number of them would.
 
     They do so four times in five, if the true differences are those measured.
     """
-    known = ((one.queries_needed, "query"), (one.runs_needed, "run"))
+    known = ((one.queries_needed, "query"), (one.repeats_needed, "repeat"))
     return " or ".join(f"about {count(number, what)}" for number, what in known if number is not None)
 
 
-def searches(found: Against, one: Standing, *, bounds: bool = True) -> str:
+def searches(found: BaselineComparison, one: CandidateDecision, *, bounds: bool = True) -> str:
     """Return on how many of 1,000 queries a candidate is better and worse, with intervals or without."""
     page = "first page" if all(metric.endswith("@10") for metric in found.metrics) else "ranking"
     told = []
     for place, label in enumerate(labels_of(found.metrics)):
-        both = [thousands(one.shares[label.name][kind]) for kind in ("better", "worse")]
+        both = [str(one.shares[label.name][kind]) for kind in ("better", "worse")]
         better, worse = both if bounds else (text.partition(" ")[0] for text in both)
         what = "" if place else f" get a better {page}"
         also = "" if place else " a worse one"

@@ -1,70 +1,68 @@
-"""Gaussian multiplier draws of the error of means.
+"""Gaussian multiplier bootstrap of the errors of means.
 
-The error is drawn from its normal limit, so no query is ever resampled and the cost does not grow with queries times
-draws.
+Errors are drawn from their normal limit. Queries are not resampled, so the cost does not depend on queries times draws.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from .._common.typing import Floats, Integers
-from .estimates import Estimate
-from .recipes import draw_runs
-
-__all__ = ["Noise", "critical_value", "draw_noise", "half_width"]
+from .data import Panel
+from .estimates import Estimate, draw_repeat_errors, estimate
 
 
 @dataclass(frozen=True)
-class Noise:
-    """Draws of the error of all means, and the largest studentised lead over each model in every draw.
+class BootstrapDraws:
+    """Bootstrap draws of the errors of all means, and the largest t-statistic over each model in every draw.
 
-    Of fixed models the standard error is known well, and is the same in every draw. That of recipes comes from few
-    runs: every draw has the error that such few runs would have shown in it, which makes the critical values as wide as
-    they have to be (a studentised parametric bootstrap).
+    The standard error of fixed models is the same in every draw. The standard error of recipes is estimated from few
+    repeats, so every draw has the error that so few repeats would show in it (a studentized parametric bootstrap). This
+    makes the critical values as wide as necessary.
 
     Attributes
     ----------
     values : ndarray, shape (metrics, M, draws)
-        Draws from the normal limit of the means' error. Twins hold the same numbers.
-    peaks : ndarray, shape (metrics, M, draws)
-        The largest `lead` of any rival over model k in every draw, and 0 where that is negative.
+        Draws from the normal limit of the errors of the means. Duplicate models have equal draws.
+    max_t : ndarray, shape (metrics, M, draws)
+        Largest `compute_t` of any other model over model k in every draw, and 0 if that is negative.
     estimated : Estimate
-        Of which these are the errors.
+        The estimate to which the errors belong.
     factor : ndarray, shape (M, draws), or None
-        By how much runs would have shown another variance in every draw; None where all models are fixed.
+        Ratio of estimated to true variance of repeats in every draw. None if all models are fixed.
     """
 
     values: Floats
-    peaks: Floats
+    max_t: Floats
     estimated: Estimate
     factor: Floats | None = None
 
     @property
     def draws(self) -> int:
-        """How many draws there are."""
+        """Number of draws."""
         return int(self.values.shape[2])
 
-    def alone(self, row: int) -> Noise:
+    def select(self, row: int) -> BootstrapDraws:
         """Return the draws of one metric."""
         one = slice(row, row + 1)
-        return Noise(self.values[one], self.peaks[one], self.estimated.alone(row), self.factor)
+        return BootstrapDraws(self.values[one], self.max_t[one], self.estimated.select(row), self.factor)
 
     def errors(self, row: int, k: int, j: int) -> float | Floats:
         """Return the standard error of the difference of two models, one for all draws or one for each."""
-        error, runs = float(self.estimated.error[row, k, j]), self.estimated.runs
-        if runs is None or not 0 < error < np.inf:
+        error, repeats = float(self.estimated.error[row, k, j]), self.estimated.repeats
+        if repeats is None or not 0 < error < np.inf:
             return error
-        return self._shown(row, runs.query_error[row, k, j], k, j)
+        return self._combine_errors(row, repeats.query_error[row, k, j], k, j)
 
-    def _shown(self, row: int, of_queries: float, *models: int) -> float | Floats:
-        """Return an error of queries together with that of these models' runs, as every draw would have shown it."""
-        assert self.estimated.runs is not None
+    def _combine_errors(self, row: int, of_queries: float, *models: int) -> float | Floats:
+        """Return the error of queries and of the repeats of these models that each draw would show."""
+        assert self.estimated.repeats is not None
         assert self.factor is not None
-        variance = self.estimated.runs.variance[row]
+        variance = self.estimated.repeats.variance[row]
         drawn = [variance[k] * self.factor[k] for k in models if variance[k] > 0]
         if not drawn:
             return float(of_queries)
@@ -73,64 +71,67 @@ class Noise:
         found: Floats = np.sqrt(total, out=total)
         return found
 
-    def lead(self, row: int, k: int, j: int, out: Floats | None = None) -> Floats:
-        """Return the studentised error of the lead of model j over model k in every draw, shape (draws,).
+    def compute_t(self, row: int, k: int, j: int, out: Floats | None = None) -> Floats:
+        """Return the t-statistic of the error of the difference of model j to model k in every draw, shape (draws,).
 
-        0 where the two never differ, or nothing is known of how much they vary. Written into `out` where it is given.
+        It is 0 if the two never differ or their variance is unknown. It is written to `out` if given.
         """
-        lead: Floats = np.subtract(self.values[row, j], self.values[row, k], out=out)
+        t: Floats = np.subtract(self.values[row, j], self.values[row, k], out=out)
         error = self.errors(row, k, j)
         if isinstance(error, float):
-            lead *= 1 / error if 0 < error < np.inf else 0.0
+            t *= 1 / error if 0 < error < np.inf else 0.0
         else:
-            lead /= error
-        return lead
+            t /= error
+        return t
 
-    def shifted_peaks(
+    def compute_shifted_max_t(
         self, rows: Sequence[int], models: Sequence[int] | Integers, error: Floats, shift: Floats
     ) -> Floats:
-        """Take in every draw the largest `lead` + shift of any rival over each model, or 0 where all are negative.
+        """Return the largest `compute_t` + shift of any other model over each model, or 0 if all are negative.
 
-        For these metrics, and over each of these models, `error` and `shift` have that of every rival, shape (rows,
-        models, M): what the lead is studentised by (0 and infinite ones never count), and 0 or less. The result has
-        the shape (models, draws).
+        `rows` are the metrics. `error` and `shift`, shape (rows, models, M), are the standard errors (pairs with 0 or
+        infinity do not count) and shifts of 0 or less. The result has shape (models, draws).
         """
-        largest, lead = np.zeros((len(models), self.draws)), np.empty(self.draws)
+        largest, t = np.zeros((len(models), self.draws)), np.empty(self.draws)
         for place, k in enumerate(models):
-            # No lead over k exceeds `ceiling`, so one that is shifted further cannot reach above 0.
-            ceiling = max(self.peaks[row, k].max(initial=0.0) for row in rows)
+            # No t-statistic over k exceeds `ceiling`, so one that is shifted by more stays below 0.
+            ceiling = max(self.max_t[row, k].max(initial=0.0) for row in rows)
             active = (error[:, place] > 0) & (error[:, place] < np.inf) & (shift[:, place] + ceiling > 0)
             for m, j in np.argwhere(active).tolist():
-                self.lead(rows[m], int(k), j, out=lead)
-                lead += shift[m, place, j]
-                np.maximum(largest[place], lead, out=largest[place])
+                self.compute_t(rows[m], int(k), j, out=t)
+                t += shift[m, place, j]
+                np.maximum(largest[place], t, out=largest[place])
         return largest
 
-    def reach(self, alpha: float) -> Floats:
-        """Return how far intervals of all differences under all metrics reach on either side, shape (metrics, M, M).
+    def half_widths(self, alpha: float) -> Floats:
+        """Return the half-widths of simultaneous intervals of all differences, shape (metrics, M, M).
 
-        The largest studentised lead over all ordered pairs is the largest absolute one over all pairs.
+        The largest t-statistic over all ordered pairs is the largest absolute one over all pairs.
         """
-        return half_width(self.estimated.error, float(critical_value(self.peaks.max(axis=(0, 1)), 1 - alpha)))
+        return compute_half_widths(self.estimated.error, float(critical_value(self.max_t.max(axis=(0, 1)), 1 - alpha)))
 
-    def mean_reach(self, row: int, alpha: float) -> Floats:
-        """Return how far intervals of all means under one metric reach on either side, shape (M,)."""
-        return half_width(self.estimated.mean_error[row], float(critical_value(self.deviations(row), 1 - alpha)))
+    def mean_half_widths(self, row: int, alpha: float) -> Floats:
+        """Return the half-widths of simultaneous intervals of all means under one metric, shape (M,)."""
+        return compute_half_widths(
+            self.estimated.mean_error[row], float(critical_value(self.deviations(row), 1 - alpha))
+        )
 
     def deviations(self, row: int) -> Floats:
-        """Return the largest absolute studentised error of the mean of any model in every draw, shape (draws,)."""
-        largest, runs = np.zeros(self.draws), self.estimated.runs
-        for k, known in enumerate(self.estimated.mean_error[row]):
-            if 0 < known < np.inf:
-                error = known if runs is None else self._shown(row, runs.query_mean_error[row, k], k)
+        """Return the largest absolute t-statistic of the error of a mean in every draw, shape (draws,)."""
+        largest, repeats = np.zeros(self.draws), self.estimated.repeats
+        for k, mean_error in enumerate(self.estimated.mean_error[row]):
+            if 0 < mean_error < np.inf:
+                error = (
+                    mean_error if repeats is None else self._combine_errors(row, repeats.query_mean_error[row, k], k)
+                )
                 np.maximum(largest, np.abs(self.values[row, k]) * (1 / error), out=largest)
         return largest
 
 
-def draw_noise(estimated: Estimate, draws: int, seed: int, chunk: int = 2048) -> Noise:
-    """Draw the error of the means from its normal limit: the Gaussian multiplier bootstrap.
+def draw_errors(estimated: Estimate, draws: int, seed: int, chunk: int = 2048) -> BootstrapDraws:
+    """Draw the errors of the means from their normal limit: the Gaussian multiplier bootstrap.
 
-    So many draws are made at a time as `chunk` says; the result does not depend on it beyond rounding.
+    `chunk` is the number of draws at a time. The result does not depend on it beyond rounding.
     """
     metrics, models = estimated.mean.shape
     generator = np.random.default_rng(seed)
@@ -139,42 +140,42 @@ def draw_noise(estimated: Estimate, draws: int, seed: int, chunk: int = 2048) ->
         stop = min(start + chunk, draws)
         values[:, start:stop] = (generator.standard_normal((stop - start, len(estimated.root))) @ estimated.root).T
     values = values.reshape(metrics, models, draws)
-    factor = None if estimated.runs is None else draw_runs(estimated.runs, values, generator)
-    for m in range(metrics):  # a matrix product may round equal columns differently
+    factor = None if estimated.repeats is None else draw_repeat_errors(estimated.repeats, values, generator)
+    for m in range(metrics):  # A matrix product may round equal columns differently.
         for k in range(models):
-            if estimated.twin[m, k] != k:
-                values[m, k] = values[m, estimated.twin[m, k]]
-    noise = Noise(values, np.zeros_like(values), estimated, factor)
-    _find_peaks(noise)
-    return noise
+            if estimated.duplicate_of[m, k] != k:
+                values[m, k] = values[m, estimated.duplicate_of[m, k]]
+    bootstrap = BootstrapDraws(values, np.zeros_like(values), estimated, factor)
+    _compute_max_t(bootstrap)
+    return bootstrap
 
 
-def _find_peaks(noise: Noise) -> None:
-    """Write the largest studentised leads into the peaks."""
-    metrics, models, draws = noise.values.shape
-    error, lead = noise.estimated.error, np.empty(draws)
+def _compute_max_t(bootstrap: BootstrapDraws) -> None:
+    """Fill `max_t`."""
+    metrics, models, draws = bootstrap.values.shape
+    error, t = bootstrap.estimated.error, np.empty(draws)
     for m in range(metrics):
         for k in range(models - 1):
             for j in range(k + 1, models):
                 if not 0 < error[m, k, j] < np.inf:
                     continue
-                noise.lead(m, k, j, out=lead)
-                np.maximum(noise.peaks[m, k], lead, out=noise.peaks[m, k])
-                np.negative(lead, out=lead)
-                np.maximum(noise.peaks[m, j], lead, out=noise.peaks[m, j])
+                bootstrap.compute_t(m, k, j, out=t)
+                np.maximum(bootstrap.max_t[m, k], t, out=bootstrap.max_t[m, k])
+                np.negative(t, out=t)
+                np.maximum(bootstrap.max_t[m, j], t, out=bootstrap.max_t[m, j])
 
 
-def half_width(error: Floats, critical: float) -> Floats:
-    """Return how far intervals reach on either side, infinitely where nothing is known of an error."""
+def compute_half_widths(error: Floats, critical: float) -> Floats:
+    """Return the half-widths of intervals, infinite for infinite errors."""
     finite = np.isfinite(error)
-    half: Floats = np.where(finite, np.where(finite, error, 0.0) * critical, np.inf)
-    return half
+    widths: Floats = np.where(finite, np.where(finite, error, 0.0) * critical, np.inf)
+    return widths
 
 
 def critical_value(draws: Floats, level: float) -> Floats:
-    """Return the quantile of `draws`, shape (…, B), that a statistic exceeds exactly where its p-value is ≤ 1 − level.
+    """Return the quantile of `draws`, shape (…, B), that a statistic exceeds exactly if its p-value is ≤ 1 − level.
 
-    That is the order statistic number ``ceil(level · (B + 1))`` of B draws, which goes with the p-value
+    This is the order statistic ``ceil(level · (B + 1))`` of B draws, which belongs to the p-value
     ``(1 + #{draws >= statistic}) / (B + 1)``.
 
     >>> float(critical_value(np.arange(1.0, 100.0), 0.95))
@@ -182,5 +183,54 @@ def critical_value(draws: Floats, level: float) -> Floats:
     """
     count = draws.shape[-1]
     place = min(max(int(np.ceil(level * (count + 1) - 1e-9)), 1), count) - 1
-    found: Floats = np.partition(draws, place)[..., place]
-    return found
+    quantile: Floats = np.partition(draws, place)[..., place]
+    return quantile
+
+
+class JointEstimate(NamedTuple):
+    """Estimate of several metrics on their common queries, and bootstrap draws of its errors."""
+
+    panel: Panel
+    estimated: Estimate
+    bootstrap: BootstrapDraws
+
+
+class Sample:
+    """Per-query values with the settings of all tests and intervals, and estimates that are computed once.
+
+    `ranges` contains the range of each metric, by default infinite.
+    """
+
+    def __init__(
+        self,
+        panel: Panel,
+        alpha: float,
+        draws: int,
+        seed: int,
+        ranges: Mapping[str, tuple[float, float]] | None = None,
+    ) -> None:
+        self.panel = panel
+        self.alpha, self.draws, self.seed = alpha, draws, seed
+        self.ranges = {metric: (ranges or {}).get(metric, (-np.inf, np.inf)) for metric in panel.metrics}
+        self._estimates: dict[tuple[str, ...], JointEstimate] = {}
+
+    def joint(self, metrics: Sequence[str]) -> JointEstimate:
+        """Return the joint estimate of several metrics, computed on first use."""
+        names = tuple(metrics)
+        if names not in self._estimates:
+            panel = self.panel.select(names)
+            estimated = estimate(panel)
+            self._estimates[names] = JointEstimate(panel, estimated, draw_errors(estimated, self.draws, self.seed))
+        return self._estimates[names]
+
+    def single(self, metric: str) -> JointEstimate:
+        """Return the estimate of one metric, a part of a joint estimate if its queries are the same."""
+        if (metric,) not in self._estimates:
+            for names, joint in self._estimates.items():
+                if metric in names and self.panel.counts(names).same:
+                    bootstrap = joint.bootstrap.select(names.index(metric))
+                    self._estimates[metric,] = JointEstimate(
+                        joint.panel.select([metric]), bootstrap.estimated, bootstrap
+                    )
+                    break
+        return self.joint([metric])

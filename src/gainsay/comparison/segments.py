@@ -1,4 +1,4 @@
-"""The verdict by segment of queries, such as head and tail, with the error held over all segments."""
+"""Verdicts by segment of queries, such as head and tail, adjusted for the number of segments."""
 
 from __future__ import annotations
 
@@ -12,46 +12,42 @@ from .._common.shown import Spoken, plain
 from .._common.typing import Bools
 from .._common.words import amount, confidence, count, listed
 from ..drawing.notebook import table_cell
-from .inequalities import FEWEST
-from .labelling import Labels, distinct_labels
-from .pairs import leaderboard_of
-from .resampling import critical_value
-from .sample import Sample
+from .inference import MIN_QUERIES
+from .labels import Labels, list_labels
+from .pairs import build_leaderboard
+from .resampling import JointEstimate, Sample, critical_value
 from .verdict import Verdict
-from .wording import direction
+from .wording import describe_losses
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from .sample import Family
+MAX_SHOWN = 8
+"""A text contains so many contrasts, and so many segments."""
 
-SHOWN = 8
-"""So many contrasts, and so many segments of a column, a text names."""
-
-NO_CONTRAST = "No model is proven best in one segment and beaten in another."
+NO_CONTRAST = "No model is proven best in one segment and worse than another in a second segment."
 
 
 @dataclass(frozen=True, eq=False)
 class Segment:
-    """What is said of the queries of one segment.
+    """Results for the queries of one segment.
 
     Attributes
     ----------
     column, label : str
-        Which segment.
+        Column and label of the segment.
     queries : int
-        Of positive weight, with a value under both primary metrics.
+        Queries of positive weight on which both primary metrics are defined.
     units : int
-        Independent pieces of evidence among them: clusters, or queries where these are independent.
+        Number of clusters among them, or of queries if these are independent.
     share : float
-        Of all such queries' weight.
+        Share of the weight of all such queries.
     verdict : Verdict or None
-        At the level of one segment; None without queries. Below 30 queries it is never decided.
+        Verdict at the level of one segment. None without queries. Always unresolved below 30 queries.
     leaderboard : DataFrame or None
-        See `Findings.standings`, at that level.
-    leads : ndarray of bool, shape (metrics, M, M)
-        ``leads[m, k, j]``: that model j is better than model k under metric m is proven, together with all else that
-        is of all segments.
+        See `Comparison.standings`.
+    is_better : ndarray of bool, shape (metrics, M, M)
+        ``is_better[m, k, j]``: model j is proven better than model k under metric m, simultaneously for all segments.
     """
 
     column: str
@@ -61,33 +57,33 @@ class Segment:
     share: float
     verdict: Verdict | None
     leaderboard: pd.DataFrame | None
-    leads: Bools
+    is_better: Bools
 
     @property
     def decided(self) -> bool:
-        """Whether there are queries, or clusters of them, enough to decide anything."""
-        return self.units >= FEWEST
+        """Whether there are enough queries, or clusters of queries, to decide."""
+        return self.units >= MIN_QUERIES
 
     @property
     def where(self) -> str:
-        """Say which queries these are."""
+        """Description of the queries."""
         return f"where {self.column} is {self.label}"
 
 
 @dataclass(frozen=True)
 class Contrast:
-    """A model that is proven best in one segment and proven not to be in others of the same column.
+    """Model that is proven best in one segment and proven worse than another in others of the same column.
 
     Attributes
     ----------
     model : str
-        Which.
+        Name of the model.
     metrics : tuple of str
-        Under which metrics, both or one, all of this holds.
+        Metrics under which this is proven, both or one.
     column, best_in : str
-        Where it beats every other model.
+        Column, and label of the segment in which the model is best.
     trails_in : tuple of str
-        Segments in which some other model beats it under each of the metrics.
+        Labels of the segments in which some other model is better under each of the metrics.
     """
 
     model: str
@@ -98,38 +94,36 @@ class Contrast:
 
     @property
     def text(self) -> str:
-        """Say it in one sentence."""
-        under = "both metrics" if len(self.metrics) == 2 else self.metrics[0]
-        elsewhere = listed(list(self.trails_in), word="or")
+        """One sentence."""
+        metrics = "both metrics" if len(self.metrics) == 2 else self.metrics[0]
+        others = listed(list(self.trails_in), word="or")
         return (
-            f"Under {under} {self.model} is best where {self.column} is {self.best_in}, "
-            f"and trails where {self.column} is {elsewhere}."
+            f"Under {metrics}, {self.model} is best where {self.column} is {self.best_in}, "
+            f"but not where {self.column} is {others}."
         )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Segments(Spoken):
-    """Leaderboard, verdict and safe choice of every segment of the queries; made by `Comparison.segments`.
+    """Leaderboard, verdict and safe choice of every segment of queries. `Comparison.segments` creates it.
 
-    The error is held over all S segments of all columns: each is judged at level `alpha` / S, with draws enough to
-    show that level. Columns are not crossed. So with probability 1 − `alpha` no verdict of any segment is a false
-    alarm; the contrasts between segments, in turn, all hold together with that probability. A segment of fewer than 30
-    queries is reported and never decided.
+    Each of the S segments of all columns is tested at level `alpha` / S. With probability 1 − `alpha`, no verdict of
+    any segment is a false alarm, and all contrasts are correct. Columns are not crossed.
 
     Attributes
     ----------
     alpha, level : float
-        Of all segments together, and of each.
+        Level of all segments together, and of each segment.
     draws : int
-        For each segment: as many as asked for, or more, so that draws · level / 10 is 25 at least.
+        Bootstrap draws for each segment, at least 250 / `level`.
     metrics : tuple of two str
-        The primary ones.
+        Primary metrics.
     models : tuple of str
-        In natural order.
+        Names in natural order.
     whole : Verdict
-        Of all queries.
+        Verdict on all queries.
     parts : tuple of Segment
-        By column, labels in natural order. `segments["tail"]` or `segments["kind", "tail"]` is one of them.
+        Segments by column, labels in natural order. `segments["tail"]` or `segments["kind", "tail"]` returns one.
 
     Examples
     --------
@@ -141,7 +135,7 @@ class Segments(Spoken):
     >>> kinds = ["head"] * 600 + ["tail"] * 400
     >>> segments = Comparison({"ndcg_linear@10": values, "ndcg_exp@10": values}, ["A", "B"], segments=kinds).segments
     >>> print(segments.contrasts[1].text)
-    Under both metrics B is best where segment is tail, and trails where segment is head.
+    Under both metrics, B is best where segment is tail, but not where segment is head.
     """
 
     alpha: float
@@ -153,46 +147,48 @@ class Segments(Spoken):
     parts: tuple[Segment, ...]
 
     def __getitem__(self, key: str | tuple[str, str]) -> Segment:
-        """Return a segment by its label, or by column and label where there are several columns."""
-        found = [part for part in self.parts if key in (part.label, (part.column, part.label))]
-        if len(found) == 1:
-            return found[0]
-        known = listed([f"{part.column} {part.label}" for part in self.parts], most=12)
-        problem = "there is no segment" if not found else "more than one column has a segment"
-        raise KeyError(f"{problem} {key!r}; name it as (column, label), there are {known}")
+        """Return a segment by its label, or by column and label if there are several columns."""
+        matches = [part for part in self.parts if key in (part.label, (part.column, part.label))]
+        if len(matches) == 1:
+            return matches[0]
+        names = listed([f"{part.column} {part.label}" for part in self.parts], most=12)
+        problem = "No segment is named" if not matches else "Several columns have a segment named"
+        raise KeyError(f"{problem} {key!r}. Use (column, label) of one of the segments {names}.")
 
     @property
     def contrasts(self) -> tuple[Contrast, ...]:
-        """The models that are proven best in one segment and proven not to be in another of the same column."""
-        found: list[Contrast] = []
-        for here in self.parts:
-            others = [part for part in self.parts if part.column == here.column and part is not here]
-            told: set[tuple[int, str]] = set()
+        """Models that are proven best in one segment and proven not to be in another of the same column."""
+        contrasts: list[Contrast] = []
+        for part in self.parts:
+            others = [other for other in self.parts if other.column == part.column and other is not part]
+            reported: set[tuple[int, str]] = set()
             for rows in ([0, 1], [0], [1]):
-                beaten = here.leads[rows].all(axis=0).sum(axis=0)  # how many each beats under all of the metrics
-                for best in np.flatnonzero(beaten == len(self.models) - 1).tolist():  # one, or none
-                    trails = [part.label for part in others if part.leads[rows, best].any(axis=1).all()]
-                    trails = [label for label in trails if (best, label) not in told]
-                    told |= {(best, label) for label in trails}
-                    if trails:
+                beaten = part.is_better[rows].all(axis=0).sum(axis=0)
+                for best in np.flatnonzero(beaten == len(self.models) - 1).tolist():
+                    labels = [it.label for it in others if it.is_better[rows, best].any(axis=1).all()]
+                    labels = [label for label in labels if (best, label) not in reported]
+                    reported |= {(best, label) for label in labels}
+                    if labels:
                         metrics = tuple(self.metrics[row] for row in rows)
-                        found.append(Contrast(self.models[best], metrics, here.column, here.label, tuple(trails)))
-        return tuple(found)
+                        contrasts.append(Contrast(self.models[best], metrics, part.column, part.label, tuple(labels)))
+        return tuple(contrasts)
 
     def frame(self) -> pd.DataFrame:
-        """Return one row per segment, under the levels `column` and `segment`.
+        """Return one row per segment, with the index levels `column` and `segment`.
 
-        `queries`, `share` of the weight, `decided` (30 queries or more), `kind` of the verdict, `safe choice`, its
-        `regret` and `regret upper`, `price lower`; for each primary metric M `winner M` in this sample and `differs M`,
-        whether it is another than that of all queries.
+        Columns are `queries`, `share` of the weight, `decided` (30 queries or more), `kind` of the verdict, `safe
+        choice`, its `regret` and `regret upper`, and `price lower`. For each primary metric M, they are `winner M` and
+        `differs M`, whether it is different from the winner on all queries.
         """
         import pandas as pd
 
         rows = []
         for part in self.parts:
             verdict = part.verdict
-            row: dict[str, Any] = {"queries": part.queries, "share": part.share, "decided": part.decided}
-            row |= {
+            row: dict[str, Any] = {
+                "queries": part.queries,
+                "share": part.share,
+                "decided": part.decided,
                 "kind": None if verdict is None else verdict.kind,
                 "safe choice": None if verdict is None else verdict.safe_choice,
                 "regret": math.nan if verdict is None else verdict.safe_regret,
@@ -201,16 +197,14 @@ class Segments(Spoken):
             }
             for metric in self.metrics:
                 winner = None if verdict is None else verdict.winners[metric]
-                row |= {
-                    f"winner {metric}": winner,
-                    f"differs {metric}": winner is not None and winner != self.whole.winners[metric],
-                }
+                row[f"winner {metric}"] = winner
+                row[f"differs {metric}"] = winner is not None and winner != self.whole.winners[metric]
             rows.append(row)
         names = [(part.column, part.label) for part in self.parts]
         return pd.DataFrame(rows, index=pd.MultiIndex.from_tuples(names, names=["column", "segment"]))
 
     def leaderboard(self) -> pd.DataFrame:
-        """Return the leaderboards of all segments below each other, under the levels `column` and `segment`."""
+        """Return the leaderboards of all segments, with the index levels `column` and `segment`."""
         import pandas as pd
 
         tables = {(part.column, part.label): part.leaderboard for part in self.parts if part.leaderboard is not None}
@@ -218,31 +212,29 @@ class Segments(Spoken):
 
     @property
     def text(self) -> str:
-        """A paragraph: the contrasts first, then each segment, with numbers."""
+        """One paragraph: the contrasts, then each segment with numbers."""
         contrasts = [contrast.text for contrast in self.contrasts]
-        if len(contrasts) > SHOWN:
-            contrasts = [*contrasts[:SHOWN], f"There are {len(contrasts) - SHOWN} more such contrasts."]
-        opening = contrasts or [NO_CONTRAST]
+        if len(contrasts) > MAX_SHOWN:
+            contrasts = [*contrasts[:MAX_SHOWN], f"There are {len(contrasts) - MAX_SHOWN} more such contrasts."]
         decided, small = ([part for part in self.parts if part.decided is it] for it in (True, False))
-        told = [_told(part) for part in decided[:SHOWN]]
-        if len(decided) > SHOWN:
-            told.append(f"{len(decided) - SHOWN} more segments stand in the table.")
+        sentences = [*(contrasts or [NO_CONTRAST]), *map(_describe_segment, decided[:MAX_SHOWN])]
+        if len(decided) > MAX_SHOWN:
+            sentences.append(f"The table contains {len(decided) - MAX_SHOWN} more segments.")
         if small:
-            named = listed([f"{part.column} {part.label} ({part.units})" for part in small])
-            told.append(f"Of fewer than {FEWEST} {self._evidence}, and so not decided: {named}.")
-        held = (
-            f"The error is held over all {count(len(self.parts), 'segment')} "
-            f"({confidence(self.alpha)} confidence for all, level {self.level:.2g} each)."
+            names = listed([f"{part.column} {part.label} ({part.units})" for part in small])
+            sentences.append(f"Segments with fewer than {MIN_QUERIES} {self._units} are not decided: {names}.")
+        sentences.append(
+            f"All {count(len(self.parts), 'segment')} together have {confidence(self.alpha)} confidence "
+            f"(level {self.level:.2g} each)."
         )
-        return " ".join([*opening, *told, held, *direction(self.whole.lower_is_better), self.whole.about])
+        return " ".join([*sentences, *describe_losses(self.whole.lower_is_better), self.whole.about])
 
     @property
-    def _evidence(self) -> str:
-        """What is counted as independent."""
+    def _units(self) -> str:
         return "queries" if self.whole.clusters is None else "clusters"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything, `text` included, as JSON knows it."""
+        """Return all results and `text` as plain values for JSON."""
         return {
             "alpha": self.alpha,
             "level": self.level,
@@ -259,7 +251,7 @@ class Segments(Spoken):
                 }
                 for part in self.parts
             ],
-            "contrasts": [vars(one) | {"text": one.text} for one in self.contrasts],
+            "contrasts": [vars(contrast) | {"text": contrast.text} for contrast in self.contrasts],
             "text": self.text,
         }
 
@@ -269,71 +261,76 @@ class Segments(Spoken):
             (
                 f"{part.column}: {part.label}",
                 f"{part.queries:,}",
-                "–" if part.verdict is None else part.verdict.kind if part.decided else f"too few {self._evidence}",
+                "–" if part.verdict is None else part.verdict.kind if part.decided else f"too few {self._units}",
                 *("–" if part.verdict is None else part.verdict.winners[metric] for metric in self.metrics),
                 "–" if part.verdict is None else part.verdict.safe_choice,
             )
             for part in self.parts
         ]
-        first, *others = [contrast.text for contrast in self.contrasts[:SHOWN]] or [NO_CONTRAST]
+        first, *others = [contrast.text for contrast in self.contrasts[:MAX_SHOWN]] or [NO_CONTRAST]
         return table_cell(first, head, rows, *others)
 
 
-def segments_of(sample: Sample, labels: Labels, metrics: tuple[str, str], margin: float, whole: Verdict) -> Segments:
-    """Judge every segment of a sample at its share of the level; `labels` are of its queries, `whole` is of all."""
-    named = [(column, label) for column, of in labels.items() for label in distinct_labels(of)]
-    level = sample.alpha / len(named)
+def compute_segments(
+    sample: Sample, labels: Labels, metrics: tuple[str, str], margin: float, whole: Verdict
+) -> Segments:
+    """Test every segment of a sample at its share of the level. `labels` are those of its queries."""
+    names = [(column, label) for column, rows in labels.items() for label in list_labels(rows)]
+    level = sample.alpha / len(names)
     draws = max(sample.draws, math.ceil(25 * 10 / level - 1e-9))
     weights = np.ones(sample.panel.queries) if sample.panel.weights is None else sample.panel.weights
     rows = [sample.panel.metrics.index(metric) for metric in metrics]
     counted = ~np.isnan(sample.panel.values[rows, 0]).any(axis=0)
     parts = []
-    for column, label in named:
-        here: Bools = np.asarray(labels[column] == label, dtype=bool)
-        share = float(weights[here & counted].sum() / weights[counted].sum())
-        part = Sample(sample.panel.subset(here), level, draws, sample.seed, sample.ranges)
-        parts.append(_segment(part, (column, label), share, metrics, margin))
+    for column, label in names:
+        mask: Bools = np.asarray(labels[column] == label, dtype=bool)
+        share = float(weights[mask & counted].sum() / weights[counted].sum())
+        part = Sample(sample.panel.subset(mask), level, draws, sample.seed, sample.ranges)
+        parts.append(_compute_segment(part, (column, label), share, metrics, margin))
     return Segments(sample.alpha, level, draws, metrics, sample.panel.models, whole, tuple(parts))
 
 
-def _segment(part: Sample, name: tuple[str, str], share: float, metrics: tuple[str, str], margin: float) -> Segment:
-    """Judge one segment; the draws, which may be many, are forgotten after it."""
+def _compute_segment(
+    part: Sample, name: tuple[str, str], share: float, metrics: tuple[str, str], margin: float
+) -> Segment:
+    """Test one segment. Its draws, which may be many, are released afterwards."""
     panel = part.panel
     queries = panel.counts(metrics).common
     if not queries:
         shape = (len(metrics), len(panel.models), len(panel.models))
         return Segment(*name, 0, 0, 0.0, None, None, np.zeros(shape, dtype=bool))
-    family = part.family(metrics)
-    valued = [metric for metric in panel.metrics if panel.counts([metric]).common]
-    verdict, board = Verdict.of(part, metrics, margin), leaderboard_of(part, valued)
-    return Segment(*name, queries, family.panel.units, share, verdict, board, _leads(family, part.alpha))
+    joint = part.joint(metrics)
+    defined = [metric for metric in panel.metrics if panel.counts([metric]).common]
+    verdict, board = Verdict.from_sample(part, metrics, margin), build_leaderboard(part, defined)
+    is_better = _find_better(joint, part.alpha)
+    return Segment(*name, queries, joint.panel.units, share, verdict, board, is_better)
 
 
-def _leads(family: Family, level: float) -> Bools:
-    """Return which model is proven better than which, under all metrics at once: max-T over all ordered pairs."""
-    estimated, noise = family.estimated, family.noise
-    critical = float(critical_value(noise.peaks.max(axis=(0, 1)), 1 - level))
-    speaks = (estimated.support >= FEWEST) & np.isfinite(estimated.error)
-    reach = estimated.difference - critical * np.where(speaks, estimated.error, 0.0)
-    return np.asarray(speaks & (reach > 0))
+def _find_better(joint: JointEstimate, level: float) -> Bools:
+    """Return which model is proven better than which under all metrics simultaneously: max-T over all ordered pairs."""
+    estimated = joint.estimated
+    critical = float(critical_value(joint.bootstrap.max_t.max(axis=(0, 1)), 1 - level))
+    has_support = (estimated.support >= MIN_QUERIES) & np.isfinite(estimated.error)
+    lower = estimated.difference - critical * np.where(has_support, estimated.error, 0.0)
+    return np.asarray(has_support & (lower > 0))
 
 
-def _told(part: Segment) -> str:
-    """Return what is said of one segment in a sentence."""
+def _describe_segment(part: Segment) -> str:
     verdict = part.verdict
     assert verdict is not None
-    first, second = verdict.metrics
-    one, other = verdict.winners[first], verdict.winners[second]
-    picks = f"both put {one} first" if one == other else f"{first} puts {one} first, {second} {other}"
-    says = {
-        "genuine": f"no model is best under both metrics ({picks})",
-        "agree": f"{one} is best under both metrics",
-        "immaterial": f"it does not matter which metric one chooses by ({picks})",
-        "unresolved": f"it is open which model is best ({picks})",
+    first, second = (verdict.winners[metric] for metric in verdict.metrics)
+    ranks = f"both rank {first} first"
+    if first != second:
+        ranks = f"{verdict.metrics[0]} ranks {first} first, {verdict.metrics[1]} {second}"
+    result = {
+        "genuine": f"no model is best under both metrics ({ranks})",
+        "agree": f"{first} is best under both metrics",
+        "immaterial": f"it does not matter which metric you choose by ({ranks})",
+        "unresolved": f"the best model is not proven ({ranks})",
     }[verdict.kind]
-    where = f"{part.where[0].upper()}{part.where[1:]} ({count(part.queries, 'query')}): {says}"
+    sentence = f"{part.where[0].upper()}{part.where[1:]} ({count(part.queries, 'query')}), {result}."
     if verdict.kind == "agree":
-        return f"{where}."
+        return sentence
     upper = verdict.safe_regret_upper
-    bound = f", at most {amount(upper)} behind the best" if math.isfinite(upper) else ""
-    return f"{where}; the safest choice is {verdict.safe_choice}{bound}."
+    bound = f", at most {amount(upper)} from the best" if math.isfinite(upper) else ""
+    return f"{sentence} The safe choice is {verdict.safe_choice}{bound}."

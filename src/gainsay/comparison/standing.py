@@ -15,18 +15,18 @@ if TYPE_CHECKING:
 
     from .._common.shown import Names
     from ..drawing.lanes import Label, Mark
-    from .decide import Outcome
+    from .verdict import Verdict
 
 __all__ = ["STAR", "chart_of", "with_runs"]
 
-MOST_RUNS = 10
+MAX_RUNS = 10
 """So many runs are listed in words; all are drawn."""
 
 STAR = "\u2605"
 """Marks the safe choice."""
 
 
-def chart_of(verdict: Outcome, names: Names, models: Sequence[str] = ()) -> Chart:
+def chart_of(verdict: Verdict, names: Names, models: Sequence[str] = ()) -> Chart:
     """Return what a verdict says as a chart, best under the first metric first.
 
     `models`, where they are given, are all in the order given: of two the question is whether to replace the first by
@@ -62,7 +62,7 @@ def with_runs(chart: Chart, distances: Mapping[str, Mapping[str, Sequence[float]
         mark, runs = row.marks[lane], tuple(distances[metric].get(row.key, ()))
         if not runs:
             return mark
-        listed = ", ".join(map(bare, runs[:MOST_RUNS])) + " \u2026" * (len(runs) > MOST_RUNS)
+        listed = ", ".join(map(bare, runs[:MAX_RUNS])) + " \u2026" * (len(runs) > MAX_RUNS)
         return mark._replace(runs=runs, said=f"{mark.said}; its runs: {listed}")
 
     metrics = [label.name for label in chart.labels]
@@ -73,7 +73,7 @@ def with_runs(chart: Chart, distances: Mapping[str, Mapping[str, Sequence[float]
     return replace(chart, rows=tuple(rows))
 
 
-def _rows(verdict: Outcome, names: Names) -> tuple[Row, ...]:
+def _rows(verdict: Verdict, names: Names) -> tuple[Row, ...]:
     labels, first = labels_of(verdict.metrics), verdict.metrics[0]
     flagged: dict[str, list[str]] = {}
     for flag in verdict.flags:

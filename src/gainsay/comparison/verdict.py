@@ -1,130 +1,128 @@
-"""The verdict: whether two metrics disagree about which model is best, or only seem to."""
+"""The verdict: do two metrics disagree about the best model, or could it be chance?"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields, replace
-from typing import Any
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Literal, TypeAlias
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from .._common.cached import cached_property
 from .._common.checks import refuse_unordered
 from .._common.shown import Names, Spoken, isolated
-from .._common.typing import Ids
+from .._common.typing import Floats, Ids
+from .._common.words import amount, confidence, count, listed, p_value
 from ..drawing.notebook import chart_cell
-from .decide import Kind, Outcome, decide
-from .flags import Flag
-from .inputs import check_level, check_margin, check_seed, read_panel
-from .recipes import VarianceParts
-from .runs import Vary, recipes_of
-from .sample import Sample
-from .standing import chart_of
-from .unjudged import UnjudgedDocuments, uneven_judging
-from .wording import about, paragraph
+from .data import Vary, read_panel, split_repeats, validate_alpha, validate_margin, validate_seed
+from .estimates import VarianceComponents, estimate_variance_components
+from .flags import Flag, UnjudgedDocuments, find_flags, find_left_out_flags, find_uneven_judging
+from .inference import (
+    MIN_QUERIES,
+    BestTest,
+    bound_price,
+    bound_regrets_from_above,
+    bound_regrets_from_below,
+    estimate_best_probabilities,
+    estimate_detectable_difference,
+    two_step_test,
+)
+from .resampling import JointEstimate, Sample
+from .wording import describe_losses, describe_sample, format_sample_size, name_unit
 
-__all__ = ["Kind", "Verdict"]
+Kind: TypeAlias = Literal["genuine", "agree", "immaterial", "unresolved"]
+PerMetric: TypeAlias = dict[str, float]
+PerModel: TypeAlias = dict[str, dict[str, float]]
 
 
 @dataclass(frozen=True, repr=False)
-class Verdict(Spoken, Outcome):
-    """What two metrics, measured on the same queries, say together about which model is best.
+class Verdict(Spoken):
+    """Verdict of a statistical test on whether two metrics disagree about the best model.
 
-    Made by `from_values`. Queries are the random sample, or clusters of them. Models are fixed, and then nothing here
-    covers what another training seed would have given; or they are recipes of which several runs are there, and then
-    everything here is about a recipe's mean over queries and runs, and covers another run. All mappings and tuples are
-    in natural order of the models' names.
+    `from_values` creates it. ``kind`` is the first of these that applies:
 
-    ``kind`` is the first of these that holds:
-
-    1. ``"genuine"``: no model is best under both metrics, at level `alpha`. `material` says whether that still holds
-       when leads up to `margin` do not count. The disagreement comes first even where it is small, for it answers the
-       question that was asked; how much it costs stands beside it, in `price` and `within_margin`.
-    2. ``"agree"``: one and the same model beats every rival under each metric, at level `alpha` over the choice of the
-       model that is named: where two tie at the top either may come out ahead, so each is tested at half that level.
-    3. ``"immaterial"``: whichever of the two metrics one chooses by, the regret of that choice under either metric is
-       at most `margin`, by its upper bound, on 30 queries or more. (Models that never differ have regret 0.)
-    4. ``"unresolved"``: none of these. `common_best` lists who may be best under both.
+    1. ``"genuine"``: no model is best under both metrics, at level `alpha`. It may still be small: see `price`,
+       `material` and `within_margin`.
+    2. ``"agree"``: one model beats every other model under both metrics, at level `alpha`.
+    3. ``"immaterial"``: whichever of the two metrics you choose by, you lose at most `margin` under either metric.
+    4. ``"unresolved"``: none of these could be shown. `common_best` lists the models that may be best under both.
 
     Attributes
     ----------
     kind : {"genuine", "agree", "immaterial", "unresolved"}
-        The answer.
+        The verdict.
     material : bool
-        Whether it is proven that no model is within `margin` of the best under both metrics.
+        Whether no model is within `margin` of the best under both metrics, at level `alpha`.
     within_margin : bool
-        Whether the third condition holds, whatever the kind.
+        Whether the third condition applies, for any kind.
     metrics : tuple of str
         The two metrics.
     models : tuple of str
-        All models.
+        All models, in natural order of their names.
     queries : int
-        Queries of positive weight that have a value under both metrics; all else here is about them.
+        Queries of positive weight on which both metrics are defined. All results are based on them.
     left_out : dict of metric name to int
-        For each metric how many further queries it has, on which the other one has no value (``empty=skip``). Where
-        there are any, a flag says so.
+        Number of further queries on which only this metric is defined (``empty=skip``).
     winners : dict of metric name to model
-        The model with the best mean; the first by name where several tie (then a flag says so).
+        Model with the highest mean (lowest for a loss). Ties go to the first name and are flagged.
     common_best : tuple of str
-        The confidence set of models that are best under both metrics: each such model is in it with probability
-        1 − `alpha` or more.
+        Models that may be best under both metrics: a confidence set at level 1 − `alpha`.
     common_within_margin : tuple of str
-        The same for being within `margin` of the best under both.
+        Models that may be within `margin` of the best under both metrics.
     best_sets : dict of metric name to tuple of str
-        For each metric alone, the confidence set of best models; who is in `common_best` is in both.
+        Models that may be best under each metric. They include `common_best`.
     p_value : float
-        Of the hypothesis that some model is best under both. Never 0, and at most `alpha` exactly where the kind is
-        ``"genuine"``.
+        P-value of the hypothesis that some model is best under both metrics. Never 0, and at most `alpha` exactly if
+        the kind is ``"genuine"``.
     margin_p_value : float
-        Of the hypothesis that some model is within `margin` of the best under both.
+        P-value of the hypothesis that some model is within `margin` of the best under both metrics.
     price : float
-        Price of disagreement: what choosing one model costs at least, the smallest worst-metric regret of any model.
+        Price of disagreement: whichever model you choose, at least one metric is this far below its best.
     price_lower : float
-        With probability 1 − `alpha` or more, the true price is at least this; positive exactly where the kind is
-        ``"genuine"``.
+        Lower confidence bound of the price. Positive exactly if the kind is ``"genuine"``.
     safe_choice : str
-        The model whose worst-metric regret is smallest.
+        Model with the smallest worst case, the larger of its two regrets.
     safe_regret : float
-        That regret (which is `price`).
+        That regret, which equals `price`.
     safe_regret_upper : float
-        With probability 1 − `alpha` or more, its true regret is at most this, the choice among all models included.
-        Infinite below 30 queries. Models that never differ in the sample count as one.
-    winner_regrets : dict of metric name to float
-        What the winner under this metric loses under the *other* one.
-    winner_regrets_upper : dict of metric name to float
-        Their upper bounds, which hold together with all others.
+        Upper confidence bound of that regret, valid although the model was selected by the data. Infinite below 30
+        queries.
+    winner_regrets, winner_regrets_upper : dict of metric name to float
+        Regret of the winner under this metric when measured by the *other* metric, and its upper bound.
     means, regrets, regrets_lower, regrets_upper : dict of metric name to dict of model to float
-        Mean, distance to the best mean (0 or more, for a loss too), and the bounds of that distance. A lower bound
-        holds by itself with probability 1 − `alpha` or more, and is above 0 exactly where the model is not in
-        `best_sets`; the upper bounds hold all together.
+        Mean, regret (gap to the best mean, 0 or more) and its confidence bounds. Each lower bound is valid separately,
+        and positive exactly if the model is not in `best_sets`. All upper bounds are simultaneous.
     detectable : float
-        The smallest true lead of one model over another, among those in question (`common_best` and the winners),
-        that this many queries show with about 80 % probability: (c + 0.84) · e, with c the critical value when every
-        inequality binds and e the largest standard error of a difference. Infinite where no pair varies on enough
-        queries to decide anything.
+        Smallest true difference between the models in question that this number of queries reveals with 80 %
+        probability. Infinite if no pair differs on enough queries.
     best_probability : dict of metric name to dict of model to float
-        Description: in what share of draws the model is best (ties shared). Not a test.
+        Share of bootstrap draws in which the model is best. A description, not a test.
     winners_differ_probability : float
-        Description: in what share of draws no model is best under both. Not a test, and no evidence of disagreement
-        by itself: it comes near 1 where two models tie under one metric.
+        Share of bootstrap draws in which no model is best under both metrics. Not evidence of disagreement: it is close
+        to 1 if two models tie under one metric.
     flags : tuple of Flag
-        Reservations.
+        Reasons to be careful.
     alpha, margin, draws, seed : float, float, int, int
-        As given.
+        Settings.
     unjudged : UnjudgedDocuments or None
-        Of runs: how much of what each model retrieved was judged, and what became of the rest.
+        Share of unjudged documents of each model, for TREC runs.
     lower_is_better : tuple of str
-        Those of the two metrics of which a lower value is better.
+        The metrics for which lower values are better.
     clusters : int or None
-        In how many clusters the queries come; None where they are independent.
-    runs : dict of model to int
-        How often each recipe was trained, 0 for a fixed model; empty where all are fixed.
+        Number of clusters of queries. None if queries are independent.
+    repeats : dict of model to int
+        Number of repeats of each recipe, 0 for a fixed model. Empty if all models are fixed.
     vary : {"seed", "queries"} or None
-        What differed between the runs, where that was said.
-    variance : dict of metric name to VarianceParts
-        Where the variance of a lead between two recipes comes from: queries, runs, and both together. So one sees what
-        more queries or more runs would buy. Empty where all models are fixed.
+        What differs between repeats.
+    variance : dict of metric name to VarianceComponents
+        Variance of the difference of two recipes by source. Empty if all models are fixed.
+
+    Notes
+    -----
+    Queries, or clusters of queries, are the random sample. If models are fixed, the verdict does not cover retraining.
+    If they are recipes, it describes their means over queries and repeats and covers a further repeat.
 
     Examples
     --------
@@ -138,12 +136,51 @@ class Verdict(Spoken, Outcome):
     >>> 0 < verdict.price_lower < verdict.price
     True
 
-    Two recipes, each trained five times: another run would differ by more than the lead that one run of each shows.
+    Two recipes with five repeats each: the repeats differ by more than the recipes.
 
-    >>> runs = linear[:, :, None] + rng.normal(0, 0.05, size=(2, 5)) + rng.normal(0, 0.1, size=(500, 2, 5))
-    >>> Verdict.from_values(runs, runs - [[[0.10], [0.0]]], models=["A", "B"]).kind
+    >>> repeats = linear[:, :, None] + rng.normal(0, 0.05, size=(2, 5)) + rng.normal(0, 0.1, size=(500, 2, 5))
+    >>> Verdict.from_values(repeats, repeats - [[[0.10], [0.0]]], models=["A", "B"]).kind
     'unresolved'
     """
+
+    kind: Kind
+    material: bool
+    within_margin: bool
+    metrics: tuple[str, str]
+    models: tuple[str, ...]
+    queries: int
+    left_out: dict[str, int]
+    winners: dict[str, str]
+    common_best: tuple[str, ...]
+    common_within_margin: tuple[str, ...]
+    best_sets: dict[str, tuple[str, ...]]
+    p_value: float
+    margin_p_value: float
+    price: float
+    price_lower: float
+    safe_choice: str
+    safe_regret: float
+    safe_regret_upper: float
+    winner_regrets: PerMetric
+    winner_regrets_upper: PerMetric
+    means: PerModel
+    regrets: PerModel
+    regrets_lower: PerModel
+    regrets_upper: PerModel
+    detectable: float
+    best_probability: PerModel
+    winners_differ_probability: float
+    flags: tuple[Flag, ...]
+    alpha: float
+    margin: float
+    draws: int
+    seed: int
+    unjudged: UnjudgedDocuments | None = None
+    lower_is_better: tuple[str, ...] = ()
+    clusters: int | None = None
+    repeats: dict[str, int] = field(default_factory=dict)
+    vary: Vary | None = None
+    variance: dict[str, VarianceComponents] = field(default_factory=dict)
 
     @classmethod
     def from_values(
@@ -161,84 +198,160 @@ class Verdict(Spoken, Outcome):
         higher_is_better: Sequence[bool] = (True, True),
         vary: Vary | None = None,
     ) -> Verdict:
-        """Reach a verdict from per-query values.
+        """Compute a verdict from per-query values.
 
         Parameters
         ----------
-        first, second : array, shape (queries, models) or (queries, models, runs); or a list of arrays
-            Values of the two metrics. Any two metrics may take these places. A query that a metric skips is NaN for
-            every model. Recipes have their runs in a third dimension; where their numbers differ, or some models are
-            fixed, give a list with an array for each model, (queries, runs) for a recipe and (queries,) for a fixed
-            one.
+        first, second : array, shape (queries, models) or (queries, models, repeats), or list of arrays
+            Values of any two metrics. A query that a metric skips is NaN for every model. Recipes have a third
+            dimension for their repeats. If their numbers differ, or some models are fixed, pass a list with one array
+            per model: (queries, repeats) for a recipe and (queries,) for a fixed model.
         models : sequence of str, optional
-            Distinct names of the columns; ``model 1``, ``model 2``, … by default.
+            Distinct names of the columns. Defaults to ``model 1``, ``model 2``, …
         weights : array, shape (queries,), optional
             Query weights, 0 or more. Only their ratios count.
         clusters : array, shape (queries,), optional
-            One label per query: near duplicates, queries of one session or of one user have the same. Clusters are then
-            what is independent, and what is counted as evidence.
-        alpha : float
-            Level of every test and bound, in (0, 0.5).
-        margin : float
-            Region of practical equivalence: a difference of means up to this does not matter to you.
-        draws : int
-            Draws of the Gaussian multiplier bootstrap, ``10 / alpha`` or more.
-        seed : int
-            The same seed gives the same verdict to the last digit, in whatever order the models come.
+            Cluster of each query. Queries of a cluster are treated as dependent.
+        alpha : float, default 0.05
+            Level of all tests and bounds, between 0 and 0.5.
+        margin : float, default 0.0
+            Largest difference of means that you consider negligible.
+        draws : int, default 10000
+            Number of bootstrap draws, at least ``10 / alpha``.
+        seed : int, default 0
+            Random seed. The same seed returns the same verdict, for any order of the models.
         metric_names : sequence of two str
-            What to call the two metrics.
+            Names of the two metrics.
         higher_is_better : sequence of two bool
-            False for a metric that is a loss.
+            False for a loss.
         vary : {"seed", "queries"}, optional
-            What differs between runs, for the words of the verdict: the training seed, or the training queries as well
-            (resampled in every run).
+            What differs between repeats: the training seed, or the training queries as well (resampled for each
+            repeat). It changes only the text.
 
         Raises
         ------
         ValueError
-            If shapes differ, a value is infinite, or NaN for some models and not for others, no query has a value under
-            both metrics, names repeat, a weight is negative, a query has no cluster, a recipe has fewer than three runs
-            or not the same under both metrics, or a setting is out of range.
+            If shapes differ, a value is infinite or NaN for some models only, no query has a value under both metrics,
+            names are not distinct, a weight is negative, a query has no cluster, a recipe has fewer than three repeats,
+            or a setting is out of range.
         TypeError
-            If a name is not a string, or a number is not a number.
+            If a name is not a string or a number has another type.
         """
-        names = _two_names(metric_names)
-        level, width = check_level(alpha), check_margin(margin)
-        seed, draws = check_seed(seed, draws, level)
+        names = _read_metric_names(metric_names)
+        level, width = validate_alpha(alpha), validate_margin(margin)
+        seed, draws = validate_seed(seed, draws, level)
         labels = dict(zip(names, ("first", "second"), strict=True))
-        losses = _losses(names, higher_is_better)
-        values, runs = recipes_of(dict(zip(names, (first, second), strict=True)), labels, models)
-        panel = read_panel(values, models, weights, labels, losses, runs, clusters, vary)
-        return cls.of(Sample(panel, level, draws, seed), names, width)
+        losses = _read_losses(names, higher_is_better)
+        values, repeats = split_repeats(dict(zip(names, (first, second), strict=True)), labels, models)
+        panel = read_panel(values, models, weights, labels, losses, repeats, clusters, vary)
+        return cls.from_sample(Sample(panel, level, draws, seed), names, width)
 
     @classmethod
-    def of(cls, sample: Sample, metrics: tuple[str, str], margin: float) -> Verdict:
-        """Reach a verdict from a sample that was read already."""
-        return cls(**vars(decide(sample, metrics, margin)))
+    def from_sample(cls, sample: Sample, names: tuple[str, str], margin: float) -> Verdict:
+        """Compute a verdict from a validated sample."""
+        alpha, counts = sample.alpha, sample.panel.counts(names)
+        joint = sample.joint(names)
+        panel, estimated, bootstrap = joint
+        tests = _Tests.run(joint, alpha, margin)
+        models = np.array(panel.models, dtype=object)
+        highest = estimated.mean.max(axis=1, keepdims=True)
+        tied = estimated.mean >= highest - estimated.tolerance[:, None]
+        winner = tied.argmax(axis=1)
+        regret = np.maximum(0.0, estimated.difference.max(axis=2))
+        upper = bound_regrets_from_above(estimated, bootstrap, alpha)
+        worst = regret.max(axis=0)
+        safe = int(np.argmax(worst <= worst.min() + estimated.tolerance.max()))
+        within = estimated.units >= MIN_QUERIES and bool((upper[:, winner] <= margin).all())
+        best_shares, differ = estimate_best_probabilities(estimated, bootstrap)
+        ties = {name: tuple(models[row]) for name, row in zip(names, tied, strict=True)}
+
+        def by_model(table: Floats) -> PerModel:
+            return {
+                name: dict(zip(panel.models, row.tolist(), strict=True)) for name, row in zip(names, table, strict=True)
+            }
+
+        return cls(
+            kind=tests.find_kind(joint, alpha, within=within),
+            material=tests.material,
+            within_margin=within,
+            metrics=names,
+            models=panel.models,
+            queries=panel.queries,
+            left_out=counts.left_out,
+            winners={name: models[place] for name, place in zip(names, winner, strict=True)},
+            common_best=tuple(models[tests.both.not_rejected]),
+            common_within_margin=tuple(models[tests.common_within_margin]),
+            best_sets={name: tuple(models[row]) for name, row in zip(names, tests.may_be_best, strict=True)},
+            p_value=tests.both.p_value,
+            margin_p_value=max(tests.both.p_value, tests.margin.p_value),
+            price=float(worst[safe]),
+            price_lower=bound_price(tests.margin, margin) if tests.material else bound_price(tests.both, 0.0),
+            safe_choice=models[safe],
+            safe_regret=float(worst[safe]),
+            safe_regret_upper=float(upper[:, safe].max()),
+            winner_regrets={names[row]: float(regret[1 - row, winner[row]]) for row in (0, 1)},
+            winner_regrets_upper={names[row]: float(upper[1 - row, winner[row]]) for row in (0, 1)},
+            means=by_model(np.array([panel.in_unit(*row) for row in zip(names, estimated.mean, strict=True)])),
+            regrets=by_model(regret),
+            regrets_lower=by_model(tests.bound_regrets()),
+            regrets_upper=by_model(upper),
+            detectable=estimate_detectable_difference(estimated, bootstrap, alpha, tests.both.not_rejected, winner),
+            best_probability=by_model(best_shares),
+            winners_differ_probability=differ,
+            flags=find_left_out_flags(counts) + find_flags(panel, estimated, ties, alpha),
+            alpha=alpha,
+            margin=margin,
+            draws=sample.draws,
+            seed=sample.seed,
+            **_describe_evidence(joint),
+        )
 
     def with_unjudged(self, unjudged: UnjudgedDocuments | None) -> Verdict:
-        """Return the same verdict, which says how much of what the models retrieved was judged."""
+        """Return the verdict with the shares of unjudged documents, and a flag if they differ."""
         if unjudged is None:
             return self
-        return replace(self, unjudged=unjudged, flags=(*self.flags, *uneven_judging(unjudged, self.in_question)))
+        return replace(self, unjudged=unjudged, flags=(*self.flags, *find_uneven_judging(unjudged, self.in_question)))
+
+    @property
+    def in_question(self) -> tuple[str, ...]:
+        """Models that matter to the choice: those that may be best under both, the winners and the safe choice."""
+        relevant = {*self.common_best, *self.winners.values(), self.safe_choice}
+        return tuple(model for model in self.models if model in relevant)
+
+    @property
+    def runner_up_regrets(self) -> list[float]:
+        """Regret of the second-best model under each metric."""
+        return [sorted(self.regrets[metric].values())[1] for metric in self.metrics]
 
     @cached_property
     def text(self) -> str:
-        """A paragraph for whoever has to choose, with numbers."""
-        return paragraph(self)
+        """One paragraph with the numbers."""
+        if len(self.models) == 1:
+            text = [f"{self.models[0]} is the only model, so the metrics cannot disagree."]
+        else:
+            writers = {"genuine": _genuine, "agree": _agree, "immaterial": _immaterial, "unresolved": _unresolved}
+            text = writers[self.kind](self)
+        text += describe_losses(self.lower_is_better)
+        if self.unjudged is not None:
+            relevant = self.in_question
+            text += self.unjudged.text([*relevant, *(model for model in self.models if model not in relevant)])
+        text += [flag.message for flag in self.flags if flag.code != "one model"]
+        return " ".join([*text, self.about])
 
     @property
     def about(self) -> str:
-        """One sentence: what is a sample here, what is fixed, and so what is covered."""
-        return about(self)
+        """Sentences about which parts are a sample and which are fixed."""
+        return describe_sample(self)
 
     def _repr_html_(self) -> str:
+        from .standing import chart_of
+
         names = Names.of(self.models)
         flags = [isolated(flag.message, names.short) for flag in self.flags]
         return chart_cell(chart_of(self, names), flags, "verdict.regrets")
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything, `text` included, as JSON knows it; an infinite bound becomes None.
+        """Return all attributes and `text` as plain values for JSON. Infinite bounds become None.
 
         Examples
         --------
@@ -247,31 +360,221 @@ class Verdict(Spoken, Outcome):
         >>> json.loads(json.dumps(verdict.to_dict(), allow_nan=False))["kind"]
         'unresolved'
         """
-        return {field.name: _plain(getattr(self, field.name)) for field in fields(self)} | {"text": self.text}
+        return {item.name: _to_plain(getattr(self, item.name)) for item in fields(self)} | {"text": self.text}
 
 
-def _plain(value: Any) -> Any:
+def _describe_evidence(joint: JointEstimate) -> dict[str, Any]:
+    """Return the attributes of a verdict that describe clusters, repeats and losses."""
+    panel = joint.panel
+    return {
+        "lower_is_better": tuple(metric for metric in panel.metrics if metric in panel.lower_is_better),
+        "clusters": None if panel.clusters is None else panel.units,
+        "repeats": {} if panel.repeats is None else dict(zip(panel.models, panel.repeat_counts, strict=True)),
+        "vary": panel.vary,
+        "variance": estimate_variance_components(panel, joint.estimated.repeats),
+    }
+
+
+@dataclass(frozen=True)
+class _Tests:
+    """Tests of every model for being best: under both metrics, within the margin, and under each metric."""
+
+    both: BestTest
+    margin: BestTest
+    single: tuple[BestTest, ...]
+
+    @classmethod
+    def run(cls, joint: JointEstimate, alpha: float, margin: float) -> _Tests:
+        _, estimated, bootstrap = joint
+        both = two_step_test(estimated, bootstrap, alpha)
+        single = tuple(two_step_test(estimated, bootstrap, alpha, rows=[row]) for row in (0, 1))
+        return cls(both, both.inequalities.test(margin) if margin > 0 else both, single)
+
+    @property
+    def common_within_margin(self) -> Any:
+        """Models that may be within the margin. A model that may be best also may be within the margin of the best."""
+        return self.both.not_rejected | self.margin.not_rejected
+
+    @property
+    def material(self) -> bool:
+        return not self.common_within_margin.any()
+
+    @property
+    def may_be_best(self) -> Any:
+        """Models that may be best under each metric, shape (metrics, M). They include those of both."""
+        return np.array([test.not_rejected | self.both.not_rejected for test in self.single])
+
+    def bound_regrets(self) -> Floats:
+        """Return lower bounds of all regrets, shape (metrics, M)."""
+        lower = np.array([bound_regrets_from_below(test) for test in self.single])
+        return np.where(self.may_be_best, 0.0, lower)
+
+    def find_kind(self, joint: JointEstimate, alpha: float, *, within: bool) -> Kind:
+        if not self.both.not_rejected.any():
+            return "genuine"
+        if self._one_beats_all(joint, alpha):
+            return "agree"
+        return "immaterial" if within else "unresolved"
+
+    def _one_beats_all(self, joint: JointEstimate, alpha: float) -> bool:
+        """Return whether one model beats every other model under each metric.
+
+        The only model in the set of best models beats all others, because a model that ties would be in the set as
+        well. However, if two models tie at the top, either may have the higher mean, so the error of naming one is
+        twice that of a single test. For this reason, each metric is tested at α/2. The claim is about both metrics at
+        once and needs no further correction.
+        """
+        first, second = (test.not_rejected for test in self.single)
+        if first.sum() != 1 or not np.array_equal(first, second):
+            return False
+        tests = (two_step_test(joint.estimated, joint.bootstrap, alpha / 2, rows=[row]) for row in (0, 1))
+        return all(test.not_rejected.sum() == 1 for test in tests)
+
+
+def _to_plain(value: Any) -> Any:
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
+        return {key: _to_plain(item) for key, item in value.items()}
     if isinstance(value, tuple):
-        return [_plain(item) for item in value]
-    return _plain(value.to_dict()) if isinstance(value, Flag | UnjudgedDocuments | VarianceParts) else value
+        return [_to_plain(item) for item in value]
+    return _to_plain(value.to_dict()) if hasattr(value, "to_dict") else value
 
 
-def _losses(names: tuple[str, str], higher_is_better: Sequence[bool]) -> list[str]:
+def _read_losses(names: tuple[str, str], higher_is_better: Sequence[bool]) -> list[str]:
     refuse_unordered("higher_is_better", higher_is_better)
-    said = tuple(higher_is_better) if isinstance(higher_is_better, Iterable) else ()
-    if len(said) != 2 or not all(higher in (True, False) for higher in said):
-        raise TypeError(f"higher_is_better must be True or False for each of two metrics, got {higher_is_better!r}")
-    return [name for name, higher in zip(names, said, strict=True) if not higher]
+    directions = tuple(higher_is_better) if isinstance(higher_is_better, Iterable) else ()
+    if len(directions) != 2 or not all(higher in (True, False) for higher in directions):
+        raise TypeError(f"higher_is_better must contain True or False for each metric, got {higher_is_better!r}.")
+    return [name for name, higher in zip(names, directions, strict=True) if not higher]
 
 
-def _two_names(metric_names: Sequence[str]) -> tuple[str, str]:
+def _read_metric_names(metric_names: Sequence[str]) -> tuple[str, str]:
     refuse_unordered("metric_names", metric_names)
-    given = isinstance(metric_names, Iterable) and not isinstance(metric_names, str)
-    names = tuple(metric_names) if given else ()
+    several = isinstance(metric_names, Iterable) and not isinstance(metric_names, str)
+    names = tuple(metric_names) if several else ()
     if len(names) != 2 or names[0] == names[1] or not all(isinstance(name, str) for name in names):
-        raise ValueError(f"metric_names must be two different strings: got {metric_names!r}")
+        raise ValueError(f"metric_names must be two different strings, got {metric_names!r}.")
     return names[0], names[1]
+
+
+def _genuine(verdict: Verdict) -> list[str]:
+    first, second = verdict.metrics
+    text = [
+        f"{first} and {second} genuinely disagree: no {name_unit(verdict)} is best under both "
+        f"({p_value(verdict.p_value)}, {_size(verdict)}).",
+        _describe_winners(verdict),
+        _describe_cost(verdict),
+        f"Whichever {name_unit(verdict)} you choose, it is at least {amount(verdict.price_lower)} from the best under "
+        f"one of the two metrics (estimate {amount(verdict.price)}, {_confidence(verdict)}).",
+        _describe_safe_choice(verdict),
+    ]
+    if verdict.margin > 0:
+        text.append(_describe_materiality(verdict))
+    return text
+
+
+def _describe_materiality(verdict: Verdict) -> str:
+    margin = f"the margin of {amount(verdict.margin)}"
+    if verdict.material:
+        return f"The disagreement is material: it exceeds {margin} ({p_value(verdict.margin_p_value)})."
+    if verdict.within_margin:
+        return f"The disagreement is small: whichever metric you choose by, you lose no more than {margin}."
+    return f"Whether the disagreement exceeds {margin} is not proven."
+
+
+def _agree(verdict: Verdict) -> list[str]:
+    first, second = verdict.metrics
+    name, gaps = verdict.winners[first], map(amount, verdict.runner_up_regrets)
+    return [
+        f"{first} and {second} agree: {name} beats every other {name_unit(verdict)} under both "
+        f"({_size(verdict)}, {_confidence(verdict)}).",
+        f"Its means are {verdict.means[first][name]:.4f} and {verdict.means[second][name]:.4f}, "
+        f"better than the next {name_unit(verdict)} by {' and '.join(gaps)}.",
+        f"Choose {name}.",
+    ]
+
+
+def _immaterial(verdict: Verdict) -> list[str]:
+    first, second = verdict.metrics
+    winners = set(verdict.winners.values())
+    largest = max(verdict.regrets_upper[metric][name] for metric in verdict.metrics for name in winners)
+    opening = f"It does not matter whether you choose by {first} or {second}"
+    if largest == 0:
+        return [
+            f"{opening}, because the best {name_unit(verdict)}s have equal values on every query ({_size(verdict)}).",
+            f"Choose any of them, for example {verdict.safe_choice}.",
+        ]
+    return [
+        f"{opening}: you lose at most {amount(largest)} under either metric, which is within the margin of "
+        f"{amount(verdict.margin)} ({_size(verdict)}, {_confidence(verdict)}).",
+        _describe_winners(verdict),
+        _describe_safe_choice(verdict),
+    ]
+
+
+def _unresolved(verdict: Verdict) -> list[str]:
+    first, second = verdict.metrics
+    differ = verdict.winners[first] != verdict.winners[second]
+    unit, evidence = name_unit(verdict), "queries and repeats" if verdict.repeats else "queries"
+    if differ:
+        opening = (
+            f"{first} and {second} rank different {unit}s first, but one {unit} may still be best under both "
+            f"({p_value(verdict.p_value)}, {_size(verdict)})."
+        )
+    else:
+        opening = (
+            f"{first} and {second} rank the same {unit} first, but it is not proven to be best ({_size(verdict)})."
+        )
+    text = [opening, _describe_winners(verdict)]
+    common = list(verdict.common_best)
+    if len(common) == len(verdict.models):
+        text.append(
+            f"{f'Either {unit}' if len(common) == 2 else f'Any of the {len(common)} {unit}s'} may be best under both."
+        )
+    else:
+        text.append(f"If one {unit} is best under both, it is {listed(common, word='or')} ({_confidence(verdict)}).")
+    if differ:
+        text.append(_describe_cost(verdict))
+    text.append(_describe_safe_choice(verdict))
+    if math.isfinite(verdict.detectable):
+        text.append(
+            f"This sample reveals true differences of about {amount(verdict.detectable)} or more with 80 % "
+            f"probability. Smaller differences require more {evidence.replace('and', 'or')}."
+        )
+    return text
+
+
+def _describe_winners(verdict: Verdict) -> str:
+    parts = []
+    for metric in verdict.metrics:
+        extreme, winner = "lowest" if metric in verdict.lower_is_better else "highest", verdict.winners[metric]
+        parts.append(f"{winner} has the {extreme} mean {metric} ({verdict.means[metric][winner]:.4f})")
+    return f"{' and '.join(parts)}."
+
+
+def _describe_cost(verdict: Verdict) -> str:
+    """Return what choosing by one metric costs under the other."""
+    parts = []
+    for metric, other in (verdict.metrics, verdict.metrics[::-1]):
+        regret = amount(verdict.winner_regrets[metric])
+        cost = f"adds {regret} to {other}" if other in verdict.lower_is_better else f"costs {regret} of {other}"
+        parts.append(f"choosing {verdict.winners[metric]} {cost}")
+    return f"In this sample {parts[0]}, and {parts[1]}."
+
+
+def _describe_safe_choice(verdict: Verdict) -> str:
+    upper = verdict.safe_regret_upper
+    sample = f"{amount(verdict.safe_regret)} in this sample" if verdict.safe_regret else "the best in this sample"
+    bound = f"at most {amount(upper)} from the best under either metric ({_confidence(verdict)}), {sample}"
+    if not math.isfinite(upper):
+        bound = f"{amount(verdict.safe_regret)} from the best in this sample" if verdict.safe_regret else sample
+    return f"The safe choice is {verdict.safe_choice}: {bound}."
+
+
+def _size(verdict: Verdict) -> str:
+    return f"{count(len(verdict.models), name_unit(verdict))} on {format_sample_size(verdict)}"
+
+
+def _confidence(verdict: Verdict) -> str:
+    return f"{confidence(verdict.alpha)} confidence"

@@ -17,11 +17,11 @@ from typing import Annotated, Any, Literal
 from .._common.arrays import nearest
 from .._common.cpus import physical_memory
 from .._common.words import listed
-from ..comparison.inputs import check_family, check_seed
+from ..comparison.data import validate_primary, validate_seed
 from ..data import RankingData, read_letor, read_lightgbm, simulate
 from ..data._text import one_line
 from ..data.simulate import LONGEST
-from ..harness import DEFAULT_METRICS
+from ..comparison.compare import DEFAULT_METRICS
 from ..metrics.base import Metric
 from ..metrics.judged import refuse_judged
 from ..metrics.names import parse_metrics
@@ -85,11 +85,11 @@ class ExperimentConfig(StrictModel):
             return value
         if info.field_name == "stop_by":
             return validate_stop_by(value, metrics)
-        return check_family([str(metric) for metric in parse_metrics(value)], [str(metric) for metric in metrics])
+        return validate_primary([str(metric) for metric in parse_metrics(value)], [str(metric) for metric in metrics])
 
     @model_validator(mode="after")
     def _validate_together(self) -> ExperimentConfig:
-        check_seed(self.seed, self.draws, self.alpha)
+        validate_seed(self.seed, self.draws, self.alpha)
         if self.vary != "seed" and self.repeats.number == 1:
             raise ValueError(f"vary must be 'seed' without repeats, got {self.vary!r}. Pass repeats=5, for example.")
         names = [candidate.name for candidate in self.candidates if isinstance(candidate, Candidate)]

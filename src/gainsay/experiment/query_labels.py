@@ -10,7 +10,7 @@ import numpy as np
 from .._common.alignment import index_of
 from .._common.arrays import is_missing
 from .._common.words import count
-from ..comparison.labelling import check_labels
+from ..comparison.labels import validate_labels
 from ..data._text import one_line
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def align_segments(segments: Any, tests: Sequence[RankingData]) -> dict[str, tup
     else:
         columns = {"segment": segments}
     aligned = {name: _align_labels(f"segments {name!r}", labels, ids) for name, labels in columns.items()}
-    return {name: tuple(labels.tolist()) for name, labels in check_labels(aligned, ids).items()}
+    return {name: tuple(labels.tolist()) for name, labels in validate_labels(aligned, ids).items()}
 
 
 def _is_column(value: Any) -> bool:

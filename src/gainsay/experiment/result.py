@@ -14,7 +14,7 @@ from .._common.checks import check_whole
 from .._common.shown import printable
 from .._common.words import count
 from ..comparison.verdict import Verdict
-from ..harness import Comparison
+from ..comparison.comparison import Comparison
 from .choices import Choices
 from .progress import get_last_line
 from .repeats import FULL
@@ -111,7 +111,7 @@ class ExperimentResult(Choices):
         }
         recipes = {model: tables for model, tables in repeat_values.items() if next(iter(tables.values())).shape[1] > 1}
         weights = self._weights[has_value]
-        options: dict[str, Any] = {"runs": recipes, "vary": self.plan.vary} if recipes else {}
+        options: dict[str, Any] = {"repeats": recipes, "vary": self.plan.vary} if recipes else {}
         if self.plan.clusters is not None:
             options["clusters"] = np.array(self.plan.clusters)[has_value]
         if self.plan.segments is not None:

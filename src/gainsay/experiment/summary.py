@@ -10,7 +10,7 @@ from .._common.words import listed
 from .rounds import BALANCED, EACH
 
 if TYPE_CHECKING:
-    from ..harness import Comparison
+    from ..comparison.comparison import Comparison
     from .choices import Choices
 
 MAX_NAMES, MAX_ROUNDS = 4, 6

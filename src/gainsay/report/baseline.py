@@ -7,7 +7,6 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from .._common.words import amount, confidence
-from ..comparison.against import thousands
 from ..comparison.headline import labels_of
 from ..comparison.replacing import leading, needs
 from ..drawing.lanes import TEXTS, Axis, difference_strip, drawing, ticks_below
@@ -15,7 +14,7 @@ from .numbers import differences
 from .section import Section
 
 if TYPE_CHECKING:
-    from ..comparison.against import Against, Decision, Standing
+    from ..comparison.baseline import BaselineComparison, CandidateDecision, Decision
     from ..drawing.lanes import Label
     from .content import Content
 
@@ -29,7 +28,7 @@ def baseline_section(content: Content) -> Section | None:
     found = content.against
     if found is None:
         return None
-    rest = len(found.standings) - MOST_ROWS
+    rest = len(found.candidates) - MOST_ROWS
     note = f"A candidate minus {content.names.said[found.baseline]}; right is better. The intervals of differences "
     note += f"hold all together ({confidence(found.alpha)})."
     note += f" Dashed: the loss of {amount(found.margin)} that is tolerated." if found.margin else ""
@@ -38,7 +37,7 @@ def baseline_section(content: Content) -> Section | None:
     return Section("baseline", title, _said(found), lambda most: _figure(content, found), note)
 
 
-def _said(found: Against) -> str:
+def _said(found: BaselineComparison) -> str:
     decided = list(found.decisions.values())
     heads: dict[Decision, str] = {"ship": "to ship", "undecided": "undecided", "do not ship": "not to ship"}
     told = [f"{decided.count(decision)} {head}" for decision, head in heads.items() if decision in decided]
@@ -50,13 +49,13 @@ def _said(found: Against) -> str:
     return f"{start}{rule}; {loss}."
 
 
-def _turned(found: Against, one: Standing, metric: str) -> tuple[float, float, float]:
+def _turned(found: BaselineComparison, one: CandidateDecision, metric: str) -> tuple[float, float, float]:
     """Return low, middle and high of a difference, to the right where it is better."""
     ends = one.lower[metric], one.difference[metric], one.upper[metric]
     return (-ends[2], -ends[1] + 0.0, -ends[0]) if metric in found.lower_is_better else ends
 
 
-def _figure(content: Content, found: Against) -> str:
+def _figure(content: Content, found: BaselineComparison) -> str:
     shown, labels = leading(found)[:MOST_ROWS], labels_of(found.metrics)
     lanes = [[_turned(found, one, label.name) for label in labels] for one in shown]
     known = [end for row in lanes for triple in row for end in triple if math.isfinite(end)]
@@ -81,8 +80,8 @@ def _figure(content: Content, found: Against) -> str:
 
 def _row(
     content: Content,
-    found: Against,
-    one: Standing,
+    found: BaselineComparison,
+    one: CandidateDecision,
     lanes: list[tuple[float, float, float]],
     labels: tuple[Label, ...],
     axis: Axis,
@@ -94,7 +93,7 @@ def _row(
         value, low, high = differences([one.difference[it], one.lower[it], one.upper[it]])
         said.append(f"{it}: {value}, in truth {low} to {high}")
         values.append(f'<td class="v {colour}"><strong>{value}</strong><small>{low} to {high}</small></td>')
-        kinds = {kind: thousands(share) for kind, share in one.shares[it].items()}
+        kinds = {kind: str(share) for kind, share in one.shares[it].items()}
         exact = escape(f"{it}: " + ", ".join(f"{kind} {text}" for kind, text in kinds.items()))
         better, worse = (kinds[kind].split(" ")[0] for kind in ("better", "worse"))
         shares.append(f'<span class="{colour}" title="{exact}">{better} better, {worse} worse</span>')

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ..comparison.pairs import common_column
+from ..comparison.pairs import select_common_column
 from ..drawing.lanes import (
     TEXTS,
     Axis,
@@ -30,7 +30,7 @@ from .numbers import differences, means
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ..comparison.findings import Findings
+    from ..comparison.comparison import Comparison
     from ..drawing.lanes import Chart, Row
     from .content import Content
 
@@ -111,7 +111,7 @@ def _bar(chart: Chart, *, switch: bool) -> str:
     return f'<div class="bar">{"".join(keys)}<span class="tools noprint">{tools}</span></div>'
 
 
-def _head(chart: Chart, comparison: Findings, switch: bool) -> str:
+def _head(chart: Chart, comparison: Comparison, switch: bool) -> str:
     names = ""
     for short, full in chart.heads:
         column = "" if _free(chart) else f' class="p" title="{escape(full)}"'
@@ -157,7 +157,7 @@ def _row(chart: Chart, row: Row, picture: str, written: list[str]) -> str:
     )
 
 
-def _means(comparison: Findings, chart: Chart, rows: Sequence[Row]) -> tuple[list[Panel], str]:
+def _means(comparison: Comparison, chart: Chart, rows: Sequence[Row]) -> tuple[list[Panel], str]:
     """Return a panel of means for each metric, and the axes below them; right is better.
 
     Each has its own origin, and all have the same units a pixel.
@@ -195,7 +195,7 @@ class _Metric(NamedTuple):
     note: str = ""
 
 
-def _one(comparison: Findings) -> list[_Metric]:
+def _one(comparison: Comparison) -> list[_Metric]:
     rows, primary = [], comparison.primary or comparison.metrics[:1]
     for row in comparison.standings.to_dict("records"):
         name, ends = row["metric"], (row["mean"], row["lower"], row["upper"])
@@ -206,7 +206,7 @@ def _one(comparison: Findings) -> list[_Metric]:
     return sorted(rows, key=lambda row: row.lane)
 
 
-def _two(comparison: Findings) -> list[_Metric]:
+def _two(comparison: Comparison) -> list[_Metric]:
     """Return the second model minus the first under every metric; a loss is drawn to the side that is better."""
     old, new = comparison.models
     primary, board = comparison.verdict.metrics, comparison.leaderboard
@@ -215,7 +215,7 @@ def _two(comparison: Findings) -> list[_Metric]:
     turned = 1.0 if pair["model_x"] == new else -1.0
     rows = []
     for name in (*primary, *(metric for metric in comparison.metrics if metric not in primary)):
-        columns = (common_column(pairs, f"{what} {name}") for what in ("difference", "lower", "upper"))
+        columns = (select_common_column(pairs, f"{what} {name}") for what in ("difference", "lower", "upper"))
         value, *ends = (turned * pair[column] + 0.0 for column in columns)
         low, high = sorted(ends)
         written = differences([value, low, high])

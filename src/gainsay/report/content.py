@@ -16,9 +16,9 @@ import numpy as np
 
 from .._common.cached import cached_property
 from .._common.words import amount, confidence, count
-from ..comparison.attribution import splittable
+from ..comparison.attribution import select_sums
 from ..comparison.headline import labels_of, rounded
-from ..comparison.pairs import common_column
+from ..comparison.pairs import select_common_column
 from ..comparison.replacing import leading, replacing, searches
 from ..comparison.standing import chart_of, with_runs
 from ..drawing.lanes import Chart, Row, marks_of
@@ -31,10 +31,10 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from ..comparison.against import Against
     from ..comparison.attribution import Attribution
-    from ..comparison.findings import Findings
-    from ..comparison.gains import Gains
+    from ..comparison.baseline import BaselineComparison
+    from ..comparison.comparison import Comparison
+    from ..comparison.gain_path import GainPath
 
 
 MOST_VALUES = 300_000
@@ -63,9 +63,9 @@ class Content:
 
     Parameters
     ----------
-    comparison : Findings
+    comparison : Comparison
         What is reported.
-    against : Against, optional
+    against : BaselineComparison, optional
         Decisions about a baseline, which then come first.
     also : sequence of Also
         Other comparisons that are shown in it, each in a section of its own.
@@ -76,7 +76,9 @@ class Content:
         What models and candidates are called.
     """
 
-    def __init__(self, comparison: Findings, against: Against | None = None, also: Sequence[Also] = ()) -> None:
+    def __init__(
+        self, comparison: Comparison, against: BaselineComparison | None = None, also: Sequence[Also] = ()
+    ) -> None:
         self.comparison, self.against, self.also = comparison, against, tuple(also)
         self.names = comparison.names
 
@@ -84,8 +86,8 @@ class Content:
     def chart(self) -> Chart:
         """Question, answer, advice, and how every model stands."""
         found, comparison = self.standing, self.comparison
-        if comparison.runs:
-            found = with_runs(found, comparison.run_distances)
+        if comparison.repeats:
+            found = with_runs(found, comparison.repeat_distances)
         if self.against is None:
             return found
         asked, answer, told = replacing(self.against, self.names.said)
@@ -151,7 +153,7 @@ class Content:
     def _split(self) -> list[str]:
         """The metrics whose difference is split: the primary ones that can be, else two others."""
         known = self.comparison.definitions
-        sums = splittable(known.values())
+        sums = select_sums(known.values())
         split = [name for name, metric in known.items() if metric in sums]
         return [name for name in self.comparison.primary or () if name in split] or split[:2]
 
@@ -174,13 +176,13 @@ class Content:
         return Queries(self.comparison, self.pair)
 
     @property
-    def path(self) -> Gains | None:
+    def path(self) -> GainPath | None:
         """The path of gains that was asked for last, else the usual one; None where there is none."""
-        traced = self.comparison.traced
-        return traced[-1] if traced else self._usual_path
+        gain_paths = self.comparison.gain_paths
+        return gain_paths[-1] if gain_paths else self._usual_path
 
     @cached_property
-    def _usual_path(self) -> Gains | None:
+    def _usual_path(self) -> GainPath | None:
         """The path of all gains; None where it would take long, or the metrics are no two gains of one NDCG."""
         comparison = self.comparison
         if comparison.rankings is None or comparison.primary is None or len(comparison.models) < 2:
@@ -209,11 +211,11 @@ class Content:
         row = table[table["model_x"].isin(pair[:2]) & table["model_y"].isin(pair[:2])].iloc[0]
         ends = ("difference", "lower", "upper")
         metrics = comparison.verdict.metrics
-        found = np.array([[row[common_column(table, f"{end} {metric}")] for end in ends] for metric in metrics])
+        found = np.array([[row[select_common_column(table, f"{end} {metric}")] for end in ends] for metric in metrics])
         return found if row["model_x"] == pair.first else -found[:, [0, 2, 1]]
 
 
-def chosen_pair(comparison: Findings) -> ChosenPair | None:
+def chosen_pair(comparison: Comparison) -> ChosenPair | None:
     """Return the two models that matter to the choice; None where there is one only.
 
     1. Where the two primary metrics have different winners, these two.
@@ -236,7 +238,7 @@ def chosen_pair(comparison: Findings) -> ChosenPair | None:
     return ChosenPair(one, rival, "the winner under both metrics and the runner-up")
 
 
-def _chart_of_one_metric(comparison: Findings) -> Chart:
+def _chart_of_one_metric(comparison: Comparison) -> Chart:
     """Return how far every model is behind the best by the only metric, and what that comes down to."""
     (metric,), names = comparison.metrics, comparison.names
     labels, level = labels_of((metric,)), confidence(comparison.alpha)

@@ -18,12 +18,12 @@ are not finite (bounds from a single query) are null.
 - ``leaderboard``: object by model of, for each metric M, ``M``, ``M rank``, ``M lower``, ``M upper``, ``M queries``.
 - ``winners``: object by metric.
 - ``verdict``: object, see `Verdict`; ``text`` is its paragraph.
-- ``pairs``: list of objects, see `Findings.pairs`.
+- ``pairs``: list of objects, see `Comparison.pairs`.
 - ``why``: object of ``pair`` (first, second), ``reason``, and ``attribution`` (see `Attribution.to_dict`, or null).
 - ``contradictions``: object of ``count`` and ``queries``, the strongest of them: a list of objects, see
   `contradictory_queries`.
-- ``against``: object, see `Against.to_dict`: decisions about a baseline, or null without one.
-- ``segments``: object, see `Segments.to_dict`, or null without them. ``gains``: object, see `Gains.to_dict`, or null
+- ``against``: object, see `BaselineComparison.to_dict`: decisions about a baseline, or null without one.
+- ``segments``: object, see `Segments.to_dict`, or null without them. ``gains``: object, see `GainPath.to_dict`, or null
   where the metrics are no two gains of one NDCG, or there are so many values that the path has to be asked for.
 - ``also``: object by name of such objects as this one, of other comparisons that the report shows; null without.
 - ``curves``: list of objects ``candidate``, ``fold``, ``round``, ``metric``, ``value``; ``best_rounds``: list of

@@ -8,14 +8,14 @@ import numpy as np
 
 from .._common.cached import cached_property
 from .._common.shown import printables
-from ..comparison.contradictions import ranked_places
+from ..comparison.queries import find_ranked_places
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     import pandas as pd
 
-    from ..comparison.findings import Findings
+    from ..comparison.comparison import Comparison
     from .content import ChosenPair
 
 MOST_CELLS = 10
@@ -48,14 +48,14 @@ class Tab(NamedTuple):
 class Queries:
     """What two metrics say of two models on every query."""
 
-    def __init__(self, comparison: Findings, pair: ChosenPair) -> None:
+    def __init__(self, comparison: Comparison, pair: ChosenPair) -> None:
         self.comparison, self.pair = comparison, pair
         self.found = comparison.preferences(pair.first, pair.second)
-        self.contradictory = int(np.count_nonzero(self.found.pull))
+        self.contradictory = int(np.count_nonzero(self.found.contradiction_strength))
 
     @cached_property
     def table(self) -> pd.DataFrame:
-        """All contradictory queries, the strongest first: see `Findings.queries`."""
+        """All contradictory queries, the strongest first: see `Comparison.queries`."""
         return self.comparison.queries(self.pair.first, self.pair.second, most=max(1, self.comparison.query_count))
 
     def tabs(self, most: int, called: tuple[str, str]) -> list[Tab]:
@@ -63,7 +63,7 @@ class Queries:
         found = self.found
         weighty = np.flatnonzero(found.weights > 0)
         drawn = np.random.default_rng(self.comparison.seed).permutation(weighty)[:most]
-        pulls = np.argsort(-np.abs(found.pull), kind="stable")[: min(most, self.contradictory)]
+        pulls = np.argsort(-np.abs(found.contradiction_strength), kind="stable")[: min(most, self.contradictory)]
         sums = np.where(found.weights > 0, found.leads.sum(axis=0), 0.0)
         rising = np.argsort(sums, kind="stable")
         ahead, behind = (row[:most] for row in (rising[::-1], rising))
@@ -85,7 +85,7 @@ class Queries:
         metrics = [comparison.definitions[name] for name in comparison.verdict.metrics]
         depth = min(MOST_CELLS, max(metric.k or MOST_CELLS for metric in metrics))
         codes, starts = judgments.layout.codes, judgments.layout.starts
-        ranked = [ranked_places(comparison.rankings, model, shown, metrics[0], depth) for model in self.pair[:2]]
+        ranked = [find_ranked_places(comparison.rankings, model, shown, metrics[0], depth) for model in self.pair[:2]]
         orders = [[codes[at] for at in own] for own in ranked]
         ends = zip(starts[shown].tolist(), starts[shown + 1].tolist(), strict=True)
         orders.append([np.sort(codes[start:stop])[::-1][:depth] for start, stop in ends])
@@ -95,7 +95,7 @@ class Queries:
             called = judgments.by_query(judgments.titles)
             titles = list(zip(*([_cut(called[at]) for at in own] for own in ranked), strict=True))
         known, sizes = judgments.query_ids[shown].tolist(), judgments.sizes[shown].tolist()
-        texts = comparison.query_texts
+        texts = (comparison.rankings.judgments.texts if comparison.rankings else {})
         asked = _cut([texts.get(query, "") for query in known]) if texts else [""] * len(known)
         about = [f"{size:,} doc{'s' * (size != 1)}" for size in sizes]
         if comparison.weights is not None:

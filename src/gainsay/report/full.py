@@ -9,10 +9,9 @@ import numpy as np
 
 from .._common.shown import isolated, printable
 from .._common.words import confidence, count, p_values
-from ..comparison.against import thousands
-from ..comparison.pairs import common_column
+from ..comparison.pairs import select_common_column
 from ..comparison.replacing import leading
-from ..comparison.wording import direction
+from ..comparison.wording import describe_losses
 from ..drawing.text import as_text
 from .method import glossary, method
 from .numbers import differences, means
@@ -23,9 +22,9 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from ..comparison.against import Against
     from ..comparison.attribution import Attribution
-    from ..comparison.findings import Findings
+    from ..comparison.baseline import BaselineComparison
+    from ..comparison.comparison import Comparison
     from .content import ChosenPair, Content
 
 MOST_PAIRS = 500
@@ -85,9 +84,9 @@ def notes(content: Content) -> list[str]:
     found += comparison.missing
     if several:
         verdict = comparison.verdict
-        found += [verdict.about] if verdict.runs or verdict.clusters is not None else []
+        found += [verdict.about] if verdict.repeats or verdict.clusters is not None else []
         found += [flag.message for flag in verdict.flags]
-    found += direction(comparison.lower_is_better)
+    found += describe_losses(comparison.lower_is_better)
     if comparison.unjudged is not None:
         found += comparison.unjudged.text(comparison.models)
     found += [f"{note}." for note in comparison.notes]
@@ -95,7 +94,7 @@ def notes(content: Content) -> list[str]:
     return [isolated(sentence, short) for sentence in found]
 
 
-def scope(comparison: Findings) -> list[str]:
+def scope(comparison: Comparison) -> list[str]:
     """Return on what the means are: queries of each metric, rounds of boosters."""
     text, queries = [], comparison.metric_queries
     if len(set(queries.values())) > 1:
@@ -114,13 +113,13 @@ def scope(comparison: Findings) -> list[str]:
     return text
 
 
-def over(comparison: Findings) -> str:
+def over(comparison: Comparison) -> str:
     """Return what the means are over."""
     alike = len(set(comparison.metric_queries.values())) == 1
     return count(comparison.query_count, "query") if alike else "the queries that each metric has"
 
 
-def leaderboard(comparison: Findings) -> Table:
+def leaderboard(comparison: Comparison) -> Table:
     """Return every model: means under all metrics, and what it loses under the primary ones."""
     board, losses = comparison.leaderboard, comparison.lower_is_better
     models = list(map(str, board.index))
@@ -139,17 +138,19 @@ def leaderboard(comparison: Findings) -> Table:
             columns.append(Column(label, worst, low=True))
         common = ["possible" if model in verdict.common_best else "ruled out" for model in models]
         columns.append(Column("best under both?", common, numeric=False))
-    for name, shares in comparison.shown_shares.items():
+    unjudged = comparison.unjudged
+    for name, shares in (unjudged.additional_shares(comparison.metrics) if unjudged else {}).items():
         columns.append(Column(name, means(map(shares.__getitem__, models))))
     if comparison.iterations:
         sizes = [comparison.iterations[model].size if model in comparison.iterations else "\u2013" for model in models]
         columns.append(Column("rounds", sizes, numeric=False))
     level = confidence(comparison.alpha)
-    caption = f"Means over {over(comparison)}, with simultaneous {level} confidence intervals{comparison.condensed}"
+    intervals = f"simultaneous {level} confidence intervals{comparison.unjudged_remark}"
+    caption = f"Means over {over(comparison)}, with {intervals}"
     return Table(caption, columns)
 
 
-def pairs(comparison: Findings) -> Table:
+def pairs(comparison: Comparison) -> Table:
     """Return pairs of models, the clearest conflicts first: both differences with intervals, p-value, counts."""
     metrics, names = comparison.verdict.metrics, comparison.names
     table = comparison.pairs
@@ -178,13 +179,13 @@ def _between(written: Callable[[Iterable[float]], list[str]], ends: Sequence[Ite
     return [Cell(text, f"{low} to {high}") for text, low, high in rows]
 
 
-def _differences(comparison: Findings, table: pd.DataFrame, metric: str) -> list[Cell]:
+def _differences(comparison: Comparison, table: pd.DataFrame, metric: str) -> list[Cell]:
     """Return a cell for every pair: the difference, its interval, and that on the queries of both where it differs."""
     columns = [f"{what} {metric}" for what in ("difference", "lower", "upper")]
     cells = _between(differences, [table[column] for column in columns])
     if not comparison.verdict.left_out[metric]:
         return cells
-    common = differences(table[common_column(table, columns[0])])
+    common = differences(table[select_common_column(table, columns[0])])
     return [
         cell._replace(note=f"{cell.note}; {text} on the queries of both")
         for cell, text in zip(cells, common, strict=True)
@@ -195,7 +196,7 @@ def _flag(flag: str, differing: float) -> str:
     return "never differ" if flag == "identical" else f"differ on {count(round(differing), 'query')}" if flag else ""
 
 
-def _decisions(content: Content, found: Against) -> Table:
+def _decisions(content: Content, found: BaselineComparison) -> Table:
     """Return every candidate: decision, differences, of 1,000 queries how many change, and what would decide."""
     shown = leading(found)
     columns = [
@@ -207,11 +208,11 @@ def _decisions(content: Content, found: Against) -> Table:
         columns.append(Column(f"\u0394 {metric}", _between(differences, ends)))
         cells = []
         for one in shown:
-            shares = [thousands(one.shares[metric][kind]).partition(" ") for kind in ("better", "worse", "same")]
+            shares = [str(one.shares[metric][kind]).partition(" ") for kind in ("better", "worse", "same")]
             values, bounds = (" \u00b7 ".join(share[part] for share in shares) for part in (0, 2))
             cells.append(Cell(values, bounds.replace("(", "").replace(")", "")))
         columns.append(Column(f"better, worse, same by {metric}", cells))
-    for what in ("queries", "runs"):
+    for what in ("queries", "repeats"):
         needed = [getattr(one, f"{what}_needed") for one in shown]
         written = ["\u2013" if number is None else f"{number:,}" for number in needed]
         columns.append(Column(f"{what} that decide", written, low=True))

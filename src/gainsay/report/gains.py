@@ -1,4 +1,4 @@
-"""The path of gains in tables and as Markdown, from a `Gains`."""
+"""The path of gains in tables and as Markdown, from a `GainPath`."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .._common.words import confidence
-from ..comparison.gains import labelled_bases
+from ..comparison.gain_path import select_labelled_bases
 from .markdown import safe, table_text
 from .section import Column, Table
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from ..comparison.gains import Gains
+    from ..comparison.gain_path import GainPath
 
 MOST_SWAPS = 12
 """Pairs of models that change places; more are counted."""
 
 
-def gains_markdown(gains: Gains) -> str:
+def gains_markdown(gains: GainPath) -> str:
     """Return heading, text and tables as Markdown.
 
     Examples
@@ -40,7 +40,7 @@ def gains_markdown(gains: Gains) -> str:
     return "\n".join(lines)
 
 
-def gains_tables(gains: Gains) -> list[tuple[str, pd.DataFrame]]:
+def gains_tables(gains: GainPath) -> list[tuple[str, pd.DataFrame]]:
     """Return who leads from where to where, means and regrets at some bases, and who changes places, with captions."""
     names = gains.short_names
     sure = confidence(gains.alpha)
@@ -58,11 +58,11 @@ def gains_tables(gains: Gains) -> list[tuple[str, pd.DataFrame]]:
     return tables
 
 
-def _behind(gains: Gains, names: dict[str, str]) -> pd.DataFrame:
+def _behind(gains: GainPath, names: dict[str, str]) -> pd.DataFrame:
     """Return regret and band of every model at the bases that an axis would name, the best at the first base on top."""
     import pandas as pd
 
-    wanted = labelled_bases(gains.bases) if len(gains.bases) > 1 else list(gains.bases)
+    wanted = select_labelled_bases(gains.bases) if len(gains.bases) > 1 else list(gains.bases)
     places = sorted({int(np.abs(np.log(np.array(gains.bases) / base)).argmin()) for base in wanted})
     rows = {}
     for column in np.argsort(gains.regret[0], kind="stable").tolist():

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 from .._common.shown import listed_short, printable
 from .._common.words import amount, confidence, count
-from ..comparison.descriptions import kendall_tau, tau_ap
-from ..comparison.wording import SAMPLE, about
+from ..comparison.pairs import compute_kendall_tau, compute_tau_ap
+from ..comparison.wording import SAMPLE, describe_sample
 from .numbers import share
 
 if TYPE_CHECKING:
-    from ..comparison.findings import Findings
+    from ..comparison.comparison import Comparison
     from .content import Content
 
 
@@ -26,7 +26,7 @@ def method(content: Content) -> list[str]:
     verdict, pairs = comparison.verdict, comparison.pairs
     first, second = verdict.metrics
     text = [
-        about(verdict),
+        describe_sample(verdict),
         f"The verdict is one joint test over both metrics of the hypothesis that some model is best under both "
         f"(two-step moment inequalities after Romano, Shaikh and Wolf, 2014; Gaussian multiplier bootstrap with "
         f"{verdict.draws:,} draws, seed {verdict.seed}, level {verdict.alpha:g}). Comparing the two winners by two "
@@ -51,10 +51,10 @@ def method(content: Content) -> list[str]:
     return text
 
 
-def _descriptions(comparison: Findings, pairs: int, first: str, second: str) -> str:
+def _descriptions(comparison: Comparison, pairs: int, first: str, second: str) -> str:
     """Describe how alike the two metrics order the models; ranks, so that means within rounding count as ties."""
     ranks = [[-rank for rank in comparison.leaderboard[f"{metric} rank"]] for metric in (first, second)]
-    tau, one_way, other_way = kendall_tau(*ranks), tau_ap(*ranks), tau_ap(*ranks[::-1])
+    tau, one_way, other_way = compute_kendall_tau(*ranks), compute_tau_ap(*ranks), compute_tau_ap(*ranks[::-1])
     counts = {
         metric: int((comparison.pairs[f"p_holm {metric}"] <= comparison.alpha).sum()) for metric in (first, second)
     }
@@ -93,8 +93,8 @@ GLOSSARY = (
     ("wins, ties, losses", "On how many queries the first model of a pair is better than, level with, or worse than "
      "the second."),
     ("rank band", "Ranks taken together: 1, 2-3, 4-5, 6-10 and beyond."),
-    ("pull", "How strongly a query contradicts: the smaller of its two differences, which have opposite signs, times "
-     "its weight."),
+    ("contradiction strength", "Strength of a contradiction: the smaller of its two differences of opposite signs, "
+     "times its weight."),
 )  # fmt: skip
 """Terms and what they mean."""
 
@@ -105,7 +105,7 @@ HOLES = (
 """What joins them where runs are compared."""
 
 
-def glossary(comparison: Findings) -> tuple[tuple[str, str], ...]:
+def glossary(comparison: Comparison) -> tuple[tuple[str, str], ...]:
     """Return the terms of a report and what they mean."""
     own = [(metric, metric.meaning) for metric in comparison.definitions.values()]
     lower = " A lower value is better."

@@ -44,7 +44,7 @@ def queries_section(content: Content) -> Section | None:
     upper, lower = content.chart.labels
     note = "Grades from rank 1 on; the stronger, the higher; grade 0 is a dot. Bars: the difference on this query, "
     note += f"by {upper.by} above and by {lower.by} below."
-    if any(content.comparison.verdict.runs.get(model) for model in queries.pair[:2]):
+    if any(content.comparison.verdict.repeats.get(model) for model in queries.pair[:2]):
         note += " Of a recipe the ranking of its first run is shown; the bars are of the mean of all its runs."
     return Section("queries", "Which queries", said, lambda most: _figure(content, queries, most), note)
 

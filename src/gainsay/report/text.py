@@ -65,7 +65,7 @@ def whole_leaderboard(content: Content) -> Group:
     table = _table(["model"], [column.label.replace("@", "\n@") for column in found.columns[1:]])
     for row in found.rows:
         table.add_row(*(Text(cell.text, style="bold" if cell.strong else "") for cell in row))
-    return _titled(f"Means over {over(content.comparison)}{content.comparison.condensed}", table)
+    return _titled(f"Means over {over(content.comparison)}{content.comparison.unjudged_remark}", table)
 
 
 def decisions_table(content: Content) -> Group:
@@ -76,9 +76,9 @@ def decisions_table(content: Content) -> Group:
     for label in labels_of(found.metrics):
         table.add_column(label.head, justify="right")
     for one in leading(found)[:MOST_ROWS]:
-        changes = (Text(found.bounded(one, metric)) for metric in found.metrics)
+        changes = (Text(one.format_difference(metric)) for metric in found.metrics)
         table.add_row(Text(names.short[one.candidate]), one.decision, *changes)
-    rest = len(found.standings) - MOST_ROWS
+    rest = len(found.candidates) - MOST_ROWS
     more = f"; {rest} more in the report" if rest > 0 else ""
     return _titled(f"Against {names.said[found.baseline]}{more}", table)
 
@@ -116,7 +116,7 @@ def chart_lines(content: Content, width: int, *, unicode: bool = True, every: bo
         legend.append(p_value(content.comparison.verdict.p_value))
     primary, queries = content.comparison.primary, content.comparison.query_count
     shown = queries if primary is None else content.comparison.verdict.queries  # what is drawn is of these
-    legend.append(f"{count(shown, 'query')}{content.comparison.condensed}")
+    legend.append(f"{count(shown, 'query')}{content.comparison.unjudged_remark}")
     lines += [Text(), *(Text(f"  {line}", style="dim") for line in _joined(legend, width - 2))]
     for line in () if unicode else lines:
         line.plain = line.plain.translate(PLAIN)

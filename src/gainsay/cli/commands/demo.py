@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from ...data import RankingData
     from ...experiment import Candidate, ExperimentResult
-    from ...harness import Comparison
+    from ...comparison.comparison import Comparison
     from ...report.content import Content
 
 TREES: dict[str, tuple[Any, str, tuple[int, int]]] = {
@@ -96,7 +96,7 @@ def demo(
 def compare_rankers(seed: int) -> Comparison:
     """Compare three simulated rankers. The two NDCGs disagree on the best."""
     from ...data.simulate import simulate, simulate_rankers
-    from ...harness import compare
+    from ...comparison.compare import compare
 
     data = simulate(RANKER_QUERIES, seed, mean_length=40, features=1)
     return compare(simulate_rankers(data, seed), data.judgments(), ["ndcg_linear@10", "ndcg_exp@10"], seed=seed)

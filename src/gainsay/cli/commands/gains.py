@@ -15,7 +15,7 @@ from ..outputs import Terminal, check_overwrites, print_json
 
 if TYPE_CHECKING:
     from ...comparison.gain_fit import GainFit
-    from ...harness import Comparison
+    from ...comparison.comparison import Comparison
 
 
 @command(

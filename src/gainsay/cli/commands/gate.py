@@ -16,7 +16,7 @@ from ..options import Alpha, InputOptions, Margin, Metrics, Seed
 from ..outputs import check_overwrites, format_json, print_text
 
 if TYPE_CHECKING:
-    from ...comparison.against import Against
+    from ...comparison.baseline import BaselineComparison
 
 SCHEMA = 1
 """The version of the JSON output, which increases when a key changes its meaning or is removed."""
@@ -82,7 +82,7 @@ def gate(
     return EXIT_CODES[decided.decisions[second]]
 
 
-def _format_decision(decided: Against, name: str) -> str:
+def _format_decision(decided: BaselineComparison, name: str) -> str:
     """Return the decision about one candidate as JSON."""
     comparison = decided.to_dict()
     (candidate,) = comparison.pop("candidates").values()

@@ -41,11 +41,11 @@ def plan(
     The variances are those of the given models, which are read as for compare, or those of --query-sd, --repeat-sd and
     --query-repeat-sd. Models given as --recipe have a variance over repeats.
     """
-    from ...comparison.planning import plan as plan_from_variances
+    from ...comparison.power import plan as plan_from_variances
 
     if claim != "ship":
         reject_options("without --claim ship", margin=margin)
-    target: dict[str, Any] = {"lead": difference, "power": power, "claim": claim, "runs": repeats or None}
+    target: dict[str, Any] = {"difference": difference, "power": power, "claim": claim, "repeats": repeats or None}
     test: dict[str, Any] = {"alpha": alpha, "margin": margin, "seed": seed}
     variances = {"repeat_sd": repeat_sd, "query_repeat_sd": query_repeat_sd}
     if query_sd is None:
@@ -67,7 +67,7 @@ def plan(
             raise ValueError("--repeats requires --repeat-sd or --query-repeat-sd.")
         settings = {"correlation": correlation, "models": number}
         target |= {name: value for name, value in settings.items() if value is not None}
-        result = plan_from_variances(query=query_sd, run=repeat_sd, query_run=query_repeat_sd, **target, **test)
+        result = plan_from_variances(query=query_sd, repeat=repeat_sd, query_repeat=query_repeat_sd, **target, **test)
     if as_json:
         print_json(result.to_dict())
     else:

@@ -28,7 +28,7 @@ def score(
     """Score a run against qrels, like trec_eval. Files are in TREC formats, or CSV with a header."""
     from ..._common.words import count
     from ...evaluation.runs import evaluate_run
-    from ...harness import DEFAULT_METRICS
+    from ...comparison.compare import DEFAULT_METRICS
     from ...report.text import frame_table, values_table
 
     result = evaluate_run(

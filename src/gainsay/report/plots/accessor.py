@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from ..._common.typing import FilePath
-    from ...comparison.findings import Findings
+    from ...comparison.comparison import Comparison
     from .picture import Picture
 
     Path: TypeAlias = FilePath | None
@@ -39,7 +39,7 @@ class Plots:
 
     Parameters
     ----------
-    comparison : Findings
+    comparison : Comparison
         What is drawn.
 
     Examples
@@ -55,7 +55,7 @@ class Plots:
     'how far behind the best (left is better), with simultaneous 95 % intervals'
     """
 
-    def __init__(self, comparison: Findings) -> None:
+    def __init__(self, comparison: Comparison) -> None:
         self._comparison = comparison
 
     def __repr__(self) -> str:

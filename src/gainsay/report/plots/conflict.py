@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..._common.words import count, p_value
-from ...comparison.pairs import advantages
+from ...comparison.pairs import compute_advantages
 from ..numbers import MINUS, difference
 from .labels import label_points
 from .style import finish, key, legend_below, mixed, start
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from ..._common.typing import Bools, Floats
-    from ...comparison.findings import Findings
+    from ...comparison.comparison import Comparison
     from .labels import Point
     from .picture import Picture
 
@@ -31,7 +31,7 @@ MOST_INTERVALS = 45
 MOST_NAMED = 3
 
 
-def plot_conflict(comparison: Findings, ax: Axes | None = None, theme: str = "light") -> Picture:
+def plot_conflict(comparison: Comparison, ax: Axes | None = None, theme: str = "light") -> Picture:
     """Draw one point per pair of models: its lead under the first metric against its lead under the second.
 
     Every pair is put so that the first metric prefers its first model (of a loss the lower mean leads), so no point
@@ -41,7 +41,7 @@ def plot_conflict(comparison: Findings, ax: Axes | None = None, theme: str = "li
 
     Parameters
     ----------
-    comparison : Findings
+    comparison : Comparison
         Two models or more under two metrics or more.
     ax : Axes, optional
         Where to draw; by default a new figure that is not known to pyplot.
@@ -56,7 +56,7 @@ def plot_conflict(comparison: Findings, ax: Axes | None = None, theme: str = "li
 
     ax, colours = start(ax, theme, (6.4, 5.4))
     metrics, pairs, losses = comparison.verdict.metrics, comparison.pairs, comparison.lower_is_better
-    leads = np.array([advantages(pairs, metric, losses) for metric in metrics], dtype=np.float64)
+    leads = np.array([compute_advantages(pairs, metric, losses) for metric in metrics], dtype=np.float64)
     turned = (leads[0] < 0) | ((leads[0] == 0) & (leads[1] < 0))
     sign = np.where(turned, -1.0, 1.0)
     x, y = leads = 0.0 + sign * leads
@@ -123,7 +123,7 @@ def plot_conflict(comparison: Findings, ax: Axes | None = None, theme: str = "li
 def _intervals(pairs: pd.DataFrame, metrics: tuple[str, str], losses: Sequence[str], sign: Floats) -> list[Floats]:
     """Return both ends of the intervals under both metrics; nothing where one of them is infinite."""
     ends = [
-        sign * np.array([advantages(pairs, metric, losses, of=end) for end in ("lower", "upper")], dtype=float)
+        sign * np.array([compute_advantages(pairs, metric, losses, of=end) for end in ("lower", "upper")], dtype=float)
         for metric in metrics
     ]
     return ends if len(pairs) and all(np.isfinite(end).all() for end in ends) else []

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..._common.arrays import numbers
 from ..._common.checks import check_whole
-from ...comparison.contributions import Split, grades_of, rank_bands, split_model
+from ...comparison.attribution import Decomposition, decompose_model, group_grades, rank_bands
 from ...comparison.rankings import Rankings
 from ...evaluation.plan import Given
 from ...judgments import Judgments
@@ -46,8 +46,8 @@ def rank_contributions(labels: Numbers, scores: Numbers, k: int = 10) -> dict[st
     depth = min(k, judgments.documents)
     metrics = [metric for metric in parse_metrics([f"{name}@{k}" for name in NAMES]) if isinstance(metric, DCG)]
     bands = rank_bands(range(1, depth + 1), [depth], longest=depth)
-    splits = [Split(metric, rankings, grades_of(judgments.levels), bands) for metric in metrics]
-    found = split_model(rankings, "ranking", splits)
+    splits = [Decomposition(metric, rankings, group_grades(judgments.levels), bands) for metric in metrics]
+    found = decompose_model(rankings, "ranking", splits)
     return {str(metric): cells.sum(axis=0) for metric, (_, cells) in zip(metrics, found, strict=True)}
 
 

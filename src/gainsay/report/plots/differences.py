@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..._common.words import confidence, count
 from ...comparison.headline import finding
-from ...comparison.pairs import common_column
+from ...comparison.pairs import select_common_column
 from ..numbers import difference, mean
 from .labels import beside, ems
 from .style import MARGIN, Look, column_width, finish, looks, mixed, only_across, start, two_sides
@@ -15,7 +15,7 @@ from .style import MARGIN, Look, column_width, finish, looks, mixed, only_across
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from ...comparison.findings import Findings
+    from ...comparison.comparison import Comparison
     from .picture import Picture
 
 __all__ = ["plot_metrics"]
@@ -31,7 +31,7 @@ class Row(NamedTuple):
     beside: str
 
 
-def plot_metrics(comparison: Findings, ax: Axes | None, theme: str) -> Picture:
+def plot_metrics(comparison: Comparison, ax: Axes | None, theme: str) -> Picture:
     """Draw a row for every metric: the difference of two models, or the mean of one, with its interval.
 
     The two primary metrics have their colours, further ones, the witnesses, are grey.
@@ -72,21 +72,21 @@ def plot_metrics(comparison: Findings, ax: Axes | None, theme: str) -> Picture:
     return finish(ax, colours, title, alt, x=f"difference, with {level}", wide=0.95, left=aside)
 
 
-def _order(comparison: Findings) -> tuple[str, str]:
+def _order(comparison: Comparison) -> tuple[str, str]:
     """Return the two models, the one that the first metric prefers first."""
     verdict = comparison.verdict
     new = verdict.winners[verdict.metrics[0]]
     return new, next(name for name in verdict.models if name != new)
 
 
-def _differences(comparison: Findings) -> list[Row]:
+def _differences(comparison: Comparison) -> list[Row]:
     new, _ = _order(comparison)
     pairs = comparison.pairs
     sign = 1.0 if pairs["model_x"].iloc[0] == new else -1.0
     rows = []
     for metric in _metrics(comparison):
         value, *ends = (
-            0.0 + sign * float(pairs[common_column(pairs, f"{what} {metric}")].iloc[0])
+            0.0 + sign * float(pairs[select_common_column(pairs, f"{what} {metric}")].iloc[0])
             for what in ("difference", "lower", "upper")
         )
         lower, upper = sorted(ends)
@@ -97,7 +97,7 @@ def _differences(comparison: Findings) -> list[Row]:
     return rows
 
 
-def _means(comparison: Findings) -> list[Row]:
+def _means(comparison: Comparison) -> list[Row]:
     (row,) = comparison.leaderboard.to_dict("records")
     rows = []
     for metric in _metrics(comparison):
@@ -106,7 +106,7 @@ def _means(comparison: Findings) -> list[Row]:
     return rows
 
 
-def _metrics(comparison: Findings) -> list[str]:
+def _metrics(comparison: Comparison) -> list[str]:
     return list(dict.fromkeys([*comparison.verdict.metrics, *comparison.metrics]))
 
 

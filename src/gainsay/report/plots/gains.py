@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from matplotlib.ticker import FixedLocator, MaxNLocator, NullLocator
 
-from ...comparison.gains import labelled_bases
+from ...comparison.gain_path import select_labelled_bases
 from .labels import beside
 from .style import finish, looks, start
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
-    from ...comparison.gains import Gains
+    from ...comparison.gain_path import GainPath
     from ...drawing.palette import Theme
     from .picture import Picture
 
@@ -34,7 +34,7 @@ ROW = 0.055
 """Height of a bar's row, as a share of the scale."""
 
 
-def plot_gains(gains: Gains, ax: Axes | None = None, theme: str = "light") -> Picture:
+def plot_gains(gains: GainPath, ax: Axes | None = None, theme: str = "light") -> Picture:
     """Draw how far each model is behind the best mean along the base of the gain.
 
     Down is worse, the line at the top is the best mean at each base, and its band is coloured by who leads. A line is
@@ -44,7 +44,7 @@ def plot_gains(gains: Gains, ax: Axes | None = None, theme: str = "light") -> Pi
 
     Parameters
     ----------
-    gains : Gains
+    gains : GainPath
         From `Comparison.gains`.
     ax : Axes, optional
         Where to draw; by default on a new figure of which pyplot knows nothing.
@@ -82,7 +82,7 @@ def plot_gains(gains: Gains, ax: Axes | None = None, theme: str = "light") -> Pi
     return finish(ax, colours, gains.headline, f"{gains.headline}. {gains.text}", x=base, y="behind the best")
 
 
-def _colours(gains: Gains, theme: Theme) -> dict[str, str]:
+def _colours(gains: GainPath, theme: Theme) -> dict[str, str]:
     """Return the colours of the leaders at base 1 and base 2; none where both are one."""
     leaders = {
         model: colour
@@ -93,24 +93,24 @@ def _colours(gains: Gains, theme: Theme) -> dict[str, str]:
     return leaders if len(leaders) == 2 else {}
 
 
-def _notable(gains: Gains) -> list[str]:
+def _notable(gains: GainPath) -> list[str]:
     """Return the models that lead somewhere, then those that may be best somewhere."""
     return list(dict.fromkeys([*gains.winners["model"], *gains.best_ranges["model"]]))
 
 
-def _ranges(gains: Gains, model: str) -> list[list[float]]:
+def _ranges(gains: GainPath, model: str) -> list[list[float]]:
     ranges = gains.best_ranges
     return ranges.loc[ranges["model"] == model, ["from", "to"]].to_numpy(float).tolist()
 
 
-def _scale(gains: Gains) -> float:
+def _scale(gains: GainPath) -> float:
     """Return up to which distance the figure goes: as far as models that lead or may be best do, and a second one."""
     largest = gains.regret.max(axis=0)
     shown = largest[[gains.models.index(model) for model in _notable(gains)]]
     return 1.05 * float(max(shown.max(initial=0.0), np.sort(largest)[:2].max(), 1e-9))
 
 
-def _lines(ax: Axes, theme: Theme, gains: Gains, colour: Mapping[str, str], scale: float) -> None:
+def _lines(ax: Axes, theme: Theme, gains: GainPath, colour: Mapping[str, str], scale: float) -> None:
     """Draw the lines, each with its name where it ends; names without room stand beside bars only."""
     bases, notable, ends = np.array(gains.bases), _notable(gains), dict[str, float]()
     width = 4.5 if gains.best_ranges["model"].nunique() <= CROWD else 2.8
@@ -136,7 +136,7 @@ def _lines(ax: Axes, theme: Theme, gains: Gains, colour: Mapping[str, str], scal
         _name(ax, gains, model, y, colour.get(model, theme.ink), size=9, weight="bold")
 
 
-def _name(ax: Axes, gains: Gains, model: str, y: float, colour: str, size: float, weight: str = "normal") -> None:
+def _name(ax: Axes, gains: GainPath, model: str, y: float, colour: str, size: float, weight: str = "normal") -> None:
     """Write the name of a model to the right of the axes."""
     beside(ax, gains.short_names[model], (1.01, y), colour=colour, size=size, weight=weight, ha="left",
            xycoords=("axes fraction", "data"))  # fmt: skip
@@ -163,7 +163,7 @@ def _apart(places: Sequence[float], gap: float, bottom: float) -> list[float]:
     return [min(place, bottom - gap * (len(places) - 1 - at)) for at, place in enumerate(moved)]
 
 
-def _leaders(ax: Axes, theme: Theme, gains: Gains, colour: Mapping[str, str], scale: float) -> None:
+def _leaders(ax: Axes, theme: Theme, gains: GainPath, colour: Mapping[str, str], scale: float) -> None:
     """Draw who leads as a band above the best."""
     width, row = np.log(gains.bases[-1] / gains.bases[0]), ROW * scale
     for place, (model, low, high) in enumerate(gains.winners.itertuples(index=False)):
@@ -176,12 +176,12 @@ def _leaders(ax: Axes, theme: Theme, gains: Gains, colour: Mapping[str, str], sc
                     color=theme.face, parse_math=False)  # fmt: skip
 
 
-def _axes(ax: Axes, theme: Theme, gains: Gains, scale: float, lowest: float) -> None:
+def _axes(ax: Axes, theme: Theme, gains: GainPath, scale: float, lowest: float) -> None:
     first, last = gains.bases[0], gains.bases[-1]
     ax.set_xscale("log")
     ax.set_xlim(first, last)
     ax.set_ylim(lowest, -1.9 * ROW * scale)
-    bases, named = labelled_bases(gains.bases), {1.0: "1: linear", 2.0: "2: exponential"}
+    bases, named = select_labelled_bases(gains.bases), {1.0: "1: linear", 2.0: "2: exponential"}
     worth = [" ".join(gain_text(base, grade) for grade in gains.grades[:5]) for base in bases]
     ax.xaxis.set_major_locator(FixedLocator(bases))
     ax.xaxis.set_minor_locator(NullLocator())
@@ -194,7 +194,7 @@ def _axes(ax: Axes, theme: Theme, gains: Gains, scale: float, lowest: float) -> 
             ax.vlines(base, 0, lowest, color=look.colour, lw=1.2)
 
 
-def _fitted_base(ax: Axes, theme: Theme, gains: Gains) -> None:
+def _fitted_base(ax: Axes, theme: Theme, gains: GainPath) -> None:
     if gains.fit is None:
         return
     low, best, high = np.clip([gains.fit.lower, gains.fit.base, gains.fit.upper], gains.bases[0], gains.bases[-1])

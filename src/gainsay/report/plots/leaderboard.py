@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
 
-    from ...comparison.findings import Findings
+    from ...comparison.comparison import Comparison
     from ...comparison.verdict import Verdict
     from ...drawing.lanes import Row
     from ...drawing.palette import Theme
@@ -42,7 +42,7 @@ SIZE = 9.0
 """Points of letters."""
 
 
-def plot_leaderboard(comparison: Findings, ax: Axes | None = None, theme: str = "light") -> Picture:
+def plot_leaderboard(comparison: Comparison, ax: Axes | None = None, theme: str = "light") -> Picture:
     """Draw how far every model is behind the best under both metrics, best under the first metric first.
 
     Circles are the first metric, diamonds the second: how far the mean is behind the best mean, with intervals that
@@ -115,7 +115,9 @@ def _draw_row(ax: Axes, colours: Theme, place: int, row: Row, *, tall: bool, lim
             beside(ax, mean(mark.value), (at, y), offset, colour=look.text, size=8.5)
 
 
-def _name_rows(ax: Axes, colours: Theme, comparison: Findings, rows: Sequence[Row], others: int) -> tuple[float, float]:
+def _name_rows(
+    ax: Axes, colours: Theme, comparison: Comparison, rows: Sequence[Row], others: int
+) -> tuple[float, float]:
     """Write the names and what they are best by to the left of the rows, the means to their right.
 
     Returns how much room they take on either side, in widths of the axes.

@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.colors import to_rgb
 
 from ..._common.words import count
-from ...comparison.pairs import advantages, common_column, common_ranks
+from ...comparison.pairs import compute_advantages, compute_common_ranks, select_common_column
 from ..numbers import GAP, difference
 from .labels import beside, ems
 from .style import finish, legend_below, mixed, start, without_frame
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from ..._common.typing import Bools, Floats
-    from ...comparison.findings import Findings
+    from ...comparison.comparison import Comparison
     from ...drawing.palette import Theme
     from .picture import Picture
 
@@ -30,7 +30,7 @@ STRONGEST = {"light": 0.7, "dark": 0.5}
 """How much colour the strongest cell has; ink is legible on it."""
 
 
-def plot_pairs(comparison: Findings, ax: Axes | None = None, theme: str = "light") -> Picture:
+def plot_pairs(comparison: Comparison, ax: Axes | None = None, theme: str = "light") -> Picture:
     """Draw every pair of models as two cells: above the diagonal the first metric, below it the second.
 
     Models stand in the order of the first metric. Every cell is the difference "model higher in the list minus model
@@ -42,7 +42,7 @@ def plot_pairs(comparison: Findings, ax: Axes | None = None, theme: str = "light
     """
     metrics, short = comparison.verdict.metrics, comparison.short_names
     losses = comparison.lower_is_better
-    ranks = [common_ranks(comparison.pairs, comparison.models, metric, losses) for metric in metrics]
+    ranks = [compute_common_ranks(comparison.pairs, comparison.models, metric, losses) for metric in metrics]
     labels = [f"{metric}{' (turned: lower is better)' if metric in losses else ''}" for metric in metrics]
     names = sorted(comparison.verdict.models, key=lambda name: [rank[name] for rank in ranks])
     few = len(names) <= MOST_NUMBERS
@@ -88,7 +88,7 @@ def plot_pairs(comparison: Findings, ax: Axes | None = None, theme: str = "light
     return finish(ax, colours, words, alt.strip(), x=label, x_colour=colours.second_text, pad=24, wide=0.6)
 
 
-def _pair_cells(comparison: Findings, names: list[str], metrics: tuple[str, str]) -> tuple[Floats, Bools]:
+def _pair_cells(comparison: Comparison, names: list[str], metrics: tuple[str, str]) -> tuple[Floats, Bools]:
     table = np.full((len(names), len(names)), np.nan)
     proven = np.zeros(table.shape, dtype=bool)
     place = {name: number for number, name in enumerate(names)}
@@ -96,8 +96,8 @@ def _pair_cells(comparison: Findings, names: list[str], metrics: tuple[str, str]
     one, other = (pairs[side].map(place).to_numpy(int) for side in ("model_x", "model_y"))
     low, high = np.minimum(one, other), np.maximum(one, other)
     for metric, cells in zip(metrics, ((low, high), (high, low)), strict=True):
-        table[cells] = np.where(one < other, 1, -1) * advantages(pairs, metric, losses).to_numpy(float)
-        proven[cells] = pairs[common_column(pairs, f"p_holm {metric}")].to_numpy(float) <= comparison.alpha
+        table[cells] = np.where(one < other, 1, -1) * compute_advantages(pairs, metric, losses).to_numpy(float)
+        proven[cells] = pairs[select_common_column(pairs, f"p_holm {metric}")].to_numpy(float) <= comparison.alpha
     return table, proven
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..._common.words import count
-from ...comparison.pairs import common_ranks
+from ...comparison.pairs import compute_common_ranks
 from ..numbers import GAP, LEFT_TO_RIGHT, MINUS
 from .labels import beside
 from .style import Look, finish, looks, start, without_frame
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
-    from ...comparison.findings import Findings
+    from ...comparison.comparison import Comparison
     from .picture import Picture
 
 __all__ = ["plot_ranks"]
@@ -31,7 +31,7 @@ class Line(NamedTuple):
     broken: bool
 
 
-def plot_ranks(comparison: Findings, ax: Axes | None = None, theme: str = "light") -> Picture:
+def plot_ranks(comparison: Comparison, ax: Axes | None = None, theme: str = "light") -> Picture:
     """Draw a bump chart: every model's rank under the first metric, joined to its rank under the second.
 
     A line is broken where a model changes places only with models that the queries do not tell from it (no conflict of
@@ -71,10 +71,10 @@ def plot_ranks(comparison: Findings, ax: Axes | None = None, theme: str = "light
     return finish(ax, colours, _finding(lines), _in_words(lines, metrics, short), x=note, pad=22, wide=0.62)
 
 
-def rank_lines(comparison: Findings) -> list[Line]:
+def rank_lines(comparison: Comparison) -> list[Line]:
     """Return what the bump chart draws, the best under the first metric first."""
     models, pairs, losses = comparison.verdict.models, comparison.pairs, comparison.lower_is_better
-    both = [common_ranks(pairs, comparison.models, metric, losses) for metric in comparison.verdict.metrics]
+    both = [compute_common_ranks(pairs, comparison.models, metric, losses) for metric in comparison.verdict.metrics]
     places = [
         {name: place for place, name in enumerate(sorted(models, key=lambda name: (own[name], last[name])), 1)}
         for own, last in (both, both[::-1])

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
-    from ...comparison.findings import Findings
+    from ...comparison.comparison import Comparison
     from ...comparison.verdict import Verdict
     from ...drawing.palette import Theme
     from .labels import Point
@@ -43,7 +43,7 @@ def pareto_front(verdict: Verdict) -> tuple[str, ...]:
     return tuple(sorted(front, key=lambda name: at[name]))
 
 
-def plot_regret(comparison: Findings, ax: Axes | None = None, theme: str = "light") -> Picture:
+def plot_regret(comparison: Comparison, ax: Axes | None = None, theme: str = "light") -> Picture:
     """Draw one point per model: what it loses under the first metric against what it loses under the second.
 
     The corner at 0 | 0 is best under both. Filled marks may be best under both (the confidence set), hollow ones are

@@ -85,7 +85,7 @@ def plot_queries(
     most = check_whole("most", most)
     rows = [
         _Strips(plain(row["query"]), [row[f"labels {model}"] for model in models],
-                [float(row[f"difference {metric}"]) for metric in metrics], row["pull"] > 0)
+                [float(row[f"difference {metric}"]) for metric in metrics], row["contradiction strength"] > 0)
         for row in queries.head(most).to_dict("records")
     ]  # fmt: skip
     found = {grade for model in models for labels in queries[f"labels {model}"] for grade in labels}

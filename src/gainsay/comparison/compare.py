@@ -1,0 +1,281 @@
+"""Comparisons of models on judgments, and of TREC runs on qrels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._common.checks import refuse_unordered
+from .._common.words import listed
+from ..evaluation.evaluator import Evaluator, check_judgments, shared_weights
+from ..evaluation.runs import align_runs
+from ..metrics.names import MetricLike, parse_metrics
+from ..training.predictions import read_predictions
+from .baseline import validate_baseline
+from .comparison import Comparison
+from .data import expand_recipes
+from .flags import find_unjudged
+from .labels import read_clusters_of_queries, read_labels
+from .rankings import Rankings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from .._common.typing import Bools, Columns, Features, Floats, Listed, Models, OfQueries
+    from ..judgments import Judgments, Unjudged
+    from ..training.iterations import Iteration
+    from .data import Vary
+
+DEFAULT_METRICS = ("ndcg_linear@10", "ndcg_exp@10", "ndcg_jk@10", "map", "mrr")
+"""The two definitions of NDCG, and three secondary metrics."""
+
+
+def compare(
+    models: Models,
+    judgments: Judgments,
+    metrics: MetricLike | Iterable[MetricLike] | None = None,
+    *,
+    features: Features | None = None,
+    iteration: int | Mapping[str, int] | None = None,
+    convention: str | None = None,
+    n_jobs: int | None = None,
+    primary: Sequence[MetricLike] | None = None,
+    alpha: float = 0.05,
+    margin: float = 0.0,
+    draws: int = 10_000,
+    seed: int = 0,
+    unjudged: Unjudged = "irrelevant",
+    segments: Columns | None = None,
+    clusters: OfQueries | None = None,
+    vary: Vary | None = None,
+    baseline: str | None = None,
+) -> Comparison:
+    """Compare models on the same judgments under several metrics.
+
+    The result contains a leaderboard with confidence intervals, pairwise tests, and a verdict on whether the two
+    primary metrics disagree about the best model.
+
+    Parameters
+    ----------
+    models : mapping of name to model, or DataFrame with one column per model
+        Each model is one of:
+
+        - an array with one score per document, in the order of the labels,
+        - the path of a score file (see `gainsay.data.read_scores`),
+        - a fitted model with a `predict` method, which requires `features`,
+        - a list of three or more of these: the repeats of one training *recipe*.
+
+        The verdict on a recipe describes its mean over queries and repeats, and covers a further repeat. The verdict on
+        a single model does not cover retraining. You can mix both.
+    judgments : Judgments
+        Relevance labels.
+    metrics : str, Metric or iterable of these, optional
+        Metrics to compare. Defaults to ``ndcg_linear@10``, ``ndcg_exp@10``, ``ndcg_jk@10``, ``map`` and ``mrr``.
+        Metrics with ``higher_is_better=False`` are ranked by their lowest mean.
+    features : array-like, sparse matrix, DataFrame or RankingData, optional
+        Features for models that predict, one row per document.
+    iteration : int or mapping of name to int, optional
+        Number of boosting rounds to predict with, for all models or by name. Defaults to the best iteration of each
+        booster, or to all rounds if it has none.
+    convention : str, optional
+        Interpret metric names as this library does. See `parse_metrics`.
+    n_jobs : int, optional
+        Number of threads for evaluation. Defaults to the available CPUs.
+    primary : sequence of two metrics, optional
+        The two metrics to test for disagreement. Defaults to the first two of `metrics`.
+    alpha, margin, draws, seed
+        Settings of the statistical tests. See `Verdict.from_values`.
+    unjudged : {"irrelevant", "drop"}, default "irrelevant"
+        How to treat unjudged documents: as label 0, or removed from the rankings (condensed lists, Sakai 2007).
+        `Comparison.unjudged` contains their share for each model.
+    segments : array-like, mapping of query id to label, mapping of name to either, or DataFrame, optional
+        Query groups such as head and tail, compared separately in `Comparison.segments`. At most 50 distinct labels in
+        total. Tests are adjusted for the number of segments.
+    clusters : array-like, mapping of query id to label, or Series, optional
+        Cluster of each query. Queries of a cluster are treated as dependent, for example near duplicates or queries of
+        one session.
+    vary : {"seed", "queries"}, optional
+        What differs between the repeats of a recipe. It changes only the text of the verdict.
+    baseline : str, optional
+        Name of the deployed model. Reports then state first whether to replace it. See `Comparison.against`.
+
+    Returns
+    -------
+    Comparison
+
+    Raises
+    ------
+    ValueError
+        If the number of scores is wrong, a score is NaN, a metric is unknown or skips every query, metrics treat
+        weights differently, `iteration` does not apply to a model, or a recipe has fewer than three repeats.
+    TypeError
+        If `judgments` is not a `Judgments` object.
+
+    Notes
+    -----
+    A metric with ``empty=skip`` uses only the queries on which it is defined. Statements about both primary metrics use
+    the queries on which both are defined. Labels of segments and clusters that have query ids are matched by them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import gainsay as gs
+    >>> rng = np.random.default_rng(0)
+    >>> labels = rng.integers(0, 4, 900)
+    >>> judgments = gs.Judgments(labels, group=[30] * 30)
+    >>> comparison = gs.compare({"good": labels + rng.normal(size=900), "poor": rng.normal(size=900)}, judgments)
+    >>> comparison.winners["ndcg_exp@10"]
+    'good'
+    """
+    check_judgments("compare(models, judgments)", judgments, models=models, metrics=metrics)
+    refuse_unordered("metrics", metrics)
+    refuse_unordered("primary", primary)
+    parsed = parse_metrics(DEFAULT_METRICS if metrics is None else metrics, convention=convention)
+    primary_metrics = parsed[:2] if primary is None else parse_metrics(primary, convention=convention)
+    evaluator = Evaluator(parsed, judgments, n_jobs, unjudged=unjudged)
+    weights = shared_weights(parsed, judgments)
+    flat_models, recipes = expand_recipes(models)
+    if baseline is not None and isinstance(models, Mapping):
+        validate_baseline(baseline, list(models))  # Predictions may take long, so this error comes first.
+    features, rounds = judgments.in_row_order("features", features), _expand_iteration(iteration, recipes)
+    scores, iterations = read_predictions(
+        flat_models, judgments.documents, features, rounds, judgments.in_row_order
+    )  # fmt: skip
+    values, counted = _evaluate(evaluator, scores)
+    labels = {} if segments is None else read_labels(segments, judgments)
+    cluster_codes = None if clusters is None else read_clusters_of_queries(clusters, judgments)[counted]
+    unjudged_documents, documents = find_unjudged(judgments, scores, primary_metrics, unjudged), None
+    if unjudged == "drop":
+        whole, (judgments, retained) = judgments, judgments.condensed
+        documents = whole.rows_by_query(slice(None))[retained]
+        scores = {name: whole.by_query(its)[retained] for name, its in scores.items()}
+    names, repeats, tables = _average_repeats(list(scores), recipes, list(evaluator.names), values[:, counted])
+    settings: dict[str, Any] = {"alpha": alpha, "margin": margin, "draws": draws, "seed": seed, "baseline": baseline}
+    return Comparison(
+        tables,
+        names,
+        metrics=dict(zip(evaluator.names, parsed, strict=True)),
+        weights=None if weights is None else weights[counted],
+        primary=None if primary is None else [str(metric) for metric in primary_metrics],
+        rankings=Rankings(judgments, _group_repeats(scores, recipes, names), counted, weights, documents),
+        unjudged=unjudged_documents and unjudged_documents.average_repeats(recipes, names),
+        iterations={name: used for name, used in iterations.items() if name in names},
+        segments={name: column[counted] for name, column in labels.items()} or None,
+        notes=_describe_iterations(iterations, recipes),
+        repeats=repeats,
+        vary=vary,
+        clusters=cluster_codes,
+        **settings,
+    )
+
+
+def _evaluate(evaluator: Evaluator, scores: Mapping[str, Floats]) -> tuple[Floats, Bools]:
+    """Return the values of all models, shape (metrics, queries, models), and which queries have a value."""
+    values = np.empty((len(evaluator.metrics), evaluator.judgments.queries, len(scores)))
+    for column, (name, model_scores) in enumerate(scores.items()):
+        try:
+            values[:, :, column] = evaluator(model_scores).per_query.T
+        except ValueError as error:
+            raise ValueError(f"model {name!r}: {error}") from None
+    skipped = np.isnan(values[:, :, 0])
+    for metric, row in zip(evaluator.metrics, skipped, strict=True):
+        if row.all():
+            raise ValueError(f"{metric} has a value on no query, because no query has relevant documents.")
+    return values, np.logical_not(skipped.all(axis=0))
+
+
+def _expand_iteration(iteration: Any, recipes: Mapping[str, list[str]]) -> Any:
+    """Return `iteration` with one entry for each repeat of a recipe."""
+    if not isinstance(iteration, Mapping):
+        return iteration
+    return {repeat: rounds for name, rounds in iteration.items() for repeat in recipes.get(name, [name])}
+
+
+def _group_repeats(
+    by_repeat: Mapping[str, Any], recipes: Mapping[str, list[str]], models: Sequence[str]
+) -> dict[str, Any]:
+    """Return one entry per model, which is a list for a recipe."""
+    return {name: [by_repeat[it] for it in recipes[name]] if name in recipes else by_repeat[name] for name in models}
+
+
+def _average_repeats(
+    names: list[str], recipes: Mapping[str, list[str]], metrics: list[str], values: Floats
+) -> tuple[list[str], dict[str, dict[str, Floats]], dict[str, Floats]]:
+    """Return the models, the values of the repeats of each recipe, and the means over repeats by metric.
+
+    `values` has shape (metrics, queries, repeats of all models). `names` are the names of its columns.
+    """
+    recipe_of = {repeat: name for name, repeats in recipes.items() for repeat in repeats}
+    columns: dict[str, list[int]] = {}
+    for column, name in enumerate(names):
+        columns.setdefault(recipe_of.get(name, name), []).append(column)
+    repeats = {name: {it: values[row][:, columns[name]] for row, it in enumerate(metrics)} for name in recipes}
+    means = np.stack([values[:, :, places].mean(axis=2) for places in columns.values()], axis=2)
+    return list(columns), repeats, dict(zip(metrics, means, strict=True))
+
+
+def _describe_iterations(iterations: Mapping[str, Iteration], recipes: Mapping[str, list[str]]) -> tuple[str, ...]:
+    """Return one sentence for each recipe of boosters: the boosting rounds of its repeats."""
+    return tuple(
+        f"The repeats of {name} predict with {listed([iterations[it].size for it in repeats], most=10)}"
+        for name, repeats in recipes.items()
+        if all(it in iterations for it in repeats)
+    )
+
+
+def compare_runs(
+    runs: Mapping[str, Listed | Sequence[Listed]],
+    qrels: Listed,
+    metrics: MetricLike | Iterable[MetricLike] | None = None,
+    *,
+    unjudged: Unjudged = "irrelevant",
+    **options: Any,
+) -> Comparison:
+    """Compare TREC runs on the same qrels.
+
+    All judged queries count, including those for which a run retrieved nothing. `Comparison.notes` lists these. The
+    leaderboard and the verdict contain the share of unjudged documents of each run, because they count against it.
+
+    Parameters
+    ----------
+    runs : mapping of name to path, mapping {query: {document: score}}, or DataFrame
+        See `gainsay.evaluate_run`. A list of three or more of these is a recipe, as in `compare`.
+    qrels : path, mapping {query: {document: label}}, or DataFrame
+        See `gainsay.evaluate_run`. Negative labels count as 0.
+    metrics, options
+        As in `compare`.
+    unjudged : {"irrelevant", "drop"}, default "irrelevant"
+        Retrieved documents without a label have label 0, or are removed from every run (condensed lists, Sakai 2007).
+        Compare both: the first underestimates a run that returns new documents, the second overestimates it (Sakai
+        2008).
+
+    Returns
+    -------
+    Comparison
+
+    Raises
+    ------
+    ValueError
+        If a file is malformed, or the runs and the qrels have no query in common.
+
+    Examples
+    --------
+    >>> import gainsay as gs
+    >>> qrels = {"q1": {"a": 2, "b": 0, "c": 1}}
+    >>> runs = {"first": {"q1": {"a": 2.0, "b": 1.0}}, "second": {"q1": {"b": 2.0, "a": 1.0}}}
+    >>> gs.compare_runs(runs, qrels, ["ndcg_linear@2", "mrr"]).winners
+    {'ndcg_linear@2': 'first', 'mrr': 'first'}
+    """
+    flat_runs, recipes = expand_recipes(runs)
+    judgments, scores, coverage, documents = align_runs(flat_runs, qrels, unjudged=unjudged)
+    models = _group_repeats(scores, recipes, list(runs))
+    comparison = compare(models, judgments, metrics, unjudged=unjudged, **options)
+    rankings = comparison.rankings
+    assert rankings is not None
+    names = documents if rankings.documents is None else documents[rankings.documents]
+    comparison.rankings = replace(rankings, documents=names)
+    comparison.notes = tuple(f"{name}: {note}" for name, about in coverage.items() for note in about.queries)
+    return comparison

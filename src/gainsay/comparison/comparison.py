@@ -1,0 +1,834 @@
+"""Comparison of several models under several metrics. Each result is computed when it is first used."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._common.arrays import nearest, number_table
+from .._common.cached import cached_property
+from .._common.checks import refuse_unordered
+from .._common.shown import Names, plain
+from .._common.words import count
+from ..metrics.base import Metric
+from ..metrics.names import parse_metrics
+from .attribution import Attribution, compute_attribution
+from .baseline import BaselineComparison, compare_with_baseline, validate_baseline
+from .data import read_panel, read_tables, validate_alpha, validate_margin, validate_primary, validate_seed
+from .estimates import compute_repeat_means, estimate_variance_components
+from .gain_path import build_gain_path, validate_bases
+from .labels import validate_labels
+from .pairs import build_leaderboard, build_pairs
+from .power import ClaimKind, Plan, plan_from_sample
+from .queries import (
+    QueryPreferences,
+    build_ranking,
+    build_value_table,
+    compute_preferences,
+    find_contradictory_queries,
+    find_largest_differences,
+    find_query,
+)
+from .rankings import validate_model, validate_pair
+from .resampling import Sample
+from .segments import Segments, compute_segments
+from .verdict import Verdict
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    import pandas as pd
+
+    from .._common.typing import Floats, Ids
+    from ..metrics.names import MetricLike
+    from ..report.content import Content
+    from ..report.plots import Plots
+    from ..training.iterations import Iteration
+    from .data import Repeats, Vary
+    from .estimates import VarianceComponents
+    from .flags import UnjudgedDocuments
+    from .gain_fit import GainFit
+    from .gain_path import GainPath
+    from .rankings import Rankings
+
+RANGE_TOLERANCE = 1e-9
+"""Rounding may move a value of a metric this far beyond its range."""
+
+
+class Comparison:
+    """Compare several models under several metrics, from their values for each query.
+
+    `compare` and `compare_runs` create comparisons from scores. Create one directly if you have per-query values only.
+
+    Parameters
+    ----------
+    values : mapping of metric name to array, shape (queries, models)
+        Value of each query and model. If a metric skips a query, it is NaN for every model.
+    models : sequence of str
+        Names of the columns.
+    metrics : mapping of metric name to Metric, optional
+        Definitions of the metrics. They determine for which metrics lower values are better, and `attribution` and
+        `queries` use them. By default, names of built-in and registered metrics are resolved. Any other name is
+        accepted, and higher values are better.
+    weights : array, shape (queries,), optional
+        Query weights.
+    primary : sequence of two metric names, optional
+        The two metrics to test for disagreement. Defaults to the first two.
+    rankings : Rankings, optional
+        The scores behind the values. `attribution`, `gains`, `queries` and `ranking` require them.
+    curves : DataFrame, optional
+        Metrics after each round of training: columns `candidate`, `round`, `metric`, `value`, and `fold` if there are
+        several folds.
+    missing : sequence of str, optional
+        One sentence for each model that is missing from the comparison. Reports show them.
+    iterations : mapping of model to Iteration, optional
+        Boosting round that each booster predicted with.
+    ranges : mapping of metric name to (lowest, highest), optional
+        Range of each metric. Intervals end there. Defaults to `Metric.value_range` if there are `rankings`, otherwise
+        to no limits.
+    alpha, margin, draws, seed
+        Settings of the statistical tests. See `Verdict.from_values`.
+    unjudged : UnjudgedDocuments, optional
+        Share of unjudged documents for each model.
+    notes : sequence of str, optional
+        Notes about queries that only the runs or only the judgments contain. Reports show them.
+    repeats : mapping of model to mapping of metric name to array, shape (queries, repeats), optional
+        Values of each repeat of the models that are recipes. Their columns of `values` are the means over the repeats.
+    vary : {"seed", "queries"}, optional
+        What differs between the repeats of a recipe.
+    clusters : array, shape (queries,), optional
+        Cluster of each query. Queries of the same cluster are treated as dependent.
+    segments : array-like or mapping of name to array-like, shape (queries,), optional
+        Segment of each query, in one column or in several named ones.
+    baseline : str, optional
+        Name of the deployed model. Reports then state first whether to replace it.
+
+    Raises
+    ------
+    ValueError
+        If the values have different shapes, are infinite or outside the range of their metric, or a name is unknown.
+
+    Notes
+    -----
+    Methods and properties by purpose:
+
+    - Means and tests: `leaderboard`, `standings`, `winners`, `pairs`, `conflicts`, `variance`
+    - Decisions: `verdict`, `segments`, `against`, `plan`
+    - Explanations: `attribution`, `gains`, `queries`, `preferences`, `largest_differences`, `ranking`
+    - Data: `frame`, `query_ids`, `repeat_counts`, `repeat_distances`, `names`, `short_names`
+    - Reports: `plot`, `content`, `to_html`, `to_markdown`, `to_json`, `to_dict`
+
+    The attributes `query_count` and `metric_queries` contain the number of queries, in total and under each metric.
+    `gain_paths` contains the results of `gains`, the most recent one last.
+    """
+
+    def __init__(
+        self,
+        values: Mapping[str, Floats],
+        models: Sequence[str],
+        *,
+        metrics: Mapping[str, Metric] | None = None,
+        weights: Floats | None = None,
+        primary: Sequence[str] | None = None,
+        rankings: Rankings | None = None,
+        curves: pd.DataFrame | None = None,
+        missing: Sequence[str] = (),
+        iterations: Mapping[str, Iteration] | None = None,
+        ranges: Mapping[str, tuple[float, float]] | None = None,
+        alpha: float = 0.05,
+        margin: float = 0.0,
+        draws: int = 10_000,
+        seed: int = 0,
+        unjudged: UnjudgedDocuments | None = None,
+        notes: Sequence[str] = (),
+        repeats: Repeats | None = None,
+        vary: Vary | None = None,
+        clusters: Ids | None = None,
+        segments: Ids | Mapping[str, Ids] | None = None,
+        baseline: str | None = None,
+    ) -> None:
+        refuse_unordered("models", models)
+        self.models = tuple(models)
+        labels = {metric: f"values[{metric!r}]" for metric in values}
+        self.values = read_tables(values, labels, self.models, weights=weights, clusters=clusters)
+        self.metrics = tuple(self.values)
+        self._validate_metric_names("metrics", metrics or ())
+        self._validate_metric_names("ranges", ranges or ())
+        self.definitions = _find_definitions(self.metrics, metrics or {})
+        self.lower_is_better = tuple(name for name, it in self.definitions.items() if not it.higher_is_better)
+        self.weights = None if weights is None else number_table("weights", weights)
+        several = primary is not None or len(self.metrics) > 1
+        self.primary = validate_primary(primary, self.metrics) if several else None
+        self._deciding = self.primary or self.metrics[:1]
+        self.rankings, self.curves, self.unjudged = rankings, curves, unjudged
+        self.unjudged_remark = "" if unjudged is None else unjudged.remark
+        self.missing, self.notes, self.iterations = tuple(missing), tuple(notes), dict(iterations or {})
+        self.ranges = self._find_ranges() if ranges is None else dict(ranges)
+        self.alpha, self.margin = validate_alpha(alpha), validate_margin(margin)
+        self.seed, self.draws = validate_seed(seed, draws, self.alpha)
+        self.repeats = {
+            model: {metric: number_table(f"repeats[{model!r}][{metric!r}]", table) for metric, table in tables.items()}
+            for model, tables in (repeats or {}).items()
+        }
+        losses = self.lower_is_better
+        panel = read_panel(self.values, self.models, self.weights, None, losses, self.repeats, clusters, vary)
+        self.sample = Sample(panel, self.alpha, self.draws, self.seed, self.ranges)
+        self._validate_values()
+        self.query_count, self.metric_queries, _ = panel.counts()
+        self.gain_paths: list[GainPath] = []
+        self.segment_labels = {} if segments is None else validate_labels(segments, self.query_ids)
+        if self.segment_labels:
+            self._require_two_metrics()
+        self.baseline = baseline
+        if baseline is not None:
+            validate_baseline(baseline, self.models)
+
+    def _find_ranges(self) -> dict[str, tuple[float, float]]:
+        """Return the ranges of the metrics. Without scores they are unlimited, because values may be scaled."""
+        if self.rankings is None:
+            return {}
+        return {name: metric.value_range(self.rankings.judgments) for name, metric in self.definitions.items()}
+
+    def _validate_metric_names(self, argument: str, names: Iterable[str]) -> None:
+        for name in names:
+            if name not in self.values:
+                hint = nearest(str(name), self.metrics)
+                raise ValueError(
+                    f"{argument} must name compared metrics, got {name!r}{hint} (metrics: {', '.join(self.metrics)})."
+                )
+
+    def _validate_values(self) -> None:
+        """Raise unless every metric has values, within its range, and the primary metrics share a query."""
+        panel = self.sample.panel
+        for metric, table in zip(panel.metrics, map(panel.in_unit, panel.metrics, panel.values), strict=True):
+            panel.validate_common_queries([metric])
+            low, high = self.sample.ranges[metric]
+            lowest, highest = np.nanmin(table), np.nanmax(table)
+            if not low - RANGE_TOLERANCE <= lowest <= highest <= high + RANGE_TOLERANCE:
+                raise ValueError(
+                    f"Values of {metric} must be between {low:g} and {high:g}, got {lowest:g} to {highest:g}, which is "
+                    "beyond its range. Correct ranges= or value_range of the metric."
+                )
+        if self.primary is not None:
+            panel.validate_common_queries(self.primary)
+
+    @cached_property
+    def leaderboard(self) -> pd.DataFrame:
+        """One row per model, ordered by the first metric.
+
+        For each metric M: `M` (weighted mean), `M rank` (equal means share a rank), `M lower` and `M upper`
+        (simultaneous confidence intervals) and `M queries`. Comparisons of TREC runs also contain the shares of judged
+        documents.
+        """
+        import pandas as pd
+
+        table = self.standings
+        order = list(dict.fromkeys(table["model"]))
+        columns = {}
+        for metric, part in table.set_index("model").groupby("metric", sort=False):
+            for field in ("mean", "rank", "lower", "upper", "queries"):
+                columns[metric if field == "mean" else f"{metric} {field}"] = part.loc[order, field]
+        if self.unjudged is not None:
+            for name, shares in self.unjudged.additional_shares(self.metrics).items():
+                columns[name] = pd.Series(shares).loc[order]
+        return pd.DataFrame(columns).rename_axis("model")
+
+    @cached_property
+    def standings(self) -> pd.DataFrame:
+        """One row per metric and model, from the best to the worst mean.
+
+        ``metric``, ``model``, ``rank``
+            Rank 1 has the best mean. Equal means share a rank.
+        ``queries``
+            Number of queries of positive weight on which the metric is defined.
+        ``mean``, ``lower``, ``upper``
+            Mean with a confidence interval. The intervals of all models under a metric are simultaneous. Do not compare
+            models by them, because models are scored on the same queries: use `pairs`.
+        ``regret``, ``regret_lower``, ``regret_upper``
+            Gap to the best mean, with simultaneous bounds. They remain valid if you select a model by its results.
+        ``may_be_best``
+            Whether the model may be best under this metric.
+        """
+        if self.primary is not None:
+            self.sample.joint(self.primary)  # Both tables share the draws of the primary metrics.
+        return build_leaderboard(self.sample)
+
+    @cached_property
+    def winners(self) -> dict[str, str]:
+        """Model with the highest mean under each metric (lowest for a loss). Ties go to the first name."""
+        firsts = self.standings.drop_duplicates("metric")
+        return dict(zip(firsts["metric"], firsts["model"], strict=True))
+
+    @cached_property
+    def pairs(self) -> pd.DataFrame:
+        """One row per pair of models. Differences are ``model_x`` minus ``model_y``.
+
+        ``model_x``, ``model_y``
+            The pair.
+        ``conflict``
+            Whether the primary metrics prefer different models of the pair. This and the next four columns use the
+            queries on which both primary metrics are defined.
+        ``p_value``, ``p_holm``
+            P-value of the conflict: the larger of the two one-sided p-values, raw and after Holm's correction.
+        ``differing``
+            Number of queries on which the models differ (effective number if queries are weighted), the smaller one of
+            the primary metrics.
+        ``flag``
+            ``"identical"`` (never differ), ``"few"`` (differ on fewer than 30 queries), ``"thin"`` (fewer than 100), or
+            empty.
+        ``difference M``, ``lower M``, ``upper M`` for each metric M
+            Mean difference in the unit of the metric, with a confidence interval. The intervals of all pairs under both
+            primary metrics are simultaneous, and so are those of all pairs under each other metric.
+        ``wins M``, ``ties M``, ``losses M``
+            Number of queries on which ``model_x`` is better, equal and worse.
+        ``p_value M``, ``p_holm M``
+            Two-sided paired t-test, raw and after Holm's correction over all pairs.
+        ``common difference M``, ``common lower M``, ``common upper M``, ``common p_holm M``
+            The same for the primary metrics on the queries on which both are defined. Present only if these differ from
+            their own queries.
+        """
+        return build_pairs(self.sample, self._require_two_metrics())
+
+    @property
+    def conflicts(self) -> pd.DataFrame:
+        """Rows of `pairs` for which the primary metrics prefer different models."""
+        return self.pairs[self.pairs["conflict"]].reset_index(drop=True)
+
+    @cached_property
+    def verdict(self) -> Verdict:
+        """Whether the two primary metrics disagree about the best model, and the model that is safe under both."""
+        return Verdict.from_sample(self.sample, self._require_two_metrics(), self.margin).with_unjudged(self.unjudged)
+
+    def against(self, baseline: str, margin: float | None = None) -> BaselineComparison:
+        """Decide for every other model whether to replace the baseline by it.
+
+        Both primary metrics decide, or the only metric if there is one.
+
+        Parameters
+        ----------
+        baseline : str
+            Name of the deployed model.
+        margin : float, optional
+            Largest acceptable loss, in the unit of the metrics. Defaults to the margin of the comparison.
+
+        Returns
+        -------
+        BaselineComparison
+
+        Raises
+        ------
+        ValueError
+            If `baseline` is unknown or the only model, or `margin` is negative.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from gainsay import Comparison
+        >>> production = np.random.default_rng(0).uniform(0.3, 0.6, 2000)
+        >>> new = production + np.random.default_rng(1).normal(0.01, 0.1, 2000)
+        >>> values = np.stack([production, new], axis=1)
+        >>> comparison = Comparison({"ndcg_linear@10": values, "ndcg_exp@10": values - [0, 0.001]}, ["production", "B"])
+        >>> comparison.against("production", margin=0.002).decisions
+        {'B': 'ship'}
+        """
+        return compare_with_baseline(self.sample, self._deciding, baseline, self.margin if margin is None else margin)
+
+    @cached_property
+    def variance(self) -> dict[str, VarianceComponents]:
+        """Variance of the difference of two recipes under each metric, by source. Empty if all models are fixed.
+
+        The sources are queries, repeats and both together, so you see whether more queries or more repeats help.
+        """
+        if self.primary is not None:
+            self.sample.joint(self.primary)
+        components: dict[str, VarianceComponents] = {}
+        for metric in self.metrics:
+            single = self.sample.single(metric)
+            components |= estimate_variance_components(single.panel, single.estimated.repeats)
+        return components
+
+    @property
+    def repeat_counts(self) -> dict[str, int]:
+        """Number of repeats of each recipe, 0 for a fixed model."""
+        panel = self.sample.panel
+        counts = dict(zip(panel.models, panel.repeat_counts, strict=True))
+        return {model: counts[model] for model in self.models}
+
+    @cached_property
+    def repeat_distances(self) -> dict[str, dict[str, list[float]]]:
+        """Gap of each repeat to the best model, by primary metric and recipe. Negative if the repeat is better.
+
+        It uses the queries on which both metrics are defined. The gap of a recipe is the mean of these.
+        """
+        joint = self.sample.joint(self._deciding)
+        panel, best = joint.panel, joint.estimated.mean.max(axis=1)
+        recipes = [k for k, repeats in enumerate(panel.repeat_counts) if repeats]
+        return {
+            metric: {panel.models[k]: (best[row] - compute_repeat_means(panel, k)[row]).tolist() for k in recipes}
+            for row, metric in enumerate(self._deciding)
+        }
+
+    @cached_property
+    def segments(self) -> Segments:
+        """Leaderboard, verdict and safe choice of every segment, adjusted for the number of segments.
+
+        Raises
+        ------
+        ValueError
+            If the comparison was created without ``segments=``.
+        """
+        if not self.segment_labels:
+            raise ValueError(
+                "This comparison was created without segments. Pass segments= (one label per query) to compare."
+            )
+        counted = slice(None) if self.weights is None else np.asarray(self.weights) > 0
+        labels = {name: column[counted] for name, column in self.segment_labels.items()}
+        return compute_segments(self.sample, labels, self._require_two_metrics(), self.margin, self.verdict)
+
+    def plan(
+        self,
+        difference: float,
+        power: float = 0.8,
+        claim: ClaimKind = "genuine",
+        models: Sequence[str] | None = None,
+        margin: float | None = None,
+        repeats: int | Sequence[int] | None = None,
+    ) -> Plan:
+        """Estimate how many queries, and repeats of each recipe, prove a difference, from the variances found here.
+
+        Parameters
+        ----------
+        difference : float
+            True difference to prove, above 0, in the unit of the metrics.
+        power : float, default 0.8
+            Probability with which to prove it.
+        claim : {"genuine", "pair", "ship"}, default "genuine"
+            Claim to prove. See `gainsay.plan`.
+        models : sequence of two str, optional
+            The two models to plan for. For ``"ship"``, the baseline comes first, and two compared models are the
+            default in their order. For ``"genuine"``, the default is the winner under the first metric and the best
+            other model under the second. Otherwise, it is the pair with the largest variance.
+        margin : float, optional
+            Largest acceptable loss for ``"ship"``. Defaults to the margin of the comparison.
+        repeats : int or sequence of int, optional
+            Number of repeats of each recipe, 3 or more. Defaults to the number there is, and 3, 5 and 10.
+
+        Raises
+        ------
+        ValueError
+            If `difference` is not positive, or there are fewer than 30 queries or two models.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from gainsay import Comparison
+        >>> values = np.random.default_rng(0).normal(0.5, 0.1, (1000, 2))
+        >>> comparison = Comparison({"ndcg_linear@10": values, "ndcg_exp@10": values}, ["A", "B"])
+        >>> 1500 < comparison.plan(difference=0.01, claim="ship").queries < 2500
+        True
+        """
+        if models is None and claim == "ship" and len(self.models) == 2:
+            models = self.models
+        several = self.primary is not None and len(self.models) > 1
+        candidates = self.verdict.in_question if several else self.models
+        width = self.margin if margin is None else margin
+        return plan_from_sample(
+            self.sample, self._deciding, difference, power, claim, models, width, candidates, repeats
+        )  # fmt: skip
+
+    def attribution(
+        self,
+        first: str,
+        second: str,
+        metrics: MetricLike | Iterable[MetricLike] | None = None,
+        *,
+        bands: Sequence[int] | None = None,
+    ) -> Attribution:
+        """Decompose the difference of two models, first minus second, by grade, rank and query class.
+
+        It uses the queries on which all the decomposed metrics are defined. For recipes, all numbers are means over
+        repeats.
+
+        Parameters
+        ----------
+        first, second : str
+            Two models.
+        metrics : str, Metric, or an iterable of them, optional
+            Metrics of the NDCG and DCG family. Defaults to all compared ones.
+        bands : sequence of int, optional
+            First rank of each band, in ascending order from 1. Defaults to 1, 2-3, 4-5, 6-10 and the remaining ranks.
+
+        Raises
+        ------
+        ValueError
+            If a model is unknown, a metric is not a sum over documents, or the comparison was created without scores.
+        """
+        rankings = self._require_rankings("attribution")
+        if metrics is not None:
+            requested = [metrics] if isinstance(metrics, str | Metric) else metrics
+            metrics = [self.definitions.get(it, it) if isinstance(it, str) else it for it in requested]
+        return compute_attribution(rankings, (first, second), metrics, compared=self._defined_metrics(), bands=bands)
+
+    def gains(
+        self, bases: Iterable[float] | None = None, *, metric: MetricLike | None = None, fit: GainFit | None = None
+    ) -> GainPath:
+        """Compare all models under every gain between linear and exponential, and beyond.
+
+        The gains are (b^l − 1)/(b − 1): linear for b = 1, exponential for b = 2. Statements are valid for all bases and
+        models simultaneously.
+
+        Parameters
+        ----------
+        bases : iterable of float, optional
+            Bases, 1 or more each. Defaults to 25 bases from 1 to 4, evenly spaced in log b.
+        metric : str or Metric, optional
+            Metric of the NDCG and DCG family to use with each gain. Defaults to the primary metrics.
+        fit : GainFit, optional
+            Result of `gainsay.fit_gain`. Plots and text show the base that fits the preferences of your users.
+
+        Returns
+        -------
+        GainPath
+
+        Raises
+        ------
+        ValueError
+            If the comparison was created without scores, no compared metric belongs to the family, the primary metrics
+            differ in more than their gain, a base is invalid, or a label is negative.
+
+        Examples
+        --------
+        >>> import gainsay as gs
+        >>> judgments = gs.Judgments([2, 1, 1, 0] * 40, group=[4] * 40)
+        >>> scores = {"top": [3, 1, 2, 4] * 40, "broad": [1, 4, 3, 2] * 40}
+        >>> gs.compare(scores, judgments, ["ndcg_linear@2", "ndcg_exp@2"]).gains().winners.round(2)
+           model  from    to
+        0  broad  1.00  1.58
+        1    top  1.58  4.00
+        """
+        rankings = self._require_rankings("gains")
+        key = (validate_bases(bases), None if metric is None else str(metric))
+        path = self._gain_cache.pop(key, None)
+        if path is None:
+            path = build_gain_path(
+                rankings, self.sample, self.definitions, self.primary or self.metrics, key[0], metric
+            )  # fmt: skip
+        self._gain_cache[key] = path if path.fit is fit else replace(path, fit=fit)
+        self.gain_paths = list(self._gain_cache.values())
+        return self._gain_cache[key]
+
+    @cached_property
+    def _gain_cache(self) -> dict[tuple[tuple[float, ...], str | None], GainPath]:
+        return {}
+
+    def queries(self, first: str, second: str, most: int = 10) -> pd.DataFrame:
+        """Return the queries on which the primary metrics prefer different models, the strongest contradictions first.
+
+        `find_contradictory_queries` describes the columns. For recipes, the values are means over repeats.
+
+        Parameters
+        ----------
+        first, second : str
+            Two models.
+        most : int, default 10
+            Maximum number of queries.
+
+        Raises
+        ------
+        ValueError
+            If a model is unknown, the comparison was created without scores, or a metric has a name only.
+        """
+        rankings, values = self._require_rankings("queries"), self._pair_values(first, second)
+        repeats = [self.repeats[model] for model in (first, second) if model in self.repeats]
+        spread: dict[Metric, Floats] = {}
+        for name, metric in zip(self._require_two_metrics(), values, strict=True) if repeats else ():
+            variances = [np.var(np.asarray(tables[name]), axis=1, ddof=1) for tables in repeats]
+            spread[metric] = np.sqrt(np.sum(variances, axis=0))
+        return find_contradictory_queries(rankings, (first, second), values, most, spread)
+
+    def preferences(self, first: str, second: str) -> QueryPreferences:
+        """Return which of two models each primary metric prefers on every query. Errors are those of `queries`."""
+        return compute_preferences(
+            self._require_rankings("preferences"), (first, second), self._pair_values(first, second)
+        )
+
+    def _pair_values(self, first: str, second: str) -> dict[Metric, Floats]:
+        """Return the values of two models under the primary metrics."""
+        columns = self._pair_columns(first, second)
+        metrics = {name: self.definitions.get(name) or parse_metrics(name)[0] for name in self._require_two_metrics()}
+        return {metric: np.asarray(self.values[name])[:, columns] for name, metric in metrics.items()}
+
+    def _pair_columns(self, first: str, second: str) -> list[int]:
+        validate_pair(first, second, self.models)
+        return [self.models.index(first), self.models.index(second)]
+
+    def _defined_metrics(self) -> list[Metric]:
+        """Return the metrics with a definition, the primary ones first."""
+        names = dict.fromkeys([*self._deciding, *self.metrics])
+        return [self.definitions[name] for name in names if name in self.definitions]
+
+    @property
+    def query_ids(self) -> Any:
+        """Id of each query in `values`, or 0, 1, 2, … if the comparison was created without scores."""
+        if self.rankings is None:
+            return np.arange(len(next(iter(self.values.values()))))
+        return self.rankings.judgments.query_ids[self.rankings.counted]
+
+    def frame(self) -> pd.DataFrame:
+        """Return all values: one row per query and model, one column per metric.
+
+        The index has the levels `query` and `model`. A query that a metric skips is NaN. If queries are weighted, the
+        last column is `weight`.
+
+        Examples
+        --------
+        >>> import gainsay as gs
+        >>> judgments = gs.Judgments([1, 0, 0, 1], qid=["q1", "q1", "q2", "q2"])
+        >>> comparison = gs.compare({"A": [2, 1, 2, 1], "B": [1, 2, 1, 2]}, judgments, ["mrr", "map"])
+        >>> comparison.frame()
+                     mrr  map
+        query model
+        q1    A      1.0  1.0
+              B      0.5  0.5
+        q2    A      0.5  0.5
+              B      1.0  1.0
+        """
+        return build_value_table(self.values, self.models, self.query_ids, self.weights)
+
+    def largest_differences(
+        self, first: str, second: str, most: int = 10, metric: MetricLike | None = None
+    ) -> pd.DataFrame:
+        """Return the queries on which two models differ most under one metric, the largest differences first.
+
+        Parameters
+        ----------
+        first, second : str
+            Two models.
+        most : int, default 10
+            Maximum number of queries. Queries without a difference are never included.
+        metric : str or Metric, optional
+            One of the compared metrics. Defaults to the first primary metric.
+
+        Returns
+        -------
+        DataFrame
+            Ordered by absolute difference times weight. Columns are `query`, `difference M` (`first` minus `second`),
+            the values `M first` and `M second`, and `difference M` of the other metrics. With scores, also `labels
+            first` and `labels second` (labels from rank 1 to the cutoff) and `documents`. With weights, also `weight`.
+            For recipes, values are means over repeats, and labels are those of the first repeat.
+
+        Raises
+        ------
+        ValueError
+            If a model or metric is unknown.
+
+        Examples
+        --------
+        >>> import gainsay as gs
+        >>> judgments = gs.Judgments([1, 0, 0, 1, 0, 1], qid=["q1", "q1", "q2", "q2", "q3", "q3"])
+        >>> comparison = gs.compare({"A": [2, 1, 2, 1, 1, 1], "B": [1, 2, 1, 2, 1, 2]}, judgments, ["mrr", "map"])
+        >>> comparison.largest_differences("A", "B", most=1)[["query", "difference mrr", "labels A", "labels B"]]
+          query  difference mrr labels A labels B
+        0    q1             0.5   (1, 0)   (0, 1)
+        """
+        columns = self._pair_columns(first, second)
+        name = self._deciding[0] if metric is None else str(metric)
+        self._validate_metric_names("metric", [name])
+        values = {it: np.asarray(self.values[it])[:, columns] for it in dict.fromkeys([name, *self.metrics])}
+        return find_largest_differences(
+            (first, second), values, self.query_ids, self.weights, most, self.rankings, self.definitions.get(name)
+        )
+
+    def ranking(self, query: Any, model: str) -> pd.DataFrame:
+        """Return the documents of one query as a model ranks them, best first. For a recipe, use its first repeat.
+
+        Parameters
+        ----------
+        query : int or str
+            Query id.
+        model : str
+            Name of the model.
+
+        Returns
+        -------
+        DataFrame
+            One row per document. `rank` is missing if the model did not retrieve the document. `document` is its id in
+            TREC data, otherwise its row number. `label` and `score`. `tied` is True if another document has the same
+            score. `judged`, if the judgments contain it. For each compared metric M of the DCG family, `gain M` and
+            `adds M`, the contribution of the document to the value of the query.
+
+        Raises
+        ------
+        ValueError
+            If the query or model is unknown, or the comparison was created without scores.
+
+        Examples
+        --------
+        >>> import gainsay as gs
+        >>> judgments = gs.Judgments([0, 2, 1], qid=["q1"] * 3)
+        >>> comparison = gs.compare({"A": [0.9, 0.5, 0.1]}, judgments, ["ndcg_linear@2", "ndcg_exp@2"])
+        >>> comparison.ranking("q1", "A")[["rank", "document", "label", "gain ndcg_exp@2", "adds ndcg_exp@2"]].round(3)
+           rank  document  label  gain ndcg_exp@2  adds ndcg_exp@2
+        0     1         0      0              0.0            0.000
+        1     2         1      2              3.0            0.521
+        2     3         2      1              1.0            0.000
+        """
+        rankings = self._require_rankings("ranking")
+        validate_model(model, self.models)
+        metrics = self._defined_metrics()
+        if not metrics:
+            raise ValueError(f"ranking requires the definition of a metric, but {self.metrics[0]} has a name only.")
+        return build_ranking(rankings, find_query(query, rankings.judgments.query_ids), model, metrics)
+
+    def _require_rankings(self, method: str) -> Rankings:
+        if self.rankings is None:
+            raise ValueError(
+                f"{method} requires the scores of the models, but this comparison was created from values. "
+                "Use gainsay.compare(models, judgments)."
+            )
+        return self.rankings
+
+    @cached_property
+    def names(self) -> Names:
+        """Display names of the models, and of the candidates of an experiment."""
+        candidates = [] if self.curves is None else map(str, self.curves["candidate"].unique())
+        return Names.of([*self.models, *candidates])
+
+    @cached_property
+    def short_names(self) -> dict[str, str]:
+        """Distinct names of the models for figures, 28 characters at most."""
+        return {model: self.names.short[model] for model in self.models}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return leaderboard, winners, pairs and verdict as plain lists, strings and numbers for JSON."""
+        content: dict[str, Any] = {
+            "models": list(self.models),
+            "metrics": list(self.metrics),
+            "queries": self.query_count,
+            "metric_queries": dict(self.metric_queries),
+            "iterations": {name: iteration.to_dict() for name, iteration in self.iterations.items()},
+            "leaderboard": plain(self.leaderboard.to_dict("index")),
+            "winners": self.winners,
+            "unjudged": None if self.unjudged is None else self.unjudged.to_dict(),
+            "notes": list(self.notes),
+        }
+        if self.primary is not None:
+            content |= {"pairs": plain(self.pairs.to_dict("records")), "verdict": self.verdict.to_dict()}
+        if self.segment_labels:
+            content["segments"] = self.segments.to_dict()
+        if self.baseline is not None:
+            content["against"] = self.against(self.baseline).to_dict()
+        return content
+
+    @property
+    def plot(self) -> Plots:
+        """Plots: `leaderboard`, `conflict`, `regret`, `ranks`, `pairs`, `attribution`, `queries`.
+
+        Experiments also have `curves`. Notebooks display a plot, `.ax` is its Matplotlib axes, and ``path=`` saves it.
+        """
+        from ..report.plots import Plots
+
+        return Plots(self)
+
+    @cached_property
+    def content(self) -> Content:
+        """Content of all reports, computed once. See `gainsay.report.content`."""
+        from ..report.content import Content
+
+        return Content(self, None if self.baseline is None else self.against(self.baseline))
+
+    def _report_content(self, baseline: str | BaselineComparison | None) -> Content:
+        """Return the content of a report with decisions about a baseline, given by name or as a result of `against`."""
+        from ..report.content import Content
+
+        if baseline is None:
+            return self.content
+        if isinstance(baseline, str):
+            return Content(self, self.against(baseline))
+        validate_baseline(baseline.baseline, self.models)
+        own = compare_with_baseline(self.sample, self._deciding, baseline.baseline, baseline.margin, plan=False)
+        if not own.has_same_numbers(baseline):
+            raise ValueError(
+                f"baseline contains decisions about {baseline.baseline!r} from another comparison. Pass the name of "
+                "the baseline, or a result of against() of this comparison."
+            )
+        return Content(self, baseline)
+
+    def to_html(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        queries: int = 25,
+        baseline: str | BaselineComparison | None = None,
+    ) -> Path:
+        """Write the report as one HTML file.
+
+        Parameters
+        ----------
+        path : path
+            File to write.
+        queries : int, default 25
+            Maximum number of queries to show.
+        baseline : str or BaselineComparison, optional
+            Name of the deployed model, or a result of `against`. The report then states first whether to replace it.
+        """
+        from ..report.html import write_html
+
+        return write_html(self._report_content(baseline), path, queries=queries)
+
+    def to_markdown(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        queries: int = 10,
+        baseline: str | BaselineComparison | None = None,
+    ) -> str:
+        """Return the report as Markdown, and write it to `path` if given. Parameters are those of `to_html`."""
+        from ..report.markdown import to_markdown
+
+        return to_markdown(self._report_content(baseline), path, queries=queries)
+
+    def to_json(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        queries: int = 50,
+        baseline: str | BaselineComparison | None = None,
+    ) -> str:
+        """Return all results as JSON, and write them to `path` if given. See `gainsay.report.document` for the keys."""
+        from ..report.document import to_json
+
+        return to_json(self._report_content(baseline), path, queries=queries)
+
+    def _repr_html_(self) -> str:
+        from ..report.notebook import comparison_html
+
+        return comparison_html(self.content)
+
+    def _require_two_metrics(self) -> tuple[str, str]:
+        if self.primary is None:
+            raise ValueError(f"A disagreement requires two metrics, got 1 ({self.metrics[0]}).")
+        return self.primary
+
+    def __repr__(self) -> str:
+        size = f"{count(len(self.models), 'model')}, {count(self.query_count, 'query')}"
+        return f"{type(self).__name__}({size}, metrics {', '.join(self.metrics)}{self.unjudged_remark})"
+
+
+def _find_definitions(names: Sequence[str], metrics: Mapping[str, Metric]) -> dict[str, Metric]:
+    """Return the metric of each name: the one in `metrics`, otherwise the registered one. Omit unknown names."""
+    definitions = {}
+    for name in names:
+        if name in metrics:
+            if not isinstance(metrics[name], Metric):
+                raise TypeError(f"metrics must map names to Metric objects, got {metrics[name]!r} for {name!r}.")
+            definitions[name] = metrics[name]
+            continue
+        with suppress(ValueError, TypeError):
+            (definitions[name],) = parse_metrics(name)
+    return definitions

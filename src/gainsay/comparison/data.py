@@ -1,0 +1,513 @@
+"""Per-query values, validated once and in one canonical order."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from os import PathLike
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .._common.alignment import index_of
+from .._common.arrays import nearest, number_table
+from .._common.checks import check_number, check_whole, refuse_unordered
+from .._common.names import check_text, natural_order
+from .._common.typing import Floats, Ids, Integers
+from .labels import read_clusters
+
+MIN_REPEATS = 3
+"""With fewer repeats, the variance of a recipe cannot be estimated."""
+
+FEW_REPEATS = 5
+"""Recipes with fewer repeats are flagged."""
+
+MEAN_TOLERANCE = 1e-9
+"""Values of a recipe may differ from the means of its repeats by this share of the largest value."""
+
+Vary: TypeAlias = Literal["seed", "queries"]
+Repeats: TypeAlias = Mapping[str, Mapping[str, ArrayLike]]
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Per-query values of several models under several metrics, validated and in canonical order.
+
+    Attributes
+    ----------
+    metrics : tuple of str
+        Names of the metrics.
+    models : tuple of str
+        Names of the models in natural order (``m2`` before ``m10``), so that results do not depend on the order of the
+        caller's columns.
+    values : ndarray, shape (metrics, models, queries)
+        Values on queries of positive weight. Larger is better, because the sign of losses is reversed. If a metric
+        skips a query, it is NaN for all models.
+    weights : ndarray, shape (queries,), or None
+        Positive weights that sum to 1. None if all queries have the same weight.
+    lower_is_better : frozenset of str
+        Metrics that are losses.
+    repeats : tuple of ndarray, shape (metrics, queries, R), or None
+        Values of the repeats of each model. `values` contains their means. A fixed model has one repeat. None if all
+        models are fixed.
+    clusters : ndarray of int, shape (queries,), or None
+        Cluster of each query, 0 to G − 1. None if queries are independent.
+    vary : {"seed", "queries"} or None
+        What differs between repeats.
+    """
+
+    metrics: tuple[str, ...]
+    models: tuple[str, ...]
+    values: Floats
+    weights: Floats | None
+    lower_is_better: frozenset[str] = frozenset()
+    repeats: tuple[Floats, ...] | None = None
+    clusters: Integers | None = None
+    vary: Vary | None = None
+
+    @property
+    def queries(self) -> int:
+        """Number of queries of positive weight."""
+        return int(self.values.shape[2])
+
+    @property
+    def units(self) -> int:
+        """Number of independent units: clusters, or queries if these are independent."""
+        return self.queries if self.clusters is None else int(self.clusters.max()) + 1
+
+    @property
+    def repeat_counts(self) -> tuple[int, ...]:
+        """Number of repeats of each model, 0 for a fixed one."""
+        if self.repeats is None:
+            return (0,) * len(self.models)
+        return tuple(0 if repeats.shape[2] == 1 else repeats.shape[2] for repeats in self.repeats)
+
+    def in_unit(self, metric: str, numbers: Floats) -> Floats:
+        """Return values, means or differences in the unit of the metric, with the sign of losses restored."""
+        return 0.0 - numbers if metric in self.lower_is_better else numbers  # Not -numbers, which has negative zeros.
+
+    def select(self, metrics: Sequence[str]) -> Panel:
+        """Return these metrics in this order, with the queries on which all of them have a value."""
+        rows = [self.metrics.index(metric) for metric in metrics]
+        self.validate_common_queries(metrics)
+        counted: NDArray[np.bool_] = np.logical_not(np.isnan(self.values[rows, 0]).any(axis=0))
+        repeats = self.repeats and tuple(array[rows] for array in self.repeats)
+        selected = replace(self, metrics=tuple(metrics), values=self.values[rows], repeats=repeats)
+        return selected if counted.all() else selected.subset(counted)
+
+    def subset(self, mask: NDArray[np.bool_]) -> Panel:
+        """Return the queries of a mask."""
+        weights = None if self.weights is None else self.weights[mask]
+        if weights is not None and mask.any():
+            weights = _simplify_weights(weights / weights.sum())
+        return replace(
+            self,
+            values=np.ascontiguousarray(self.values[:, :, mask]),
+            weights=weights,
+            repeats=self.repeats and tuple(np.ascontiguousarray(array[:, mask]) for array in self.repeats),
+            clusters=None if self.clusters is None else np.unique(self.clusters[mask], return_inverse=True)[1],
+        )
+
+    def validate_common_queries(self, metrics: Sequence[str]) -> None:
+        """Raise `ValueError` unless all of these metrics have a value on some query."""
+        if not self.counts(metrics).common:
+            names = metrics[0] if len(metrics) == 1 else f"all of {', '.join(metrics)}"
+            raise ValueError(f"No query of positive weight has a value under {names}.")
+
+    def counts(self, metrics: Sequence[str] | None = None) -> QueryCounts:
+        """Count the queries of each metric, and those of all metrics."""
+        names = self.metrics if metrics is None else tuple(metrics)
+        counted = ~np.isnan(self.values[[self.metrics.index(metric) for metric in names], 0])
+        by_metric = dict(zip(names, counted.sum(axis=1).tolist(), strict=True))
+        return QueryCounts(int(counted.any(axis=0).sum()), by_metric, int(counted.all(axis=0).sum()))
+
+
+class QueryCounts(NamedTuple):
+    """Number of queries of positive weight with a value under any metric, under each, and under all of them."""
+
+    any: int
+    by_metric: dict[str, int]
+    common: int
+
+    @property
+    def left_out(self) -> dict[str, int]:
+        """Number of queries of each metric on which another metric has no value."""
+        return {metric: number - self.common for metric, number in self.by_metric.items()}
+
+    @property
+    def same(self) -> bool:
+        """Whether all metrics have the same queries."""
+        return self.any == self.common
+
+
+def validate_vary(vary: Any) -> Vary | None:
+    """Return what differs between repeats, or raise `ValueError`."""
+    if vary not in (None, "seed", "queries"):
+        raise ValueError(f"vary must be 'seed' or 'queries' or None, got {vary!r}.")
+    return vary  # type: ignore[no-any-return]
+
+
+def validate_alpha(alpha: float) -> float:
+    """Return `alpha` as a float, or raise `ValueError` unless it is between 0 and 0.5."""
+    level = check_number("alpha", alpha)
+    if not 0 < level < 0.5:
+        raise ValueError(f"alpha must be between 0 and 0.5, both excluded, got {alpha!r}.")
+    return level
+
+
+def validate_margin(margin: float) -> float:
+    """Return `margin` as a float, or raise `ValueError` if it is negative or not finite."""
+    width = check_number("margin", margin)
+    if not 0 <= width < math.inf:
+        raise ValueError(f"margin must be finite and 0 or more, got {margin!r}.")
+    return width
+
+
+def validate_seed(seed: int, draws: int, alpha: float) -> tuple[int, int]:
+    """Return `seed` and `draws` as integers, or raise.
+
+    At least ``10 / alpha`` draws are required, because the test uses their ``1 - alpha/10`` quantile.
+    """
+    seed, draws = check_whole("seed", seed, 0), check_whole("draws", draws)
+    least = max(100, math.ceil(10 / alpha - 1e-9))
+    if draws < least:
+        raise ValueError(f"draws must be at least {least} for alpha={alpha:g}, got {draws}.")
+    return seed, draws
+
+
+def validate_primary(primary: Sequence[str] | None, metrics: Sequence[str]) -> tuple[str, str]:
+    """Return the two primary metrics, by default the first two, or raise `ValueError`."""
+    pair = tuple(metrics[:2]) if primary is None else tuple(primary)
+    if len(pair) != 2 or pair[0] == pair[1]:
+        raise ValueError(f"primary must name two different metrics, got {pair!r}.")
+    for metric in pair:
+        if metric not in metrics:
+            raise ValueError(f"primary must name compared metrics, got {metric!r} (metrics: {', '.join(metrics)}).")
+    return pair[0], pair[1]
+
+
+def validate_repeat_count(model: str, number: int, fix: str) -> None:
+    """Raise `ValueError` if a recipe has too few repeats. `fix` is how to pass a fixed model."""
+    if number < MIN_REPEATS:
+        size = {0: "no repeat", 1: "1 repeat"}.get(number, f"{number} repeats")
+        raise ValueError(
+            f"model {model!r} has {size}, but a recipe requires at least {MIN_REPEATS}, better {FEW_REPEATS}. For a "
+            f"fixed model, {fix}."
+        )
+
+
+def validate_model_names(models: Sequence[str] | None, columns: int) -> tuple[str, ...]:
+    """Return one distinct name per column, ``model 1``, ``model 2`` and so on by default."""
+    if models is None:
+        return tuple(f"model {number}" for number in range(1, columns + 1))
+    if isinstance(models, str):
+        raise TypeError(f"models must be a sequence of names, got the string {models!r}.")
+    refuse_unordered("models", models)
+    places: dict[str, int] = {}
+    for place, name in enumerate(models):
+        if not isinstance(name, str):
+            raise TypeError(f"models[{place}] must be a string, got {name!r} of type {type(name).__name__}.")
+        name = check_text(f"models[{place}]", str(name))
+        if len(models) == columns and name in places:
+            raise ValueError(f"models must be distinct, got {name!r} at {places[name]} and {place}.")
+        places[name] = place
+    if len(models) != columns:
+        raise ValueError(f"models must have one name per column, got {len(models)} names for {columns} columns.")
+    return tuple(places)
+
+
+def read_panel(
+    values: Mapping[str, ArrayLike],
+    models: Sequence[str] | None = None,
+    weights: ArrayLike | None = None,
+    labels: Mapping[str, str] | None = None,
+    lower_is_better: Iterable[str] = (),
+    repeats: Repeats | None = None,
+    clusters: Ids | None = None,
+    vary: Vary | None = None,
+) -> Panel:
+    """Validate per-query values and return them in canonical order. `Comparison` describes the arguments.
+
+    Values are copied. Only the ratios of weights count, and a query of weight zero is left out. `labels` are the names
+    of the arrays in messages, by default ``values['metric']``.
+    """
+    if not values:
+        raise ValueError("values has no metric. Pass at least one array of shape (queries, models).")
+    label = {metric: (labels or {}).get(metric, f"values[{metric!r}]") for metric in values}
+    models = models if models is None or isinstance(models, str | set | frozenset) else tuple(models)
+    arrays = read_tables(values, label, models, weights=weights, clusters=clusters)
+    first = next(iter(arrays))
+    shape = arrays[first].shape
+    for metric, array in arrays.items():
+        if array.shape != shape:
+            raise ValueError(f"{label[metric]} must have the shape of {label[first]}, {shape}, got {array.shape}.")
+    names = validate_model_names(models, shape[1])
+    for metric, array in arrays.items():
+        _validate_values(label[metric], array, names)
+    weight = None if weights is None else _read_weights(weights, shape[0])
+    codes = None if clusters is None else read_clusters(clusters, shape[0])
+    recipes = _read_repeats(repeats or {}, arrays, names)
+    order = [names.index(name) for name in natural_order(names)]
+    table, losses = np.empty((len(arrays), len(names), shape[0])), frozenset(lower_is_better)
+    for row, (metric, array) in enumerate(arrays.items()):
+        table[row] = 0.0 - array.T[order] if metric in losses else array.T[order]
+    panel = Panel(tuple(arrays), tuple(names[column] for column in order), table, weight, losses, None, codes)
+    vary = validate_vary(vary)
+    if recipes:
+        panel = _add_repeats(panel, recipes, vary)
+    if weight is None:
+        return panel
+    positive = weight > 0
+    return replace(
+        panel if positive.all() else panel.subset(positive), weights=_simplify_weights(weight[positive])
+    )  # fmt: skip
+
+
+def _add_repeats(panel: Panel, recipes: Mapping[str, Floats], vary: Vary | None) -> Panel:
+    """Return the panel with the repeats of its recipes, shape (metrics, queries, R) each. Values become their means."""
+    sign = np.array([-1.0 if metric in panel.lower_is_better else 1.0 for metric in panel.metrics])
+    repeats = []
+    for place, model in enumerate(panel.models):
+        if model in recipes:
+            repeats.append(0.0 + sign[:, None, None] * recipes[model])
+            panel.values[:, place] = repeats[-1].mean(axis=2)
+        else:
+            repeats.append(panel.values[:, place, :, None])
+    return replace(panel, repeats=tuple(repeats), vary=vary)
+
+
+def read_tables(
+    values: Mapping[str, Any], labels: Mapping[str, str], models: Sequence[str] | None, **by_query: Any
+) -> dict[str, Floats]:
+    """Return values by metric as arrays of shape (queries, models).
+
+    Frames must have the same order of models and queries as each other, as `models`, and as the arguments `by_query`.
+    """
+    _validate_order({labels[metric]: table for metric, table in values.items()} | by_query, models)
+    return {metric: _read_matrix(labels[metric], table) for metric, table in values.items()}
+
+
+def _validate_order(tables: Mapping[str, Any], models: Sequence[str] | None) -> None:
+    """Raise `ValueError` if frames have the same labels in different orders. All are read by position."""
+    indexes = {label: index_of(table) for label, table in tables.items() if type(table) is not np.ndarray}
+    rows = {label: index.tolist() for label, index in indexes.items() if index is not None}
+    columns = {label: list(table.columns) for label, table in tables.items() if hasattr(table, "columns")}
+    if models is not None:
+        columns = {"models": list(models), **columns}
+    for kind, orders in (("columns", columns), ("rows", rows)):
+        (first, expected), *others = orders.items() or [("", [])]
+        for label, order in others:
+            if order != expected and len(order) == len(expected) and set(order) == set(expected):
+                place = next(place for place, (a, b) in enumerate(zip(order, expected, strict=True)) if a != b)
+                raise ValueError(
+                    f"{label} must have its {kind} in the order of {first}, got {order[place]!r} at place {place} "
+                    f"instead of {expected[place]!r}. Reorder them, or pass {label}.to_numpy()."
+                )
+
+
+def _read_matrix(label: str, values: ArrayLike) -> Floats:
+    read = type(values) is np.ndarray and values.dtype == np.float64
+    array: Floats = values if read else number_table(label, values)  # type: ignore[assignment]
+    if array.ndim != 2:
+        raise ValueError(f"{label} must have two dimensions, (queries, models), got shape {array.shape}.")
+    if 0 in array.shape:
+        raise ValueError(f"{label} must have at least one query and one model, got shape {array.shape}.")
+    return array
+
+
+def _validate_values(label: str, array: Floats, names: tuple[str, ...]) -> None:
+    """Raise `ValueError` for infinite values, and for NaN on a query that only some models skip."""
+    missing = np.isnan(array)
+    skipped = missing.all(axis=1)
+    if skipped.all():
+        raise ValueError(f"{label} contains only NaN, so no query has a value.")
+    infinite = np.isinf(array)
+    if infinite.any():
+        query, column = (int(place) for place in np.argwhere(infinite)[0])
+        raise ValueError(
+            f"{label} must be finite, but {np.count_nonzero(infinite)} values are not (first: {array[query, column]} "
+            f"at query {query} of model {names[column]!r}, queries counted from 0)."
+        )
+    missing[skipped] = False
+    if missing.any():
+        query, column = (int(place) for place in np.argwhere(missing)[0])
+        other = int(np.argmin(np.isnan(array[query])))
+        raise ValueError(
+            f"{label} is NaN at query {query} of model {names[column]!r}, but {array[query, other]} for model "
+            f"{names[other]!r} (queries counted from 0). A query that a metric skips must be NaN for every model."
+        )
+
+
+def _simplify_weights(weights: Floats) -> Floats | None:
+    """Return weights, or None if all are the same."""
+    return None if np.all(weights == weights[0]) else weights
+
+
+def _read_weights(weights: ArrayLike, queries: int) -> Floats:
+    array = number_table("weights", weights)
+    if array.shape != (queries,):
+        raise ValueError(f"weights must have one number per query, shape ({queries},), got shape {array.shape}.")
+    invalid = ~(np.isfinite(array) & (array >= 0))
+    if invalid.any():
+        query = int(np.argmax(invalid))
+        raise ValueError(f"weights must be finite and 0 or more, got weights[{query}] = {array[query]}.")
+    if not array.any():
+        raise ValueError("weights are all zero. At least one query must count.")
+    array = array / array.max()  # The sum of huge weights could overflow.
+    normalized: Floats = array / array.sum()
+    return normalized
+
+
+def _read_repeats(repeats: Repeats, values: Mapping[str, Floats], models: Sequence[str]) -> dict[str, Floats]:
+    """Return the repeats of each recipe, shape (metrics, queries, R), or raise unless `values` are their means."""
+    recipes: dict[str, Floats] = {}
+    for model, by_metric in repeats.items():
+        if model not in models:
+            hint = nearest(str(model), models)
+            raise ValueError(f"repeats must name compared models, got {model!r}{hint} (models: {', '.join(models)}).")
+        label, column = f"repeats[{model!r}]", models.index(model)
+        missing = next((metric for metric in values if metric not in by_metric), None)
+        if missing is not None:
+            raise ValueError(f"{label} has no {missing!r}. Every metric needs the same repeats.")
+        tables = [
+            _read_repeats_of(f"{label}[{metric!r}]", by_metric[metric], table[:, column], model)
+            for metric, table in values.items()
+        ]
+        counts = {metric: table.shape[1] for metric, table in zip(values, tables, strict=True)}
+        if len(set(counts.values())) > 1:
+            raise ValueError(f"{label} has {counts} repeats. Every metric needs the same repeats.")
+        recipes[model] = np.ascontiguousarray(np.stack(tables))
+    return recipes
+
+
+def _read_repeats_of(label: str, repeats: ArrayLike, means: Floats, model: str) -> Floats:
+    array = number_table(label, repeats)
+    if array.ndim != 2 or len(array) != len(means):
+        raise ValueError(f"{label} must have shape ({len(means)}, repeats), got shape {array.shape}.")
+    validate_repeat_count(model, array.shape[1], "leave it out of repeats")
+    invalid = np.isinf(array) | (np.isnan(array) != np.isnan(means)[:, None])
+    if invalid.any():
+        query, repeat = (int(place) for place in np.argwhere(invalid)[0])
+        raise ValueError(
+            f"{label} must be finite on every query that the metric does not skip, got {array[query, repeat]} at query "
+            f"{query} of repeat {repeat + 1} (queries counted from 0)."
+        )
+    off = np.abs(array.mean(axis=1) - means) > MEAN_TOLERANCE * max(1.0, float(np.nanmax(np.abs(means))))
+    if off.any():
+        query = int(np.argmax(off))
+        raise ValueError(
+            f"Values of {model!r} must be the means of its repeats, got {means[query]:g} at query {query} (counted "
+            f"from 0), but the mean of {label} is {array[query].mean():g}."
+        )
+    return array
+
+
+def split_repeats(
+    values: Mapping[str, Any], labels: Mapping[str, str], models: Sequence[str] | None
+) -> tuple[dict[str, Any], dict[str, dict[str, Floats]]]:
+    """Split values by metric into tables (queries, models) and the repeats of recipes by name."""
+    means, repeats = {}, {}
+    for metric, table in values.items():
+        means[metric], repeats[metric] = _split_metric(labels[metric], table, models)
+    (metric, first), *others = repeats.items()
+    for other, second in others:
+        if first.keys() != second.keys():
+            column = min(first.keys() ^ second.keys())
+            present, absent = (metric, other) if column in first else (other, metric)
+            raise ValueError(
+                f"{labels[present]} has repeats of {_name_column(column, models)}, but {labels[absent]} has none. Pass "
+                "the same repeats for both."
+            )
+    names = models if models is not None and not isinstance(models, str) else None
+    return means, {
+        _name_column(column, names): {metric: by_column[column] for metric, by_column in repeats.items()}
+        for column in first
+    }
+
+
+def _name_column(column: int, models: Sequence[str] | None) -> str:
+    return f"model {column + 1}" if models is None or column >= len(models) else str(models[column])
+
+
+def _split_metric(label: str, values: Any, models: Sequence[str] | None) -> tuple[Any, dict[int, Floats]]:
+    """Split values of one metric into a table (queries, models) and the repeats (queries, R) of recipes by column.
+
+    Arrays of three dimensions have the shape (queries, models, repeats). A list with an array of two dimensions
+    contains one array per model: (queries, R) for a recipe, (queries,) for a fixed model. Other values are returned
+    unchanged.
+    """
+    if isinstance(values, list | tuple):
+        parts = [part if isinstance(part, list | tuple) else np.asarray(part) for part in values]
+        if any(isinstance(part, np.ndarray) and part.ndim == 2 for part in parts):
+            arrays = [number_table(f"{label}[{place}]", part) for place, part in enumerate(values)]
+            return _split_columns(label, arrays, models, "pass its values in one dimension")
+    try:
+        array = np.asarray(values)
+    except ValueError:  # Ragged values get a better message when they are read.
+        return values, {}
+    if array.ndim != 3 or 0 in array.shape:
+        return values, {}
+    whole = number_table(label, values)
+    columns = [np.ascontiguousarray(whole[:, column]) for column in range(whole.shape[1])]
+    return _split_columns(label, columns, models, "pass its values without an axis of repeats")
+
+
+def _split_columns(
+    label: str, arrays: list[Floats], models: Sequence[str] | None, fix: str
+) -> tuple[Floats, dict[int, Floats]]:
+    repeats: dict[int, Floats] = {}
+    for column, array in enumerate(arrays):
+        name = _name_column(column, models)
+        if array.ndim not in (1, 2):
+            raise ValueError(
+                f"{label} must contain arrays of shape (queries, repeats) or (queries,), got {array.shape} for {name}."
+            )
+        if len(array) != len(arrays[0]):
+            raise ValueError(
+                f"{label} must have the same queries for every model, got {len(array)} queries for {name} and "
+                f"{len(arrays[0])} for {_name_column(0, models)}."
+            )
+        if array.ndim == 2:
+            validate_repeat_count(name, array.shape[1], fix)
+            repeats[column] = np.ascontiguousarray(array)
+    return np.stack([array.mean(axis=1) if array.ndim == 2 else array for array in arrays], axis=1), repeats
+
+
+def expand_recipes(models: Any) -> tuple[Any, dict[str, list[str]]]:
+    """Return models with each repeat of a recipe as a separate model, and the names of the repeats by recipe.
+
+    A recipe is a list of arrays of scores, paths, mappings or models. A list of numbers is an array of scores.
+
+    >>> expand_recipes({"A": ["a1.csv", "a2.csv", "a3.csv"], "B": [0.5, 0.2]})[1]
+    {'A': ['A, repeat 1', 'A, repeat 2', 'A, repeat 3']}
+    """
+    if not isinstance(models, Mapping):
+        return models, {}
+    flat: dict[Any, Any] = {}
+    recipes: dict[str, list[str]] = {}
+    for name, model in models.items():
+        if isinstance(model, np.ndarray) and model.ndim == 2 and 1 not in model.shape:
+            raise ValueError(
+                f"model {name!r}: scores must be one-dimensional, got shape {model.shape}. For a recipe, pass a list "
+                "of arrays, one per repeat."
+            )
+        if not isinstance(name, str) or not _is_recipe(model):
+            flat[name] = model
+            continue
+        validate_repeat_count(name, len(model), "pass it without a list")
+        recipes[name] = [f"{name}, repeat {number}" for number in range(1, len(model) + 1)]
+        flat |= dict(zip(recipes[name], model, strict=True))
+    taken = [name for names in recipes.values() for name in names if name in models]
+    if taken:
+        raise ValueError(f"models must not contain {taken[0]!r}, which is the name of a repeat. Rename this model.")
+    return flat, recipes
+
+
+def _is_recipe(model: Any) -> bool:
+    """Return whether this is a list of scores or of sources of scores, and not of numbers."""
+    if not isinstance(model, list | tuple) or not model:
+        return False
+    first = model[0]
+    return isinstance(first, str | PathLike | Mapping) or hasattr(first, "predict") or np.ndim(first) > 0

@@ -1,0 +1,289 @@
+"""Tests of which models may be best, and bounds of regrets and of the price of disagreement.
+
+A model is best, under one metric or under several, if no other model has a larger mean under any of them:
+``mean[m, j] - mean[m, k] <= margin`` for every metric m and model j. These moment inequalities are tested in two steps
+(Romano, Shaikh & Wolf 2014), for each model k separately at level α. The hypothesis that *some* model is best is
+rejected if every model is rejected, at the same level without a correction for the number of models. The same
+inequalities at larger margins give lower bounds of regrets and of the price of disagreement.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import NormalDist
+
+import numpy as np
+
+from .._common.typing import Bools, Floats, Integers
+from .estimates import Estimate
+from .resampling import BootstrapDraws, compute_half_widths, critical_value
+
+MIN_QUERIES = 30
+"""A pair of models that differ on fewer queries cannot rule out a model, because the normal limit is not reliable."""
+
+POWER = 0.80
+"""Probability with which a detectable difference is detected."""
+
+MAX_STEPS, PRECISION = 25, 1e-6
+"""Steps to refine a lower bound: the limit, and the least gain of a step as a share of the largest difference."""
+
+
+@dataclass(frozen=True)
+class BestTest:
+    """Result of testing every model for being best.
+
+    Attributes
+    ----------
+    statistic : ndarray, shape (M,)
+        Largest studentized difference of another model to this one, ``-inf`` if no pair has enough support.
+    critical : ndarray, shape (M,)
+        Critical value of the two-step test, 0 or more.
+    not_rejected : ndarray of bool, shape (M,)
+        Models that may be best (the confidence set): their statistic does not exceed the critical value.
+    p_values : ndarray, shape (M,)
+        At most α exactly if `statistic` exceeds `critical`. Never 0.
+    rejected_margin : ndarray, shape (M,)
+        A rejected model is also rejected for all margins up to this one, the largest ``difference - critical · error``.
+        For other models, it is at most the tested margin.
+    inequalities : Inequalities
+        The inequalities, for tests at other margins.
+    """
+
+    statistic: Floats
+    critical: Floats
+    not_rejected: Bools
+    p_values: Floats
+    rejected_margin: Floats
+    inequalities: Inequalities
+
+    @property
+    def p_value(self) -> float:
+        """P-value of the hypothesis that some model is best."""
+        return float(self.p_values.max())
+
+    @property
+    def lower(self) -> float:
+        """If every model is rejected, they all are for margins up to this one."""
+        return float(self.rejected_margin.min())
+
+
+def two_step_test(
+    estimated: Estimate, bootstrap: BootstrapDraws, alpha: float, rows: Sequence[int] | None = None
+) -> BestTest:
+    r"""Test for every model that it is best under all metrics, or under those in `rows`.
+
+    Step one bounds how far each inequality is from binding: with c₁ the 1 − β quantile of the largest studentized error
+    and β = α/10 (or 1/(B + 1) if that is larger), an inequality with λ = min(0, t + c₁) < 0 is slack and counts less in
+    step two. Its critical value is c = max(0, q_{1−α+β}(max(t* + λ))). The p-value is
+    (1 + #{max(t* + λ) >= T})/(B + 1) + β, at most 1, and 1 if T <= 0.
+
+    If the standard error is 0 (a constant difference), t is +inf or −inf by the sign of the difference. For a pair that
+    differs on fewer than `MIN_QUERIES` queries, t is −inf, so it cannot rule out a model.
+
+    References
+    ----------
+    Romano, Shaikh & Wolf (2014), "A practical two-step method for testing moment inequalities", Econometrica 82(5).
+    """
+    return Inequalities(estimated, bootstrap, alpha, rows).test(0.0)
+
+
+class Inequalities:
+    """Moment inequalities of some metrics, for tests at any margin."""
+
+    def __init__(
+        self, estimated: Estimate, bootstrap: BootstrapDraws, alpha: float, rows: Sequence[int] | None
+    ) -> None:
+        self._rows = list(range(len(estimated.mean)) if rows is None else rows)
+        self._bootstrap, self._draws = bootstrap, bootstrap.values.shape[2]
+        self._difference, self._error = estimated.difference[self._rows], estimated.error[self._rows]
+        self._tolerance = estimated.tolerance[self._rows]
+        self._has_support = estimated.support[self._rows] >= MIN_QUERIES
+        self._alpha, self._beta = alpha, max(alpha / 10, 1 / (self._draws + 1))
+        self._first_critical = critical_value(bootstrap.max_t[self._rows].max(axis=0), 1 - self._beta)
+        self.precision = PRECISION * float(np.abs(self._difference).max())
+
+    def test(self, margin: float | Floats, models: Sequence[int] | Integers | None = None) -> BestTest:
+        """Test the models, or some of them, for being best up to one margin, or one margin for each of them.
+
+        Models that are not tested are still compared with the tested ones.
+        """
+        tested = range(self._difference.shape[1]) if models is None else models
+        difference, error = self._difference[:, tested], self._error[:, tested]
+        excess = difference - np.reshape(margin, (-1, 1))
+        t = np.where(excess > self._tolerance[:, None, None], np.inf, -np.inf)
+        np.divide(excess, error, out=t, where=error > 0)
+        t = np.where(self._has_support[:, tested], t, -np.inf)
+        statistic = t.max(axis=(0, 2))
+        slack = np.minimum(0.0, t + self._first_critical[tested, None])
+        largest = self._bootstrap.compute_shifted_max_t(self._rows, tested, error, slack)
+        critical = np.maximum(0.0, critical_value(largest, 1 - self._alpha + self._beta))
+        exceeded = (largest >= statistic[:, None]).sum(axis=1)
+        p_values = np.minimum(1.0, (1 + exceeded) / (self._draws + 1) + self._beta)
+        lower = difference - critical[:, None] * np.where(t > -np.inf, error, 0.0)
+        rejected_margin = np.where(t > -np.inf, lower, -np.inf).max(axis=(0, 2))
+        p_values = np.where(statistic > 0, p_values, 1.0)
+        return BestTest(statistic, critical, statistic <= critical, p_values, rejected_margin, self)
+
+
+def bound_regrets_from_below(test: BestTest) -> Floats:
+    """Return a lower bound of the regret of every model under one metric, each valid separately, shape (M,).
+
+    The regret of a model is below a margin if no other model is better by more than that. The margins that the test
+    rejects are a confidence statement, so the bound is positive exactly if `test`, the test of this metric at margin 0,
+    rejects the model. It is refined in steps, as in `bound_price`.
+    """
+    bounds, rising = np.where(test.not_rejected, 0.0, test.rejected_margin), np.flatnonzero(~test.not_rejected)
+    for _ in range(MAX_STEPS):
+        if not len(rising):
+            break
+        further = test.inequalities.test(bounds[rising], rising).rejected_margin
+        gained = further > bounds[rising] + test.inequalities.precision
+        bounds[rising] = np.maximum(bounds[rising], further)
+        rising = rising[gained]
+    return bounds
+
+
+def bound_price(test: BestTest, margin: float) -> float:
+    """Return a lower bound of the price of disagreement: the smallest margin at which some model may be best.
+
+    The price is the smallest worst-metric regret of a model. At a margin below it, no model is best up to that margin.
+    So the margins at which every model is rejected are a confidence statement about the price at the level of the test,
+    and the bound is positive exactly if the test at margin 0 rejects every model.
+
+    The bound is found in steps, from the `margin` of `test`. As the margin increases, more slack only decreases the
+    critical values. So those at one margin are valid for all larger ones, up to the margin at which the statistic falls
+    below them. The next step starts there. To stop early gives a valid, lower bound.
+    """
+    if test.not_rejected.any():
+        return 0.0
+    bound = margin
+    for _ in range(MAX_STEPS):
+        if test.lower <= bound + test.inequalities.precision:
+            break
+        bound = test.lower
+        test = test.inequalities.test(bound)
+    return max(bound, test.lower)
+
+
+def bound_regrets_from_above(estimated: Estimate, bootstrap: BootstrapDraws, alpha: float) -> Floats:
+    """Return simultaneous upper bounds of the regret of every model under every metric, shape (metrics, M).
+
+    regret(m, k) = max over j of mean[m, j] − mean[m, k]. The bound is the largest of difference + q · error, with q the
+    1 − α quantile of the largest studentized error over all ordered pairs of all metrics. It is valid for a model that
+    is selected by the data. Two models that never differ count as one model, because the sample does not show how they
+    differ on other queries. The bound is 0 or more, and infinite below `MIN_QUERIES` queries or clusters.
+    """
+    if estimated.units < MIN_QUERIES:
+        return np.full(estimated.mean.shape, np.inf)
+    upper: Floats = np.maximum(0.0, (estimated.difference + bootstrap.half_widths(alpha)).max(axis=2))
+    return upper
+
+
+@dataclass(frozen=True)
+class RegretBand:
+    """Simultaneous band of regrets.
+
+    Attributes
+    ----------
+    lower, upper : ndarray, shape (metrics, M)
+        All regrets under all metrics are between them with probability 1 − α. `lower` is positive exactly if the model
+        is ruled out. `upper` is infinite below `MIN_QUERIES` queries or clusters.
+    critical : float
+        Half-width of the band in standard errors of a difference.
+    """
+
+    lower: Floats
+    upper: Floats
+    critical: float
+
+    @property
+    def may_be_best(self) -> Bools:
+        """Whether each model may be best under each metric, simultaneously, shape (metrics, M)."""
+        return self.lower <= 0
+
+
+def compute_regret_band(estimated: Estimate, bootstrap: BootstrapDraws, alpha: float) -> RegretBand:
+    r"""Return simultaneous lower and upper bounds of all regrets under all metrics.
+
+    There are two steps, as in the test. Let d be the difference of j to k, e its standard error, and q₁ the 1 − β
+    quantile of the largest studentized error of all pairs and metrics, with β = α/10. Then
+    ρ(j) = max(0, maxᵢ(dᵢ − q₁eᵢ)) is a lower bound of the regret of every model j. The band is max_j(d − q e) to
+    max_j(d + q e). From below, it can only fail because of a model j whose difference was overestimated, which is slack
+    by the regret of j, at least ρ(j). From above, it can only fail because of a model j that is best, so that ρ(j) = 0.
+    So q is the 1 − α + β quantile of the largest of ± t* over pairs with ρ(j) = 0, and of t* − ρ(j)/e over the others.
+
+    A pair that differs on fewer than `MIN_QUERIES` queries or clusters cannot rule out a model.
+    """
+    beta = max(alpha / 10, 1 / (bootstrap.draws + 1))
+    first = _bound_regrets(estimated, float(critical_value(bootstrap.max_t.max(axis=(0, 1)), 1 - beta)))
+    slack = np.divide(first[:, None, :], estimated.error, out=np.zeros_like(estimated.error), where=estimated.error > 0)
+    slack[(first[:, None, :] == 0) | (first[:, :, None] == 0)] = 0.0  # Both signs of a difference count for these.
+    rows, models = map(range, first.shape)
+    largest = bootstrap.compute_shifted_max_t(rows, models, estimated.error, -slack).max(axis=0)
+    critical = float(critical_value(largest, 1 - alpha + beta))
+    lower = _bound_regrets(estimated, critical)
+    lower[lower <= estimated.tolerance[:, None]] = 0.0
+    if estimated.units < MIN_QUERIES:
+        return RegretBand(lower, np.full_like(lower, np.inf), critical)
+    ends = estimated.difference + compute_half_widths(estimated.error, critical)
+    may_be_best = np.broadcast_to((first == 0)[:, None, :], ends.shape)
+    upper = np.maximum(0.0, ends.max(axis=2, initial=0.0, where=may_be_best))
+    return RegretBand(lower, np.maximum(upper, np.maximum(0.0, estimated.difference.max(axis=2))), critical)
+
+
+def _bound_regrets(estimated: Estimate, critical: float) -> Floats:
+    """Return max over j of d − q e, or 0, by the pairs with enough support."""
+    has_support = (estimated.support >= MIN_QUERIES) & np.isfinite(estimated.error)
+    ends = np.where(has_support, estimated.difference - critical * np.where(has_support, estimated.error, 0.0), 0.0)
+    lower: Floats = np.maximum(0.0, ends.max(axis=2))
+    return lower
+
+
+def estimate_detectable_difference(
+    estimated: Estimate, bootstrap: BootstrapDraws, alpha: float, not_rejected: Bools, winner: Integers
+) -> float:
+    """Return the smallest true difference under one metric that rules out the other model with 80 % probability.
+
+    It is (c + z) · e, with c the largest critical value of the models in question if all their inequalities bind, z =
+    0.84 the 80 % point of the normal distribution, and e the largest standard error of a difference between two of
+    these models. All three are conservative. The few repeats of a recipe estimate a different error in each sample, so
+    for these pairs it is the largest difference that exceeds c times the estimated error in 80 % of the draws. It is
+    infinite if no pair varies, or none differs on 30 queries.
+
+    In question are the models that may be best under both metrics, and the winners. If there is only one, all models
+    are.
+    """
+    in_question = not_rejected.copy()
+    in_question[winner] = True
+    if in_question.sum() < 2:
+        in_question[:] = True
+    has_support = (estimated.support >= MIN_QUERIES) & in_question[:, None] & in_question
+    error = float(estimated.error.max(where=has_support, initial=0.0))
+    if error == 0:
+        return math.inf
+    max_t = bootstrap.max_t.max(axis=0)[in_question]
+    critical = float(critical_value(max_t, 1 - alpha + alpha / 10).max())
+    fixed = (critical + NormalDist().inv_cdf(POWER)) * error
+    if estimated.repeats is None:
+        return fixed
+    of_recipes = np.argwhere(has_support & (estimated.error > estimated.repeats.query_error))
+    return max([fixed, *(_find_revealed_difference(bootstrap, critical, *cell) for cell in of_recipes.tolist())])
+
+
+def _find_revealed_difference(bootstrap: BootstrapDraws, critical: float, row: int, k: int, j: int) -> float:
+    """Return the difference of j to k that exceeds its critical value in 80 % of the draws."""
+    needed = critical * bootstrap.errors(row, k, j) - (bootstrap.values[row, j] - bootstrap.values[row, k])
+    return float(critical_value(needed, POWER))
+
+
+def estimate_best_probabilities(estimated: Estimate, bootstrap: BootstrapDraws) -> tuple[Floats, float]:
+    """Return the share of draws in which each model is best, shape (metrics, M), and in which none is under all.
+
+    Tied models share a draw, so that rows sum to 1.
+    """
+    drawn = bootstrap.values + estimated.mean[:, :, None]
+    best = drawn >= drawn.max(axis=1, keepdims=True)
+    shares: Floats = (best / best.sum(axis=1, keepdims=True)).mean(axis=2)
+    return shares, float(np.mean(~best.all(axis=0).any(axis=0)))

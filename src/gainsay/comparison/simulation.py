@@ -1,0 +1,294 @@
+"""Simulated samples from variance components, to estimate how often a test proves a true claim."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+
+import numpy as np
+
+from .._common.typing import Floats
+from .estimates import compute_interactions, compute_repeat_means
+from .resampling import critical_value
+
+if TYPE_CHECKING:
+    from .resampling import JointEstimate
+
+
+@dataclass(frozen=True, eq=False)
+class ComponentCovariances:
+    """Covariances of two metrics by source: query, repeat, and their interaction.
+
+    The mean over n queries and R repeats has the variance repeat / R + (query + query_repeat / R) / n. For a fixed
+    model, only the first component is positive.
+
+    Attributes
+    ----------
+    query : ndarray, shape (metrics * M, metrics * M)
+        Covariance of the values of a query averaged over repeats, metrics side by side.
+    repeat, query_repeat : ndarray, shape (M, metrics, metrics)
+        Covariance of each model.
+    """
+
+    query: Floats
+    repeat: Floats
+    query_repeat: Floats
+
+    @property
+    def models(self) -> int:
+        """Number of models."""
+        return len(self.repeat)
+
+    @property
+    def metrics(self) -> int:
+        """Number of metrics."""
+        return int(self.repeat.shape[1])
+
+    @property
+    def recipes(self) -> Floats:
+        """Whether each model varies between repeats, shape (M,)."""
+        return np.asarray(np.trace(self.repeat + self.query_repeat, axis1=1, axis2=2) > 0)
+
+    def of_queries(self, repeats: int) -> Floats:
+        """Return the covariance of the values of a query averaged over this number of repeats."""
+        return self.query + _spread(self.query_repeat) / repeats
+
+    def deviations(self, row: int, k: int, j: int) -> dict[str, float]:
+        """Return the standard deviations of the difference of two models by source."""
+        first, second = (row * self.models + place for place in (k, j))
+        of_queries = self.query[first, first] + self.query[second, second] - 2 * self.query[first, second]
+        return {
+            "query": float(np.sqrt(max(0.0, of_queries))),
+            "repeat": float(np.sqrt(self.repeat[k, row, row] + self.repeat[j, row, row])),
+            "query_repeat": float(np.sqrt(self.query_repeat[k, row, row] + self.query_repeat[j, row, row])),
+        }
+
+
+def build_covariances(
+    query: float, repeat: float, query_repeat: float, correlation: float, models: int
+) -> ComponentCovariances:
+    """Return equal components for all models, from the arguments of `gainsay.plan`."""
+    mixed = np.array([[1.0, correlation], [correlation, 1.0]])
+    alike = np.broadcast_to(mixed, (models, 2, 2))
+    return ComponentCovariances(
+        np.kron(mixed, np.eye(models)) * query**2 / 2, alike * repeat**2, alike * query_repeat**2
+    )
+
+
+def estimate_covariances(joint: JointEstimate) -> ComponentCovariances:
+    """Estimate the components from a sample by mean squares.
+
+    The share of finer components is subtracted from the covariances of repeat means and of queries. Negative estimates
+    become 0.
+    """
+    panel, estimated = joint.panel, joint.estimated
+    metrics, models, queries = panel.values.shape
+    scale = queries * panel.units / (panel.units - 1)
+    repeat, both, of_both = np.zeros((3, models, metrics, metrics))
+    for k, number in enumerate(panel.repeat_counts):
+        if number:
+            left = compute_interactions(panel, k)
+            both[k] = scale / (number - 1) * np.einsum("mrq,prq->mp", left, left)
+            of_both[k] = both[k] / number
+            repeat[k] = _positive(np.cov(compute_repeat_means(panel, k)) - both[k] / queries)
+    covariance = queries * estimated.root.T @ estimated.root
+    return ComponentCovariances(_positive(covariance - _spread(of_both)), repeat, both)
+
+
+def _spread(blocks: Floats) -> Floats:
+    """Return blocks (M, metrics, metrics) as the matrix (metrics * M, metrics * M) of all, metrics side by side."""
+    models, metrics, _ = blocks.shape
+    whole = np.zeros((metrics, models, metrics, models))
+    for k in range(models):
+        whole[:, k, :, k] = blocks[k]
+    return whole.reshape(metrics * models, metrics * models)
+
+
+def _positive(matrix: Floats) -> Floats:
+    """Return the nearest covariance matrix. Negative eigenvalues are sampling errors and become 0."""
+    scale, directions = np.linalg.eigh(np.atleast_2d(matrix))
+    nearest: Floats = (directions * np.maximum(scale, 0.0)) @ directions.T
+    return nearest
+
+
+@dataclass(frozen=True, eq=False)
+class SimulatedSample:
+    """One sample, or many along a first axis of the differences that share errors and draws.
+
+    ``difference[m, k, j]`` is the difference of j to k, and `error` its standard error, shape (metrics, M, M).
+    `compute_t` returns draws of the t-statistics of the differences to a model, shape (metrics, M, draws). `cache`
+    contains results that depend on these draws only.
+    """
+
+    difference: Floats
+    error: Floats
+    compute_t: Callable[[int], Floats]
+    cache: dict[tuple[str, int], Any]
+
+
+Made = TypeVar("Made")
+Claim: TypeAlias = Callable[[SimulatedSample], Any]
+"""Function from a sample to whether the claim is proven, or to an array for many samples."""
+
+
+class Simulation:
+    """Simulated samples of recipes or fixed models with the true means `truth`, shape (metrics, M).
+
+    Samples of all sizes use the same random numbers.
+    """
+
+    def __init__(
+        self, components: ComponentCovariances, truth: Floats, samples: int, draws: int, seed: int, repeats: int
+    ) -> None:
+        self.components, self.truth, self.samples, self.repeats = components, truth, samples, repeats
+        generator = np.random.default_rng(seed)
+        shape, width = (components.metrics, components.models), components.metrics * components.models
+        # What repeats and queries add together is in the repeat means. The test counts it in the queries again.
+        self._by_query = (generator.standard_normal((samples, width)) @ _roots(components.query)).reshape(
+            samples, *shape
+        )
+        noise = generator.standard_normal((draws, width)) @ _roots(components.of_queries(repeats))
+        self._noise = np.moveaxis(noise.reshape(draws, *shape), 0, -1)
+        covariance = components.of_queries(repeats).reshape(*shape, *shape)
+        alone = np.einsum("mkmk->mk", covariance)
+        self._variance = np.maximum(alone[:, :, None] + alone[:, None, :] - 2 * np.einsum("mkmj->mkj", covariance), 0.0)
+        self._recipes = np.flatnonzero(components.recipes)
+        self._cache: dict[tuple[str, int], Any] = {}
+        if len(self._recipes):
+            self._by_repeat = generator.standard_normal((samples, len(self._recipes), repeats, components.metrics))
+            self._repeat_noise = generator.standard_normal((len(self._recipes), components.metrics, draws))
+            self._spread = np.ones((components.models, draws))
+            self._spread[self._recipes] = generator.chisquare(repeats - 1, (len(self._recipes), draws)) / (repeats - 1)
+
+    def chance(self, queries: float, claims: Sequence[Claim], *, together: bool = False) -> float:
+        """Return the share of samples with this number of queries that prove a claim, the smallest of several claims.
+
+        `together` means that claims accept many samples at a time.
+        """
+        trial = self._recipe_trials(queries) if len(self._recipes) else self._fixed_trials(queries)
+        if together and not len(self._recipes):
+            every = trial(slice(None))
+            return min(float(np.mean(claim(every))) for claim in claims)
+        trials = map(trial, range(self.samples))
+        return float(np.mean([[claim(one) for claim in claims] for one in trials], axis=0).min())
+
+    def _fixed_trials(self, queries: float) -> Callable[[Any], SimulatedSample]:
+        """Return the function from an index to a sample of fixed models, which share their draws."""
+        means = self.truth + self._by_query / np.sqrt(queries)
+        error, scale = np.sqrt(self._variance / queries), np.sqrt(self._variance)
+        return lambda place: SimulatedSample(
+            _compute_differences(means[place]),
+            error,
+            lambda k: _ratio(self._noise - self._noise[:, [k]], scale[:, k]),
+            self._cache,
+        )
+
+    def _recipe_trials(self, queries: float) -> Callable[[Any], SimulatedSample]:
+        """Return the function from an index to a sample of recipes, whose tests estimate the variance of repeats."""
+        roots = _roots(self.components.repeat[self._recipes] + self.components.query_repeat[self._recipes] / queries)
+        values = np.einsum("svrm,vmp->svrp", self._by_repeat, roots)
+        means = self.truth + self._by_query / np.sqrt(queries)
+        means[:, :, self._recipes] += np.moveaxis(values.mean(axis=2), 1, 2)
+        centred = values - values.mean(axis=2, keepdims=True)
+        seen = np.einsum("svrm,svrp->svmp", centred, centred) / (self.repeats - 1) / self.repeats
+        own = _roots(seen)
+        of_repeats = np.zeros_like(means)
+        of_repeats[:, :, self._recipes] = np.moveaxis(np.einsum("svmm->svm", seen), 1, 2)
+        by_query, of_queries = self._noise / np.sqrt(queries), self._variance / queries
+
+        def trial(place: int) -> SimulatedSample:
+            noise, repeats = by_query.copy(), of_repeats[place]
+            noise[:, self._recipes] += np.einsum("vmp,vpb->mvb", own[place], self._repeat_noise)
+            drawn = repeats[:, :, None] * self._spread
+
+            def compute_t(k: int) -> Floats:
+                return _ratio(noise - noise[:, [k]], np.sqrt(of_queries[:, k, :, None] + drawn[:, [k]] + drawn))
+
+            error = np.sqrt(of_queries + repeats[:, :, None] + repeats[:, None, :])
+            return SimulatedSample(_compute_differences(means[place]), error, compute_t, {})
+
+        return trial
+
+
+def is_pair(first: int, second: int, row: int, alpha: float) -> Claim:
+    """Return the claim that the second model is better than the first under one metric, two-sided at α."""
+
+    def proven(sample: SimulatedSample) -> Any:
+        critical = _cached(
+            sample,
+            ("pair", row),
+            lambda: float(critical_value(np.abs(sample.compute_t(first)[row, second]), 1 - alpha)),
+        )
+        return sample.difference[..., row, first, second] > critical * sample.error[row, first, second]
+
+    return proven
+
+
+def is_ship(baseline: int, candidate: int, alpha: float, margin: float) -> Claim:
+    """Return the claim that a candidate is shipped (see `BaselineComparison`). All other models are candidates, too."""
+
+    def proven(sample: SimulatedSample) -> Any:
+        critical = _cached(
+            sample,
+            ("ship", 0),
+            lambda: float(critical_value(np.abs(sample.compute_t(baseline)).max(axis=(0, 1)), 1 - alpha)),
+        )
+        lower = sample.difference[..., baseline, candidate] - critical * sample.error[:, baseline, candidate]
+        return (lower > -margin).all(axis=-1) & (lower > 0).any(axis=-1)
+
+    return proven
+
+
+def is_genuine(alpha: float, order: list[int]) -> Claim:
+    """Return the claim that no model is best under both metrics. `order` only affects the speed."""
+    return lambda sample: all(_rejected(sample, k, alpha) for k in order)
+
+
+def _rejected(sample: SimulatedSample, k: int, alpha: float) -> bool:
+    """Return whether model k is rejected by `two_step_test`, with shortcuts."""
+    beta = alpha / 10
+    speak = sample.error[:, k] > 0
+
+    def rivals() -> tuple[Floats, float, float]:
+        """Return draws of t-statistics, the critical value if all inequalities bind, and that of step one."""
+        draws = sample.compute_t(k)[speak]
+        max_t = np.maximum(draws.max(axis=0, initial=0.0), 0.0)
+        return draws, float(critical_value(max_t, 1 - alpha + beta)), float(critical_value(max_t, 1 - beta))
+
+    draws, largest, bound = _cached(sample, ("rivals", k), rivals)
+    t = sample.difference[:, k][speak] / sample.error[:, k][speak]
+    highest = float(t.max(initial=-np.inf))
+    if highest <= 0 or highest > largest:  # Slack only decreases the critical value.
+        return highest > 0
+    slack = np.minimum(0.0, t + bound)
+    shifted = np.maximum((draws + slack[:, None]).max(axis=0), 0.0)
+    return bool(highest > critical_value(shifted, 1 - alpha + beta))
+
+
+def _cached(sample: SimulatedSample, key: tuple[str, int], make: Callable[[], Made]) -> Made:
+    """Return a cached result of the draws."""
+    if key not in sample.cache:
+        sample.cache[key] = make()
+    found: Made = sample.cache[key]
+    return found
+
+
+def _compute_differences(mean: Floats) -> Floats:
+    compute_t: Floats = mean[..., None, :] - mean[..., :, None]
+    return compute_t
+
+
+def _ratio(difference: Floats, error: Floats) -> Floats:
+    """Return differences over their errors, 0 for errors of 0. Errors may lack the last axis."""
+    scale = error if error.ndim == difference.ndim else error[..., None]
+    ratio: Floats = np.divide(difference, scale, out=np.zeros_like(difference), where=scale > 0)
+    return ratio
+
+
+def _roots(covariance: Floats) -> Floats:
+    """Return the symmetric square roots of covariance matrices, shape (…, n, n)."""
+    scale, directions = np.linalg.eigh(covariance)
+    spread = directions * np.sqrt(np.maximum(scale, 0.0))[..., None, :]
+    roots: Floats = spread @ np.swapaxes(directions, -1, -2)
+    return roots
