@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from ..data import RankingData
     from ..comparison.comparison import Comparison
+    from ..data import RankingData
 
 REQUIRED = {"label": "table", "score": "table", "features": "data", "iteration": "data", "unjudged": "qrels"}
 REQUIRED |= {"vary": "recipe", "query": "table segments clusters"}

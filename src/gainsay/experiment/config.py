@@ -17,11 +17,11 @@ from typing import Annotated, Any, Literal
 from .._common.arrays import nearest
 from .._common.cpus import physical_memory
 from .._common.words import listed
+from ..comparison.compare import DEFAULT_METRICS
 from ..comparison.data import validate_primary, validate_seed
 from ..data import RankingData, read_letor, read_lightgbm, simulate
 from ..data._text import one_line
 from ..data.simulate import LONGEST
-from ..comparison.compare import DEFAULT_METRICS
 from ..metrics.base import Metric
 from ..metrics.judged import refuse_judged
 from ..metrics.names import parse_metrics

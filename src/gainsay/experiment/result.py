@@ -13,8 +13,8 @@ from .._common.cached import cached_property
 from .._common.checks import check_whole
 from .._common.shown import printable
 from .._common.words import count
-from ..comparison.verdict import Verdict
 from ..comparison.comparison import Comparison
+from ..comparison.verdict import Verdict
 from .choices import Choices
 from .progress import get_last_line
 from .repeats import FULL

@@ -95,7 +95,7 @@ class Queries:
             called = judgments.by_query(judgments.titles)
             titles = list(zip(*([_cut(called[at]) for at in own] for own in ranked), strict=True))
         known, sizes = judgments.query_ids[shown].tolist(), judgments.sizes[shown].tolist()
-        texts = (comparison.rankings.judgments.texts if comparison.rankings else {})
+        texts = comparison.rankings.judgments.texts if comparison.rankings else {}
         asked = _cut([texts.get(query, "") for query in known]) if texts else [""] * len(known)
         about = [f"{size:,} doc{'s' * (size != 1)}" for size in sizes]
         if comparison.weights is not None:

@@ -17,9 +17,9 @@ from ..outputs import Terminal, announce_report, plan_report, print_comparison, 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ...comparison.comparison import Comparison
     from ...data import RankingData
     from ...experiment import Candidate, ExperimentResult
-    from ...comparison.comparison import Comparison
     from ...report.content import Content
 
 TREES: dict[str, tuple[Any, str, tuple[int, int]]] = {
@@ -95,8 +95,8 @@ def demo(
 
 def compare_rankers(seed: int) -> Comparison:
     """Compare three simulated rankers. The two NDCGs disagree on the best."""
-    from ...data.simulate import simulate, simulate_rankers
     from ...comparison.compare import compare
+    from ...data.simulate import simulate, simulate_rankers
 
     data = simulate(RANKER_QUERIES, seed, mean_length=40, features=1)
     return compare(simulate_rankers(data, seed), data.judgments(), ["ndcg_linear@10", "ndcg_exp@10"], seed=seed)

@@ -14,8 +14,8 @@ from ..options import Alpha, AsJson, InputFile, InputOptions, Seed, reject_optio
 from ..outputs import Terminal, check_overwrites, print_json
 
 if TYPE_CHECKING:
-    from ...comparison.gain_fit import GainFit
     from ...comparison.comparison import Comparison
+    from ...comparison.gain_fit import GainFit
 
 
 @command(

@@ -27,8 +27,8 @@ def score(
 ) -> None:
     """Score a run against qrels, like trec_eval. Files are in TREC formats, or CSV with a header."""
     from ..._common.words import count
-    from ...evaluation.runs import evaluate_run
     from ...comparison.compare import DEFAULT_METRICS
+    from ...evaluation.runs import evaluate_run
     from ...report.text import frame_table, values_table
 
     result = evaluate_run(
