@@ -26,6 +26,7 @@ from .metrics.names import MetricLike, parse_metrics
 from .training.predictions import read_predictions
 
 if TYPE_CHECKING:
+    import datetime
     import os
     from collections.abc import Iterable, Sequence
     from pathlib import Path
@@ -344,7 +345,7 @@ class Comparison(Findings):
 
     @property
     def plot(self) -> Plots:
-        """The pictures: `leaderboard` (the main one), `conflict`, `regret`, `ranks`, `pairs`, `attribution`, `queries`.
+        """The pictures: `leaderboard` (the main one), `conflict`, `regret`, `attribution`, `queries`.
 
         Of experiments also `curves`. Each shows itself in a notebook, has `.ax`, and saves with ``path=``.
         """
@@ -368,15 +369,23 @@ class Comparison(Findings):
         return Content(self, self.check_own(baseline) if isinstance(baseline, Against) else self.against(baseline))
 
     def to_html(
-        self, path: str | os.PathLike[str], *, queries: int = 25, baseline: str | Against | None = None
+        self,
+        path: str | os.PathLike[str],
+        *,
+        queries: int = 25,
+        baseline: str | Against | None = None,
+        title: str = "",
+        data: str = "",
+        date: datetime.date | str = "",
     ) -> Path:
         """Write the report as one HTML file: see `gainsay.report.html.write_html`.
 
         With a `baseline`, the name of a model or what `against` returned, it answers first whether to replace that one.
+        `title`, a description of the `data`, and `date` appear at the top of the page.
         """
-        from .report.html import write_html
+        from .report.html import Heading, write_html
 
-        return write_html(self.content_against(baseline), path, queries=queries)
+        return write_html(self.content_against(baseline), path, queries=queries, heading=Heading(title, data, date))
 
     def to_markdown(
         self,

@@ -19,7 +19,6 @@ from gainsay.comparison.pairs import common_ranks
 from gainsay.data import simulate
 from gainsay.report.content import chosen_pair
 from gainsay.report.plots.curves import plot_curves
-from gainsay.report.plots.ranks import rank_lines
 from gainsay.report.rounds import best_rounds
 
 MODELS = ["m10", "m2", "other", "twin"]
@@ -230,10 +229,16 @@ class TestComparison:
         assert loss.leaderboard.index.tolist() == gain.leaderboard.index.tolist()
         assert (loss.verdict.kind, loss.verdict.p_value) == (gain.verdict.kind, gain.verdict.p_value)
         assert chosen_pair(loss) == chosen_pair(gain)
-        lines = [[line._replace(model=line.model) for line in rank_lines(found)] for found in (loss, gain)]
-        assert lines[0] == lines[1]
         columns = ["conflict", "p_value", "p_holm", "differing", "flag"]
         pd.testing.assert_frame_equal(loss.pairs[columns], gain.pairs[columns], check_exact=True)
+        charts = [
+            [
+                (row.model, row.outcome, row.starred, *(cell.value for cell in row.cells))
+                for row in found.content.chart.rows
+            ]
+            for found in (loss, gain)
+        ]
+        assert charts[0] == charts[1]
 
     def test_the_same_queries_contradict(self, loss, gain):
         one, other = loss.queries("sharp", "vague", 99), gain.queries("sharp", "vague", 99)
@@ -243,7 +248,7 @@ class TestComparison:
         pd.testing.assert_frame_equal(one[shared], other[shared], check_exact=True)
         assert (np.sign(one["difference rank_found"]) == np.sign(one["difference ndcg_exp@10"])).all()
 
-    @pytest.mark.parametrize("picture", ["leaderboard", "conflict", "regret", "ranks", "pairs", "queries"])
+    @pytest.mark.parametrize("picture", ["conflict", "regret", "queries"])
     def test_pictures_show_the_same(self, loss, gain, picture):
         def shown(found):
             ax = getattr(found.plot, picture)().ax
@@ -260,16 +265,9 @@ class TestComparison:
         assert np.isclose(x.max(), worse[0] - better[0])
         assert np.isclose(y[x.argmax()], better[1] - worse[1])
 
-    def test_the_pairs_picture_says_that_it_turned_the_loss(self, loss):
-        texts = [text.get_text() for text in loss.plot.pairs().ax.texts]
-        assert "above the diagonal: rank_found (turned: lower is better)" in texts
-
     def test_reports(self, loss, tmp_path):
         page = loss.to_html(tmp_path / "report.html").read_text("utf-8")
-        head = (
-            '<th scope="col" class="v l" data-sort="up" title="mean rank_found" aria-sort="ascending">rank_found</th>'
-        )
-        assert head in page
+        assert "rank_found (lower is better)" in page
         text = loss.to_markdown().replace("\\", "")
         assert "A lower value of rank_found is better." in text
         said = "Rank of the first relevant document, one beyond the last where there is none. A lower value is better."
@@ -283,8 +281,8 @@ class TestComparison:
     def test_one_loss_alone(self, data, scores):
         alone = gs.compare(scores, data.judgments(), FOUND)
         text = alone.to_markdown()
-        assert text.startswith(("# Not proven: ", f"# {alone.winners['rank_found']} is the best by"))
-        assert f"★ {'Take' if 'Not proven' in text else 'Choose'} {alone.winners['rank_found']}" in text
+        assert text.startswith(("# Too close to call: ", f"# {alone.winners['rank_found']} is best under"))
+        assert f"★ Choose {alone.winners['rank_found']}" in text
         assert alone.leaderboard["rank_found"].idxmin() == alone.winners["rank_found"]
         assert ">A lower value of rank_found is better.</p>" in alone._repr_html_()
 

@@ -35,9 +35,9 @@ def replacing(found: Against, said: Mapping[str, str]) -> tuple[str, str, str]:
     """Return the question whether to replace the baseline, the answer, and what to do."""
     labels, first, total = labels_of(found.metrics), leading(found)[0], len(found.standings)
     old, new = said[found.baseline], said[first.candidate]
-    by = " and ".join(styled(f"b {style}", label.name) for style, label in zip("le", labels, strict=False))
-    what = styled("b n", new) if total == 1 else f"one of {total} candidates"
-    question = f"Replace {styled('b n', old)} by {what}? By {by} on {sample_size(found)}"
+    metrics = " and ".join(styled(style, label.name) for style, label in zip("le", labels, strict=False))
+    by = styled("n", new) if total == 1 else f"one of {total} candidates"
+    question = f"Replace {styled('n', old)} by {by}? {sample_size(found)}, {metrics}."
     return question, _answer(found, first, styled("n", old), styled("n", new)), _advice(found, first, said)
 
 
@@ -45,17 +45,17 @@ def _answer(found: Against, first: Standing, old: str, new: str) -> str:
     decided, total = list(found.decisions.values()), len(found.standings)
     ships, rest = decided.count("ship"), decided.count("undecided")
     if ships > 1:
-        return f"Yes: {ships} of {total} may replace {old}, best of all {new}."
+        return f"{ships} of {total} may replace {old}. The safest is {new}."
     if ships:
-        return f"Yes: ship {new} in place of {old}."
+        return f"Ship {new} instead of {old}."
     if rest and total > 1:
-        return f"Not yet: {rest} of {total} are undecided, none is proven fit to replace {old}."
+        return f"Keep {old} for now: {rest} of {total} candidates are undecided."
     if rest:
-        return f"Undecided: whether {new} is better than {old} is not proven."
+        return f"Too close to call: {new} is not proven better than {old}."
     if total > 1:
-        return f"No: keep {old}, each of the {total} candidates is worse."
-    losing = [label.by for label in labels_of(found.metrics) if _loses(found, first, label.name)]
-    return f"No: keep {old}, {new} is worse by {listed(losing)}."
+        return f"Keep {old}: each of the {total} candidates is worse under some metric."
+    losing = [label.long for label in labels_of(found.metrics) if _loses(found, first, label.name)]
+    return f"Keep {old}: {new} is worse under {listed(losing)}."
 
 
 def _loses(found: Against, one: Standing, metric: str) -> bool:
@@ -86,8 +86,18 @@ def needs(one: Standing) -> str:
 
     They do so four times in five, if the true differences are those measured.
     """
-    known = ((one.queries_needed, "query"), (one.runs_needed, "run"))
-    return " or ".join(f"about {count(number, what)}" for number, what in known if number is not None)
+    needed = ((one.queries_needed, "query"), (one.runs_needed, "run"))
+    return " or ".join(f"about {count(_rough(number), what)}" for number, what in needed if number is not None)
+
+
+def _rough(number: int) -> int:
+    """Round a number up to two digits, as it is an estimate.
+
+    >>> _rough(112_191), _rough(87), _rough(101)
+    (120000, 87, 110)
+    """
+    unit = 10 ** max(len(str(number)) - 2, 0)
+    return -(-number // unit) * unit
 
 
 def searches(found: Against, one: Standing, *, bounds: bool = True) -> str:

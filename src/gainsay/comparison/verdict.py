@@ -11,16 +11,14 @@ from numpy.typing import ArrayLike
 
 from .._common.cached import cached_property
 from .._common.checks import refuse_unordered
-from .._common.shown import Names, Spoken, isolated
+from .._common.shown import Spoken
 from .._common.typing import Ids
-from ..drawing.notebook import chart_cell
 from .decide import Kind, Outcome, decide
 from .flags import Flag
 from .inputs import check_level, check_margin, check_seed, read_panel
 from .recipes import VarianceParts
 from .runs import Vary, recipes_of
 from .sample import Sample
-from .standing import chart_of
 from .unjudged import UnjudgedDocuments, uneven_judging
 from .wording import about, paragraph
 
@@ -233,9 +231,9 @@ class Verdict(Spoken, Outcome):
         return about(self)
 
     def _repr_html_(self) -> str:
-        names = Names.of(self.models)
-        flags = [isolated(flag.message, names.short) for flag in self.flags]
-        return chart_cell(chart_of(self, names), flags, "verdict.regrets")
+        from ..report.notebook import verdict_html
+
+        return verdict_html(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything, `text` included, as JSON knows it; an infinite bound becomes None.

@@ -1,28 +1,24 @@
 """What a report shows, in whatever form: worked out once a comparison, each part when it is first asked for.
 
 HTML, Markdown, JSON, the terminal and notebooks read one `Content`. It has a chart (question, answer, advice and a row
-for every model: `gainsay.drawing.lanes.Chart`) and what sections (`gainsay.report.sections`) and details
+for every model: `gainsay.report.chart.Chart`) and what sections (`gainsay.report.sections`) and details
 (`gainsay.report.full`) are made from.
 """
 
 from __future__ import annotations
 
-import math
 from contextlib import suppress
-from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from .._common.cached import cached_property
-from .._common.words import amount, confidence, count
+from .._common.shown import printable
 from ..comparison.attribution import splittable
-from ..comparison.headline import labels_of, rounded
+from ..comparison.headline import is_one_number, labels_of
 from ..comparison.pairs import common_column
-from ..comparison.replacing import leading, replacing, searches
-from ..comparison.standing import chart_of, with_runs
-from ..drawing.lanes import Chart, Row, marks_of
-from ..drawing.text import styled
+from ..comparison.replacing import leading, searches
+from .chart import chart_of, chart_of_baseline, chart_of_metric, with_repeats
 from .entries import Queries
 from .rounds import best_rounds
 
@@ -35,6 +31,7 @@ if TYPE_CHECKING:
     from ..comparison.attribution import Attribution
     from ..comparison.findings import Findings
     from ..comparison.gains import Gains
+    from .chart import Chart
 
 
 MOST_VALUES = 300_000
@@ -82,26 +79,39 @@ class Content:
 
     @cached_property
     def chart(self) -> Chart:
-        """Question, answer, advice, and how every model stands."""
-        found, comparison = self.standing, self.comparison
-        if comparison.runs:
-            found = with_runs(found, comparison.run_distances)
-        if self.against is None:
-            return found
-        asked, answer, told = replacing(self.against, self.names.said)
-        rows = (
-            row._replace(tags=(*row.tags, ("m", "baseline"))) if row.key == self.against.baseline else row
-            for row in found.rows
-        )
-        return replace(found, question=asked, headline=answer, advice=told, rows=tuple(rows))
+        """The main chart: question, answer, advice, and a row for every model."""
+        comparison, chart = self.comparison, self.standing
+        if self.against is not None:
+            means = {
+                metric: part.set_index("model")["mean"].to_dict()
+                for metric, part in comparison.standings.groupby("metric")
+            }
+            chart = chart_of_baseline(self.against, self.names, means, merged=self.merged)
+        return with_repeats(chart, comparison.run_distances) if comparison.runs and chart.rows else chart
+
+    @cached_property
+    def merged(self) -> bool:
+        """Whether both primary metrics are the same number, as both NDCGs are with labels 0 and 1."""
+        return self.comparison.primary is not None and is_one_number(self.comparison.verdict)
+
+    @property
+    def same_number(self) -> list[str]:
+        """A sentence if both primary metrics are the same number."""
+        if not self.merged or len(self.comparison.models) < 2:
+            return []
+        judgments = self.comparison.rankings and self.comparison.rankings.judgments
+        if judgments is not None and set(judgments.levels.tolist()) <= {0, 1}:
+            return ["With labels 0 and 1 both gains are the same, so there is one number."]
+        first, second = map(printable, self.comparison.verdict.metrics)
+        return [f"{first} and {second} have the same values here."]
 
     @cached_property
     def standing(self) -> Chart:
-        """How every model stands, and whether the two metrics disagree about the best."""
+        """The chart of all models without a baseline."""
         comparison = self.comparison
         if comparison.primary is None:
-            return _chart_of_one_metric(comparison)
-        return chart_of(comparison.verdict, self.names, comparison.models)
+            return chart_of_metric(comparison)
+        return chart_of(comparison.verdict, self.names)
 
     @cached_property
     def searches(self) -> str:
@@ -137,7 +147,7 @@ class Content:
             return "candidate", "baseline"
         if len(set(self.comparison.verdict.winners.values())) == 1:
             return "winner", "runner-up"
-        one, other = self.standing.labels
+        one, other = labels_of(self.comparison.verdict.metrics)
         return f"best by {one.head}", f"best by {other.head}"
 
     @cached_property
@@ -234,39 +244,3 @@ def chosen_pair(comparison: Findings) -> ChosenPair | None:
     if possible:
         return ChosenPair(one, rival, "the winner under both metrics and its nearest rival that is still possible")
     return ChosenPair(one, rival, "the winner under both metrics and the runner-up")
-
-
-def _chart_of_one_metric(comparison: Findings) -> Chart:
-    """Return how far every model is behind the best by the only metric, and what that comes down to."""
-    (metric,), names = comparison.metrics, comparison.names
-    labels, level = labels_of((metric,)), confidence(comparison.alpha)
-    winner, rows, table = comparison.winners[metric], [], comparison.standings
-    lower = table["regret_lower"].mask(table["may_be_best"], 0.0)
-    columns = table["regret"], lower, table["regret_upper"], table["may_be_best"], table["mean"]
-    marks = marks_of(metric, zip(*(column.tolist() for column in columns), strict=True))
-    for model, mark in zip(table["model"], marks, strict=True):
-        may, best = mark.filled, model == winner
-        tags = (("l", "best"),) if best else ()
-        rows.append(Row(model, names.cells[model], names.full[model], tags, (mark,), may, (best,)))
-    size = f"{count(len(rows), 'model')}, {count(comparison.query_count, 'query')}"
-    possible, said = sum(row.shaded for row in rows), names.said[winner]
-    headline = f"{styled('n l', said)} is the best by {metric}."
-    if len(rows) == 1:
-        direction = "lower is better" if comparison.lower_is_better else "higher is better"
-        headline, advice = "One model: there is nothing to compare.", f"Of {metric} {direction}."
-    elif possible == 1:
-        lead = amount(sorted(row.marks[0].value for row in rows)[1])
-        choice = f"{styled('b', '★ Choose ')}{styled('b n', said)}"
-        advice = f"{choice}: ahead of the next by {styled('l', lead)}, proven ({level})."
-    else:
-        every = f"any of the {len(rows)}" if possible == len(rows) else f"{possible} of {len(rows)}"
-        headline = f"Not proven: {every} models may be best by {metric}."
-        bound = comparison.standings["regret_upper"].iloc[0]
-        most = f": in truth at most {rounded(bound, up=True)} behind the best ({level})" if math.isfinite(bound) else ""
-        choice = f"{styled('b', '★ Take ')}{styled('b n', said)}"
-        advice = f"{choice}{most}. More queries decide it, not more models."
-    return Chart(
-        f"Which model is best by {styled('b l', metric)}? {size}",
-        headline, advice, labels, names.heads, names.alike, tuple(rows) if len(rows) > 1 else (), level,
-        f"may be best ({possible} of {len(rows)})",
-    )  # fmt: skip

@@ -149,6 +149,17 @@ def leaderboard(comparison: Findings) -> Table:
     return Table(caption, columns)
 
 
+def means_table(comparison: Findings) -> Table:
+    """Return the means of a single model under every metric, with their intervals."""
+    rows = comparison.standings.to_dict("records")
+    low = comparison.lower_is_better
+    metrics = [Cell(row["metric"], "lower is better" if row["metric"] in low else "") for row in rows]
+    cells = _between(means, [[row[end] for row in rows] for end in ("mean", "lower", "upper")])
+    level = confidence(comparison.alpha)
+    caption = f"Means over {over(comparison)}, with simultaneous {level} intervals{comparison.condensed}"
+    return Table(caption, [Column("metric", metrics, numeric=False), Column("mean", cells)])
+
+
 def pairs(comparison: Findings) -> Table:
     """Return pairs of models, the clearest conflicts first: both differences with intervals, p-value, counts."""
     metrics, names = comparison.verdict.metrics, comparison.names

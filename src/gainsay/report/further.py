@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import replace
 from functools import partial
 from html import escape
 from typing import TYPE_CHECKING
 
 from .._common.shown import isolated
 from .._common.words import count
-from ..comparison.standing import chart_of
-from ..drawing.lanes import axis_foot, price_line, strip
 from ..drawing.text import as_html
+from .chart import chart_of
 from .section import Section
 from .why import why_section
 
@@ -20,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ..comparison.segments import Segment
-    from ..drawing.lanes import Axis, Chart, Row
+    from .chart import Axis, Chart, Row
     from .content import Also, Content
 
 MOST_ROWS = 5
@@ -52,17 +49,15 @@ def segments_part(content: Content) -> Section | None:
     parts = [(part, part.verdict) for part in found.parts if part.verdict is not None][:MOST_SEGMENTS]
     if not parts:
         return None
-    order = [row.key for row in content.chart.rows]
+    order = [row.model for row in content.chart.rows]
     charts, shown = [], []
     for _, verdict in parts:
-        charts.append(replace(chart_of(verdict, content.names), price=math.nan, ruler=math.inf))
-        rows = sorted(charts[-1].rows, key=lambda row: order.index(row.key))
-        some = [row for place, row in enumerate(rows) if place < MOST_ROWS or row.shaded or row.tags]
+        charts.append(chart_of(verdict, content.names))
+        rows = sorted(charts[-1].rows, key=lambda row: order.index(row.model))
+        some = [row for place, row in enumerate(rows) if place < MOST_ROWS or row.in_question]
         shown.append(some[: MOST_ROWS + 2])
     axis = charts[0].axis([row for own in shown for row in own])
-    figure = "".join(
-        _small(content, part, chart, own, axis) for (part, _), chart, own in zip(parts, charts, shown, strict=True)
-    )
+    figure = "".join(_small(part, chart, own, axis) for (part, _), chart, own in zip(parts, charts, shown, strict=True))
     told = " ".join(contrast.text for contrast in found.contrasts)
     told = isolated(told or "No model is proven best in one segment and not best in another.", comparison.short_names)
     left = len(found.parts) - len(parts)
@@ -75,36 +70,22 @@ def other_part(also: Also) -> Section:
     """Return the chart of another comparison, with its question, answer and advice, and why its winners differ."""
     content = also.content
     chart, why = content.chart, why_section(content)
-    rows = chart.shown(MOST_SEGMENTS)
     said = f'<p class="mini"><strong>{as_html(chart.headline)}</strong> {as_html(chart.advice)}</p>'
-    figure = said + _table(content, chart, rows, chart.axis(rows), 62 if len(rows) <= 4 else 34, tall=len(rows) <= 4)
-    note = f"How far behind the best, with {chart.level} intervals, all at once; hollow: ruled out as best."
 
     def drawn(most: int) -> str:
+        from .environment import chart_html
+
+        figure = said + chart_html(chart, MOST_SEGMENTS)
         return figure if why is None else f'{figure}<p class="mini">{as_html(why.said)}</p>{why.figure(most)}'
 
-    return Section(also.name, also.title, also.said, drawn, note)
+    return Section(also.name, also.title, also.said, drawn, " ".join(chart.notes))
 
 
-def _small(content: Content, part: Segment, chart: Chart, rows: Sequence[Row], axis: Axis) -> str:
+def _small(part: Segment, chart: Chart, rows: Sequence[Row], axis: Axis) -> str:
+    from .environment import small_chart_html
+
     size = f"{count(part.queries, 'query')}, {100 * part.share:.0f} %"
     return (
         f'<div><h3>{escape(part.column)}: {escape(part.label)} <span class="m">({size})</span></h3>'
-        f'<p class="mini">{as_html(chart.headline)}</p>{_table(content, chart, rows, axis, 24)}</div>'
+        f'<p class="mini">{as_html(chart.headline)}</p>{small_chart_html(chart, rows, axis)}</div>'
     )
-
-
-def _table(
-    content: Content, chart: Chart, rows: Sequence[Row], axis: Axis, height: float, *, tall: bool = False
-) -> str:
-    """Return rows of a chart as a table, its axis below them."""
-    grid, body = axis.grid(height) + price_line(chart, axis, height), []
-    for row in rows:
-        said = escape(". ".join(mark.said for mark in row.marks))
-        body.append(
-            f'<tr{" class=may" * row.shaded}><th scope="row" class="n" title="{escape(row.full)}">'
-            f"<bdi>{escape(content.names.short[row.key])}</bdi></th>"
-            f'<td class="w">{strip(row, axis, height, grid, tall=tall)}<span class="sr">{said}</span></td></tr>'
-        )
-    foot = f'<tfoot><tr><td></td><td class="w">{axis_foot(chart, axis)}</td></tr></tfoot>'
-    return f'<table class="chart"><tbody>{"".join(body)}</tbody>{foot}</table>'

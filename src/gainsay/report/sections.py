@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .baseline import baseline_section
 from .further import gains_part, other_part, segments_part
 from .queries import queries_section
 from .stopping import stopping_section
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
     from .section import Section
 
 SECTIONS: tuple[Callable[[Content], Section | None], ...] = (
-    baseline_section,
     why_section,
     queries_section,
     segments_part,

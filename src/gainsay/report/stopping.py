@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._common.shown import printable
 from .._common.words import amount
+from ..comparison.headline import labels_of
 from ..drawing.text import styled
 from .section import Section
 
@@ -22,7 +23,7 @@ def stopping_section(content: Content) -> Section | None:
     if best is None or curves is None:
         return None
     names, called = content.names, best["candidate"].astype(str)
-    columns = [f"round {label.name}" for label in content.chart.labels]
+    columns = [f"round {label.name}" for label in labels_of(content.comparison.verdict.metrics)]
     gap = best[columns[0]].sub(best[columns[1]]).abs()
     apart = gap.groupby(called, sort=False).max()
     torn = str(apart.idxmax())
@@ -54,7 +55,7 @@ def stopping_section(content: Content) -> Section | None:
 
 def _words(content: Content, here: pd.Series[Any], apart: pd.Series[float], folds: int) -> str:
     """Return on how many candidates both agree, and what is lost where they are furthest apart: `here`."""
-    labels, total, same = content.chart.labels, len(apart), int((apart == 0).sum())
+    labels, total, same = labels_of(content.comparison.verdict.metrics), len(apart), int((apart == 0).sum())
     if same == total:
         return f"{'Each candidate' if total > 1 else 'The candidate'} has the same best round under both metrics."
     have = "have" if same > 1 else "has"

@@ -9,9 +9,8 @@ import numpy as np
 
 from .._common.words import listed
 from ..comparison.headline import labels_of
-from ..drawing.lanes import bare
 from ..drawing.text import styled
-from .numbers import differences
+from .numbers import bare, differences
 from .section import Section
 
 if TYPE_CHECKING:

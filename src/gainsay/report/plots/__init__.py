@@ -16,9 +16,7 @@ from .contributions import plot_explain
 from .curves import plot_curves
 from .gains import plot_gains
 from .leaderboard import plot_leaderboard
-from .pairs import plot_pairs
 from .picture import Picture
-from .ranks import plot_ranks
 from .regret import plot_regret
 from .strips import plot_queries
 
@@ -31,8 +29,6 @@ __all__ = [
     "plot_explain",
     "plot_gains",
     "plot_leaderboard",
-    "plot_pairs",
     "plot_queries",
-    "plot_ranks",
     "plot_regret",
 ]

@@ -9,8 +9,7 @@ import numpy as np
 from ..._common.shown import short_names
 from ..._common.words import listed
 from ..numbers import MINUS, difference
-from .labels import beside
-from .style import finish, legend_below, looks, mixed, only_across, start, two_sides
+from .style import beside, finish, legend_below, looks, mixed, only_across, start, two_sides
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

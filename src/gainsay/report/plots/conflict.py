@@ -9,8 +9,7 @@ import numpy as np
 from ..._common.words import count, p_value
 from ...comparison.pairs import advantages
 from ..numbers import MINUS, difference
-from .labels import label_points
-from .style import finish, key, legend_below, mixed, start
+from .style import finish, key, legend_below, mixed, name_points, start
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,8 +19,8 @@ if TYPE_CHECKING:
 
     from ..._common.typing import Bools, Floats
     from ...comparison.findings import Findings
-    from .labels import Point
     from .picture import Picture
+    from .style import Point
 
 __all__ = ["plot_conflict"]
 
@@ -105,8 +104,7 @@ def plot_conflict(comparison: Findings, ax: Axes | None = None, theme: str = "li
     for place in order:
         named.setdefault(points[place], names[place].replace(f" {MINUS} ", f"\n{MINUS} "))  # one name a point
     chosen = list(named)[:MOST_NAMED]
-    axes = [[(left, 0.0), (right, 0.0)], [(0.0, low), (0.0, high)]]
-    label_points(ax, chosen, [named[point] for point in chosen], colours.ink, around=points, lines=axes)
+    name_points(ax, chosen, [named[point] for point in chosen], colours.ink, points)
     said = [
         f"{names[place]}: {difference(x[place])} and {difference(y[place])}, {p_value(p_values[place])}."
         for place in order[:12]

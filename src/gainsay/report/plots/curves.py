@@ -9,8 +9,7 @@ import numpy as np
 from ..._common.shown import short_names
 from ..numbers import difference, mean
 from ..rounds import best_rounds, curve_of, most_torn
-from .labels import beside
-from .style import finish, legend_below, looks, only_across, plain, short_metrics, start
+from .style import beside, finish, legend_below, looks, only_across, plain, short_metrics, start
 
 if TYPE_CHECKING:
     from collections.abc import Container, Hashable, Mapping, Sequence

@@ -10,8 +10,7 @@ import numpy as np
 from matplotlib.ticker import FixedLocator, MaxNLocator, NullLocator
 
 from ...comparison.gains import labelled_bases
-from .labels import beside
-from .style import finish, looks, start
+from .style import beside, finish, looks, start
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

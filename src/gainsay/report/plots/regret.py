@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 from ..._common.shown import listed_short
 from ..._common.words import amount, count
 from ..numbers import mean
-from .labels import label_points
-from .style import finish, legend_below, looks, start
+from .style import finish, legend_below, looks, name_points, start
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -18,8 +17,8 @@ if TYPE_CHECKING:
     from ...comparison.findings import Findings
     from ...comparison.verdict import Verdict
     from ...drawing.palette import Theme
-    from .labels import Point
     from .picture import Picture
+    from .style import Point
 
 __all__ = ["pareto_front", "plot_regret"]
 
@@ -76,16 +75,14 @@ def plot_regret(comparison: Findings, ax: Axes | None = None, theme: str = "ligh
         box = Rectangle((0, 0), verdict.margin, verdict.margin, facecolor="none", edgecolor=colours.muted)
         box.set(linestyle=":", linewidth=1.4, label=label)
         ax.add_patch(box)
-    lines = [[(0.0, 0.0), (0.0, limit)], [(0.0, 0.0), (limit, 0.0)]]
     if len(front) > 1:
         steps = [drawn[name] for name in front]
         ax.plot(*zip(*steps, strict=True), color=colours.muted, linewidth=1.2, zorder=1, label="Pareto front")
-        lines.append(steps)
     _scatter(ax, colours, verdict, drawn, away)
     legend_below(ax, colours, handletextpad=0.4, columnspacing=1.2)
     named = _named(verdict, front, away)
     points, texts = [drawn[name] for name in named], [short[name] for name in named]
-    label_points(ax, points, texts, colours.ink, around=list(drawn.values()), lines=lines)
+    name_points(ax, points, texts, colours.ink, list(drawn.values()))
     return finish(
         ax, colours, _finding(verdict, short), _in_words(verdict, at, front, short),
         x=f"behind the best under {first}", x_colour=colours.first_text,

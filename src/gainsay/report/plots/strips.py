@@ -10,8 +10,7 @@ from ..._common.checks import check_whole
 from ..._common.shown import short_names
 from ..._common.words import amount, count
 from ..numbers import difference
-from .labels import beside
-from .style import finish, grade_colours, legend_below, looks, plain, start, two_sides, without_frame
+from .style import beside, finish, grade_colours, legend_below, looks, plain, start, two_sides, without_frame
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
