@@ -84,7 +84,7 @@ coverage: .venv/developer
 mutants: .venv/mutants
 	mkdir -p .mutants
 	$(BIN)/python tools/mutation make .mutants/mutants.json \
-		src/gainsay/metrics src/gainsay/comparison src/gainsay/ranking --share $(MUTANTS)
+		src/gainsay/metrics src/gainsay/comparison src/gainsay/ranking src/gainsay/evaluation --share $(MUTANTS)
 	rm -f .mutants/results*
 	GAINSAY_KERNEL=0 $(BIN)/python tools/mutation try .mutants/mutants.json .mutants/results.jsonl --jobs 2
 	$(BIN)/python tools/mutation report .mutants/results.jsonl

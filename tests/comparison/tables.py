@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
-from gainsay.comparison.inputs import check_family, read_panel
-from gainsay.comparison.pairs import leaderboard_of, pairs_of
-from gainsay.comparison.sample import Sample
+import numpy as np
+
+import gainsay as gs
+
+LOSS = gs.metric("loss_in_tables", lambda labels, scores: 0.0, higher_is_better=False)
 
 
-def sample(values, models=None, weights=None, *, draws=10_000, seed=0, ranges=None, losses=()):
-    """A sample of values by query and model."""
-    return Sample(read_panel(values, models, weights, lower_is_better=losses), 0.05, draws, seed, ranges)
+def comparison_of(values, models=None, weights=None, *, losses=(), draws=10_000, **options):
+    """A comparison of arrays of values by metric, the columns of unnamed models numbered."""
+    names = models or [f"model {number}" for number in range(1, np.shape(next(iter(values.values())))[1] + 1)]
+    return gs.Comparison(
+        {name: np.asarray(table) for name, table in values.items()},
+        names,
+        weights=weights,
+        metrics=dict.fromkeys(losses, LOSS),
+        draws=draws,
+        **options,
+    )
 
 
-def pairs_table(values, models=None, weights=None, primary=None, **options):
-    """Every pair of models, as `Findings.pairs`."""
-    made = sample(values, models, weights, **options)
-    return pairs_of(made, check_family(primary, made.panel.metrics))
+def pairs_table(values, models=None, weights=None, **options):
+    """Every pair of models."""
+    return comparison_of(values, models, weights, **options).pairs
 
 
 def leaderboard_table(values, models=None, weights=None, **options):
-    """Every metric and model, as `Findings.standings`."""
-    return leaderboard_of(sample(values, models, weights, **options))
+    """Every metric and model."""
+    return comparison_of(values, models, weights, **options).standings

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
 from scipy.stats import norm
 from statsmodels.stats.proportion import multinomial_proportions_confint
 
 import gainsay as gs
+from gainsay import Comparison
 from gainsay.comparison.baseline import _decided
-from gainsay.comparison.inputs import Panel
-from gainsay.comparison.shares import goodman, shares_of
-from gainsay.harness import Comparison
+from gainsay.comparison.shares import goodman
 
 FIRST, SECOND = "ndcg_linear@10", "ndcg_exp@10"
 
@@ -64,14 +61,6 @@ class TestBounds:
             assert found.loc[candidate, f"lower {metric}"] == pytest.approx(lower[at], abs=0.01 * width)
             assert found.loc[candidate, f"upper {metric}"] == pytest.approx(upper[at], abs=0.01 * width)
 
-    def test_of_one_candidate_under_one_metric_are_the_normal_interval(self):
-        values = {FIRST: panel_of()[FIRST][:, :2]}
-        found = Comparison(values, ["production", "B"], ranges={}, draws=200_000).against("production")
-        difference = values[FIRST][:, 1] - values[FIRST][:, 0]
-        half = norm.ppf(0.975) * difference.std(ddof=1) / np.sqrt(800)
-        assert found.standings[0].upper[FIRST] - difference.mean() == pytest.approx(half, rel=0.01)
-        assert found.metrics == (FIRST,)
-
     def test_end_where_a_metric_ends(self):
         values = {FIRST: np.array([[0.0, 1.0]] * 28 + [[1.0, 0.0]] * 4)}
         free = Comparison(values, ["a", "b"], ranges={}, alpha=0.01).against("a").standings[0]
@@ -81,10 +70,10 @@ class TestBounds:
 
 
 class TestRule:
-    """ship: both lower bounds above -rope and one above 0; do not ship: some upper bound below -rope."""
+    """ship: both lower bounds above -margin and one above 0; do not ship: some upper bound below -margin."""
 
     @pytest.mark.parametrize(
-        ("lower", "upper", "rope", "decision"),
+        ("lower", "upper", "margin", "decision"),
         [
             ((0.001, 0.001), (0.01, 0.01), 0.0, "ship"),
             ((0.001, -0.001), (0.01, 0.01), 0.002, "ship"),
@@ -97,12 +86,12 @@ class TestRule:
             ((0.001, -np.inf), (0.01, np.inf), 0.002, "undecided"),
         ],
     )
-    def test_by_hand(self, lower, upper, rope, decision):
-        assert _decided(np.array(lower), np.array(upper), rope) == decision
+    def test_by_hand(self, lower, upper, margin, decision):
+        assert _decided(np.array(lower), np.array(upper), margin) == decision
 
     def test_decisions_are_those_of_the_bounds_in_the_frame(self):
         for seed in range(6):
-            found = compared(panel_of(seed, 300), draws=1000).against("production", rope=0.004)
+            found = compared(panel_of(seed, 300), draws=1000).against("production", margin=0.004)
             frame = found.frame()
             lower, upper = frame[[f"lower {FIRST}", f"lower {SECOND}"]], frame[[f"upper {FIRST}", f"upper {SECOND}"]]
             ship = (lower > -0.004).all(axis=1) & (lower > 0).any(axis=1)
@@ -127,7 +116,6 @@ class TestRule:
             assert one["difference lost_against"] == pytest.approx(-other[f"difference {FIRST}"], abs=1e-12)
             assert one["lower lost_against"] == pytest.approx(-other[f"upper {FIRST}"], abs=1e-12)
             assert one["better lost_against"] == other[f"better {FIRST}"]
-        assert "A lower value of lost_against is better." in losses.text
 
     def test_on_fewer_than_30_differing_queries_nothing_is_decided(self):
         base = np.random.default_rng(0).uniform(0.2, 0.4, (500, 1))
@@ -137,7 +125,7 @@ class TestRule:
                 table[:differing, 1] += np.random.default_rng(1).uniform(0.3, 0.31, differing)
             found = Comparison(values, ["a", "b"], ranges={}).against("a")
             assert found.decisions == {"b": decision}
-            assert ("no bounds: the two differ on fewer than 30 queries" in found.text) is (differing == 29)
+            assert ("fewer than 30" in found.text) is (differing == 29)
         assert found.standings[0].differing == {FIRST: 30, SECOND: 30}
 
     def test_a_copy_of_the_baseline_stays_undecided_for_ever(self):
@@ -145,14 +133,6 @@ class TestRule:
         (one,) = Comparison(values, ["a", "b"]).against("a", 0.1).standings
         assert (one.decision, one.queries_needed) == ("undecided", None)
         assert one.shares[FIRST]["same"].value == 1
-
-    def test_bounds_widen_with_the_number_of_candidates(self):
-        rng = np.random.default_rng(3)
-        values = {metric: rng.normal(size=(500, 12)) for metric in (FIRST, SECOND)}
-        few = Comparison({it: table[:, :2] for it, table in values.items()}, ["a", "b"], ranges={})
-        many = Comparison(values, [chr(97 + place) for place in range(12)], ranges={})
-        widths = [it.against("a").frame().eval(f"`upper {FIRST}` - `lower {FIRST}`")["b"] for it in (few, many)]
-        assert widths[1] > 1.2 * widths[0]
 
 
 class TestShares:
@@ -163,30 +143,20 @@ class TestShares:
         expected = multinomial_proportions_confint(counts, alpha=0.05, method="goodman")
         np.testing.assert_allclose(np.stack([lower, upper], axis=1), np.clip(expected, 0, 1), atol=1e-12)
 
-    def test_count_queries(self):
+    @pytest.mark.parametrize("weighted", [False, True])
+    def test_are_shares_of_queries_or_of_their_weight(self, weighted):
         values = panel_of()
+        weights = np.random.default_rng(5).integers(1, 4, 800).astype(float) if weighted else np.ones(800)
         difference = values[SECOND][:, 2] - values[SECOND][:, 0]
-        row = compared(values, draws=1000).against("production").frame().loc["C"]
-        assert row[f"better {SECOND}"] == pytest.approx(1000 * (difference > 1e-9).mean())
-        assert row[f"worse {SECOND}"] == pytest.approx(1000 * (difference < -1e-9).mean())
-        assert row[f"same {SECOND}"] == pytest.approx(1000 * (difference == 0).mean())
-
-    def test_of_weighted_queries_are_shares_of_the_weight(self):
-        values = np.array([[[0.0, 0, 0], [1, -1, 0]]])
-        weights = np.array([0.5, 0.3, 0.2])
-        panel = Panel(("m",), ("a", "b"), values, weights)
-        shares = shares_of(panel, 0, 0, 1, 0.05)
-        assert [share.value for share in shares.values()] == pytest.approx([0.5, 0.3, 0.2])
-        lower, _ = goodman(np.array([0.5, 0.3, 0.2]), 1 / (0.25 + 0.09 + 0.04), 0.05)
-        assert [share.lower for share in shares.values()] == pytest.approx(lower.tolist())
-
-    def test_of_clustered_queries_stand_on_as_many_as_there_are_clusters(self):
-        values = np.repeat(np.array([[[0.0, 0, 0, 0], [1, -1, 0, 0]]]), 5, axis=2)
-        clusters = np.repeat(np.arange(4), 5)
-        panel = Panel(("m",), ("a", "b"), values, None, clusters=clusters)
-        expected = shares_of(Panel(("m",), ("a", "b"), values[:, :, ::5], None), 0, 0, 1, 0.05)
-        for name, share in shares_of(panel, 0, 0, 1, 0.05).items():
-            assert share == pytest.approx(expected[name])
+        row = compared(values, draws=1000, weights=weights).against("production").frame().loc["C"]
+        classes = [difference > 1e-9, difference < -1e-9, difference == 0]
+        expected = np.array([np.average(own, weights=weights) for own in classes])
+        lower, upper = goodman(expected, weights.sum() ** 2 / (weights**2).sum(), 0.05)
+        for place, name in enumerate(["better", "worse", "same"]):
+            assert row[f"{name} {SECOND}"] == pytest.approx(1000 * expected[place])
+            if name == "better":
+                assert row[f"{name} lower {SECOND}"] == pytest.approx(1000 * lower[place])
+                assert row[f"{name} upper {SECOND}"] == pytest.approx(1000 * upper[place])
 
 
 class TestNeeded:
@@ -208,14 +178,14 @@ class TestNeeded:
         found = compared(panel_of(queries=queries), clusters=clusters).against("production")
         assert {(one.decision, one.queries_needed) for one in found.standings} == {("undecided", None)}
 
-    def test_no_number_of_queries_decides_about_a_loss_within_the_rope(self):
+    def test_no_number_of_queries_decides_about_a_loss_within_the_margin(self):
         rng = np.random.default_rng(2)
         noise = rng.normal(0, 0.1, 400)
         noise += -0.001 - noise.mean()
         values = {FIRST: np.stack([np.full(400, 0.5), 0.5 + noise], axis=1)}
-        found = Comparison(values, ["a", "b"], ranges={}).against("a", rope=0.002)
+        found = Comparison(values, ["a", "b"], ranges={}).against("a", margin=0.002)
         assert found.standings[0].queries_needed is None
-        assert "no number of queries will decide it" in found.text
+        assert "no number" in found.text
 
 
 class TestRecipes:
@@ -254,7 +224,6 @@ class TestRecipes:
             assert row[f"difference {metric}"] == pytest.approx(columns[:, at].mean())
             assert row[f"upper {metric}"] - row[f"difference {metric}"] == pytest.approx(half[at], rel=0.02)
         assert found.runs == {"production": 0, "B": 5, "C": 5}
-        assert "are recipes, trained 5 times each" in found.text
 
     def test_what_runs_leave_open_more_queries_do_not_decide(self):
         values, recorded = self.sample(seed=3, runs=3, spread=0.02)
@@ -294,53 +263,4 @@ class TestRecipes:
             one, other = told.frame().loc[name], alone.frame().loc[name]
             assert one[f"upper {FIRST}"] == pytest.approx(other[f"upper {FIRST}"])
             assert one[f"better upper {FIRST}"] == pytest.approx(other[f"better upper {FIRST}"])
-        assert "(600 queries in 200 clusters, 95 % confidence)" in told.text
-
-
-class TestWords:
-    def test_one_sentence_names_decision_metrics_and_bounds(self):
-        found = compared(panel_of(), draws=1000).against("production", rope=0.002)
-        sentence = found.sentence("B")
-        assert sentence.startswith(f"Ship B: against production {FIRST} changes by +0.0")
-        assert sentence.endswith("(800 queries, 95 % confidence).")
-        near = compared(panel_of(lead=((0, 0.03, 0.03), (0, 0.001, 0.001)))).against("production", rope=0.01)
-        assert near.sentence("B").startswith("Ship B")
-        assert near.sentence("B").endswith(", at worst a loss within the 0.0100 tolerated.")
-        worse = compared(panel_of(lead=((0, -0.03, 0.03), (0, -0.03, 0.03)))).against("production", rope=0.01)
-        assert worse.sentence("B").endswith(", a loss beyond the 0.0100 tolerated.")
-        assert "A loss up to 0.0020 is tolerated" in found.text
-        assert "Of 1,000 queries" in found.text
-
-    def test_json_and_html(self):
-        found = compared(panel_of(), draws=1000).against("production")
-        content = json.loads(json.dumps(found.to_dict(), allow_nan=False))
-        assert content["candidates"]["B"]["decision"] == found.decisions["B"]
-        assert "<td>B</td>" in found._repr_html_()
-
-
-class TestBadInput:
-    def test_baseline_and_rope(self):
-        comparison = compared(panel_of(queries=40), draws=1000)
-        with pytest.raises(ValueError, match="'prod' is not among the models; did you mean 'production'"):
-            comparison.against("prod")
-        with pytest.raises(ValueError, match=r"rope must be a finite difference of means, 0 or more: got -0\.1"):
-            comparison.against("production", rope=-0.1)
-        with pytest.raises(ValueError, match="'a' is the only model: there is no candidate"):
-            Comparison({FIRST: np.zeros((40, 1))}, ["a"]).against("a")
-        with pytest.raises(ValueError, match="'D' is not among the models"):
-            comparison.against("production").sentence("D")
-
-    def test_rope_is_that_of_the_comparison_by_default(self):
-        assert compared(panel_of(queries=40), draws=1000, rope=0.003).against("production").rope == 0.003
-
-
-@pytest.mark.slow
-def test_false_ships_are_rare_where_the_candidates_trail_by_as_much_as_is_tolerated():
-    """Truth: under the second metric both candidates trail by exactly the rope, under the first they lead by much."""
-    ships, samples = 0, 500
-    for seed in range(samples):
-        values = panel_of(1000 + seed, 200, lead=((0, 0.05, 0.05), (0, -0.01, -0.01)))
-        found = compared(values, draws=400, alpha=0.1).against("production", rope=0.01)
-        ships += "ship" in found.decisions.values()
-    assert ships / samples <= 0.1 + 2 * np.sqrt(0.1 * 0.9 / samples)
-    assert ships / samples >= 0.01  # the rule is not so strict that it never errs
+        assert "600 queries in 200 clusters" in told.text

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import math
+import re
 from collections import defaultdict
 from fractions import Fraction
+from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import gainsay as gs
 from gainsay.comparison.attribution import Attribution
@@ -144,26 +143,34 @@ class TestCells:
         judgments, scores, _ = two_models(grouped, 5, queries=12, longest=6, distinct_scores=3, weighted=False)
         name, _, cutoff = metric.partition("@")
         gain, discount, ratio = FAMILY.get(name, (linear, log2, False))
-        k = int(cutoff) if cutoff else 6
-        expected = np.zeros((len(judgments.levels), k))
-        ends = np.cumsum(judgments.sizes)
-        for model, sign in (("A", 1), ("B", -1)):
-            for end, size in zip(ends, judgments.sizes, strict=True):
-                labels = judgments.labels[end - size : end].tolist()
-                ideal = sum(g * discount(r) for r, g in enumerate(sorted(map(gain, labels), reverse=True)[:k], 1))
-                orders = list(definitions.rankings_with_multiplicity(labels, scores[model][end - size : end]))
-                total = sum(count for _, count in orders)
-                for ranking, count in orders:
-                    for rank, label in enumerate(ranking[:k], 1):
-                        worth = gain(label) * discount(rank) / (ideal if ratio and ideal else 1)
-                        expected[int(label), rank - 1] += sign * worth * count / total / judgments.queries
+        k = int(cutoff or 6)
+        expected, ends = np.zeros((len(judgments.levels), k)), np.cumsum(judgments.sizes)
+        for (model, sign), (end, size) in product((("A", 1), ("B", -1)), zip(ends, judgments.sizes, strict=True)):
+            labels = judgments.labels[end - size : end].tolist()
+            ideal = sum(g * discount(r) for r, g in enumerate(sorted(map(gain, labels), reverse=True)[:k], 1))
+            orders = list(definitions.rankings_with_multiplicity(labels, scores[model][end - size : end]))
+            share = sign / sum(count for _, count in orders) / judgments.queries / (ideal if ratio and ideal else 1)
+            for ranking, count in orders:
+                for rank, label in enumerate(ranking[:k], 1):
+                    expected[int(label), rank - 1] += gain(label) * discount(rank) * count * share
         table = attribution(judgments, scores, metric, bands=range(1, k + 1)).grades_by_ranks
         np.testing.assert_allclose(table, expected, rtol=0, atol=ROUNDING)
 
+    @pytest.mark.parametrize("seed", range(3))
+    def test_the_other_way_round_all_is_the_opposite(self, grouped, seed):
+        judgments, scores, _ = two_models(grouped, seed, not_retrieved=True)
+        scores["C"] = scores["A"][::-1].copy()
+        metrics = ["ndcg_linear@3", "ndcg_exp@3", "ndcg_jk"]
+        why = gs.compare(scores, judgments, metrics).attribution("A", "B")
+        turned = gs.compare(dict(reversed(scores.items())), judgments, metrics).attribution("B", "A")
+        np.testing.assert_array_equal(why.grades_by_ranks, -turned.grades_by_ranks)
+        np.testing.assert_array_equal(why.by_query_class[metrics], -turned.by_query_class[metrics])
+        np.testing.assert_array_equal(why.parts["change"], -turned.parts["change"])
+        assert why.difference == {metric: -value for metric, value in turned.difference.items()}
+
     def test_scores_that_differ_beyond_32_bits_only_are_tied_where_the_metric_says_so(self):
-        judgments = gs.Judgments([1, 0], group=[2])
         scores = {"up": [1.0 + 1e-12, 1.0], "down": [1.0, 1.0 + 1e-12]}
-        why = attribution(judgments, scores, ["ndcg_linear", "ndcg_linear(scores=float32)"])
+        why = attribution(gs.Judgments([1, 0], group=[2]), scores, ["ndcg_linear", "ndcg_linear(scores=float32)"])
         assert why.difference["ndcg_linear"] == pytest.approx(1 - 1 / math.log2(3))
         assert not why.grades_by_ranks.loc["ndcg_linear(scores=float32)"].to_numpy().any()
 
@@ -187,15 +194,6 @@ class TestSums:
             assert table.sum(axis=0).sum() == pytest.approx(difference, **close)
             assert why.by_query_class[metric].sum() == pytest.approx(difference, **close)
 
-    def test_queries_that_a_witness_skips_stay_in_as_in_the_leaderboard(self, grouped):
-        judgments, scores, _ = two_models(grouped, 4)
-        comparison = gs.compare(scores, judgments, ["ndcg_linear@10", "ndcg_exp@10", "map(empty=skip,min_label=3)"])
-        why = comparison.attribution("A", "B", ["ndcg_exp@10", "ndcg_jk@5"])
-        pair = comparison.pairs.iloc[0]
-        assert why.difference["ndcg_exp@10"] == pytest.approx(pair["difference ndcg_exp@10"], abs=ROUNDING)
-        assert why.queries == why.by_query_class["queries"].sum() == (judgments.weights > 0).sum()
-        assert why.left_out == 0
-
     def test_a_metric_that_was_not_compared_and_skips_queries_has_its_own_mean(self, grouped):
         judgments, scores, _ = two_models(grouped, 4)
         comparison = gs.compare(scores, judgments, ["map", "mrr"])
@@ -204,23 +202,6 @@ class TestSums:
         own, other = (gs.evaluate(name, judgments, scores[model]).mean[name] for model in "AB")
         assert why.difference[name] == pytest.approx(own - other, abs=ROUNDING)
         assert why.grades_by_ranks.to_numpy().sum() == pytest.approx(own - other, abs=ROUNDING)
-
-    @settings(max_examples=30)
-    @given(st.data())
-    def test_the_other_way_round_is_the_opposite(self, data):
-        sizes = data.draw(st.lists(st.integers(1, 6), min_size=1, max_size=12))
-        documents = sum(sizes)
-        labels = data.draw(st.lists(st.integers(0, 3), min_size=documents, max_size=documents))
-        some = st.lists(st.sampled_from([-math.inf, 0.0, 1.0, 2.0]), min_size=documents, max_size=documents)
-        scores = {name: data.draw(some) for name in "ABC"}
-        judgments = gs.Judgments(labels, group=sizes)
-        metrics = ["ndcg_linear@3", "ndcg_exp@3", "ndcg_jk"]
-        why = gs.compare(scores, judgments, metrics).attribution("A", "B")
-        turned = gs.compare(dict(reversed(scores.items())), judgments, metrics).attribution("B", "A")
-        np.testing.assert_array_equal(why.grades_by_ranks, -turned.grades_by_ranks)
-        np.testing.assert_array_equal(why.by_query_class[metrics], -turned.by_query_class[metrics])
-        np.testing.assert_array_equal(why.parts["change"], -turned.parts["change"])
-        assert why.difference == {metric: -value for metric, value in turned.difference.items()}
 
 
 class TestQueryClasses:
@@ -237,10 +218,6 @@ class TestQueryClasses:
         added = (values[0] - values[1]) * np.arange(1, 8) / 28
         expected = [added[0], added[1], added[2], added[3], added[4] + added[5], added[6]]
         np.testing.assert_allclose(why.by_query_class["ndcg_exp@5"], expected, atol=ROUNDING)
-
-    def test_without_queries_are_left_out(self):
-        why = article()
-        assert why.by_query_class["queries"].to_dict() == {"1": 1}
 
 
 class TestParts:
@@ -264,13 +241,6 @@ class TestParts:
 
     def test_keep_the_base_of_jk(self):
         assert article(["ndcg_jk(base=3)", "ndcg_exp"]).parts.loc["total", "from"] == "ndcg_jk(base=3)"
-
-    def test_do_not_depend_on_the_metrics_that_are_asked_for(self, grouped):
-        judgments, scores, _ = two_models(grouped, 6)
-        comparison = gs.compare(scores, judgments, ["ndcg_linear@10", "ndcg_exp@10"])
-        why = comparison.attribution("A", "B", "dcg_exp@3")
-        assert why.metrics == ("dcg_exp@3",)
-        assert why.parts.equals(comparison.attribution("A", "B").parts)
 
 
 class TestWorkedExample:
@@ -309,18 +279,6 @@ class TestLabels:
                 cell = why.grades_by_ranks.loc[("ndcg_exp@3", label), str(place + 1)]
                 assert cell == pytest.approx(expected[label, place], abs=1e-15)
 
-    @pytest.mark.parametrize("ties", ["average", "order"])
-    def test_so_large_sum_up_too_where_documents_are_tied(self, ties):
-        rng = np.random.default_rng(0)
-        labels = rng.choice([0, 1, 100, 959, 960, 961, 1000, 1023, 5000], 400)
-        judgments = gs.Judgments(labels, group=[10] * 40)
-        scores = {name: rng.integers(0, 4, 400) for name in "AB"}
-        metric = f"ndcg_exp(ties={ties})@5"
-        (name,) = map(str, gs.parse_metrics(metric))
-        why = attribution(judgments, scores, metric)
-        own, other = (gs.evaluate(metric, judgments, scores[model]).mean[name] for model in "AB")
-        assert why.grades_by_ranks.to_numpy().sum() == pytest.approx(own - other, abs=ROUNDING)
-
     def test_below_0_are_a_grade_and_have_no_exponential_part(self, grouped):
         judgments, scores, _ = two_models(grouped, 2, weighted=False)
         judgments = gs.Judgments(judgments.labels - 1, group=judgments.sizes, negative_labels="allow")
@@ -331,11 +289,6 @@ class TestLabels:
         own, other = (gs.evaluate("ndcg_linear@10", judgments, scores[m]).mean["ndcg_linear@10"] for m in "AB")
         table = why.grades_by_ranks.loc["ndcg_linear@10"]
         assert table.to_numpy().sum() == pytest.approx(own - other, abs=ROUNDING)
-
-    def test_of_which_there_are_twenty_are_grades_of_their_own(self):
-        labels = np.arange(20) / 2
-        why = attribution(gs.Judgments(labels, group=[20]), {"A": labels, "B": -labels}, "ndcg_linear")
-        assert why.grades_by_ranks.loc["ndcg_linear"].index.tolist() == labels.tolist()
 
     def test_of_which_there_are_more_go_into_ten_ranges_of_equally_many(self):
         rng = np.random.default_rng(1)
@@ -349,12 +302,6 @@ class TestLabels:
         by_label = cells_by_hand(judgments, scores, "ndcg_linear@10", [1, 2, 4, 6])
         np.testing.assert_allclose(table, by_label.reshape(10, 5, 4).sum(axis=1), atol=ROUNDING)
 
-    def test_of_which_there_are_twenty_one_go_into_ranges(self):
-        labels = np.arange(21.0)
-        why = attribution(gs.Judgments(labels, group=[21]), {"A": labels, "B": -labels}, "ndcg_linear")
-        assert why.grades_by_ranks.loc["ndcg_linear"].index[:2].tolist() == ["0 to 2", "3 to 4"]
-        assert len(why.grades_by_ranks) == 10
-
     def test_that_look_alike_when_rounded_are_written_in_full(self):
         labels = 1 + np.arange(40) / 1e8
         why = attribution(gs.Judgments(labels, group=[40]), {"A": labels, "B": -labels}, "ndcg_linear")
@@ -366,9 +313,7 @@ class TestBands:
     @pytest.mark.parametrize(
         ("metrics", "names"),
         [
-            (["ndcg_exp@1"], ["1"]),
             (["ndcg_exp@4"], ["1", "2-3", "4"]),
-            (["ndcg_exp@10"], ["1", "2-3", "4-5", "6-10"]),
             (["ndcg_exp@10", "ndcg_linear@15"], ["1", "2-3", "4-5", "6-10", "11-15"]),
             (["ndcg_exp@10", "ndcg_linear"], ["1", "2-3", "4-5", "6-10", "11+"]),
         ],
@@ -378,64 +323,8 @@ class TestBands:
         why = attribution(gs.Judgments(labels, group=[40]), {"A": labels, "B": -labels}, metrics)
         assert why.grades_by_ranks.columns.tolist() == names
 
-    def test_beyond_a_metrics_own_cutoff_hold_nothing(self):
-        labels = np.arange(40) % 4
-        why = attribution(gs.Judgments(labels, group=[40]), {"A": labels, "B": -labels}, ["ndcg_exp@5", "ndcg_exp@20"])
-        assert not why.grades_by_ranks.loc["ndcg_exp@5", ["6-10", "11-20"]].to_numpy().any()
-        assert why.grades_by_ranks.loc["ndcg_exp@20", ["6-10", "11-20"]].to_numpy().any()
-
     def test_that_no_query_reaches_are_left_out(self):
         assert article().grades_by_ranks.columns.tolist() == ["1", "2-3", "4-5", "6+"]
-
-    def test_as_the_caller_wants_them(self):
-        assert article(bands=[1, 6]).grades_by_ranks.columns.tolist() == ["1-5", "6+"]
-
-    @pytest.mark.parametrize("bands", [[], [2, 3], [1, 3, 3], [1, 5, 4]])
-    def test_that_do_not_ascend_from_1_are_refused(self, bands):
-        with pytest.raises(ValueError, match="bands must be the first rank of each band, ascending from 1"):
-            article(bands=bands)
-
-    def test_must_be_whole_numbers(self):
-        with pytest.raises(ValueError, match=r"bands must be a whole number of at least 1, got 2\.5"):
-            article(bands=[1, 2.5])
-
-
-class TestErrors:
-    def comparison(self, metrics=("ndcg_linear@10", "ndcg_exp@10", "map")):
-        scores = {"first model": [3, 2, 1], "second model": [1, 2, 3]}
-        return gs.compare(scores, gs.Judgments([2, 1, 0], group=[3]), list(metrics))
-
-    def test_a_metric_that_is_no_sum_over_documents(self):
-        with pytest.raises(
-            ValueError,
-            match=r"names map, which is not a sum over documents and so cannot be split by document; take metrics of",
-        ):
-            self.comparison().attribution("first model", "second model", ["ndcg_exp@10", "map"])
-
-    def test_no_compared_metric_is_a_sum_over_documents(self):
-        with pytest.raises(
-            ValueError, match=r"none of the compared metrics \(map, mrr\) is a sum .* name some that are"
-        ):
-            self.comparison(["map", "mrr"]).attribution("first model", "second model")
-
-    def test_an_unknown_model(self):
-        with pytest.raises(ValueError, match=r"'first modle' is not among the models; did you mean 'first model'\?"):
-            self.comparison().attribution("first modle", "second model")
-
-    def test_one_model_against_itself(self):
-        with pytest.raises(ValueError, match="'first model' cannot be set against itself: name two different models"):
-            self.comparison().attribution("first model", "first model")
-
-    def test_values_without_scores(self):
-        comparison = gs.Comparison({"a": np.zeros((3, 2)), "b": np.zeros((3, 2))}, ["A", "B"])
-        with pytest.raises(ValueError, match=r"attribution needs the scores .* gainsay\.compare\(models, judgments\)"):
-            comparison.attribution("A", "B")
-
-    def test_a_mean_over_no_query(self):
-        judgments = gs.Judgments([0, 0, 1, 0], group=[2, 2])
-        comparison = gs.compare({"A": [1, 2, 1, 2], "B": [2, 1, 2, 1]}, judgments, ["ndcg_linear", "ndcg_exp"])
-        with pytest.raises(ValueError, match="every query of positive weight is without relevant documents"):
-            comparison.attribution("A", "B", "ndcg(gain=0/0,empty=skip)")
 
 
 class TestPresentation:
@@ -445,10 +334,6 @@ class TestPresentation:
         assert why.metrics == ("ndcg_linear@10", "ndcg_exp@10", "ndcg_jk@10")
         assert set(why.grades_by_ranks.index.get_level_values("metric")) == set(why.metrics)
 
-    def test_is_immutable(self):
-        with pytest.raises(dataclasses.FrozenInstanceError):
-            article().queries = 2  # type: ignore[misc]
-
     def test_frame_is_tidy(self):
         why = article()
         frame = why.frame()
@@ -457,29 +342,22 @@ class TestPresentation:
         cell = frame[(frame.metric == "ndcg_exp") & (frame.grade == 5) & (frame.ranks == "1")]
         assert cell.contribution.item() == why.grades_by_ranks.loc[("ndcg_exp", 5), "1"]
 
-    def test_dict_survives_json(self):
-        why = article()
+    def test_dictionary_and_page_have_every_cell(self, grouped):
+        judgments, scores, _ = two_models(grouped)
+        why = attribution(judgments, scores, "ndcg_linear@10")
         content = json.loads(json.dumps(why.to_dict(), allow_nan=False))
-        assert content["models"] == [FIVE_FIRST, FIVE_LAST]
-        assert content["difference"] == why.difference
-        assert math.fsum(cell["contribution"] for cell in content["grades_by_ranks"]) == pytest.approx(
-            sum(why.difference.values())
-        )
-        assert content["by_query_class"][0]["queries"] == 1
-        assert [part["part"] for part in content["parts"]] == ["discount", "gain", "total"]
+        cells = [cell["contribution"] for cell in content["grades_by_ranks"]]
+        assert math.fsum(cells) == pytest.approx(why.difference["ndcg_linear@10"])
+        assert (content["models"], content["difference"]) == (["A", "B"], why.difference)
+        assert sum(row["queries"] for row in content["by_query_class"]) == why.queries
+        shown = re.findall(r">([+-]\d\.\d{6})<", why._repr_html_())
+        table = why.grades_by_ranks.to_numpy()
+        rows = [*np.column_stack([table, table.sum(axis=1)]), [*table.sum(axis=0), table.sum()]]
+        assert [float(cell) for cell in shown] == pytest.approx([*np.concatenate(rows)], abs=1e-6)
 
-    def test_repr_names_the_largest_cells(self):
-        lines = repr(article()).splitlines()
-        assert lines[0] == f"Attribution of {FIVE_FIRST} - {FIVE_LAST} over 1 query"
-        assert lines[2] == (
-            "  ndcg_exp  +0.2666, most: +0.6577 from grade 5 at rank 1, +0.2369 from grade 3 at rank 6+"
-        )
-
-    def test_html_escapes_the_names_of_models_and_metrics(self):
-        judgments = gs.Judgments([1, 0], group=[2])
+    def test_names_of_models_and_metrics_are_no_markup(self):
         scores = {"<script>alert(1)</script>": [1, 2], "b & c": [2, 1]}
-        html = attribution(judgments, scores, "ndcg(gain=0>0/1>1)")._repr_html_()
+        html = attribution(gs.Judgments([1, 0], group=[2]), scores, "ndcg(gain=0>0/1>1)")._repr_html_()
         assert "<script>" not in html
-        assert "&lt;script&gt;" in html
         assert "b &amp; c" in html
-        assert "ndcg(gain=0&gt;0/1&gt;1)" in html
+        assert "0&gt;0/1&gt;1" in html

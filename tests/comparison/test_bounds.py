@@ -12,7 +12,6 @@ from gainsay.comparison.bounds import detectable_lead
 from gainsay.comparison.estimates import estimate
 from gainsay.comparison.inputs import read_panel
 from gainsay.comparison.resampling import draw_noise
-from gainsay.comparison.verdict import Verdict
 
 NAMES = ("x", "y")
 
@@ -81,26 +80,6 @@ def test_nothing_is_detectable_where_nothing_varies():
     estimated = estimate(read_panel(values))
     noise = draw_noise(estimated, 200, seed=0)
     assert detectable_lead(estimated, noise, 0.05, np.ones(3, dtype=bool), np.array([0, 0])) == math.inf
-
-
-@pytest.mark.parametrize("queries", [1, 2, 3])
-def test_two_queries_are_the_fewest_that_have_an_error(queries):
-    values = {"x": np.random.default_rng(1).random((queries, 2))}
-    difference = values["x"][:, 1] - values["x"][:, 0]
-    expected = math.inf if queries == 1 else difference.std(ddof=1) / math.sqrt(queries)
-    assert estimate(read_panel(values)).error[0, 0, 1] == pytest.approx(expected, rel=1e-9)
-
-
-def test_a_verdict_has_the_winners_and_those_that_may_be_best_in_question():
-    """The last model trails far behind and scatters widest: were it in question, the lead would be larger."""
-    values = sample(spreads=(0.2, 0.2, 0.8))
-    for name, leads in zip(NAMES, ((0.1, 0.0, -5.0), (0.0, 0.1, -5.0)), strict=True):
-        values[name] = values[name] - values[name].mean(axis=0) + leads
-    verdict = Verdict.from_values(values["x"], values["y"], draws=500, seed=4, metric_names=NAMES)
-    assert verdict.kind == "genuine"
-    assert verdict.common_best == ()
-    noise = draw_noise(estimate(read_panel(values)), 500, seed=4)
-    assert verdict.detectable == pytest.approx(written_out(values, noise.values, [0, 1], 0.05), rel=1e-9)
 
 
 @pytest.mark.parametrize("lead", [0.0, 0.1, 1e5])

@@ -85,6 +85,17 @@ def test_every_row_is_that_of_a_loop_over_queries(many, definitions, metrics, cu
     assert (table["pull"].abs().diff().dropna() <= 0).all()
 
 
+def test_the_other_way_round_turns_all_signs_and_the_order_of_models_does_not_matter(many):
+    judgments, scores, *_ = many
+    one, other = (gs.compare(scores, judgments, BOTH).queries(*pair) for pair in ("AB", "BA"))
+    signed = ["pull", *(f"difference {metric}" for metric in BOTH)]
+    np.testing.assert_array_equal(one[signed], -other[signed])
+    assert one["query"].tolist() == other["query"].tolist()
+    assert one["labels A"].tolist() == other["labels A"].tolist()
+    turned = gs.compare(dict(reversed(scores.items())), judgments, ["map", *BOTH], primary=BOTH)
+    assert turned.queries("A", "B").equals(one)
+
+
 def test_most_takes_the_first_rows(many):
     judgments, scores, *_ = many
     comparison = gs.compare(scores, judgments, BOTH)
@@ -103,12 +114,6 @@ def test_two_published_rankings_pull_apart():
     assert row["labels B"] == tuple(second)
 
 
-def test_whole_labels_are_shown_without_a_point_and_others_as_they_are():
-    labels = [5, 0, 0, 0, 0, 2.5, 3, 3, 3, 3]
-    row = two_rankings(labels, [3, 3, 3, 3, 2.5, 0, 0, 0, 0, 5]).queries("A", "B").loc[0]
-    assert str(row["labels A"]) == "(5, 0, 0, 0, 0, 2.5, 3, 3, 3, 3)"
-
-
 def test_without_a_contradiction_the_columns_are_the_same():
     none = two_rankings([5, 3, 0], [0, 3, 5]).queries("A", "B")
     some = two_rankings([5, 0, 0, 0, 0, 3, 3, 3, 3, 3], [3, 3, 3, 3, 3, 0, 0, 0, 0, 5]).queries("A", "B")
@@ -125,39 +130,6 @@ def test_a_difference_of_rounding_is_none():
     assert comparison.queries("A", "B").empty
 
 
-def test_the_other_way_round_turns_all_signs(many):
-    judgments, scores, *_ = many
-    comparison = gs.compare(scores, judgments, BOTH)
-    one, other = comparison.queries("A", "B"), comparison.queries("B", "A")
-    signed = ["pull", *(f"difference {metric}" for metric in BOTH)]
-    np.testing.assert_array_equal(one[signed], -other[signed])
-    assert one["query"].tolist() == other["query"].tolist()
-    assert one["labels A"].tolist() == other["labels A"].tolist()
-
-
-def test_the_order_of_models_does_not_matter(many):
-    judgments, scores, *_ = many
-    one = gs.compare(scores, judgments, BOTH).queries("A", "C")
-    other = gs.compare(dict(reversed(scores.items())), judgments, BOTH).queries("A", "C")
-    assert one.equals(other)
-
-
-def test_goes_by_the_primary_metrics(many):
-    judgments, scores, *_ = many
-    comparison = gs.compare(scores, judgments, ["map", *BOTH], primary=BOTH)
-    assert comparison.queries("A", "B").equals(gs.compare(scores, judgments, BOTH).queries("A", "B"))
-
-
-def test_documents_of_equal_score_stand_in_the_order_of_the_input_and_unretrieved_ones_nowhere():
-    labels = [3, 0, 5, 3, 3, 0, 3, 3]
-    scores = {"A": [1, 1, 2, 1, -np.inf, 1, 1, -np.inf], "B": [3, -1, -2, 3, 3, -1, 3, 3]}
-    row = gs.compare(scores, gs.Judgments(labels, group=[8]), BOTH).queries("A", "B").loc[0]
-    assert row["labels A"] == (5, 3, 0, 3, 0, 3)
-    assert row["labels B"] == (3, 3, 3, 3, 3, 0, 0, 5)
-    assert row["documents"] == 8
-    assert row["top grades"] == 1
-
-
 def test_queries_left_out_of_the_comparison_do_not_shift_the_others():
     first, second = [5, 0, 0, 0, 0, 3, 3, 3, 3, 3], [3, 3, 3, 3, 3, 0, 0, 0, 0, 5]
     judgments = gs.Judgments([0, 0, 0, *first], qid=["nothing"] * 3 + ["contradiction"] * 10)
@@ -165,36 +137,3 @@ def test_queries_left_out_of_the_comparison_do_not_shift_the_others():
     table = gs.compare(scores, judgments, ["ndcg_jk(empty=skip)", "ndcg_exp(empty=skip)"]).queries("A", "B")
     assert table["query"].tolist() == ["contradiction"]
     assert table.loc[0, "labels B"] == tuple(second)
-
-
-def test_scattered_rows_of_a_query_are_brought_together():
-    first, second = [5, 0, 0, 0, 0, 3, 3, 3, 3, 3], [3, 3, 3, 3, 3, 0, 0, 0, 0, 5]
-    labels = np.stack([first, [1] * 10], axis=1).ravel()
-    a = np.stack([np.arange(10, 0, -1), np.arange(10)], axis=1).ravel()
-    b = np.stack([[1, 5, 4, 3, 2, 10, 9, 8, 7, 6], np.arange(10)], axis=1).ravel()
-    judgments = gs.Judgments(labels, qid=np.tile([7, 3], 10))
-    row = gs.compare({"A": a, "B": b}, judgments, BOTH).queries("A", "B").loc[0]
-    assert row["query"] == 7
-    assert (row["labels A"], row["labels B"]) == (tuple(first), tuple(second))
-
-
-def test_scores_are_needed():
-    comparison = gs.Comparison({"a": np.zeros((3, 2)), "b": np.zeros((3, 2))}, ["A", "B"])
-    with pytest.raises(ValueError, match=r"queries needs the scores of the models, .* values only"):
-        comparison.queries("A", "B")
-
-
-def test_two_metrics_are_needed():
-    with pytest.raises(ValueError, match="a disagreement needs two metrics"):
-        two_rankings([1, 0], [0, 1], ["ndcg_exp"]).queries("A", "B")
-
-
-def test_models_must_be_known():
-    with pytest.raises(ValueError, match=r"'D' is not among the models.* \(known: A, B\)"):
-        two_rankings([1, 0], [0, 1]).queries("A", "D")
-
-
-@pytest.mark.parametrize("most", [0, 2.5])
-def test_most_must_be_a_whole_number(most):
-    with pytest.raises(ValueError, match="most must be a whole number of at least 1"):
-        two_rankings([1, 0], [0, 1]).queries("A", "B", most=most)

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from gainsay.comparison.crossings import crossings, leads, runs_of
+from gainsay.comparison.crossings import crossings, leads
 
 
 class TestCrossings:
@@ -36,16 +36,3 @@ class TestCrossings:
         assert (found.base, found.lower, found.upper) == pytest.approx(
             (2, 2 / math.exp(0.2), 2 * math.exp(0.2)), rel=0.01
         )
-
-    def test_an_interval_may_end_with_the_bases(self):
-        lead = np.log(self.AT / 1.1)
-        difference = np.zeros((9, 2, 2))
-        difference[:, 0, 1], difference[:, 1, 0] = lead, -lead
-        (found,) = crossings(self.AT, difference, np.full((9, 2, 2), 0.1), np.zeros(9), 2.0)
-        assert found.lower == 1.0
-
-    def test_twins_never_cross(self):
-        assert crossings(self.AT, np.zeros((9, 2, 2)), np.zeros((9, 2, 2)), np.zeros(9), 2.0) == []
-
-    def test_runs(self):
-        assert runs_of(np.array([1.0, 2, 3]), np.array([False, False, False])) == []

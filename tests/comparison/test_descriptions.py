@@ -6,11 +6,12 @@ import itertools
 
 import numpy as np
 import pytest
+import scipy.stats
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gainsay import Verdict
 from gainsay.comparison.descriptions import kendall_tau, tau_ap
-from gainsay.comparison.verdict import Verdict
 
 small_lists = st.integers(2, 5).flatmap(
     lambda size: st.tuples(*[st.lists(st.integers(0, 3), min_size=size, max_size=size)] * 2)
@@ -43,34 +44,13 @@ def test_tau_ap_is_its_expectation_over_all_ways_to_break_ties(lists):
     assert tau_ap(values, reference) == pytest.approx(np.mean(every), abs=1e-12)
 
 
-@given(st.permutations(range(6)))
-@settings(deadline=None)
-def test_tau_ap_of_equal_and_opposite_orders(order):
-    assert tau_ap(order, order) == 1
-    assert tau_ap(order, [-value for value in order]) == -1
-
-
-def test_tau_ap_punishes_a_swap_at_the_top_more():
-    order = [5, 4, 3, 2, 1]
-    assert tau_ap(order, [4, 5, 3, 2, 1]) < tau_ap(order, [5, 4, 3, 1, 2])
-
-
 @given(small_lists)
 @settings(deadline=None)
-def test_kendall_tau_counts_pairs(lists):
-    x, y = lists
-    signs = [(np.sign(x[a] - x[b]), np.sign(y[a] - y[b])) for a, b in itertools.combinations(range(len(x)), 2)]
-    score = sum(one * other for one, other in signs)
-    untied = [sum(pair[side] != 0 for pair in signs) for side in (0, 1)]
-    if 0 in untied:
-        assert kendall_tau(x, y) is None
-    else:
-        assert kendall_tau(x, y) == pytest.approx(score / np.sqrt(untied[0] * untied[1]))
-
-
-def test_fewer_than_two_models_have_no_rank_correlation():
-    assert kendall_tau([1.0], [2.0]) is None
-    assert tau_ap([1.0], [2.0]) is None
+def test_kendall_tau_is_that_of_scipy(lists):
+    expected = scipy.stats.kendalltau(*lists).statistic
+    found = kendall_tau(*lists)
+    assert found is None if np.isnan(expected) else found == pytest.approx(expected)
+    assert kendall_tau([1.0], [2.0]) is tau_ap([1.0], [2.0]) is None
 
 
 def sample(seed, queries=200, models=5):
@@ -94,12 +74,3 @@ def test_best_probabilities_match_a_bootstrap_of_queries():
     for metric in values:
         np.testing.assert_allclose(list(about.best_probability[metric].values()), best[metric], atol=0.03)
     assert about.winners_differ_probability == pytest.approx(differ / 4000, abs=0.03)
-
-
-def test_two_equal_models_share_a_best_draw():
-    rng = np.random.default_rng(3)
-    v = rng.random((100, 3)) * [0.2, 1, 1]
-    v[:, 2] = v[:, 1]
-    about = Verdict.from_values(v, v, models=["low", "one", "two"], draws=500, metric_names=("a", "b"))
-    assert about.best_probability["a"] == {"low": 0.0, "one": 0.5, "two": 0.5}
-    assert about.winners_differ_probability == 0

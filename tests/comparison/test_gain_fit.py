@@ -72,6 +72,15 @@ class TestEstimates:
         inside = profile["log_likelihood"] >= -best.fun - 3.841459 / 2
         assert profile["inside"].tolist() == inside.tolist()
 
+    def test_bases_at_which_preferences_go_against_the_labels_have_slope_0(self):
+        first, second, _ = planted(1.5, 200, seed=6)
+        profile = gs.fit_gain(table(first, second, np.random.default_rng(16).choice(["a", "b"], 200))).frame()
+        idle = profile["slope"] == 0
+        assert 0 < idle.sum() < len(profile)
+        assert (profile["slope"] >= 0).all()
+        np.testing.assert_allclose(profile["log_likelihood"][idle], -200 * math.log(2), rtol=1e-12)
+        assert (profile["log_likelihood"][~idle] > -200 * math.log(2)).all()
+
     def test_ties_count_half_for_either_side(self):
         first, second, preferred = planted(1.5, 300, seed=4)
         preferred = preferred.astype(object)
@@ -83,14 +92,7 @@ class TestEstimates:
         other = gs.fit_gain(table(*doubled, twice))
         assert (fit.base, fit.slope) == (pytest.approx(other.base, abs=1e-4), pytest.approx(other.slope, rel=1e-4))
         assert fit.ties == 60
-        assert "60 ties counted half for either side" in fit.text
-
-    def test_sides_may_be_exchanged(self):
-        first, second, preferred = planted(1.5, 300, seed=5)
-        fit = gs.fit_gain(table(first, second, preferred))
-        turned = np.where(preferred == "a", "b", "a")
-        other = gs.fit_gain(table(second, first, turned))
-        assert (other.base, other.lower, other.upper) == pytest.approx((fit.base, fit.lower, fit.upper), rel=1e-9)
+        assert "60 ties" in fit.text
 
 
 class TestInputs:
@@ -118,8 +120,6 @@ class TestInputs:
         second = np.take_along_axis(judged, order[:, 7:], axis=1)
         gap = ndcg(2, first, judged) - ndcg(2, second, judged)
         preferred = np.where(rng.random(300) < 1 / (1 + np.exp(-8 * gap)), "a", "b")
-        with pytest.raises(ValueError, match="row 0 of preferences shows different labels in a and b"):
-            gs.fit_gain(table(first, second, preferred))
         given = read_preferences(table(first, second, preferred, labels=judged), gs.NDCG(gain="linear", k=10))
         for base in (1.0, 2.0, 3.0):
             expected = ndcg(base, first, judged) - ndcg(base, second, judged)
@@ -139,13 +139,6 @@ class TestInputs:
         found = read_preferences(launches, gs.NDCG(gain="linear", k=3)).differences(1.7)
         np.testing.assert_allclose(found, expected, rtol=1e-10)
 
-    def test_cutoff_and_discount_are_the_metrics(self):
-        first, second, preferred = planted(1.5, 20, seed=9)
-        given = read_preferences(table(first, second, preferred), gs.NDCG(gain="linear", k=2, discount="reciprocal"))
-        best = -np.sort(-first, axis=1)[:, :2] @ [1, 0.5]
-        expected = (first[:, :2] - second[:, :2]) @ [1, 0.5] / np.where(best > 0, best, 1)
-        np.testing.assert_allclose(given.differences(1.0), expected, rtol=1e-12, atol=1e-15)
-
     @pytest.mark.parametrize(
         ("options", "name"),
         [
@@ -161,132 +154,54 @@ class TestInputs:
         assert found.base == pytest.approx(expected.base, rel=1e-9)
         assert found.metric == name
 
-    def test_a_launch_of_queries_that_are_skipped_says_nothing(self):
-        empty = (gs.Judgments([0, 0], group=[2]), [1, 2], [2, 1], "a")
-        given = read_preferences([empty], gs.NDCG(gain="linear", empty="skip"))
-        assert given.differences(1.5).tolist() == [0.0]
-
     def test_dcg_needs_no_labels_of_all_documents(self):
         first, second, preferred = planted(1.5, 40, seed=11)
         given = read_preferences(table(first[:, :4], second[:, 4:], preferred), gs.DCG(gain="linear", k=3))
         expected = (gain_of(1.5, first[:, :3]) - gain_of(1.5, second[:, 4:7])) @ DISCOUNT[:3]
         np.testing.assert_allclose(given.differences(1.5), expected, rtol=1e-12, atol=1e-15)
 
+    @pytest.mark.parametrize("scale", [0.3, 1e6])
+    @pytest.mark.parametrize("base", [1.0, 1.04, 3.5])
+    def test_labels_of_any_size_are_worth_what_the_metric_says(self, scale, base):
+        first, second, preferred = planted(1.5, 60)
+        given = read_preferences(table(scale * first, scale * second, preferred), gs.NDCG(gain="linear", k=4))
+        metric, by_rank = gs.NDCG(gain="power", gain_base=base, k=4), np.tile(np.arange(10, 0, -1), 60)
+        judged = [gs.Judgments(scale * shown.ravel(), group=[10] * 60) for shown in (first, second)]
+        a, b = (gs.evaluate(metric, judgments, by_rank).per_query[:, 0] for judgments in judged)
+        np.testing.assert_allclose(given.differences(base), a - b, atol=1e-12)
 
-class TestSaid:
+
+class TestResult:
     def test_few_preferences_cannot_tell(self):
-        fit = gs.fit_gain(table(*planted(1.4, 60, seed=1)))
-        assert fit.verdict == "cannot tell"
-        assert "linear (1) and exponential (2) both fit, so they cannot tell the two apart." in fit.text
+        assert gs.fit_gain(table(*planted(1.4, 60, seed=1))).verdict == "cannot tell"
 
-    def test_text_and_gains(self):
+    def test_many_preferences_tell_and_give_the_gains(self):
         fit = gs.fit_gain(table(*planted(1.5, 4000, seed=15)))
         assert fit.verdict == "neither"
-        assert f": gain base {fit.base:.2f}, {fit.lower:.2f} to {fit.upper:.2f} with 95 %" in fit.text
+        assert all(f"{number:.2f}" in fit.text for number in (fit.base, fit.lower, fit.upper))
+        assert f"{fit.base:.2f}" in fit._repr_html_()
         assert fit.gains([0, 1, 2]) == pytest.approx([0, 1, fit.base + 1])
-        assert "neither linear (1) nor exponential (2) fits" in fit._repr_html_()
+        for labels in ([-1], [0, math.nan], [math.inf]):
+            with pytest.raises(ValueError, match="labels must be"):
+                fit.gains(labels)
 
     def test_an_interval_that_nothing_bounds(self):
         fit = gs.fit_gain(table(*planted(3.5, 150, seed=2)))
         assert math.isinf(fit.upper)
-        assert " or more with 95 %" in fit.text
-        content = json.loads(json.dumps(fit.to_dict(), allow_nan=False))
-        assert content["upper"] is None
+        assert "inf" not in fit.text
+        assert json.loads(json.dumps(fit.to_dict(), allow_nan=False))["upper"] is None
+        wider = gs.fit_gain(table(*planted(6.0, 4000, seed=3)), bases=(1, 16))
+        assert wider.lower < 6 < wider.upper < 16
 
-    def test_the_range_of_bases_may_be_wider(self):
-        first, second, preferred = planted(6.0, 4000, seed=3)
-        fit = gs.fit_gain(table(first, second, preferred), bases=(1, 16))
-        assert fit.lower < 6 < fit.upper < 16
-
-    def test_preferences_that_say_nothing_are_counted(self):
+    def test_preferences_between_equal_rankings_are_counted(self):
         first, second, preferred = planted(1.5, 300, seed=4)
         second[:7] = first[:7]
         fit = gs.fit_gain(table(first, second, preferred))
         assert fit.silent >= 7
-        assert f"{fit.silent} of which say nothing" in fit.text
+        assert str(fit.silent) in fit.text
 
-
-class TestRefused:
-    @pytest.mark.parametrize(
-        ("change", "message"),
-        [
-            (
-                {"preferred": ["a"] * 40},
-                r"all 40 preferences are for a: .*; if the preferred ranking was always written",
-            ),
-            ({"preferred": ["b"] * 40}, r"all 40 preferences are for b: .*preferred='a'"),
-            ({"preferred": ["tie"] * 40}, r"all 40 preferences are for neither side"),
-            ({"preferred": ["a"] * 39 + ["c"]}, r"preferred\[39\] must be 'a', 'b' or 'tie', got 'c'"),
-            ({"preferred": ["a"] * 39 + [None]}, r"preferred\[39\] must be 'a', 'b' or 'tie', got None"),
-            ({"preferred": [["a"]] * 40}, r"preferred\[0\] must be 'a', 'b' or 'tie', got \['a'\]"),
-            ({"preferred": ["a"] * 39}, r"a has 40 rankings, but preferred has 39 entries"),
-            ({"a": [["x"]] * 40}, r"a\[0\] must be a list of labels in ranked order"),
-            ({"a": [[-1, 1]] * 40}, r"a\[0\] must be a list of finite labels of 0 or more"),
-            ({"labels": [[0, 1]] * 40}, r"a\[\d+\] shows \d documents of label \d, but labels\[\d+\] has \d"),
-        ],
-    )
-    def test_tables(self, change, message):
+    def test_a_masked_label_is_an_error(self):
         first, second, preferred = planted(1.5, 40)
-        with pytest.raises(ValueError, match=message):
-            gs.fit_gain({**table(first, second, preferred), **change})
-
-    def test_missing_columns(self):
-        with pytest.raises(ValueError, match=r"preferences has no column 'b' \(columns: a\)"):
-            gs.fit_gain({"a": [[1]]})
-
-    def test_every_preference_for_the_better_ranking(self):
-        first, second, _ = planted(1.5, 40)
-        better = ndcg(2, first, first) > ndcg(2, second, first)
-        with pytest.raises(ValueError, match="each of the 40 preferences goes to the ranking of higher value"):
-            gs.fit_gain(table(first, second, np.where(better, "a", "b")))
-
-    def test_preferences_against_the_labels(self):
-        first, second, preferred = planted(1.5, 200)
-        with pytest.raises(ValueError, match="preferences go against the labels"):
-            gs.fit_gain(table(first, second, np.where(preferred == "a", "b", "a")))
-
-    def test_binary_labels_tell_no_gains_apart(self):
-        first, second, preferred = planted(1.5, 100)
-        with pytest.raises(ValueError, match="only one grade above 0 occurs: no preference can tell gains apart"):
-            gs.fit_gain(table(np.minimum(first, 1), np.minimum(second, 1), preferred, labels=np.minimum(first, 1)))
-
-    def test_equal_rankings(self):
-        first, _, preferred = planted(1.5, 100)
-        with pytest.raises(ValueError, match="a and b are worth the same at every base"):
-            gs.fit_gain(table(first, first, preferred))
-
-    @pytest.mark.parametrize(
-        ("given", "error", "message"),
-        [
-            ([], ValueError, "preferences is empty"),
-            (3, TypeError, "preferences must be a table .* or a list .* got int"),
-            ([(1, 2)], TypeError, r"preferences\[0\] must be \(judgments, scores_a, scores_b, preferred\)"),
-            ([(1, 2, 3, "a")], TypeError, r"preferences\[0\] must be .* begins with a int"),
-            ({"a": [], "b": [], "preferred": []}, ValueError, "preferences is empty"),
-        ],
-    )
-    def test_other_things(self, given, error, message):
-        with pytest.raises(error, match=message):
-            gs.fit_gain(given)
-
-    def test_as_many_preferences_as_queries(self):
-        judgments = gs.Judgments([1, 0, 2, 1], group=[2, 2])
-        with pytest.raises(
-            ValueError, match=r"preferred has 3 entries for 2 queries: give one for each query, or a single"
-        ):
-            gs.fit_gain([(judgments, [1, 2, 3, 4], [4, 3, 2, 1], ["a", "b", "a"])])
-
-    @pytest.mark.parametrize(
-        ("options", "error", "message"),
-        [
-            ({"bases": (2, 1)}, ValueError, "bases must be two finite numbers, the lower one first"),
-            ({"bases": (0.5, 2)}, ValueError, r"bases\[0\] must be at least 1"),
-            ({"bases": (1, math.inf)}, ValueError, "bases must be two finite numbers"),
-            ({"bases": 3}, TypeError, "bases must be the lowest and the highest base"),
-            ({"alpha": 0.7}, ValueError, "alpha must lie between 0 and 0.5"),
-            ({"metric": "map@10"}, ValueError, "metric names map@10, which is no sum of gains"),
-        ],
-    )
-    def test_options(self, options, error, message):
-        with pytest.raises(error, match=message):
-            gs.fit_gain(table(*planted(1.5, 40)), **options)
+        masked = [np.ma.masked_equal([1, 2], 2), *first[1:].tolist()]
+        with pytest.raises(ValueError, match=r"a\[0\] must be"):
+            gs.fit_gain(table(masked, second, preferred))

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import gainsay as gs
+from gainsay import Comparison
 from gainsay.comparison import gain_path
 from gainsay.comparison import gains as module
-from gainsay.comparison.findings import Findings
-from gainsay.comparison.gain_path import find_nodes, path_family
+from gainsay.comparison.gain_path import path_family
 from gainsay.comparison.inequalities import two_step_test
 
 BASES = [1, 1.2, 1.5, 2, 3, 4]
@@ -64,37 +65,19 @@ class TestPoints:
                 (expected,) = gs.evaluate(of_table, judgments, one).mean.values()
                 assert path.loc[base, model] == pytest.approx(expected, rel=1e-12, abs=1e-15)
 
-    def test_ends_equal_the_leaderboard(self):
-        judgments, scores = data()
-        comparison = gs.compare(scores, judgments, BOTH)
-        path = comparison.gains([1, 2]).frame().set_index(["base", "model"])["mean"]
-        for base, metric in ((1.0, BOTH[0]), (2.0, BOTH[1])):
-            expected = comparison.leaderboard[metric].to_dict()
-            assert path.loc[base].to_dict() == pytest.approx(expected, rel=1e-14)
-
-    def test_labels_that_are_amounts_are_evaluated_base_by_base(self, monkeypatch):
+    @pytest.mark.parametrize("limit", [None, 0, 1000])
+    @pytest.mark.parametrize("kind", ["amounts", "huge"])
+    def test_labels_that_are_amounts_or_overflow(self, kind, limit, monkeypatch):
         judgments, scores = data(20)
-        amounts = gs.Judgments(np.random.default_rng(1).gamma(1.0, 2.0, judgments.documents), group=judgments.sizes)
-        comparison = gs.compare(scores, amounts, BOTH)
-        direct = comparison.gains(BASES).frame()
-        monkeypatch.setattr(gain_path, "MOST_GRADES", 1000)
-        counted = gs.compare(scores, amounts, BOTH).gains(BASES).frame()
+        labels = np.random.default_rng(1).gamma(1.0, 2.0, judgments.documents)
+        judged = gs.Judgments(labels if kind == "amounts" else judgments.labels * 700.0, group=judgments.sizes)
+        if limit is not None:
+            monkeypatch.setattr(gain_path, "MOST_GRADES", limit)
+        path = gs.compare(scores, judged, BOTH).gains(BASES).frame().set_index(["base", "model"])["mean"]
         for base in BASES:
             metric = gs.NDCG(gain="power", gain_base=base, k=5)
-            expected = {name: gs.evaluate(metric, amounts, one).mean[str(metric)] for name, one in scores.items()}
-            for path in (counted, direct):
-                found = path[path["base"] == base].set_index("model")["mean"].to_dict()
-                assert found == pytest.approx(expected, rel=1e-12)
-
-    def test_labels_that_overflow(self):
-        judgments, scores = data()
-        huge = gs.Judgments(np.asarray(judgments.labels) * 700.0, group=judgments.sizes)
-        path = gs.compare(scores, huge, ["ndcg_linear@5", "ndcg_exp@5"]).gains(BASES).frame()
-        for base in BASES:
-            metric = gs.NDCG(gain="power", gain_base=base, k=5)
-            expected = {name: gs.evaluate(metric, huge, one).mean[str(metric)] for name, one in scores.items()}
-            found = path[path["base"] == base].set_index("model")["mean"].to_dict()
-            assert found == pytest.approx(expected, rel=1e-12)
+            expected = {name: gs.evaluate(metric, judged, one).mean[str(metric)] for name, one in scores.items()}
+            assert path.loc[base].to_dict() == pytest.approx(expected, rel=1e-12)
 
     def test_a_discount_without_a_name_is_followed_too(self):
         judgments, scores = data()
@@ -105,15 +88,6 @@ class TestPoints:
 
 
 class TestErrors:
-    @pytest.mark.parametrize("some", [slice(None), np.arange(3, 120, 7)])
-    def test_counted_grades_are_worth_what_each_base_is(self, some, monkeypatch):
-        judgments, scores = data(120, seed=5)
-        comparison = gs.compare(scores, judgments, BOTH)
-        given = comparison.rankings, comparison.sample.panel, gs.NDCG(gain="linear", k=5), (1.0, 1.7, 2.0, 3.1)
-        counted = gain_path._values_at(*given)([1, 3], some)
-        monkeypatch.setattr(gain_path, "MOST_GRADES", 0)
-        np.testing.assert_allclose(gain_path._values_at(*given)([1, 3], some), counted, rtol=1e-12)
-
     @pytest.mark.parametrize("limit", [None, "MOST_GRADES", "MOST_VALUES"])
     def test_draws_have_the_errors_of_the_points(self, limit, monkeypatch):
         """At bases that are no nodes the draws are interpolated: off by less than a millionth of the standard error.
@@ -144,20 +118,6 @@ class TestErrors:
         assert ends.p_value == pytest.approx(comparison.verdict.p_value, abs=0.02)
         assert set(ends.always_best) == set(comparison.verdict.common_best)
 
-    def test_nodes_reproduce_what_few_bases_determine(self):
-        rng = np.random.default_rng(0)
-        at = np.linspace(0, 1, 9)
-        values = np.einsum(
-            "bp,pmq->bmq", np.stack([at**power for power in range(3)], axis=1), rng.normal(size=(3, 4, 50))
-        )
-        nodes = find_nodes(values)
-        assert len(nodes.places) == 3
-        np.testing.assert_allclose(np.einsum("bn,nmq->bmq", nodes.weights, values[nodes.places]), values, atol=1e-12)
-
-    def test_models_that_never_differ_need_one_node(self):
-        nodes = find_nodes(np.ones((4, 3, 10)))
-        assert (len(nodes.places), nodes.weights.shape) == (1, (4, 1))
-
 
 @pytest.fixture(scope="module")
 def changing():
@@ -187,13 +147,6 @@ class TestSaid:
         assert changing.verdict.always_best == ()
         assert 0 < changing.verdict.p_value <= 0.05
 
-    def test_text(self, changing):
-        assert changing.text.startswith(
-            "Under ndcg_power(gain_base=b)@2, gain (b^l - 1)/(b - 1), the best mean from b = 1 on is that of broad to "
-            "b = 1.58, then top to b = 4 (2 models on 300 queries). No model is best at every base (p = "
-        )
-        assert changing.headline == "The leader changes once between b = 1 and 4; no model is best at every gain"
-
     def test_one_that_is_always_best(self):
         labels = np.tile([2, 1, 0, 0], 100)
         rng = np.random.default_rng(0)
@@ -201,26 +154,21 @@ class TestSaid:
         path = gs.compare(scores, gs.Judgments(labels, group=[4] * 100), BOTH).gains()
         assert path.verdict.kind == "agree"
         assert path.verdict.always_best == ("good",)
-        assert path.text.endswith("That good is best at every one of them is proven (95 %).")
-        assert "good has the best mean at every base b from 1 to 4" in path.text
+        assert "good" in path.text
 
-    def test_json(self, changing):
+    def test_text_headline_and_json_have_the_change(self, changing):
+        assert all(word in changing.text for word in ("broad", "1.58", "top", "300", str(changing.metric)))
+        assert "once" in changing.headline
         content = json.loads(json.dumps(changing.to_dict(), allow_nan=False))
-        assert len(content["path"]) == 50
-        assert content["verdict"]["kind"] == "genuine"
-        assert content["winners"][0]["model"] == "broad"
-
-    def test_repr_is_a_picture_without_styles(self, changing):
+        assert (len(content["path"]), content["verdict"]["kind"]) == (50, "genuine")
         page = changing._repr_html_()
         assert "<img" in page
-        assert " style=" not in page
-        assert 'id="' not in page
+        assert not re.search(" (style|id)=", page)
 
     def test_one_model(self):
         path = gs.compare({"a": [2, 1]}, gs.Judgments([1, 0], group=[2]), BOTH).gains([1, 2])
         assert path.frame()["regret"].tolist() == [0, 0]
         assert [row["upper"] for row in json.loads(json.dumps(path.to_dict(), allow_nan=False))["path"]] == [None, None]
-        assert "There is one model only" in path.text
 
     def test_twins_are_both_best_everywhere(self):
         judgments, scores = data()
@@ -228,21 +176,25 @@ class TestSaid:
         assert all(models == ("a", "twin") for models in path.best_sets.values())
         assert path.swaps.empty
 
+    def test_order_of_models_and_bases_does_not_matter(self):
+        judgments, scores = data()
+        one = gs.compare(scores, judgments, BOTH).gains(BASES)
+        other = gs.compare(dict(reversed(scores.items())), judgments, BOTH).gains(BASES[::-1])
+        assert one.to_dict() == other.to_dict()
+
+    def test_few_clusters_bound_no_regret(self):
+        """As in a verdict: nothing is known of fewer than 30, and all models may be best."""
+        judgments, scores = data(300)
+        for clusters, bounded in ((29, False), (30, True)):
+            comparison = gs.compare(scores, judgments, BOTH, clusters=np.arange(300) % clusters)
+            path = comparison.gains([1, 2])
+            assert np.isfinite(path.frame()["upper"]).all() == np.isfinite(path.upper).all() == bounded
+            assert np.isfinite(comparison.verdict.safe_regret_upper) == bounded
+
     def test_binary_labels_give_a_flat_path(self):
         judgments, scores = data(labels=2)
         path = gs.compare(scores, judgments, BOTH).gains(BASES).frame()
         assert (path.groupby("model")["mean"].agg(np.ptp) < 1e-14).all()
-
-    def test_order_of_models_does_not_matter(self):
-        judgments, scores = data()
-        first = gs.compare(scores, judgments, BOTH).gains(BASES)
-        second = gs.compare(dict(reversed(scores.items())), judgments, BOTH).gains(BASES)
-        assert first.to_dict() == second.to_dict()
-
-    def test_computed_once(self):
-        judgments, scores = data()
-        comparison = gs.compare(scores, judgments, BOTH)
-        assert comparison.gains(BASES).winners is comparison.gains(BASES).winners
 
 
 class TestLosses:
@@ -263,67 +215,15 @@ class TestLosses:
 
 
 class TestRefused:
-    @pytest.mark.parametrize(
-        ("bases", "error", "message"),
-        [
-            ([0.5, 2], ValueError, r"bases\[0\] must be at least 1, got 0.5"),
-            ([1, math.inf], ValueError, r"bases\[1\] must be finite"),
-            ([1, 2, 1.0], ValueError, "bases holds 1 twice"),
-            ([], ValueError, "bases is empty"),
-            ("12", TypeError, "bases must be a list of numbers"),
-            (2, TypeError, "bases must be a list of numbers"),
-            ([1, "2"], TypeError, r"bases\[1\] must be a number"),
-        ],
-    )
-    def test_bases(self, bases, error, message):
-        judgments, scores = data()
-        with pytest.raises(error, match=message):
-            gs.compare(scores, judgments, BOTH).gains(bases)
-
-    def test_values_only(self):
-        with pytest.raises(ValueError, match=r"gains needs the scores of the models, .* values only"):
-            Findings({"ndcg_linear@5": np.ones((3, 2))}, ["a", "b"]).gains()
-
     def test_metrics_outside_the_family(self):
         judgments, scores = data()
         comparison = gs.compare(scores, judgments, ["map", "mrr"])
-        with pytest.raises(ValueError, match=r"gains needs a metric of the NDCG and DCG family.*gains\(metric="):
-            comparison.gains()
-        with pytest.raises(ValueError, match="metric names map@5, which is no sum of gains"):
-            comparison.gains(metric="map@5")
         assert comparison.gains(BASES, metric="ndcg_linear@5").metric == "ndcg_power(gain_base=b)@5"
 
     def test_primary_metrics_that_differ_in_more_than_the_gain(self):
         judgments, scores = data()
         comparison = gs.compare(scores, judgments, ["ndcg_jk@5", "ndcg_exp@5"])
-        with pytest.raises(ValueError, match=r"differ in more than their gain.*gains\(metric='ndcg_jk@5'\)"):
-            comparison.gains()
         assert comparison.gains(BASES, metric="ndcg_jk@5").metric == "ndcg_power(gain_base=b,discount=jk)@5"
-
-    def test_one_of_two_primary_metrics_in_the_family_is_enough(self):
-        judgments, scores = data()
-        assert gs.compare(scores, judgments, ["map", "ndcg_exp@3"]).gains(BASES).metric == "ndcg_power(gain_base=b)@3"
-
-    def test_a_metric_that_defines_its_values_anew(self):
-        class Odd(gs.NDCG):
-            names = {"ndcg_odd": {}}
-
-            def score(self, rows, facts, cutoffs):
-                return super().score(rows, facts, cutoffs) / 2
-
-        judgments, scores = data()
-        with pytest.raises(ValueError, match="which is no sum of gains"):
-            gs.compare(scores, judgments, BOTH).gains(metric=Odd(gain="linear"))
-
-    def test_negative_labels(self):
-        judgments = gs.Judgments([-1, 2, 1], group=[3], negative_labels="allow")
-        with pytest.raises(ValueError, match="cannot take negative labels"):
-            gs.compare({"a": [1, 2, 3]}, judgments, ["ndcg_linear@5"]).gains()
-
-    def test_a_picture_of_one_base(self):
-        judgments, scores = data()
-        with pytest.raises(ValueError, match="give gains\\(bases\\) two or more"):
-            gs.compare(scores, judgments, BOTH).gains([1]).plot()
 
 
 def test_runs_and_clusters_follow():
@@ -340,7 +240,7 @@ def test_runs_and_clusters_follow():
     rankings = replace(gs.compare(scores, judgments, BOTH).rankings, scores=runs)
     means = {metric: np.stack([by[model].mean(axis=1) for model in runs], axis=1) for metric, by in values.items()}
     by_model = {model: {metric: values[metric][model] for metric in BOTH} for model in runs}
-    found = Findings(means, list(runs), rankings=rankings, runs=by_model, clusters=clusters)
+    found = Comparison(means, list(runs), rankings=rankings, runs=by_model, clusters=clusters)
     family = path_family(rankings, found.sample, gs.NDCG(gain="linear", k=5), (1.0, 1.5, 2.0))
     direct = found.sample.family(BOTH)
     for name in ("mean", "error", "support"):

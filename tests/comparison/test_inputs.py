@@ -1,127 +1,138 @@
-"""Values, weights and names of models that cannot be read are refused by name."""
+"""Values, weights and labels of queries in every container are read as what they are, and find their queries."""
 
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from gainsay.comparison.inputs import check_family, check_level, check_rope, check_seed, model_names, read_panel
+import gainsay as gs
 
-GOOD = np.arange(6.0).reshape(3, 2)
-
-
-class TestValues:
-    def test_no_metric(self):
-        with pytest.raises(ValueError, match="values holds no metric: at least one array"):
-            read_panel({})
-
-    def test_the_array_is_named_by_its_metric_or_as_the_caller_says(self):
-        bad = np.where(GOOD == 3, np.inf, GOOD)
-        at = "holds 1 value.s. that are not finite, the first inf at query 1 of model 'b'"
-        with pytest.raises(ValueError, match=rf"^values\['second'\] {at}"):
-            read_panel({"first": GOOD, "second": bad}, models=["a", "b"])
-        with pytest.raises(ValueError, match=f"^exponential {at}"):
-            read_panel({"first": GOOD, "second": bad}, models=["a", "b"], labels={"second": "exponential"})
-
-    def test_shapes_that_differ(self):
-        with pytest.raises(ValueError, match=r"^values\['b'\] has shape \(2, 2\), but values\['a'\] has \(3, 2\)"):
-            read_panel({"a": GOOD, "b": GOOD[:2]})
-
-    def test_models_stand_in_natural_order_with_their_own_values(self):
-        panel = read_panel({"x": GOOD}, models=["m10", "m9"])
-        assert panel.models == ("m9", "m10")
-        np.testing.assert_array_equal(panel.values, [[GOOD[:, 1], GOOD[:, 0]]])
-
-    def test_selected_metrics_keep_their_values_in_the_order_asked_for(self):
-        panel = read_panel({"x": GOOD, "y": GOOD + 10, "z": GOOD + 20}).select(["z", "x"])
-        assert panel.metrics == ("z", "x")
-        np.testing.assert_array_equal(panel.values, [GOOD.T + 20, GOOD.T])
+RNG = np.random.default_rng(0)
+VALUES, OTHER = RNG.random((2, 40, 2))
+IDS = np.arange(100, 140)
+LABELS = RNG.integers(0, 3, 160)
+JUDGMENTS = gs.Judgments(LABELS, qid=np.repeat(IDS, 4))
+MODELS = {"A": LABELS + RNG.normal(size=160), "B": RNG.normal(size=160)}
+KINDS = pd.Series(np.where(IDS % 3 == 0, "head", "tail"), index=IDS)
+SHUFFLED = KINDS.sample(frac=1, random_state=0)
 
 
-class TestWeights:
-    @pytest.mark.parametrize(
-        ("weights", "message"),
-        [
-            ([1, 2], r"weights must be one number per query, shape \(3,\): got shape \(2,\)"),
-            ([1, 1, -2], r"weights must be finite and 0 or more: weights\[2\] is -2"),
-            ([1, np.inf, 1], r"weights must be finite and 0 or more: weights\[1\] is inf"),
-            ([0, 0, 0], "weights are all zero: at least one query must count"),
-        ],
-    )
-    def test_refused(self, weights, message):
-        with pytest.raises(ValueError, match=message):
-            read_panel({"x": GOOD}, weights=weights)
-
-    @pytest.mark.parametrize("scale", [1e-300, 1.0, 1e308])
-    def test_only_ratios_count_and_queries_of_weight_zero_are_absent(self, scale):
-        panel = read_panel({"x": GOOD}, weights=np.array([0.25, 0.0, 0.75]) * scale)
-        assert panel.queries == 2
-        np.testing.assert_allclose(panel.weights, [0.25, 0.75], rtol=1e-12)
-        np.testing.assert_array_equal(panel.values, [GOOD[[0, 2]].T])
+def compared(values=VALUES, **options):
+    return gs.Comparison({"a": values, "b": OTHER}, ["A", "B"], draws=200, **options)
 
 
-class TestNames:
-    def test_numbers_where_none_are_given(self):
-        assert model_names(None, 3) == ("model 1", "model 2", "model 3")
-
-    @pytest.mark.parametrize(
-        ("models", "error", "message"),
-        [
-            ("ab", TypeError, "models must be a sequence of names, not one string: got 'ab'"),
-            (["a", 2], TypeError, r"models\[1\] must be a string, got 2 of type int"),
-            (["a"], ValueError, "models has 1 names, but the values have 2 columns"),
-            (["a", "a"], ValueError, "models holds 'a' twice, at 0 and 1"),
-        ],
-    )
-    def test_refused(self, models, error, message):
-        with pytest.raises(error, match=message):
-            model_names(models, 2)
+def test_models_are_in_natural_order_with_their_own_values():
+    verdict = gs.Verdict.from_values(VALUES, OTHER, models=["m10", "m9"], draws=200)
+    assert verdict.models == ("m9", "m10")
+    assert list(verdict.means["ndcg_linear@10"].values()) == pytest.approx(VALUES.mean(axis=0)[::-1])
 
 
-class TestSettings:
-    @pytest.mark.parametrize("alpha", [0, 0.5, -0.1, 1, float("nan")])
-    def test_levels_lie_between_0_and_a_half(self, alpha):
-        with pytest.raises(ValueError, match=r"alpha must lie between 0 and 0\.5, both excluded: got"):
-            check_level(alpha)
+def test_a_query_masked_for_every_model_is_skipped():
+    comparison = compared(np.ma.array(VALUES, mask=np.arange(40)[:, None] == [5, 5]))
+    assert comparison.metric_queries == {"a": 39, "b": 40}
+    assert comparison.leaderboard.loc["A", "a"] == pytest.approx(np.delete(VALUES[:, 0], 5).mean())
+    assert np.isnan(comparison.frame()["a"].xs(5, level="query")).all()
 
-    @pytest.mark.parametrize("rope", [-1e-9, float("inf"), float("nan")])
-    def test_a_rope_is_a_finite_difference(self, rope):
-        with pytest.raises(ValueError, match="rope must be a finite difference of means, 0 or more: got"):
-            check_rope(rope)
 
-    @pytest.mark.parametrize(
-        ("name", "pair", "error"),
-        [("seed", (1.5, 1000), ValueError), ("draws", (1, "1000"), TypeError), ("seed", (True, 1000), TypeError)],
-    )
-    def test_seed_and_draws_are_whole_numbers(self, name, pair, error):
-        with pytest.raises(error, match=f"^{name} must be a whole number of at least [01], got"):
-            check_seed(*pair, 0.05)
-        assert check_seed(1.0, 1000.0, 0.05) == (1, 1000)
+@pytest.mark.parametrize(
+    "values",
+    [pd.DataFrame(VALUES).astype("Float64"), VALUES.astype(">f8"), np.asfortranarray(VALUES)[::1], VALUES.tolist()],
+    ids=["nullable", "big-endian", "columns", "lists"],
+)
+def test_numbers_of_every_kind_are_the_same_numbers(values):
+    pd.testing.assert_frame_equal(compared(values).leaderboard, compared().leaderboard)
+    pd.testing.assert_frame_equal(compared(values).frame(), compared().frame())
 
-    @pytest.mark.parametrize(("alpha", "least"), [(0.05, 200), (0.01, 1000), (0.1, 100), (0.4, 100), (0.003, 3334)])
-    def test_at_least_ten_draws_lie_beyond_the_quantile(self, alpha, least):
-        assert check_seed(0, least, alpha) == (0, least)
-        with pytest.raises(
-            ValueError, match=f"draws must be at least {least} where alpha is {alpha:g}: got {least - 1}"
-        ):
-            check_seed(0, least - 1, alpha)
 
-    def test_seeds_are_0_or_more(self):
-        with pytest.raises(ValueError, match="seed must be a whole number of at least 0, got -1"):
-            check_seed(-1, 1000, 0.05)
+def test_frames_and_ordered_names_are_the_same_values():
+    tables = [pd.DataFrame(table, columns=["B", "A"]) for table in (VALUES, OTHER)]
+    plain = gs.Verdict.from_values(VALUES, OTHER, dict.fromkeys(["x", "y"]), draws=200)
+    assert gs.Verdict.from_values(*tables, ["x", "y"], draws=200) == plain
 
-    def test_the_first_two_metrics_are_set_against_each_other_by_default(self):
-        assert check_family(None, ["x", "y", "z"]) == ("x", "y")
-        assert check_family(["z", "x"], ["x", "y", "z"]) == ("z", "x")
 
-    @pytest.mark.parametrize(
-        ("primary", "message"),
-        [
-            (["x"], r"primary must name two different metrics: got \('x',\)"),
-            (["x", "x"], r"primary must name two different metrics: got \('x', 'x'\)"),
-            (["x", "w"], "primary names 'w', which is not among the metrics: x, y"),
-        ],
-    )
-    def test_families_of_other_sizes(self, primary, message):
-        with pytest.raises(ValueError, match=message):
-            check_family(primary, ["x", "y"])
+@pytest.mark.parametrize("scale", [1e-300, 1.0, 1e308])
+def test_only_ratios_of_weights_matter_and_queries_of_weight_zero_are_absent(scale):
+    found = compared(weights=np.where(np.arange(40) < 30, np.r_[0.25, np.ones(39)], 0.0) * scale)
+    assert found.query_count == 30
+    expected = np.average(VALUES[:30], axis=0, weights=np.r_[0.25, np.ones(29)])
+    assert found.leaderboard.loc[["A", "B"], "a"].tolist() == pytest.approx(expected, rel=1e-12)
+
+
+def test_weights_of_a_series_go_with_their_rows_in_every_table():
+    weights = RNG.random(40) + 0.1
+    plain = compared(weights=weights)
+    for same in (pd.Series(weights, index=range(39, -1, -1)), weights.tolist()):
+        found = compared(weights=same)
+        for table in ("frame", "largest_differences"):
+            arguments = ["A", "B"] if table == "largest_differences" else []
+            pd.testing.assert_frame_equal(getattr(found, table)(*arguments), getattr(plain, table)(*arguments))
+        pd.testing.assert_frame_equal(found.leaderboard, plain.leaderboard)
+
+
+@pytest.mark.parametrize(
+    "segments",
+    [
+        SHUFFLED,
+        SHUFFLED.rename(float),
+        SHUFFLED.to_dict() | {7: "of another query"},
+        {"segment": SHUFFLED.to_dict()},
+        SHUFFLED.to_frame("segment"),
+        KINDS.reset_index(drop=True),
+        KINDS.to_numpy(),
+        [*KINDS],
+        np.repeat(KINDS.to_numpy(), 4),
+        pd.Series(np.repeat(KINDS.to_numpy(), 4)),
+        {"segment": KINDS.to_numpy()},
+    ],
+)
+def test_segments_are_matched_by_id_or_by_order(segments):
+    found = gs.compare(MODELS, JUDGMENTS, ["map", "mrr"], segments=segments, draws=200)
+    assert found.segment_labels["segment"].tolist() == KINDS.tolist()
+    if not isinstance(segments, (dict, pd.DataFrame)) or "segment" not in segments:
+        assert gs.compare(MODELS, JUDGMENTS, ["map", "mrr"], clusters=segments, draws=200).verdict.clusters == 2
+
+
+@pytest.mark.parametrize("index", [range(6), [0, 2, 1, 5, 4, 3]])
+def test_segments_of_documents_whose_rows_are_numbered_as_queries_are(index):
+    judgments = gs.Judgments(pd.Series([1, 0, 2, 0, 1, 1], index=index), group=[2, 2, 2])
+    kinds = pd.Series(["tail", "tail", "head", "head", "rare", "rare"], index=index)
+    scores = {name: pd.Series(RNG.random(6), index=index) for name in "AB"}
+    found = gs.compare(scores, judgments, ["map", "mrr"], segments=kinds, draws=200)
+    assert found.segment_labels["segment"].tolist() == ["tail", "head", "rare"]
+
+
+@pytest.mark.parametrize(
+    ("clusters", "count"),
+    [
+        ([2**63, 2**63 + 1, -1], 3),
+        ([2**53, 2**53 + 1, 0.5], 3),
+        ([True, 1, "1"], 3),
+        (["a", "a\0", "b"], 3),
+        ([(1, 2), (1, 3), (2, 2)], 3),
+        ([pd.Timestamp(2020, 1, day) for day in (1, 2, 3)], 3),
+        ([np.int64(1), 1, np.int8(2)], 2),
+    ],
+)
+def test_clusters_that_differ_stay_apart(clusters, count):
+    values = RNG.random((60, 2))
+    assert gs.Verdict.from_values(values, values, clusters=clusters * 20, draws=200).clusters == count
+
+
+def test_preferences_are_matched_by_id():
+    rng, ids = np.random.default_rng(1), np.arange(300) + 7
+    judgments = gs.Judgments(rng.choice(4, 1800, p=[0.4, 0.3, 0.2, 0.1]), qid=np.repeat(ids, 6))
+    scores = rng.normal(size=(2, 1800))
+    lead = np.subtract(*(gs.evaluate("ndcg_exp@10", judgments, one).per_query[:, 0] for one in scores))
+    preferred = pd.Series(np.where(rng.random(300) < 1 / (1 + np.exp(-5 * lead)), "a", "b"), index=ids)
+    shuffled = preferred.sample(frac=1, random_state=0)
+    found = [gs.fit_gain((judgments, *scores, one)) for one in (preferred.to_numpy(), shuffled, shuffled.to_dict())]
+    assert len({(one.base, one.slope) for one in found}) == 1
+
+
+def test_a_query_without_documents_has_a_ranking_without_rows():
+    judgments = gs.Judgments([1, 0, 2], group=[2, 0, 1])
+    comparison = gs.compare({"A": [2, 1, 3], "B": [1, 2, 3]}, judgments, ["ndcg_linear@2", "ndcg_exp@2"], draws=200)
+    empty, full = (comparison.ranking(query, "A") for query in (1, 0))
+    assert len(empty) == 0
+    assert list(empty.columns) == list(full.columns)

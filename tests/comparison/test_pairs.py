@@ -38,21 +38,14 @@ def test_one_row_per_pair_in_natural_order():
     assert list(zip(table.model_x, table.model_y, strict=True)) == list(itertools.combinations(NAMES, 2))
 
 
-def test_two_sided_p_values_are_those_of_the_paired_t_test():
+def test_p_values_are_those_of_paired_t_tests_for_the_second_of_a_pair_and_for_either():
     values = two_metrics()
-    table = pairs_table(values, models=NAMES, draws=500)
-    for row, x, y in rows_with_columns(table, NAMES):
-        for metric, v in values.items():
-            assert row[f"p_value {metric}"] == pytest.approx(stats.ttest_rel(v[:, x], v[:, y]).pvalue, rel=1e-8)
-
-
-def test_one_sided_p_values_are_small_where_the_second_of_a_pair_is_ahead():
-    values = two_metrics()
-    found = pair_p_values(estimate(read_panel(values))).one_sided
+    found = pair_p_values(estimate(read_panel(values)))
     for row, v in enumerate(values.values()):
         for k, j in itertools.permutations(range(4), 2):
             expected = stats.ttest_rel(v[:, j], v[:, k], alternative="greater").pvalue
-            assert found[row, k, j] == pytest.approx(expected, rel=1e-9)
+            assert found.one_sided[row, k, j] == pytest.approx(expected, rel=1e-9)
+            assert found.two_sided[row, k, j] == pytest.approx(stats.ttest_rel(v[:, j], v[:, k]).pvalue, rel=1e-9)
 
 
 def test_conflict_p_value_is_the_larger_of_two_one_sided_ones():
@@ -67,34 +60,32 @@ def test_conflict_p_value_is_the_larger_of_two_one_sided_ones():
         assert row["p_value"] == pytest.approx(max(first, second), rel=1e-8)
 
 
-def test_without_a_conflict_in_the_sample_p_is_at_least_a_half():
-    table = pairs_table(two_metrics(2), models=NAMES, draws=500)
-    calm = table[~table.conflict]
-    assert len(calm)
-    assert (calm.p_value >= 0.5).all()
-
-
-def test_conflict_p_value_is_near_that_of_a_sign_flip_permutation_test():
+def test_conflict_p_value_is_near_that_of_flipping_signs():
     values = two_metrics(3, queries=150)
     table = pairs_table(values, models=NAMES, draws=500)
     row = table.loc[table.p_value.sub(0.05).abs().idxmin()]
     x, y = NAMES.index(row.model_x), NAMES.index(row.model_y)
-    sign = 1 if row["difference a"] > 0 else -1
-    p = []
-    for metric, way in (("a", sign), ("b", -sign)):
+    signs, p = np.random.default_rng(0).choice([-1.0, 1.0], (9999, 150)), []
+    for metric, way in (("a", np.sign(row["difference a"])), ("b", -np.sign(row["difference a"]))):
         difference = way * (values[metric][:, x] - values[metric][:, y])
-        flipped = stats.permutation_test(
-            (difference,),
-            lambda x, axis: x.mean(axis=axis),
-            vectorized=True,
-            permutation_type="samples",
-            alternative="greater",
-            n_resamples=9999,
-            random_state=0,
-        )
-        p.append(flipped.pvalue)
+        p.append((1 + np.sum(signs @ difference >= difference.sum())) / 10_000)
     assert 0.001 < max(p) < 0.3
     assert row.p_value == pytest.approx(max(p), abs=4 * np.sqrt(max(p) / 9999) + 0.1 * max(p))
+
+
+def test_without_a_conflict_between_the_primary_metrics_p_is_at_least_a_half():
+    values = two_metrics(2)
+    table = pairs_table(values, models=NAMES, draws=500)
+    assert (table[~table.conflict].p_value >= 0.5).all()
+    assert 0 < len(table[~table.conflict]) < len(table)
+    same = pairs_table({**values, "c": values["a"] * 2}, primary=("a", "c"), models=NAMES, draws=500)
+    assert not same.conflict.any()
+    assert (same.p_value >= 0.5).all()
+
+
+def test_conflict_p_value_is_symmetric_and_takes_the_better_way_round():
+    first, second = np.array([[1.0, 0.01], [0.99, 1.0]]), np.array([[1.0, 0.98], [0.02, 1.0]])
+    np.testing.assert_array_equal(conflict_p_values(first, second), [[1, 0.02], [0.02, 1]])
 
 
 @pytest.fixture(scope="module")
@@ -117,10 +108,6 @@ def test_holm_columns_adjust_over_all_pairs():
     table = pairs_table(two_metrics(4), models=NAMES, draws=500)
     for column, adjusted in (("p_value", "p_holm"), ("p_value a", "p_holm a"), ("p_value b", "p_holm b")):
         np.testing.assert_allclose(table[adjusted], multipletests(table[column], method="holm")[1])
-
-
-def test_holm_keeps_an_empty_list():
-    assert holm([]).tolist() == []
 
 
 def test_counts_are_queries():
@@ -170,13 +157,6 @@ def test_witness_metrics_do_not_widen_the_primary_intervals():
     assert "wins d" in more
 
 
-def test_primary_chooses_between_which_metrics_a_conflict_is_looked_for():
-    values = two_metrics(9)
-    same = pairs_table({**values, "c": values["a"] * 2}, primary=("a", "c"), models=NAMES, draws=500)
-    assert not same.conflict.any()
-    assert (same.p_value >= 0.5).all()
-
-
 def test_models_that_never_differ():
     v = two_metrics(10)["a"]
     v[:, 1] = v[:, 0]
@@ -196,8 +176,7 @@ def test_p_is_at_least_what_flipping_signs_can_show(queries):
 
 def test_p_is_never_zero():
     v = np.stack([np.zeros(5000), np.ones(5000)], axis=1) + np.random.default_rng(0).normal(0, 1e-3, (5000, 2))
-    table = pairs_table({"a": v, "b": -v}, draws=500)
-    assert 0 < table.p_value[0] < 1e-100
+    assert 0 < pairs_table({"a": v, "b": -v}, draws=500).p_value[0] < 1e-100
 
 
 @pytest.mark.parametrize(("differing", "flag"), [(29, "few"), (30, "thin"), (99, "thin"), (100, "")])
@@ -209,52 +188,12 @@ def test_flags_by_differing_queries(differing, flag):
     assert (row.flag, row.differing) == (flag, differing)
 
 
-def test_order_of_models_does_not_matter():
-    values = two_metrics(11)
-    order = [2, 0, 3, 1]
-    table = pairs_table(values, models=NAMES, draws=500)
-    shuffled = pairs_table({k: v[:, order] for k, v in values.items()}, models=[NAMES[i] for i in order], draws=500)
-    assert table.equals(shuffled)
-
-
-def test_weights_count_like_repeated_queries_in_differences_but_not_in_counts():
-    values = two_metrics(12)
-    weights = np.random.default_rng(0).integers(1, 4, size=300)
-    repeated = {name: np.repeat(v, weights, axis=0) for name, v in values.items()}
-    table = pairs_table(values, models=NAMES, weights=weights, draws=500)
-    np.testing.assert_allclose(table["difference a"], pairs_table(repeated, models=NAMES, draws=500)["difference a"])
-    assert (table["wins a"] + table["ties a"] + table["losses a"] == 300).all()
-
-
 def test_single_query_and_single_model():
     table = pairs_table({"a": [[0.1, 0.4]], "b": [[0.3, 0.2]]}, draws=500)
     assert table.conflict.tolist() == [True]
     assert table.p_value.tolist() == [1.0]
     assert table["upper a"].tolist() == [np.inf]
     assert len(pairs_table({"a": [[0.1]], "b": [[0.3]]}, draws=500)) == 0
-
-
-def test_conflict_p_value_is_symmetric_and_takes_the_better_way_round():
-    first = np.array([[1.0, 0.01], [0.99, 1.0]])
-    second = np.array([[1.0, 0.98], [0.02, 1.0]])
-    np.testing.assert_array_equal(conflict_p_values(first, second), [[1, 0.02], [0.02, 1]])
-
-
-def test_false_conflicts_are_rare_where_one_metric_ties_the_pair():
-    """The least favourable case: far apart under one metric, equal under the other."""
-    rng = np.random.default_rng(13)
-    found = 0
-    for _ in range(400):
-        a = rng.normal([1, 0], 1, size=(200, 2))
-        b = a * 0.5 + rng.normal([-0.5, 0], 1, size=(200, 2))
-        found += pairs_table({"a": a, "b": b}, draws=200).p_value[0] <= 0.05
-    assert 0.02 <= found / 400 <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 400)
-
-
-@pytest.mark.parametrize("primary", [("a",), ("a", "a"), ("a", "nope"), ("a", "b", "c")])
-def test_bad_primary_is_refused(primary):
-    with pytest.raises(ValueError, match="primary"):
-        pairs_table({**two_metrics(), "c": two_metrics()["a"]}, primary=primary)
 
 
 def test_leaderboard_ranks_by_mean_and_shares_ranks():
@@ -265,6 +204,9 @@ def test_leaderboard_ranks_by_mean_and_shares_ranks():
     assert table["rank"].tolist() == [1, 1, 3, 4]
     np.testing.assert_allclose(table["mean"], a.mean(axis=0)[[1, 2, 3, 0]])
     assert table.may_be_best.tolist() == [True, True, False, False]
+    a[:, 0] = 0.25  # as from a model that has the same value on every query
+    row = leaderboard_table({"a": a}, models=NAMES, draws=500).set_index("model").loc["p"]
+    assert (row["lower"], row["mean"], row["upper"]) == (0.25, 0.25, 0.25)
 
 
 def test_leaderboard_interval_of_one_model_is_the_textbook_one():
@@ -274,19 +216,6 @@ def test_leaderboard_interval_of_one_model_is_the_textbook_one():
     assert row.upper - row["mean"] == pytest.approx(half, rel=0.01)
     assert row["mean"] - row.lower == pytest.approx(row.upper - row["mean"], rel=1e-9)
     assert (row.regret, row.regret_lower, row.regret_upper) == (0, 0, 0)
-
-
-def test_leaderboard_regret_bounds_hold_together():
-    """True regrets of all models lie inside their bounds in at least 95 % of samples."""
-    rng = np.random.default_rng(2)
-    truth = np.array([0.0, 0.0, 0.05, -0.1])
-    held = 0
-    for seed in range(200):
-        values = rng.normal(0, 0.4, (300, 1)) + rng.normal(0, 0.3, (300, 4)) + truth
-        table = leaderboard_table({"a": values}, models=NAMES, draws=500, seed=seed).set_index("model")
-        regret = dict(zip(NAMES, truth.max() - truth, strict=True))
-        held += all(table.regret_lower[m] <= regret[m] <= table.regret_upper[m] for m in NAMES)
-    assert held / 200 >= 0.95 - 2 * np.sqrt(0.95 * 0.05 / 200)
 
 
 def test_leaderboard_regret_bounds_come_from_the_intervals_of_all_pairs():
@@ -299,12 +228,6 @@ def test_leaderboard_regret_bounds_come_from_the_intervals_of_all_pairs():
         lower = max(0, *(-mine["upper c"]), *theirs["lower c"])
         assert table.regret_upper[name] == pytest.approx(upper)
         assert table.regret_lower[name] == pytest.approx(lower)
-
-
-def test_leaderboard_of_a_single_query_has_no_finite_bounds():
-    table = leaderboard_table({"a": [[0.1, 0.4]]}, draws=500)
-    assert table["upper"].tolist() == [np.inf, np.inf]
-    assert table.may_be_best.all()
 
 
 @settings(max_examples=25, deadline=None)

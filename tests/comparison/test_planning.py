@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import json
+import itertools
 
 import numpy as np
 import pytest
 from scipy.stats import norm
 
 import gainsay as gs
+from gainsay import Comparison
 from gainsay.comparison.estimates import estimate
 from gainsay.comparison.inequalities import two_step_test
 from gainsay.comparison.inputs import read_panel
-from gainsay.comparison.parts import found_parts, given_parts
+from gainsay.comparison.parts import given_parts
 from gainsay.comparison.resampling import draw_noise
-from gainsay.comparison.trials import Trial, Trials, _rejected, is_genuine
-from gainsay.harness import Comparison
+from gainsay.comparison.trials import Trial, Trials, is_genuine, is_ship
 
 FIRST, SECOND = METRICS = ("ndcg_linear@10", "ndcg_exp@10")
 BOOTSTRAP = {"query": 0.010, "run": 0.0035, "query_run": 0.095}
@@ -57,20 +57,17 @@ def prototype_rejects(x, rng, alpha=0.05, draws=500):
     mu = averaged.mean(axis=0)
     g = rng.multivariate_normal(np.zeros(len(mu)), q + s, draws)
     chi = rng.chisquare(runs - 1, (draws, recipes)) / (runs - 1)
-    beta = alpha / 10
     for k in range(recipes):
         t, star = [], []
-        for m in range(metrics):
-            for j in range(recipes):
-                if j == k:
-                    continue
+        for m, j in itertools.product(range(metrics), range(recipes)):
+            if j != k:
                 a, b = m * recipes + j, m * recipes + k
                 qq = q[a, a] + q[b, b] - 2 * q[a, b]
                 t.append((mu[a] - mu[b]) / np.sqrt(qq + s[a, a] + s[b, b]))
                 star.append((g[:, a] - g[:, b]) / np.sqrt(qq + chi[:, j] * s[a, a] + chi[:, k] * s[b, b]))
         t, star = np.array(t), np.array(star)
-        slack = np.minimum(0, t + np.quantile(star.max(axis=0), 1 - beta))
-        critical = max(0, np.quantile((star + slack[:, None]).max(axis=0), 1 - alpha + beta))
+        slack = np.minimum(0, t + np.quantile(star.max(axis=0), 1 - alpha / 10))
+        critical = max(0, np.quantile((star + slack[:, None]).max(axis=0), 1 - alpha + alpha / 10))
         if t.max() <= critical:
             return False
     return True
@@ -86,7 +83,7 @@ class TestPlansOfFixedModels:
             assert (found.runs, found.options[0].chance) == (None, pytest.approx(power, abs=0.02))
 
     def test_shipping_by_bivariate_normal_samples(self):
-        found = gs.plan(0.01, 0.8, "ship", query=0.12, rope=0.002, correlation=0.6)
+        found = gs.plan(0.01, 0.8, "ship", query=0.12, margin=0.002, correlation=0.6)
         rng = np.random.default_rng(5)
         z = rng.multivariate_normal([0, 0], [[1, 0.6], [0.6, 1]], 200_000)
         critical = np.quantile(np.abs(z).max(axis=1), 0.95)
@@ -95,72 +92,63 @@ class TestPlansOfFixedModels:
         shipped = (lower > -0.002).all(axis=1) & (lower > 0).any(axis=1)
         assert shipped.mean() == pytest.approx(0.8, abs=0.025)
 
-    def test_a_lead_that_nobody_can_prove(self):
+    @pytest.mark.parametrize(
+        ("lower", "shipped"),
+        [((0.001, 0.001), True), ((0.001, -0.001), True), ((0.001, -0.003), False), ((-0.001, -0.001), False)],
+    )
+    def test_shipping_takes_one_lower_bound_above_0_and_none_below_what_is_tolerated(self, lower, shipped):
+        """Every draw is one standard error, which then is how far bounds reach."""
+        difference = np.zeros((2, 2, 2))
+        difference[:, 0, 1] = np.array(lower) + 0.01
+        trial = Trial(difference, np.full((2, 2, 2), 0.01), lambda k: np.ones((2, 2, 99)), {})
+        assert is_ship(0, 1, 0.05, 0.002)(trial) == shipped
+
+    def test_a_lead_that_nobody_can_prove_and_one_at_a_small_level(self):
         found = gs.plan(1e-6, claim="pair", query=0.1)
         assert found.queries is None
-        assert "It takes more than a billion queries." in found.text
+        assert found.text
+        small = gs.plan(0.01, claim="genuine", query=0.05, alpha=0.004)
+        assert small.options[0].first_guess < small.queries < 2 * small.options[0].first_guess
 
-    def test_at_a_small_level(self):
-        found = gs.plan(0.01, claim="genuine", query=0.05, alpha=0.004)
-        assert found.options[0].first_guess < found.queries < 2 * found.options[0].first_guess
+    @pytest.mark.parametrize("claim", ["genuine", "ship"])
+    def test_more_rivals_take_more_queries(self, claim):
+        two, more = (gs.plan(0.01, claim=claim, query=0.12, models=models).queries for models in (2, 5))
+        assert more > 1.1 * two
 
-    def test_more_rivals_take_more_queries(self):
-        sizes = [gs.plan(0.01, query=0.12, models=models).queries for models in (2, 4)]
-        assert sizes[1] > 1.1 * sizes[0]
-        sizes = [gs.plan(0.01, claim="ship", query=0.12, models=models).queries for models in (2, 6)]
-        assert sizes[1] > 1.1 * sizes[0]
-
-    @pytest.mark.parametrize("seed", range(4))
-    def test_the_test_that_is_tried_is_the_test(self, seed):
-        """`two_step_test` on the same estimate and draws."""
+    @pytest.mark.parametrize("seed", range(8))
+    def test_the_test_that_is_tried_is_the_two_step_test(self, seed):
         rng = np.random.default_rng(seed)
-        lead = np.array([[0.02, 0.0, 0.005, 0.0], [0.0, 0.02, 0.005, 0.0]])
-        values = {it: rng.normal(0, 0.15, (600, 4)) + row for it, row in zip(METRICS, lead, strict=True)}
+        leads = np.array([[0.022, 0.0, *[-1] * 4], [0.0, 0.022, *[-1] * 4]])  # far behind: slack counts
+        values = {it: rng.normal(0, 0.15, (600, 6)) + row for it, row in zip(METRICS, leads, strict=True)}
         estimated = estimate(read_panel(values))
         noise = draw_noise(estimated, 2000, seed)
-        expected = two_step_test(estimated, noise, 0.05)
 
-        def leads(k):
-            return np.array([[noise.lead(m, k, j) for j in range(4)] for m in (0, 1)])
+        def leads_over(k):
+            return np.array([[noise.lead(m, k, j) for j in range(6)] for m in (0, 1)])
 
-        trial = Trial(estimated.difference, estimated.error, leads, {})
-        assert [not _rejected(trial, k, 0.05) for k in range(4)] == expected.kept.tolist()
+        trial = Trial(estimated.difference, estimated.error, leads_over, {})
+        kept = [not is_genuine(0.05, [k])(trial) for k in range(6)]
+        assert kept == two_step_test(estimated, noise, 0.05).kept.tolist()
 
 
 class TestPlansOfRecipes:
     def test_few_runs_are_not_made_up_for_by_queries(self):
-        found = gs.plan(0.01, claim="ship", runs=[3, 8, 10], **BOOTSTRAP)
-        assert found.frame()["queries"].isna().tolist() == [True, False, False]
+        found = gs.plan(0.01, claim="ship", runs=[3, 8], **BOOTSTRAP)
+        assert found.frame()["queries"].isna().tolist() == [True, False]
         assert (found.runs, found.queries) == (8, found.options[1].queries)
-        assert found.options[1].queries > 1.2 * found.options[2].queries
-        assert "With 3 runs of each recipe no number of queries suffices, with 8 runs" in found.text
+        assert "3 runs" in found.text
 
     @pytest.mark.slow
     @pytest.mark.parametrize(("queries", "runs", "published"), [(1000, 5, 0.72), (200, 10, 0.37)])
-    def test_power_is_that_of_a_plain_prototype_on_heavy_tailed_samples(self, queries, runs, published):
+    def test_power_is_that_of_a_published_simulation_and_of_a_plain_prototype(self, queries, runs, published):
         truth = np.array([[0.01, 0], [0, 0.01]])
         trials = Trials(given_parts(**BOOTSTRAP, correlation=0.9, models=2), truth, 1500, 1000, 0, runs)
         found = trials.chance(queries, [is_genuine(0.05, [0, 1])])
-        rng = np.random.default_rng(runs)
-        samples = 250
-        rejected = sum(
-            prototype_rejects(recipes_sample(rng, truth, queries, runs, **BOOTSTRAP), rng) for _ in range(samples)
-        )
-        allowed = 2.5 * np.sqrt(found * (1 - found) / samples)
-        assert found == pytest.approx(rejected / samples, abs=allowed)
         assert found == pytest.approx(published, abs=0.07)
-
-    def test_parts_are_found_again(self):
-        """From samples whose parts are known, on average: each standard deviation within a tenth."""
-        rng, total = np.random.default_rng(0), np.zeros(3)
-        sizes = {"query": 0.08, "run": 0.006, "query_run": 0.06}
-        repetitions, runs = 60, 8
-        for _ in range(repetitions):
-            sample = recipes_comparison(recipes_sample(rng, np.zeros((2, 2)), 400, runs, **sizes), draws=300).sample
-            by = found_parts(sample.family(METRICS)).deviations(0, 0, 1)
-            total += np.array([by["query"], by["run"], by["query_run"]]) ** 2 / repetitions
-        expected = [sizes["query"], np.sqrt(2) * sizes["run"], np.sqrt(2) * sizes["query_run"]]
-        np.testing.assert_allclose(np.sqrt(total), expected, rtol=0.1)
+        rng, samples = np.random.default_rng(runs), 250
+        drawn = (recipes_sample(rng, truth, queries, runs, **BOOTSTRAP) for _ in range(samples))
+        rate = np.mean([prototype_rejects(one, rng) for one in drawn])
+        assert found == pytest.approx(rate, abs=2.5 * np.sqrt(found * (1 - found) / samples))
 
 
 def pilot(seed=0, queries=800, models=3, spread=0.1):
@@ -171,12 +159,12 @@ def pilot(seed=0, queries=800, models=3, spread=0.1):
 
 
 class TestPlansFromAComparison:
-    def test_of_recipes_say_how_many_runs(self):
+    def test_of_recipes_count_queries_and_runs(self):
         x = recipes_sample(np.random.default_rng(1), np.zeros((2, 2)), 500, 6, **BOOTSTRAP)
         found = recipes_comparison(x).plan(0.02, claim="pair", runs=5)
         assert found.frame().index.tolist() == [5]
         assert found.present[:2] == (500, 6)
-        assert "With the 500 queries and 6 runs that there are it is proven" in found.text
+        assert "500 queries and 6 runs" in found.text
 
     @pytest.mark.slow
     def test_new_samples_of_that_size_prove_it_as_often_as_said(self):
@@ -203,52 +191,3 @@ class TestPlansFromAComparison:
     def test_one_metric_will_do_for_a_pair(self):
         comparison = Comparison({FIRST: pilot()[FIRST]}, list("ABC"))
         assert comparison.plan(0.02, claim="pair").queries > 100
-        with pytest.raises(ValueError, match="claim='genuine' is about two metrics, and there is one"):
-            comparison.plan(0.02)
-
-    def test_words_json_and_html(self):
-        found = Comparison(pilot(), list("ABC")).plan(0.02, claim="ship", models=["A", "B"], rope=0.001)
-        assert "that B is to take the place of A where it leads by 0.0200" in found.text
-        assert "(2 candidates, rope 0.0010)" in found.text
-        assert "The models are fixed" in found.text
-        content = json.loads(json.dumps(found.to_dict(), allow_nan=False))
-        assert content["queries"] == found.queries
-        assert f"<td>{found.queries:,}</td>" in found._repr_html_()
-
-
-class TestBadInput:
-    def test_of_plans(self):
-        with pytest.raises(ValueError, match=r"lead must be above 0, got 0: no number of queries"):
-            gs.plan(0, query=0.1)
-        with pytest.raises(ValueError, match="power must lie between 0 and 1"):
-            gs.plan(0.01, 1.0, query=0.1)
-        with pytest.raises(
-            ValueError, match="claim must be one of 'genuine', 'pair', 'ship', got 'pairs'; did you mean 'pair'"
-        ):
-            gs.plan(0.01, claim="pairs", query=0.1)
-        with pytest.raises(ValueError, match="query, run and query_run are all 0"):
-            gs.plan(0.01, query=0)
-        with pytest.raises(ValueError, match="runs=5 is for recipes"):
-            gs.plan(0.01, query=0.1, runs=5)
-        with pytest.raises(ValueError, match="runs must be a whole number of at least 3, got 2"):
-            gs.plan(0.01, query=0.1, run=0.01, runs=[5, 2])
-        with pytest.raises(ValueError, match="runs is empty: give at least one number of runs, 3 or more"):
-            gs.plan(0.01, query=0.1, run=0.01, runs=[])
-        with pytest.raises(ValueError, match="query must be at least 0"):
-            gs.plan(0.01, query=-1)
-
-    def test_of_comparisons(self):
-        comparison = Comparison(pilot(), list("ABC"))
-        with pytest.raises(ValueError, match="runs=5 is for recipes, and the models compared here are fixed"):
-            comparison.plan(0.01, runs=5)
-        with pytest.raises(ValueError, match="'D' is not among the models"):
-            comparison.plan(0.01, models=["A", "D"])
-        with pytest.raises(ValueError, match="models must name two models"):
-            comparison.plan(0.01, models=["A"])
-        with pytest.raises(ValueError, match="there are 20 queries only"):
-            Comparison(pilot(queries=20), list("ABC")).plan(0.01)
-        same = {metric: np.repeat(table[:, :1], 2, axis=1) for metric, table in pilot().items()}
-        with pytest.raises(ValueError, match="A and B differ by nothing that varies"):
-            Comparison(same, ["A", "B"]).plan(0.01)
-        with pytest.raises(ValueError, match="there is one model only"):
-            Comparison({FIRST: same[FIRST][:, :1]}, ["A"]).plan(0.01, claim="pair")

@@ -10,7 +10,7 @@ import pytest
 from gainsay.comparison.bounds import regret_band
 from gainsay.comparison.estimates import estimate
 from gainsay.comparison.inputs import Panel
-from gainsay.comparison.resampling import critical_value, draw_noise
+from gainsay.comparison.resampling import draw_noise
 
 
 def noise_of(values, draws=2000, clusters=None):
@@ -21,15 +21,6 @@ def noise_of(values, draws=2000, clusters=None):
 
 
 class TestBand:
-    def test_near_ties_get_the_quantile_of_all_errors(self):
-        """No model is ruled out, so no inequality has slack: the largest error of any pair, either way, decides."""
-        rng = np.random.default_rng(1)
-        estimated, noise = noise_of(rng.normal(size=(3, 4, 500)))
-        band = regret_band(estimated, noise, 0.05)
-        leads = [abs(noise.lead(m, k, j)) for m in range(3) for k in range(4) for j in range(4) if j != k]
-        assert band.critical == critical_value(np.max(leads, axis=0), 0.955)
-        assert band.may_be_best.all()
-
     def test_models_far_behind_do_not_widen_it(self):
         rng = np.random.default_rng(2)
         values = rng.normal(size=(2, 8, 500))
@@ -39,6 +30,20 @@ class TestBand:
         assert many.critical < regret_band(*noise_of(values - values.mean(axis=2, keepdims=True)), 0.05).critical
         assert many.critical > few  # those far behind have an error too, towards the best
         assert many.may_be_best.sum(axis=1).tolist() == [2, 2]
+
+    def test_critical_value_by_hand(self):
+        """The slack of a rival is what it surely loses; a pair with one that may be best has none, either way."""
+        values = np.random.default_rng(2).normal(size=(2, 4, 500)) + np.array([0.3, 0.3, 0.1, 0.0])[:, None]
+        estimated, noise = noise_of(values)
+        quantile = np.sort(noise.peaks.max(axis=(0, 1)))[math.ceil(0.995 * 2001) - 1]
+        surely = np.maximum(0, (estimated.difference - quantile * estimated.error).max(axis=2))
+        largest = []
+        for m, k, j in np.argwhere(estimated.error > 0).tolist():
+            slack = surely[m, j] / estimated.error[m, k, j] if surely[m, j] > 0 and surely[m, k] > 0 else 0
+            largest.append(noise.lead(m, k, j) - slack)
+        expected = np.sort(np.max(largest, axis=0))[math.ceil(0.955 * 2001) - 1]
+        assert 0 < (surely > 0).sum() < surely.size
+        assert regret_band(estimated, noise, 0.05).critical == pytest.approx(expected, rel=1e-12)
 
     def test_bounds_by_hand(self):
         rng = np.random.default_rng(3)

@@ -39,29 +39,6 @@ def test_weighted_mean_and_covariance_follow_the_formula():
     np.testing.assert_allclose(estimated.root.T @ estimated.root, covariance, atol=1e-15)
 
 
-def test_weighted_error_is_the_spread_of_the_weighted_mean():
-    """Over many samples of (value, weight) the mean scatters by what the standard error says."""
-    rng = np.random.default_rng(3)
-    queries, samples = 400, 3000
-    difference = rng.normal(0.1, 1, (samples, queries))
-    weights = rng.gamma(0.5, size=(samples, queries)) * (1 + np.abs(difference))
-    means = (weights * difference).sum(axis=1) / weights.sum(axis=1)
-    errors = [
-        estimate(read_panel({"a": np.stack([0 * d, d], axis=1)}, weights=w)).error[0, 0, 1]
-        for d, w in zip(difference[:200], weights[:200], strict=True)
-    ]
-    assert np.mean(errors) == pytest.approx(means.std(), rel=0.05)
-
-
-@pytest.mark.parametrize("factor", [2.0, 0.25, 1e-3, 12345.678])
-def test_only_ratios_of_weights_matter(factor):
-    weights = np.random.default_rng(4).random(60)
-    one, other = (estimate(panel_of(4, weights=w)[0]) for w in (weights, weights * factor))
-    np.testing.assert_allclose(other.error, one.error, rtol=1e-12)
-    np.testing.assert_allclose(other.mean, one.mean, rtol=1e-13)
-    assert other.effective == pytest.approx(one.effective)
-
-
 def test_equal_weights_are_no_weights_to_the_last_digit():
     plain, weighted = estimate(panel_of(5)[0]), estimate(panel_of(5, weights=np.full(60, 0.3))[0])
     np.testing.assert_array_equal(weighted.root, plain.root)
@@ -89,20 +66,6 @@ def test_nearly_equal_models_keep_a_correct_error(scale):
     assert estimated.error[0, 0, 1] == pytest.approx(difference.std(ddof=1) / np.sqrt(500), rel=1e-5)
 
 
-def test_equal_columns_have_equal_means_no_error_and_equal_draws():
-    rng = np.random.default_rng(9)
-    x = rng.random((997, 7))
-    x[:, 6] = x[:, 4] = x[:, 1]
-    estimated = estimate(read_panel({"a": x, "b": x[:, ::-1]}))
-    twins = [1, 4, 6]
-    assert (estimated.error[0][np.ix_(twins, twins)] == 0).all()
-    assert (estimated.difference[0][np.ix_(twins, twins)] == 0).all()
-    np.testing.assert_array_equal(estimated.twin[0], [0, 1, 2, 3, 1, 5, 1])
-    noise = draw_noise(estimated, 300, 0)
-    np.testing.assert_array_equal(noise.values[0, 4], noise.values[0, 1])
-    np.testing.assert_array_equal(noise.values[1, 5], noise.values[1, 2])
-
-
 @pytest.mark.parametrize("queries", [5, 64, 997, 1003])
 def test_equal_columns_are_equal_to_the_last_digit_in_everything(queries):
     rng = np.random.default_rng(queries)
@@ -114,13 +77,6 @@ def test_equal_columns_are_equal_to_the_last_digit_in_everything(queries):
     np.testing.assert_array_equal(
         draw_noise(estimated, 777, 0).values[0, 8], draw_noise(estimated, 777, 0).values[0, 3]
     )
-
-
-def test_constant_difference_has_no_error():
-    x = np.random.default_rng(10).random(101)
-    estimated = estimate(read_panel({"a": np.stack([x, x + 0.1, x - 0.3], axis=1)}))
-    assert (estimated.error == 0).all()
-    np.testing.assert_allclose(estimated.difference[0, 0], [0, 0.1, -0.3])
 
 
 def test_rounding_is_no_difference():
@@ -157,16 +113,6 @@ def test_peaks_are_the_largest_studentised_leads():
             np.testing.assert_allclose(noise.peaks[metric, k], np.maximum(0, np.max(leads, axis=0)))
 
 
-def test_wins_are_counted_query_by_query():
-    panel, x = panel_of(15)
-    wins = estimate(panel).wins
-    for metric in (0, 1):
-        for k in range(4):
-            for j in range(4):
-                expected = sum(row[4 * metric + j] > row[4 * metric + k] for row in x)
-                assert wins[metric, k, j] == expected
-
-
 def test_tolerance_counts_as_a_tie():
     wins = count_wins(np.array([[[0.0, 0.0, 0.0], [0.05, 0.2, -0.2]]]), np.array([0.1]))
     assert wins.tolist() == [[[0, 1], [1, 0]]]
@@ -190,8 +136,3 @@ def test_critical_value_and_p_value_decide_alike(seed, count, level):
         p = (1 + np.count_nonzero(draws >= statistic)) / (count + 1)
         if level * (count + 1) <= count:
             assert (statistic > critical) == (p <= 1 - level + 1e-12)
-
-
-def test_models_come_in_natural_order():
-    names = ["m10", "m2", "m1", "base", "m2b", "M3"]
-    assert read_panel({"a": np.zeros((1, 6))}, names).models == ("M3", "base", "m1", "m2", "m2b", "m10")

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import gainsay as gs
-from gainsay.comparison.inputs import Panel
-from gainsay.comparison.labelling import read_labels
-from gainsay.harness import Comparison
+from gainsay import Comparison
 
 FIRST, SECOND = METRICS = ("ndcg_linear@10", "ndcg_exp@10")
 KINDS = np.array(["head"] * 400 + ["tail"] * 300 + ["rare"] * 12)
@@ -56,12 +55,6 @@ class TestSegments:
             positive = here if weights is None else here & (weights > 0)
             assert found[kind].queries == got.queries == positive.sum()
 
-    def test_leaderboards_are_those_of_their_queries(self):
-        values = values_of()
-        board = compared(values).segments.leaderboard()
-        found = board.loc[("segment", "tail")].query("model == 'B' and metric == @SECOND")["mean"]
-        assert found.tolist() == pytest.approx([values[SECOND][KINDS == "tail", 1].mean()])
-
     def test_the_level_is_divided_over_all_columns(self):
         columns = {"kind": KINDS, "parity": np.arange(len(KINDS)) % 2}
         found = compared(segments=columns).segments
@@ -81,14 +74,14 @@ class TestSegments:
         rare = found["rare"]
         assert (rare.queries, rare.decided, rare.verdict.kind) == (12, False, "unresolved")
         assert not rare.leads.any()
-        assert "Of fewer than 30 queries, and so not decided: segment rare (12)." in found.text
+        assert "rare (12)" in found.text
         assert found.frame()["decided"].tolist() == [True, False, True]
 
     def test_of_queries_in_clusters_these_are_counted(self):
         found = compared(clusters=np.arange(len(KINDS)) // 10).segments
         assert (found["tail"].queries, found["tail"].units, found["tail"].decided) == (300, 30, True)
-        assert "Of fewer than 30 clusters, and so not decided: segment rare (2)." in found.text
-        assert "<td>too few clusters</td>" in found._repr_html_()
+        assert "rare (2)" in found.text
+        assert "clusters</td>" in found._repr_html_()
 
     def test_a_segment_that_a_metric_skips(self):
         values = values_of()
@@ -103,15 +96,21 @@ class TestSegments:
         assert "<td>segment: tail</td>" in found._repr_html_()
         assert found.frame()["kind"].isna().tolist() == [False, False, True]
 
+    def test_leaderboards_are_those_of_their_queries(self):
+        values = values_of()
+        board = compared(values).segments.leaderboard()
+        found = board.loc[("segment", "tail")].query("model == 'B' and metric == @SECOND")["mean"]
+        assert found.tolist() == pytest.approx([values[SECOND][KINDS == "tail", 1].mean()])
+
 
 class TestContrasts:
     def test_name_who_is_best_where_and_where_it_trails(self):
         found = compared(values_of(lead=0.04)).segments
-        assert [contrast.text for contrast in found.contrasts] == [
-            "Under both metrics A is best where segment is head, and trails where segment is tail.",
-            "Under both metrics B is best where segment is tail, and trails where segment is head.",
-        ]
-        assert found.text.startswith(found.contrasts[0].text)
+        assert [contrast.metrics for contrast in found.contrasts] == [METRICS, METRICS]
+        for contrast, names in zip(found.contrasts, ("A head tail", "B tail head"), strict=True):
+            assert re.findall(r"\b(?:A|B|C|head|tail|rare)\b", contrast.text) == names.split()
+            assert contrast.text in found.text
+        assert compared(values_of(lead=0.0)).segments.contrasts == ()
         assert found.frame()[f"differs {FIRST}"].tolist()[::2].count(True) == 1
 
     def test_under_one_metric_where_only_that_proves_it(self):
@@ -119,12 +118,7 @@ class TestContrasts:
         values[SECOND] = values_of(seed=5, lead=0.0)[SECOND]
         found = compared(values).segments
         assert {contrast.metrics for contrast in found.contrasts} == {(FIRST,)}
-        assert found.contrasts[0].text.startswith(f"Under {FIRST} A is best where segment is head")
-
-    def test_nothing_is_said_that_is_not_proven(self):
-        found = compared(values_of(lead=0.0)).segments
-        assert found.contrasts == ()
-        assert found.text.startswith("No model is proven best in one segment and beaten in another.")
+        assert FIRST in found.contrasts[0].text
 
     def test_leads_are_those_of_plain_normal_draws_over_all_pairs_and_metrics(self):
         values = values_of(lead=0.012)
@@ -147,33 +141,6 @@ class TestContrasts:
 
 
 class TestLabels:
-    judgments = gs.Judgments([1, 0, 2, 0, 1, 1], qid=["b", "a", "b", "c", "a", "c"])
-    expected = {"b": "tail", "a": "head", "c": "tail"}
-
-    @pytest.mark.parametrize(
-        "segments",
-        [
-            ["tail", "head", "tail"],
-            {"a": "head", "b": "tail", "c": "tail", "unknown": "head"},
-            {"segment": {"a": "head", "b": "tail", "c": "tail"}},
-            pd.Series(["head", "tail", "tail"], index=["a", "b", "c"]),
-            pd.DataFrame({"segment": ["head", "tail", "tail"]}, index=["a", "b", "c"]),
-            ["tail", "head", "tail", "tail", "head", "tail"],
-            pd.Series(["tail", "head", "tail", "tail", "head", "tail"]),
-            {"segment": np.array(["tail", "head", "tail"])},
-        ],
-    )
-    def test_find_their_queries(self, segments):
-        found = read_labels(segments, self.judgments)
-        assert list(found) == ["segment"]
-        assert dict(zip(self.judgments.query_ids, found["segment"], strict=True)) == self.expected
-
-    @pytest.mark.parametrize("index", [range(6), [0, 2, 1, 5, 4, 3]])
-    def test_of_documents_whose_rows_are_numbered_as_queries_are(self, index):
-        judgments = gs.Judgments(pd.Series([1, 0, 2, 0, 1, 1], index=index), group=[2, 2, 2])
-        kinds = pd.Series(["tail", "tail", "head", "head", "rare", "rare"], index=index)
-        assert read_labels(kinds, judgments)["segment"].tolist() == ["tail", "head", "rare"]
-
     def test_compare_takes_them_beside_queries_that_all_metrics_skip(self):
         rng = np.random.default_rng(0)
         labels = rng.integers(0, 3, 400)
@@ -189,56 +156,3 @@ class TestLabels:
             found.frame().xs("B", level="model").loc[3::2, metrics[0]].mean()
         )
         assert found.to_dict()["segments"]["segments"][0]["segment"] == "x"
-
-    @pytest.mark.parametrize(
-        ("segments", "message"),
-        [
-            (["tail", "head"], r"has 2 labels; there must be one for each query \(3\) or for each document \(6\)"),
-            ({"a": "head", "b": "tail"}, "has no label for 1 of 3 queries, the first is 'c'"),
-            (["tail", None, "tail"], "has no label for query a: name a segment for it"),
-            (["tail", float("nan"), "tail"], "has no label for query a"),
-            (["x", "head", "tail", "tail", "head", "tail"], "has two labels for query 'b', 'x' and 'tail'"),
-            (["", "head", "tail"], "has no label for query b"),
-            (np.array([["head", "x"], ["tail", "y"], ["tail", "y"]]), r"got an array of shape \(3, 2\)"),
-        ],
-    )
-    def test_bad_ones(self, segments, message):
-        with pytest.raises(ValueError, match=message):
-            read_labels(segments, self.judgments)
-
-    def test_too_many_and_none(self):
-        with pytest.raises(ValueError, match=r"segments hold 53 distinct labels \(kind 3, number 50\), more than 50"):
-            compared(segments={"kind": KINDS, "number": np.arange(len(KINDS)) % 50})
-        with pytest.raises(ValueError, match="712 queries"):
-            compared(segments=KINDS[:5])
-        with pytest.raises(TypeError, match="got the text 'kind'"):
-            compared(segments="kind")
-        with pytest.raises(TypeError, match="segments 'segment' must be labels in the order of the queries, got a map"):
-            compared(segments=dict(enumerate(KINDS)))
-        with pytest.raises(ValueError, match="make it with segments="):
-            _ = compared(segments=None).segments
-        with pytest.raises(KeyError, match="there is no segment 'torso'"):
-            _ = compared().segments["torso"]
-
-
-def test_a_subset_of_a_panel_has_its_queries_in_every_array():
-    values, weights = np.arange(12.0).reshape(1, 2, 6), np.array([1, 2, 3, 0.5, 0.5, 1]) / 8
-    panel = Panel(("m",), ("a", "b"), values, weights)
-    kept = np.array([True, False, True, True, False, False])
-    part = panel.subset(kept)
-    np.testing.assert_array_equal(part.values, values[:, :, kept])
-    np.testing.assert_allclose(part.weights, np.array([1, 3, 0.5]) / 4.5)
-    assert panel.subset(np.array([False, False, False, True, True, False])).weights is None
-
-
-@pytest.mark.slow
-def test_over_all_segments_of_equal_models_false_alarms_are_rare():
-    alarms, samples = np.zeros(2), 75
-    for seed in range(samples):
-        found = compared(values_of(10_000 + seed, lead=0.0), alpha=0.2, segments=np.arange(len(KINDS)) % 4).segments
-        alarms += [
-            any(part.verdict.kind == "genuine" for part in found.parts),
-            any(part.leads.any() for part in found.parts),
-        ]
-    assert (alarms / samples <= 0.2 + 2 * np.sqrt(0.2 * 0.8 / samples)).all()
-    assert alarms[1] / samples >= 0.05  # max-T over ties is not idle

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import math
 
 import numpy as np
 import pytest
 from scipy.stats import t as students_t
-from tests.comparison.tables import leaderboard_table, pairs_table
+from tests.comparison.tables import pairs_table
 
 import gainsay as gs
 from gainsay import Comparison, Verdict
@@ -65,12 +64,6 @@ class TestMeans:
             expected = gs.evaluate(metric, judgments, scores[model]).mean[metric]
             assert comparison.leaderboard.loc[model, metric] == pytest.approx(expected, rel=1e-12)
 
-    def test_a_metric_says_the_same_beside_one_that_skips_and_alone(self, judged, comparison):
-        judgments, scores = judged
-        alone = gs.compare(scores, judgments, [FULL], draws=4000).leaderboard
-        for column in alone.columns:
-            assert comparison.leaderboard[column].to_dict() == alone[column].to_dict()
-
     def test_queries_are_counted(self, comparison, has):
         counts = {metric: int(own.sum()) for metric, own in has.items()}
         assert 30 < counts[SKIPPING] < counts[FULL] < QUERIES
@@ -78,12 +71,6 @@ class TestMeans:
         assert comparison.query_count == counts[FULL]
         for metric, count in counts.items():
             assert set(comparison.leaderboard[f"{metric} queries"]) == {count}
-
-    def test_a_query_that_every_metric_skips_is_absent(self):
-        judgments = gs.Judgments([1, 0, 0, 0, 1, 0], group=[2, 2, 2])
-        found = gs.compare({"a": [2, 1, 1, 2, 1, 2]}, judgments, ["ndcg_linear(empty=skip)", "mrr(empty=skip)"])
-        assert found.query_count == 2
-        assert found.leaderboard.loc["a", "mrr(empty=skip)"] == (1 + 1 / 2) / 2
 
 
 class TestIntervals:
@@ -111,25 +98,9 @@ class TestIntervals:
             freedom = w.sum() ** 2 / (w**2).sum() - 1
             assert row[f"p_value {metric}"] == pytest.approx(2 * students_t.sf(abs(mean / error), freedom), rel=1e-9)
             assert row[f"wins {metric}"] == (d > 1e-12).sum()
+            half = row[f"upper {metric}"] - row[f"difference {metric}"]
+            assert metric == "mrr" or 1.96 < half / error < 2.64  # between one normal interval and six by Bonferroni
             assert row[f"ties {metric}"] + row[f"wins {metric}"] + row[f"losses {metric}"] == has[metric].sum()
-
-    def test_intervals_of_both_primary_metrics_hold_together_over_samples(self):
-        # 400 samples of a population with known differences, one metric skipping two queries of five.
-        rng = np.random.default_rng(0)
-        true = {"a": np.array([0.0, 0.1, 0.2]), "b": np.array([0.1, 0.1, 0.0])}
-        held = 0
-        for _ in range(400):
-            shared = rng.normal(size=(120, 3))
-            tables = {name: means + 0.7 * shared + 0.5 * rng.normal(size=(120, 3)) for name, means in true.items()}
-            tables["b"][rng.random(120) < 0.4] = np.nan
-            pairs = pairs_table(tables, ["m0", "m1", "m2"], draws=400, seed=1)
-            ok = True
-            for row in pairs.to_dict("records"):
-                for name, means in true.items():
-                    truth = means[int(row["model_x"][1])] - means[int(row["model_y"][1])]
-                    ok &= row[f"lower {name}"] <= truth <= row[f"upper {name}"]
-            held += ok
-        assert held / 400 >= 0.95 - 3 * math.sqrt(0.05 * 0.95 / 400)
 
 
 class TestTogether:
@@ -151,18 +122,6 @@ class TestTogether:
         assert comparison.verdict.queries == own.sum()
         assert comparison.verdict.left_out == {FULL: int((has[FULL] & ~own).sum()), SKIPPING: 0}
 
-    def test_it_says_how_many_are_left_out(self, comparison, has):
-        left_out = (has[FULL] & ~has[SKIPPING]).sum()
-        sentence = (
-            f"The verdict is on the {has[SKIPPING].sum()} queries on which both metrics have a value; "
-            f"left out are {left_out} more of {FULL}."
-        )
-        assert comparison.verdict.flags[0].code == "left-out queries"
-        assert sentence in comparison.verdict.text
-        content = json.loads(comparison.to_json())
-        assert content["verdict"]["left_out"] == {FULL: left_out, SKIPPING: 0}
-        assert content["metric_queries"] == comparison.metric_queries
-
     def test_conflicts_go_by_the_common_queries(self):
         # Under "a" the second model leads by the queries that "b" skips, and trails on the others.
         rng = np.random.default_rng(0)
@@ -177,12 +136,6 @@ class TestTogether:
         assert row["conflict"]
         assert row["p_holm"] < 0.01
         assert row["differing"] == 40
-
-    def test_nothing_is_added_where_both_have_the_same_queries(self, comparison, judged):
-        judgments, scores = judged
-        pairs = gs.compare(scores, judgments, [FULL, "mrr", SKIPPING], draws=400).pairs
-        assert not [column for column in pairs if column.startswith("common ")]
-        assert [column for column in comparison.pairs if column.startswith("common difference")]
 
     def test_contradictory_queries_are_common_ones(self, judged, comparison, has):
         judgments, _ = judged
@@ -210,7 +163,6 @@ class TestTogether:
             assert why.grades_by_ranks.loc[metric].to_numpy().sum() == pytest.approx(why.difference[metric], abs=1e-12)
         assert (why.queries, why.left_out) == (own.sum(), (~own).sum())
         assert why.parts.loc["gain", "before"] == pytest.approx(why.difference[FULL], abs=1e-12)
-        assert f"({(~own).sum()} more that not all these metrics have are left out)" in repr(why)
 
 
 class TestReports:
@@ -224,49 +176,40 @@ class TestReports:
         b = np.where(common, [0.9, 0.6, 0.7], np.nan) + 0.01 * rng.normal(size=(80, 3))
         return Comparison({"a": a, "b": b}, ["x", "y", "z"], draws=400)
 
-    def test_the_turn_is_there(self, turned):
+    def test_reports_have_the_numbers_of_queries(self, turned, tmp_path):
         assert turned.winners == {"a": "z", "b": "x"}
         assert turned.verdict.winners == {"a": "x", "b": "x"}
         assert turned.conflicts[["model_x", "model_y"]].to_numpy().tolist() == [["y", "z"]]
-
-    def test_pictures_of_both_metrics_are_on_the_common_queries(self, turned):
-        (x, y) = turned.plot.conflict().ax.collections[-2].get_offsets().T  # the two pairs on which both agree
-        assert (np.sign(x) == np.sign(y)).all()
-
-    @pytest.mark.parametrize("form", ["html", "markdown", "terminal"])
-    def test_which_queries_is_said_in_every_form(self, turned, form, tmp_path):
-        if form == "html":
-            text = turned.to_html(tmp_path / "r.html").read_text("utf-8")
-        elif form == "markdown":
-            text = turned.to_markdown()
-        else:
-            text = "\n".join(map(str, notes_lines(turned.content)))
-        assert "Each metric is compared on the queries that it has: a on 80, b on 40." in text
-        assert "is on the 40 queries that both have." in text
-
-    def test_each_table_says_on_which_queries(self, turned):
-        row = full.pairs(turned).rows[0]  # conflicts come first, and there is one
-        own, common = (turned.conflicts[f"{kind}difference a"].iloc[0] for kind in ("", "common "))
-        assert own < 0 < common
-        assert row[2].text == f"\u2212{abs(own):.4f}"
-        assert f"+{common:.4f} on the queries of both" in row[2].note
-        assert "of both" not in row[3].note
-        board = {row[0].text: row for row in full.leaderboard(turned).rows}
-        assert [name for name, cells in board.items() if cells[1].strong] == ["z"]
-        assert "the queries that each metric has" in full.leaderboard(turned).caption
-
-    def test_the_chart_is_on_the_queries_of_both(self, turned, tmp_path):
+        assert turned.verdict.left_out == {"a": 40, "b": 0}
+        assert turned.verdict.flags[0].code == "left-out queries"
         page = turned.to_html(tmp_path / "r.html").read_text("utf-8")
+        for text in (page, turned.to_markdown(), "\n".join(map(str, notes_lines(turned.content)))):
+            assert "a on 80, b on 40" in text
+            assert "the 40 queries" in text
         for metric, means in turned.verdict.means.items():
             assert means["x"] != turned.leaderboard.loc["x", metric] or not turned.verdict.left_out[metric]
             assert f"{means['x']:.4f}" in page
 
-    def test_nothing_is_said_where_there_is_nothing_to_say(self, judged):
+    def test_tables_have_both_differences_of_a_conflict(self, turned):
+        row = full.pairs(turned).rows[0]  # conflicts come first, and there is one
+        own, common = (turned.conflicts[f"{kind}difference a"].iloc[0] for kind in ("", "common "))
+        assert own < 0 < common
+        assert row[2].text == f"\u2212{abs(own):.4f}"
+        assert f"+{common:.4f}" in row[2].note
+        assert "of both" not in row[3].note
+        board = {row[0].text: row for row in full.leaderboard(turned).rows}
+        assert [name for name, cells in board.items() if cells[1].strong] == ["z"]
+
+    def test_pictures_are_of_the_common_queries(self, turned):
+        (x, y) = turned.plot.conflict().ax.collections[-2].get_offsets().T  # the two pairs on which both agree
+        assert (np.sign(x) == np.sign(y)).all()
+
+    def test_nothing_is_said_where_all_have_the_same_queries(self, judged):
         judgments, scores = judged
-        comparison = gs.compare(scores, judgments, [FULL, "mrr"], draws=400)
-        assert not [line for line in notes_lines(comparison.content) if "queries that it has" in str(line)]
-        assert "on the queries" not in comparison.verdict.text
-        assert comparison.verdict.left_out == {FULL: 0, "mrr": 0}
+        same = gs.compare(scores, judgments, [FULL, "mrr", SKIPPING], draws=400)
+        assert same.verdict.left_out == {FULL: 0, "mrr": 0}
+        assert "on the queries" not in same.verdict.text
+        assert not [column for column in same.pairs if column.startswith("common ")]
 
 
 class TestValues:
@@ -290,25 +233,3 @@ class TestValues:
         assert (found.query_count, found.verdict.queries, found.verdict.left_out) == (40, 40, {"x": 0, "y": 0})
         dense = Comparison({"x": self.X[10:], "y": self.X[10:]}, ["a", "b"])
         assert found.to_dict() == dense.to_dict()
-
-    @pytest.mark.parametrize("make", [Comparison, lambda values, models: Verdict.from_values(*values.values(), models)])
-    def test_nan_for_some_models_only_names_query_and_model(self, make):
-        with pytest.raises(ValueError, match=r"is NaN at query 7 of model 'b', but 0\.\d+ for model 'a'"):
-            make({"x": self.X, "y": self.with_gap(7, 1)}, ["a", "b"])
-
-    def test_a_metric_without_values(self):
-        with pytest.raises(ValueError, match=r"values\['y'\] holds NaN only: no query has a value"):
-            Comparison({"x": self.X, "y": self.X * np.nan}, ["a", "b"])
-
-    def test_a_metric_without_values_of_positive_weight(self):
-        weights = np.where(np.arange(50) < 10, 1.0, 0.0)
-        with pytest.raises(ValueError, match="no query of positive weight has a value under y"):
-            Comparison({"x": self.X, "y": self.with_gap(slice(10))}, ["a", "b"], weights=weights)
-
-    def test_two_metrics_without_a_common_query(self):
-        values = {"x": self.with_gap(slice(10)), "y": self.with_gap(slice(10, 50))}
-        with pytest.raises(ValueError, match="no query of positive weight has a value under all of x, y"):
-            Comparison(values, ["a", "b"])
-        with pytest.raises(ValueError, match="has a value under all of"):
-            Verdict.from_values(*values.values())
-        assert set(leaderboard_table(values, ["a", "b"])["queries"]) == {10, 40}

@@ -20,8 +20,8 @@ from mutant import ROOT, Changed, Mutant
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-PACKAGES = ("metrics", "ranking", "comparison")
-OTHERS = ("oracles", "test_judgments.py", "test_evaluation.py", "test_explanation.py")
+PACKAGES = ("metrics", "ranking", "comparison", "evaluation")
+OTHERS = ("oracles", "test_judgments.py", "differential/test_plain_python.py")
 TESTS = (
     *(f"{place}/{name}" for name in PACKAGES for place in ("tests", "src/gainsay")),
     *(f"tests/{name}" for name in OTHERS),

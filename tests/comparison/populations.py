@@ -1,0 +1,33 @@
+"""Recipes of several runs with known truth."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gainsay.comparison.inputs import read_panel
+from gainsay.comparison.runs import recipes_of
+
+NAMES = ("x", "y")
+COUNTS = (3, 0, 5, 4)
+"""Runs of four models; the second is fixed."""
+
+
+def runs_of(seed=0, queries=200, counts=COUNTS, run=0.02, query_run=0.1, leads=None, base=1.0):
+    """By metric a list of arrays, (queries, runs) of a recipe and (queries,) of a fixed model, metrics correlated."""
+    rng = np.random.default_rng(seed)
+    base, found = base * rng.random((queries, 1)), {name: [] for name in NAMES}
+    for k, count in enumerate(counts):
+        effect, noise = rng.normal(0, run, max(count, 1)), rng.normal(0, query_run, (queries, max(count, 1)))
+        own = rng.normal(0, 0.1, (queries, 1))
+        for row, name in enumerate(NAMES):
+            lead = 0 if leads is None else leads[row][k]
+            effects = effect + rng.normal(0, 0.3 * run, len(effect)) if count else 0.0  # a fixed model is its truth
+            values = base + own + effects + noise + lead
+            values = values + rng.normal(0, 0.05, noise.shape)
+            found[name].append(values if count else values[:, 0])
+    return found
+
+
+def panel_of(values, **options):
+    given, runs = recipes_of(values, dict(zip(NAMES, NAMES, strict=True)), None)
+    return read_panel(given, runs=runs, **options)

@@ -1,0 +1,373 @@
+"""Invalid values, settings, names and labels in comparisons, verdicts, plans and fits of gains."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+from sklearn.linear_model import LinearRegression
+from tests.bad_inputs import BadInput, bad_inputs
+
+import gainsay as gs
+
+RNG = np.random.default_rng(0)
+GOOD, OTHER = RNG.random((2, 40, 3))
+RUNS = [RNG.random((40, 3)), RNG.random((40, 3))]
+LOSS = gs.metric("loss_of_bad_inputs", lambda labels, scores: 0.0, higher_is_better=False)
+FRAMES = [pd.DataFrame(values, columns=["A", "B", "C"]) for values in (GOOD, OTHER)]
+GRADES = RNG.choice(5, size=(40, 10), p=[0.4, 0.3, 0.15, 0.1, 0.05])
+SHUFFLED = RNG.permuted(GRADES, axis=1)
+LINEAR_GAIN = np.sum((GRADES - SHUFFLED) / np.log2(np.arange(2, 12)), axis=1)
+AGAINST = np.where((LINEAR_GAIN > 0) == (np.arange(40) % 8 == 0), "a", "b")
+IDS = np.arange(100, 140)
+KINDS = pd.Series(np.where(IDS % 3 == 0, "head", "tail"), index=IDS)
+SKIPPED = np.where(np.arange(40)[:, None] < 10, np.nan, GOOD)
+UNSKIPPED = np.where(np.isnan(SKIPPED), 1, np.nan)
+SWAPPED = FRAMES[1][["B", "A", "C"]]
+TWICE = pd.concat([KINDS[:-1], KINDS[:1]])
+BY_ROW = np.repeat(KINDS, 4)[1:]
+MISSING = (None, math.nan, pd.NaT, pd.NA)
+IGNORING = "ndcg_linear(weights=ignore)@5"
+
+
+class Halved(gs.NDCG):
+    """NDCG with values that are no sums over documents."""
+
+    names = {"ndcg_sumless": {"gain": "linear"}}
+
+    def score(self, rows, facts, cutoffs):
+        return super().score(rows, facts, cutoffs) / 2
+
+
+def changed_at(values, place, value):
+    """Return a copy of an array with one other value."""
+    copy = np.array(values, dtype=float)
+    copy[place] = value
+    return copy
+
+
+def verdict(**changed):
+    return gs.Verdict.from_values(**{"first": GOOD, "second": OTHER, "draws": 200} | changed)
+
+
+def recipes(**changed):
+    return verdict(**{"first": RUNS, "second": RUNS} | changed)
+
+
+def values(tables=None, models="ABC", **options):
+    tables = {"x": GOOD, "y": OTHER} if tables is None else tables
+    return gs.Comparison(tables, list(models), **{"draws": 200} | options)
+
+
+def scores(models=None, metrics=("ndcg_linear@10", "ndcg_exp@10", "map"), weight=None, lowest=0, **options):
+    judgments = gs.Judgments([2, 1, lowest, 1], group=[3, 1], weight=weight, negative_labels="allow")
+    models = {"A": [3, 2, 1, 1], "B": [1, 2, 3, 1]} if models is None else models
+    return gs.compare(models, judgments, metrics, **options)
+
+
+def labelled(**options):
+    judgments = gs.Judgments(GRADES[:, :4].ravel(), qid=np.repeat(IDS, 4))
+    return gs.compare({name: RNG.random(160) for name in "AB"}, judgments, ["map", "mrr"], draws=200, **options)
+
+
+def named(**options):
+    judgments = gs.Judgments([1, 0, 2, 0, 1, 1], qid=["b", "a", "b", "c", "a", "c"])
+    return gs.compare({name: RNG.random(6) for name in "AB"}, judgments, ["map", "mrr"], draws=200, **options)
+
+
+def plan(lead=0.01, **options):
+    return gs.plan(lead, **{"query": 0.1} | options)
+
+
+def fit(changed=None, **options):
+    table = {"a": GRADES, "b": SHUFFLED, "preferred": np.where(np.arange(40) % 2, "a", "b")}
+    return gs.fit_gain(table | (changed or {}), **options)
+
+
+def preferred(sides):
+    return fit({"preferred": sides})
+
+
+def fit_two(sides):
+    return gs.fit_gain((gs.Judgments([1, 0, 0, 1], qid=[7, 7, 8, 8]), [1, 2, 1, 2], [2, 1, 2, 1], sides))
+
+
+def run_means(**recorded):
+    means = {"x": np.stack([run.mean(axis=1) for run in RUNS], axis=1)} | {"y": GOOD[:, :2]}
+    return gs.Comparison(means, ["a", "b"], runs={"a": {"x": RUNS[0]} | recorded}, draws=200)
+
+
+V, T = ValueError, TypeError
+
+VERDICTS = [
+    ("shapes", lambda: verdict(second=OTHER[:39]), "second", V, "(39, 3)"),
+    ("one dimension", lambda: verdict(first=GOOD[:, 0]), "first", V, "two dimensions"),
+    ("no queries", lambda: verdict(first=GOOD[:0], second=GOOD[:0]), "first", V, "one query"),
+    ("NaN", lambda: verdict(second=changed_at(OTHER, (5, 1), np.nan)), "query 5", V, "'model 2'"),
+    ("infinite", lambda: verdict(first=changed_at(GOOD, (7, 0), np.inf)), "first", V, "query 7"),
+    ("text", lambda: verdict(first=GOOD.astype(str)), "first", T, "<U32"),
+    ("complex", lambda: verdict(first=GOOD + 1j), "first", T, "complex128"),
+    ("dates", lambda: verdict(first=(9 * GOOD).astype("datetime64[s]")), "first", T, "datetime64[s]"),
+    ("durations", lambda: verdict(first=(9 * GOOD).astype("timedelta64[s]")), "first", T, "timedelta64[s]"),
+    ("text among objects", lambda: verdict(first=GOOD.astype(str).astype(object)), "first", T, "text"),
+    ("text in runs", lambda: recipes(first=[RUNS[0].astype(str), RUNS[1]]), "first", T, "<U32"),
+    ("complex weights", lambda: verdict(weights=np.ones(40) + 1j), "weights", T, "complex128"),
+    ("huge integers", lambda: verdict(first=np.full((40, 3), 2**53 + 1)), "first", V, "2**53"),
+    ("masked", lambda: verdict(first=np.ma.masked_equal(GOOD, GOOD[3, 0])), "first", V, "query 3"),
+    ("columns in another order", lambda: verdict(first=FRAMES[0], second=SWAPPED), "second", V, "'B' at place"),
+    ("rows in another order", lambda: verdict(first=FRAMES[0], second=FRAMES[1][::-1]), "second", V, "rows"),
+    ("weights in another order", lambda: verdict(first=FRAMES[0], weights=FRAMES[0]["A"][::-1]), "weights", V, "rows"),
+    ("weights of text", lambda: verdict(weights=["1"] * 40), "weights", T, "<U1"),
+    ("a masked weight", lambda: verdict(weights=np.ma.masked_equal(np.arange(40.0), 7)), "weights[7]", V),
+    ("a negative weight", lambda: verdict(weights=changed_at(np.ones(40), 7, -2)), "weights[7]", V, "-2"),
+    ("weights of zero", lambda: verdict(weights=np.zeros(40)), "weights", V, "zero"),
+    ("too few weights", lambda: verdict(weights=np.ones(39)), "weights", V, "(40,)"),
+    ("one name twice", lambda: verdict(models=["x", "y", "x"]), "models", V, "0 and 2"),
+    ("a name that is a number", lambda: verdict(models=["x", 2, "y"]), "models[1]", T, "int"),
+    ("too few names", lambda: verdict(models=["x"]), "models", V, "3 columns"),
+    ("names in one text", lambda: verdict(models="xyz"), "models", T, "'xyz'"),
+    ("a set of names", lambda: verdict(models={"x", "y", "z"}), "models", T, "no order"),
+    ("equal metric names", lambda: verdict(metric_names=("x", "x")), "metric_names", V, "different"),
+    ("metric names in one text", lambda: verdict(metric_names="ab"), "metric_names", V, "'ab'"),
+    ("a set of directions", lambda: verdict(higher_is_better={True, False}), "higher_is_better", T, "set"),
+    ("no direction", lambda: verdict(higher_is_better=None), "higher_is_better", T, "None"),
+    ("text for a direction", lambda: verdict(higher_is_better=("no", True)), "higher_is_better", T, "'no'"),
+    ("alpha 0", lambda: verdict(alpha=0), "alpha", V, "0.5"),
+    ("alpha 0.5", lambda: verdict(alpha=0.5), "alpha", V, "0.5"),
+    ("a negative margin", lambda: verdict(margin=-1e-9), "margin", V, "finite"),
+    ("an infinite margin", lambda: verdict(margin=math.inf), "margin", V, "finite"),
+    ("alpha as text", lambda: verdict(alpha="0.05"), "alpha", T, "'0.05'"),
+    ("a margin that is true", lambda: verdict(margin=True), "margin", T, "True"),
+    ("199 draws", lambda: verdict(draws=199), "draws", V, "at least 200"),
+    ("99 draws", lambda: verdict(alpha=0.4, draws=99), "draws", V, "at least 100"),
+    ("3333 draws", lambda: verdict(alpha=0.003, draws=3333), "draws", V, "at least 3334"),
+    ("a negative seed", lambda: verdict(seed=-1), "seed", V, "at least 0"),
+    ("a fraction for a seed", lambda: verdict(seed=1.5), "seed", V, "1.5"),
+    ("what varies", lambda: recipes(vary="seeds"), "vary", V, "'seed' or 'queries'"),
+    *(
+        (f"cluster {one}", lambda one=one: verdict(clusters=["a", one] * 20), "clusters", V, "query 1")
+        for one in MISSING
+    ),
+    ("a masked cluster", lambda: verdict(clusters=np.ma.masked_equal(np.arange(40), 4)), "clusters", V, "query 4"),
+    ("too few clusters", lambda: verdict(clusters=[1, 2]), "clusters", V, "40 queries"),
+    ("a table of clusters", lambda: verdict(clusters=np.zeros((40, 2))), "clusters", V, "one label"),
+    ("clusters in one text", lambda: verdict(clusters="abc"), "clusters", T, "'abc'"),
+    ("a mapping of clusters", lambda: verdict(clusters=dict.fromkeys(range(40), 1)), "clusters", V),
+    ("clusters of lists", lambda: verdict(clusters=[[1], [2]] * 20), "clusters", V, "one label"),
+    ("one run", lambda: recipes(first=[RUNS[0], RUNS[1][:, :1]], models=["a", "b"]), "model 'b'", V, "1 run"),
+    ("runs under one metric", lambda: recipes(second=GOOD[:, :2]), "second", V, "same runs"),
+    ("other runs", lambda: recipes(second=[np.ones((40, 4)), RUNS[1]]), "'model 1'", V, "same runs"),
+    ("other queries of a model", lambda: recipes(first=[RUNS[0], RUNS[1][:-1]]), "first", V, "39 queries"),
+    ("NaN in a run", lambda: recipes(second=[RUNS[0], changed_at(RUNS[1], (17, 2), np.nan)]), "second", V, "query 17"),
+    ("masked in a run", lambda: recipes(first=[np.ma.masked_equal(RUNS[0], RUNS[0][3, 1]), RUNS[1]]), "query 3", V),
+]
+
+VALUES = [
+    ("no metric", lambda: values({}), "values", V, "no metric"),
+    ("infinite", lambda: values({"x": GOOD, "y": changed_at(OTHER, (7, 0), np.inf)}), "values['y']", V, "query 7"),
+    ("NaN", lambda: values({"x": GOOD, "y": changed_at(OTHER, (7, 1), np.nan)}), "values['y']", V, "query 7"),
+    ("NaN only", lambda: values({"x": GOOD, "y": GOOD * np.nan}), "values['y']", V, "NaN"),
+    (
+        "no value of positive weight",
+        lambda: values({"x": GOOD, "y": SKIPPED}, weights=np.arange(40) < 10),
+        "y",
+        V,
+        "no",
+    ),
+    ("no common query", lambda: values({"x": SKIPPED, "y": UNSKIPPED}), "x, y", V),
+    ("columns in another order", lambda: values({"x": GOOD, "y": SWAPPED}), "values['y']", V, "models"),
+    ("a misspelt metric", lambda: values(metrics={"Y": LOSS}), "metrics", V, "'Y'"),
+    ("a misspelt range", lambda: values(ranges={"Y": (0, 1)}), "ranges", V, "'Y'"),
+    ("no metric object", lambda: values(metrics={"x": "mrr"}), "metrics", T, "'mrr'"),
+    ("beyond the range", lambda: values(ranges={"x": (0, 0.5)}), "ranges", V, "beyond"),
+    ("equal primary metrics", lambda: values(primary=["x", "x"]), "primary", V, "two different"),
+    ("an unknown primary metric", lambda: values(primary=["x", "w"]), "primary", V, "x, y"),
+    ("three primary metrics", lambda: values(primary="xyx"), "primary", V, "two different"),
+    ("no second metric", lambda: values({"x": GOOD}).verdict, "x", V, "two metrics"),
+    ("runs with other means", lambda: run_means(y=GOOD[:, :3]), "'a'", V, "at query 0"),
+    ("runs without a metric", run_means, "runs['a']", V, "no 'y'"),
+    ("runs of nobody", lambda: values(runs={"D": {}}), "runs", V, "'D'"),
+    ("segments of few", lambda: values(segments=["a"] * 5), "segments", V, "40 queries"),
+    ("segments as text", lambda: values(segments="kind"), "segments", T, "'kind'"),
+    ("segments by id", lambda: values(segments=dict.fromkeys(range(40), "a")), "segments", T, "map"),
+    ("too many segments", lambda: values(segments={name: range(40) for name in "xy"}), "segments", V, "more than 50"),
+    ("no segments", lambda: values().segments, "segments=", V, "segments"),
+    ("no such segment", lambda: values(segments=["a"] * 20 + ["b"] * 20).segments["c"], "'c'", KeyError),
+    ("no such baseline", lambda: values(models=["prod", "B", "C"]).against("pro"), "'pro'", V, "did you mean"),
+    ("a baseline alone", lambda: values({"x": GOOD[:, :1]}, "A").against("A"), "'A'", V, "no candidate"),
+    ("no such candidate", lambda: values().against("A").sentence("D"), "'D'", V, "models"),
+    ("decisions of other values", lambda: values().to_markdown(baseline=values({"x": OTHER}).against("A")), "'A'", V),
+    ("decisions of other names", lambda: values().to_markdown(baseline=values(models="ABD").against("A")), "'A'", V),
+    (
+        "a page of other decisions",
+        lambda: values().to_html("no.html", baseline=values({"x": OTHER}).against("A")),
+        "'A'",
+        V,
+    ),
+    ("differences of no metric", lambda: values().largest_differences("A", "B", metric="X"), "'X'", V, "metrics"),
+    ("no differences", lambda: values().largest_differences("A", "B", most=0), "most", V, "at least 1"),
+    ("a ranking of values", lambda: values().ranking(0, "A"), "ranking", V, "scores"),
+    ("queries of values", lambda: values().queries("A", "B"), "queries", V, "scores"),
+    ("gains of values", lambda: values().gains(), "gains", V, "scores"),
+    ("attribution of values", lambda: values().attribution("A", "B"), "attribution", V, "scores"),
+]
+
+SCORES = [
+    ("no models", lambda: scores({}), "models", V, "empty"),
+    ("too few scores", lambda: scores({"a": [1.0, 2.0]}), "model 'a'", V, "2 scores"),
+    ("NaN", lambda: scores({"a": [1.0, 2.0, 3.0, math.nan]}), "model 'a'", V, "query 1"),
+    ("no file", lambda: scores({"a": "no/such/file.npy"}), "model 'a'", OSError),
+    ("no features", lambda: scores({"a": LinearRegression()}), "features=", V, "model 'a'"),
+    ("files without a format", lambda: scores({"a": ["x", "y", "z"]}), "model 'a, run 1'", V, "format"),
+    ("text among scores", lambda: scores({"a": [1.0, "y", 3.0, 4.0]}), "model 'a'", T),
+    ("a number for a name", lambda: scores({1: [1.0, 2.0, 3.0, 4.0]}), "models", T, "got 1"),
+    ("scores alone", lambda: scores([1.0, 2.0, 3.0, 4.0]), "models", T, "mapping"),
+    ("no model", lambda: scores({"a": object()}), "model 'a'", T, "object"),
+    ("a blank name", lambda: scores({" ": [1, 2, 3, 4], "b": [1, 2, 3, 4]}), "model", V, "blank"),
+    ("two columns of one name", lambda: scores(pd.DataFrame(np.ones((4, 2)), columns=["a", "a"])), "models", V, "'a'"),
+    ("two runs", lambda: scores({"a": [np.arange(4.0)] * 2}), "model 'a'", V, "2 runs"),
+    ("runs in one array", lambda: scores({"a": np.ones((3, 4))}), "'a'", V, "list of arrays"),
+    ("a short run", lambda: scores({"a": [np.ones(4), np.ones(3), np.ones(4)]}), "model 'a, run 2'", V, "3 scores"),
+    ("the name of a run", lambda: scores({"a": [np.ones(4)] * 3, "a, run 2": np.ones(4)}), "'a, run 2'", V),
+    ("a set of metrics", lambda: scores(metrics={"map", "mrr"}), "metrics", T, "no order"),
+    ("a set of primary metrics", lambda: scores(primary={"map", "ndcg_exp@10"}), "primary", T, "no order"),
+    ("no query left", lambda: scores(metrics="mrr(empty=skip,min_label=3)"), "mrr", V, "no query"),
+    ("margin of one metric", lambda: scores(metrics="mrr", margin=-1), "margin", V),
+    ("seed of one metric", lambda: scores(metrics="mrr", seed=-3), "seed", V),
+    ("weights that one metric ignores", lambda: scores(metrics=["map", IGNORING], weight=[1, 2]), IGNORING, V, "map"),
+    ("weights that attribution ignores", lambda: scores(weight=[1, 2]).attribution("A", "B", IGNORING), IGNORING, V),
+    ("weights that gains ignore", lambda: scores(weight=[1, 2]).gains(metric=IGNORING), IGNORING, V),
+    ("judgments of every document", lambda: scores(unjudged="drop"), "unjudged='drop'", V),
+    (
+        "a run with NaN",
+        lambda: gs.compare_runs({"one": {"q": {"a": math.nan}}}, {"q": {"a": 1}}),
+        "run 'one'",
+        V,
+        "'q'",
+    ),
+    ("no such query", lambda: scores().ranking(7, "A"), "7", V, "no query"),
+    ("text for a query", lambda: scores().ranking("1", "A"), "did you mean 1", V, "a number"),
+    ("queries of nobody", lambda: scores().queries("A", "D"), "'D'", V, "known: A, B"),
+    ("queries of one metric", lambda: scores(metrics="map").queries("A", "B"), "two metrics", V),
+    ("no contradictions", lambda: scores().queries("A", "B", most=0), "most", V, "whole number"),
+    ("a split of MAP", lambda: scores().attribution("A", "B", ["ndcg_exp@10", "map"]), "names map", V, "sum"),
+    (
+        "a split of a halved metric",
+        lambda: scores().attribution("A", "B", "ndcg_sumless"),
+        "Halved",
+        V,
+        "not a sum",
+    ),
+    ("nothing to split", lambda: scores(metrics=["map", "mrr"]).attribution("A", "B"), "(map, mrr)", V, "sum"),
+    ("a split of itself", lambda: scores().attribution("A", "A"), "'A'", V, "itself"),
+    (
+        "a split over no query",
+        lambda: scores().attribution("A", "B", "ndcg(gain=0/0/0,empty=skip)"),
+        "query",
+        V,
+        "weight",
+    ),
+    ("no bands", lambda: scores().attribution("A", "B", bands=[]), "bands", V, "ascending"),
+    ("bands from 2", lambda: scores().attribution("A", "B", bands=[2, 3]), "bands", V, "ascending"),
+    ("bands of fractions", lambda: scores().attribution("A", "B", bands=[1, 2.5]), "bands", V, "2.5"),
+    ("gains below 1", lambda: scores().gains([0.5, 2]), "bases[0]", V, "at least 1"),
+    ("infinite gains", lambda: scores().gains([1, math.inf]), "bases[1]", V, "finite"),
+    ("equal gains", lambda: scores().gains([1, 2, 1.0]), "bases", V, "1 twice"),
+    ("no gains", lambda: scores().gains([]), "bases", V, "empty"),
+    ("gains as text", lambda: scores().gains("12"), "bases", T, "list"),
+    ("text among gains", lambda: scores().gains([1, "2"]), "bases[1]", T, "number"),
+    ("gains of MAP", lambda: scores(metrics=["map", "mrr"]).gains(), "gains(metric=", V, "NDCG"),
+    ("gains of a named metric", lambda: scores().gains(metric="map@5"), "map@5", V, "sum of gains"),
+    ("gains of other discounts", lambda: scores(metrics=["ndcg_jk", "ndcg_exp"]).gains(), "'ndcg_jk'", V, "differ"),
+    ("gains of negative labels", lambda: scores(metrics="ndcg_linear", lowest=-1).gains(), "negative labels", V),
+    ("a picture of one base", lambda: scores().gains([1]).plot(), "gains(bases)", V, "two or more"),
+]
+
+LABELS = [
+    ("segments by other ids", lambda: labelled(segments=KINDS.rename(str)), "segments", V, "first is 100"),
+    ("segments without an id", lambda: labelled(segments=KINDS.rename({105: 999})), "segments", V, "first is 105"),
+    (
+        "a table by other ids",
+        lambda: labelled(segments=KINDS.rename(str).to_frame("kind")),
+        "'kind'",
+        V,
+        "first is 100",
+    ),
+    ("segments with an id twice", lambda: labelled(segments=TWICE), "segments", V, "more than once"),
+    ("clusters without an id", lambda: labelled(clusters=KINDS.rename({105: 999})), "clusters", V, "first is 105"),
+    *(
+        (f"segment {one}", lambda one=one: labelled(segments=[one, *BY_ROW]), "segments", V, "query 100")
+        for one in MISSING
+    ),
+    *(
+        (f"later {one}", lambda one=one: labelled(segments=[KINDS[100], one, *BY_ROW[1:]]), "segments", V, "query 100")
+        for one in MISSING
+    ),
+    ("a query without a label", lambda: labelled(segments=[None, *KINDS[1:]]), "segments", V, "query 100"),
+    ("two columns of one name", lambda: labelled(segments=pd.DataFrame({1: KINDS, "1": KINDS})), "segments", V, "'1'"),
+    ("too few labels", lambda: named(segments=["tail", "head"]), "segments", V, "2 labels"),
+    ("too few by id", lambda: named(segments={"a": "head", "b": "tail"}), "segments", V, "first is 'c'"),
+    ("two labels of a query", lambda: named(segments=["x", "y", "z", "z", "y", "z"]), "segments", V, "query 'b'"),
+    ("an empty label", lambda: named(segments=["", "head", "tail"]), "segments", V, "query b"),
+    ("a table of labels", lambda: named(segments=np.full((3, 2), "x")), "segments", V, "(3, 2)"),
+    ("too few clusters by id", lambda: named(clusters={"a": 1}), "clusters", V, "first is 'b'"),
+    ("no cluster of a query", lambda: named(clusters=[1, 2, None]), "clusters", V, "'c'"),
+]
+
+PLANS = [
+    ("no lead", lambda: plan(0), "lead", V, "above 0"),
+    ("power", lambda: plan(power=1.0), "power", V, "0 and 1"),
+    ("claim", lambda: plan(claim="pairs"), "claim", V, "did you mean"),
+    ("no variance", lambda: plan(query=0), "query", V, "all 0"),
+    ("runs of fixed models", lambda: plan(runs=5), "runs=5", V, "recipes"),
+    ("two runs", lambda: plan(run=0.01, runs=[5, 2]), "runs", V, "at least 3"),
+    ("no runs", lambda: plan(run=0.01, runs=[]), "runs", V, "empty"),
+    ("a negative deviation", lambda: plan(query=-1), "query", V, "at least 0"),
+    ("runs of compared models", lambda: values().plan(0.01, runs=5), "runs=5", V, "recipes"),
+    ("one of two", lambda: values().plan(0.01, models=["A"]), "models", V, "two models"),
+    ("few queries", lambda: values({"x": GOOD[:20], "y": OTHER[:20]}).plan(0.01), "20 queries", V),
+    ("equal models", lambda: values({"x": GOOD[:, [0, 0]], "y": GOOD[:, [1, 1]]}, "AB").plan(0.01), "A and B", V),
+    ("one model", lambda: values({"x": GOOD[:, :1]}, "A").plan(0.01, claim="pair"), "one model", V),
+    ("one metric", lambda: values({"x": GOOD}).plan(0.02), "claim='genuine'", V, "two metrics"),
+]
+
+FITS = [
+    ("all for a", lambda: preferred(["a"] * 40), "for a", V, "all 40"),
+    ("all for b", lambda: preferred(["b"] * 40), "preferred='a'", V, "all 40"),
+    ("ties only", lambda: preferred(["tie"] * 40), "preferences", V, "neither side"),
+    ("exchanged sides", lambda: preferred(AGAINST), "labels", V, "exchanged"),
+    ("another side", lambda: preferred(["a"] * 39 + ["c"]), "preferred[39]", V, "'c'"),
+    ("no side", lambda: preferred(["a"] * 39 + [None]), "preferred[39]", V, "None"),
+    ("a list of a side", lambda: preferred([["a"]] * 40), "preferred[0]", V, "['a']"),
+    ("too few sides", lambda: preferred(["a"] * 39), "preferred", V, "39 entries"),
+    ("text for labels", lambda: fit({"a": [["x"]] * 40}), "a[0]", V, "list of labels"),
+    ("negative labels", lambda: fit({"a": [[-1, 1]] * 40}), "a[0]", V, "0 or more"),
+    ("complex labels", lambda: fit({"a": [np.array([1, 2]) + 1j] * 40}), "a[0]", V, "list of"),
+    ("huge labels", lambda: fit({"a": [[2**53 + 1, 0]] * 40}), "a[0]", V, "list of"),
+    ("labels that are not judged", lambda: fit({"labels": [[0, 1]] * 40}), "a[0]", V, "but labels[0]"),
+    ("other documents", lambda: fit({"b": SHUFFLED[:, :5]}), "row 0", V, "different labels"),
+    ("no column", lambda: gs.fit_gain({"a": [[1]]}), "'b'", V, "columns: a"),
+    ("every one for the better", lambda: preferred(np.where(LINEAR_GAIN > 0, "a", "b")), "40 preferences", V, "higher"),
+    ("binary labels", lambda: fit({"a": GRADES > 0, "b": SHUFFLED > 0}), "grade", V, "only one"),
+    ("equal rankings", lambda: fit({"b": GRADES}), "a and b", V, "every base"),
+    ("an empty list", lambda: gs.fit_gain([]), "preferences", V, "empty"),
+    ("an empty table", lambda: gs.fit_gain({"a": [], "b": [], "preferred": []}), "preferences", V, "empty"),
+    ("a number", lambda: gs.fit_gain(3), "preferences", T, "int"),
+    ("a pair", lambda: gs.fit_gain([(1, 2)]), "preferences[0]", T, "judgments"),
+    ("no judgments", lambda: gs.fit_gain([(1, 2, 3, "a")]), "preferences[0]", T, "int"),
+    ("preferences of other queries", lambda: fit_two(["a", "b", "a"]), "preferred", V, "2 queries"),
+    ("preferences by other ids", lambda: fit_two(pd.Series(["a", "b"], [7, 9])), "preferred", V, "first is 8"),
+    ("gains that overflow", lambda: fit({"a": 1e6 * GRADES, "b": 1e6 * SHUFFLED}, metric="dcg_linear"), "dcg_power", V),
+    ("bases downwards", lambda: fit(bases=(2, 1)), "bases", V, "lower one first"),
+    ("a base below 1", lambda: fit(bases=(0.5, 2)), "bases[0]", V, "at least 1"),
+    ("an infinite base", lambda: fit(bases=(1, math.inf)), "bases", V, "finite"),
+    ("one base", lambda: fit(bases=3), "bases", T),
+    ("alpha", lambda: fit(alpha=0.7), "alpha", V, "0 and 0.5"),
+    ("no sum of gains", lambda: fit(metric="map@10"), "map@10", V, "sum of gains"),
+]
+
+
+@bad_inputs([BadInput(*row) for row in (*VERDICTS, *VALUES, *SCORES, *LABELS, *PLANS, *FITS)])
+def test_bad_inputs(case):
+    case.check()

@@ -1,0 +1,183 @@
+"""What must not change a verdict: order, scale, repetition, levels of queries; what copies of a model must share."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import pickle
+
+import numpy as np
+import pytest
+from tests.comparison.tables import pairs_table
+
+from gainsay import Verdict
+from gainsay.comparison.estimates import estimate
+from gainsay.comparison.inputs import read_panel
+
+BETWEEN = ("price", "price_lower", "safe_regret", "safe_regret_upper", "detectable")
+
+
+def sample(seed, runs=1, queries=150, models=4):
+    """Values of two metrics that go together, (metrics, models, queries, runs), and whole weights of the queries."""
+    rng = np.random.default_rng(seed)
+    first = rng.random((1, queries, 1)) + rng.normal(0, 0.15, (models, queries, runs))
+    first = first + rng.normal(0, 0.05, (models, 1, 1)) + rng.normal(0, 0.02, (models, 1, runs))
+    second = 0.6 * first + rng.normal(0, 0.1, (models, queries, runs)) + rng.normal(0, 0.05, (models, 1, 1))
+    return np.stack([first, second]), rng.integers(1, 4, queries)
+
+
+def verdict_of(values, weights=None, **options):
+    """The verdict on fixed models where there is one run of each, else on recipes."""
+    tables = [table[:, :, 0].T if values.shape[3] == 1 else list(table) for table in values]
+    return Verdict.from_values(*tables, weights=weights, draws=500, **options)
+
+
+def other_order(values, weights, rng):
+    order = rng.permutation(len(weights))
+    return verdict_of(values[:, :, order], weights[order])
+
+
+def other_runs(values, weights, rng):
+    return verdict_of(values[..., rng.permutation(values.shape[3])], weights)
+
+
+def repeated(values, weights, rng):
+    """Each query as often as it weighs, and told so by clusters."""
+    return verdict_of(np.repeat(values, weights, axis=2), clusters=np.repeat(np.arange(len(weights)), weights))
+
+
+def weightless(values, weights, rng):
+    more = np.concatenate([rng.random((*values.shape[:2], 20, values.shape[3])), values], axis=2)
+    return verdict_of(more, np.r_[np.zeros(20), weights])
+
+
+def skipped(values, weights, rng):
+    """Queries that one metric alone skips are no part of the verdict."""
+    more = np.concatenate([values, rng.random((*values.shape[:2], 20, values.shape[3]))], axis=2)
+    more[1, :, -20:] = np.nan
+    return verdict_of(more, np.r_[weights, np.ones(20)])
+
+
+TRANSFORMATIONS = [
+    other_order,
+    other_runs,
+    repeated,
+    weightless,
+    skipped,
+    lambda values, weights, rng: verdict_of(values, weights * 1e-6),
+    lambda values, weights, rng: verdict_of(values, weights * 12345.678),
+]
+
+
+@pytest.mark.parametrize("transformed", TRANSFORMATIONS)
+@pytest.mark.parametrize("runs", [1, 4])
+@pytest.mark.parametrize("seed", range(3))
+def test_these_change_nothing_beyond_rounding(seed, runs, transformed):
+    values, weights = sample(seed, runs)
+    one, other = verdict_of(values, weights), transformed(values, weights, np.random.default_rng(seed))
+    assert (other.winners, other.safe_choice) == (one.winners, one.safe_choice)
+    assert other.p_value == pytest.approx(one.p_value, abs=3 / 501)
+    for name in BETWEEN:
+        assert getattr(other, name) == pytest.approx(getattr(one, name), abs=1e-9), name
+    for metric in one.metrics:
+        for name in ("regrets", "regrets_lower", "regrets_upper"):
+            assert getattr(other, name)[metric] == pytest.approx(getattr(one, name)[metric], abs=1e-9), name
+        parts = one.variance[metric].to_dict() if runs > 1 else {}
+        if transformed is not repeated:  # which has more queries, each with less to say
+            assert (other.variance[metric].to_dict() if runs > 1 else {}) == pytest.approx(parts, abs=1e-9)
+
+
+@pytest.mark.parametrize("runs", [1, 4])
+@pytest.mark.parametrize("seed", range(3))
+def test_hard_and_easy_queries_do_not_matter(seed, runs):
+    """Whatever is added to all models on a query cancels in every comparison; only the draws are others."""
+    values, weights = sample(seed, runs)
+    shifted = values + np.random.default_rng(seed).normal(size=(2, 1, len(weights), 1))
+    one, other = verdict_of(values, weights), verdict_of(shifted, weights)
+    assert (other.winners, other.safe_choice) == (one.winners, one.safe_choice)
+    assert (other.price, other.safe_regret) == pytest.approx((one.price, one.safe_regret))
+    assert (other.detectable, other.safe_regret_upper) == pytest.approx(
+        (one.detectable, one.safe_regret_upper), rel=0.1
+    )
+    means = [it.mean(axis=3).transpose(0, 2, 1) for it in (values, shifted)]
+    plain, moved = (estimate(read_panel(dict(zip("ab", it, strict=True)), weights=weights)) for it in means)
+    np.testing.assert_allclose(moved.error, plain.error, rtol=1e-9)
+    np.testing.assert_array_equal(moved.support, plain.support)
+
+
+@pytest.mark.parametrize("runs", [1, 4])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("seed", range(5))
+def test_order_of_models_changes_nothing_to_the_last_digit(seed, weighted, runs):
+    values, weights = sample(seed, runs, models=5)
+    names, order = ["beta", "m10", "m9", "Alpha", "z"], np.random.default_rng(seed).permutation(5)
+    weights = weights if weighted else None
+    one = verdict_of(values, weights, models=names, margin=0.01)
+    turned = np.moveaxis(np.asfortranarray(np.moveaxis(values[:, order], 1, 2)), 2, 1)
+    other = verdict_of(turned, weights, models=[names[place] for place in order], margin=0.01)
+    assert one == other
+    assert json.dumps(one.to_dict()) == json.dumps(other.to_dict())
+
+
+@pytest.mark.parametrize("which", range(4))
+@pytest.mark.parametrize("runs", [1, 4])
+def test_a_copy_is_kept_where_its_model_is(which, runs):
+    values, weights = sample(which, runs, queries=200)
+    alone = verdict_of(values, weights)
+    verdict = verdict_of(
+        np.concatenate([values, values[:, [which]]], axis=1), weights, models=["m1", "m2", "m3", "m4", "copy"]
+    )
+    name = f"m{which + 1}"
+    assert verdict.price == pytest.approx(alone.price)
+    for kept in (verdict.common_best, *verdict.best_sets.values()):
+        assert ("copy" in kept) == (name in kept)
+    for found in (verdict.regrets, verdict.regrets_upper, verdict.best_probability):
+        assert all(by_model["copy"] == by_model[name] for by_model in found.values())
+    for by_model in verdict.regrets_lower.values():  # each recipe has draws of its own of how well its runs are known
+        assert by_model["copy"] == pytest.approx(by_model[name], abs=0.002 if runs > 1 else 0)
+    assert [flag.pairs for flag in verdict.flags if flag.code == "identical models"] == [(("copy", name),)]
+    tied = [flag.models for flag in verdict.flags if flag.code == "tied winners"]
+    assert tied == [("copy", name)] * list(verdict.winners.values()).count("copy")
+
+
+def test_models_that_all_are_one_are_one():
+    values = np.repeat(np.random.default_rng(0).random((200, 1)), 3, axis=1)
+    verdict = Verdict.from_values(values, values)
+    assert (verdict.kind, verdict.p_value, verdict.price, verdict.safe_regret_upper) == ("immaterial", 1.0, 0.0, 0.0)
+    assert (verdict.common_best, verdict.detectable) == (verdict.models, np.inf)
+    many = Verdict.from_values(np.zeros((50, 60)), np.zeros((50, 60)), draws=200)
+    assert len(many.text) < 2500
+    assert len(many.flags[-1].pairs) == 60 * 59 // 2
+
+
+def test_the_seed_decides_the_draws_and_nothing_else():
+    values, weights = sample(3)
+    one, same, other = (verdict_of(values, weights, seed=seed) for seed in (1, 1, 2))
+    assert one == same
+    assert one.best_probability != other.best_probability
+    assert (one.means, one.price) == (other.means, other.price)
+
+
+@pytest.mark.parametrize("runs", [1, 4])
+def test_a_verdict_is_frozen_and_pickles_and_leaves_what_it_was_made_from_alone(runs):
+    values, weights = sample(0, runs)
+    copies = values.copy(), weights.copy()
+    verdict = verdict_of(values, weights, clusters=np.arange(len(weights)) // 2)
+    np.testing.assert_array_equal(values, copies[0])
+    np.testing.assert_array_equal(weights, copies[1])
+    assert pickle.loads(pickle.dumps(verdict)) == verdict
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        verdict.kind = "agree"
+
+
+def test_pairs_do_not_depend_on_the_order_of_models_and_weights_are_no_counts():
+    values, weights = sample(5)
+    tables, names, order = dict(zip("ab", values[..., 0].transpose(0, 2, 1), strict=True)), list("pqrs"), [2, 0, 3, 1]
+    table = pairs_table(tables, names, weights, draws=500)
+    turned = {metric: one[:, order] for metric, one in tables.items()}
+    assert table.equals(pairs_table(turned, [names[place] for place in order], weights, draws=500))
+    assert (table["wins a"] + table["ties a"] + table["losses a"] == len(weights)).all()
+    fewer = {metric: np.repeat(one, weights, axis=0) for metric, one in tables.items()}
+    told = pairs_table(fewer, names, clusters=np.repeat(np.arange(len(weights)), weights), draws=500)
+    for column in ("difference a", "lower a", "upper b", "p_value", "p_value a", "p_holm b"):
+        np.testing.assert_allclose(told[column], table[column], rtol=1e-7, atol=1e-12)

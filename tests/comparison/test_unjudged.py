@@ -1,0 +1,167 @@
+"""Unjudged documents in a comparison: shares, flag, condensed lists, and where all of it is said."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import gainsay as gs
+from gainsay.comparison.unjudged import UnjudgedDocuments, uneven_judging
+
+METRICS = ["ndcg_linear@10", "ndcg_exp@10", "mrr"]
+QUERIES = 60
+
+
+@pytest.fixture(scope="module")
+def data():
+    """An old run, all of it judged; one with the same documents and a new, unjudged one between each two of them."""
+    rng = np.random.default_rng(5)
+    qrels, old, new = {}, {}, {}
+    for at in range(QUERIES):
+        query, ids = f"q{at}", [f"d{document:02}" for document in range(20)]
+        labels = rng.integers(0, 4, 20)
+        qrels[query] = dict(zip(ids, labels.tolist(), strict=True))
+        old[query] = dict(zip(ids, (labels + rng.normal(0, 2, 20)).tolist(), strict=True))
+        better = labels + rng.normal(0, 1, 20)
+        new[query] = dict(zip(ids, better.tolist(), strict=True))
+        new[query] |= {f"new{document:02}": score + 1e-9 for document, score in enumerate(better)}
+    return {"old": old, "new": new}, qrels
+
+
+@pytest.fixture(scope="module")
+def kept(data):
+    return gs.compare_runs(*data, METRICS)
+
+
+@pytest.fixture(scope="module")
+def dropped(data):
+    return gs.compare_runs(*data, METRICS, unjudged="drop")
+
+
+class TestShares:
+    def test_are_those_of_evaluate_run(self, data, kept, dropped):
+        runs, qrels = data
+        shares = {name: gs.evaluate_run("judged@10", run, qrels).mean["judged@10"] for name, run in runs.items()}
+        assert shares == kept.leaderboard["judged@10"].to_dict() == {"old": 1, "new": 0.5}
+        for found in (kept, dropped):
+            assert found.unjudged.shares == {"judged@10": shares}
+            assert found.unjudged.retrieved == {"old": 20 * QUERIES, "new": 40 * QUERIES}
+            assert found.unjudged.unjudged == {"old": 0, "new": 20 * QUERIES}
+
+    def test_cutoffs_and_ties_of_both_primary_metrics(self, data):
+        metrics = ["mrr", "ndcg_linear@3", "ndcg_exp(ties=worst)@5", "ndcg_exp@5"]
+        found = gs.compare_runs(*data, metrics, primary=metrics[1:3])
+        assert list(found.unjudged.shares) == ["judged@3", "judged(ties=worst)@5"]
+        assert list(gs.compare_runs(*data, "mrr").unjudged.shares) == ["judged"]
+
+    @pytest.mark.parametrize("unjudged", ["irrelevant", "drop"])
+    def test_a_compared_metric_is_of_the_runs_as_they_were_and_in_the_leaderboard_once(self, data, unjudged):
+        found = gs.compare_runs(*data, ["ndcg_linear@10", "judged@10"], unjudged=unjudged)
+        assert found.verdict.metrics == ("ndcg_linear@10", "judged@10")
+        assert found.shown_shares == {}
+        assert list(found.leaderboard).count("judged@10") == 1
+        assert found.leaderboard["judged@10"].to_dict() == {"old": 1, "new": 0.5}
+        assert found.winners["judged@10"] == "old"
+
+    def test_of_judgments_with_and_without_a_mask(self):
+        scores = {"a": [3, 2, 1], "b": [1, 2, 3]}
+        assert gs.compare(scores, gs.Judgments([1, 0, 0], group=[3])).unjudged is None
+        judgments = gs.Judgments([1, 0, 0], group=[3], judged=[True, True, False])
+        found = gs.compare(scores, judgments, ["ndcg_linear@1", "mrr"])
+        assert found.unjudged.shares == {"judged@1": {"a": 1, "b": 0}, "judged": {"a": 2 / 3, "b": 2 / 3}}
+
+
+class TestCondensedLists:
+    def test_are_those_of_runs_without_unjudged_documents(self, data, dropped):
+        runs, qrels = data
+        without = {
+            name: {query: {d: s for d, s in found.items() if d in qrels[query]} for query, found in run.items()}
+            for name, run in runs.items()
+        }
+        expected = gs.compare_runs(without, qrels, METRICS)
+        for metric in METRICS:
+            np.testing.assert_array_equal(dropped.values[metric], expected.values[metric])
+        assert expected.unjudged.shares["judged@10"] == {"old": 1, "new": 1}
+        pd.testing.assert_frame_equal(dropped.queries("old", "new"), expected.queries("old", "new"))
+        assert dropped.attribution("old", "new").difference == expected.attribution("old", "new").difference
+
+    def test_may_turn_the_verdict_round(self, kept, dropped):
+        """The new system ranks the judged documents better, and loses by what nobody judged."""
+        assert kept.verdict.winners == dict.fromkeys(METRICS[:2], "old")
+        assert dropped.verdict.winners == dict.fromkeys(METRICS[:2], "new")
+        assert kept.verdict.kind == dropped.verdict.kind == "agree"
+
+
+class TestFlag:
+    def flags(self, *shares, among=None, handling="irrelevant"):
+        names = "abcdefgh"[: len(shares)]
+        counts = dict.fromkeys(names, 100), dict.fromkeys(names, 9)
+        unjudged = UnjudgedDocuments({"judged@10": dict(zip(names, shares, strict=True))}, *counts, handling)
+        return uneven_judging(unjudged, among or names)
+
+    @pytest.mark.parametrize(
+        ("shares", "among", "pairs"),
+        [
+            ((0.9, 0.85), "ab", []),
+            ((0.9, 0.8499), "ab", ["ab"]),
+            ((0.9, 0.5, 0.91), "abc", ["ab", "bc"]),
+            ((0.9, 0.86, 0.94, 0.9), "a", []),
+            ((0.9, 0.86, 0.94, 0.9), "ad", []),
+            ((0.9, 0.86, 0.94, 0.9), "b", ["bc"]),
+        ],
+    )
+    def test_pairs_with_a_model_in_question_that_differ_by_more_than_5_percent(self, shares, among, pairs):
+        flags = self.flags(*shares, among=among)
+        assert [flag.pairs for flag in flags] == [tuple(map(tuple, pairs))] * bool(pairs)
+        for flag in flags:
+            assert flag.models == tuple(sorted(set("".join(pairs))))
+            assert all(f"{shares['abcd'.index(name)]:.3f}" in flag.message for name in flag.models)
+
+    def test_message_depends_on_the_handling_and_counts_many_pairs(self):
+        (kept,), (dropped,) = self.flags(0.9, 0.7), self.flags(0.9, 0.7, handling="drop")
+        assert kept.message != dropped.message
+        assert "6 pairs" in self.flags(0.9, 0.7, 0.5, 0.3)[0].message
+
+    def test_in_the_verdict(self, kept, dropped):
+        assert kept.verdict.in_question == ("old",)
+        for found in (kept, dropped):
+            flag = found.verdict.flags[-1]
+            assert (flag.code, set(flag.pairs[0])) == ("uneven judging", {"old", "new"})
+            assert flag.message in found.verdict.text
+
+
+def test_reports_have_the_counts_and_the_handling(kept, dropped, data, tmp_path):
+    old, new = f"0 of {20 * QUERIES:,} for old", f"{20 * QUERIES:,} of {40 * QUERIES:,} for new"
+    for found, handling in ((kept, "irrelevant"), (dropped, "drop")):
+        page = found.to_html(tmp_path / "report.html").read_text("utf-8")
+        for text in (found.verdict.text, found.to_markdown(), page):
+            assert all(part in text for part in ("judged@10", old, new, handling))
+        assert ("dropped" in repr(found)) == (handling == "drop")
+        content = json.loads(found.to_json())
+        assert content["unjudged"] == found.unjudged.to_dict() == content["verdict"]["unjudged"]
+        assert content["unjudged"]["handling"] == found.to_dict()["unjudged"]["handling"] == handling
+        assert content["leaderboard"]["new"]["judged@10"] == 0.5
+    alone = gs.compare_runs(*data, "mrr", unjudged="drop")
+    for text in (alone._repr_html_(), alone.to_markdown()):
+        assert all(part in text for part in (old, new, "drop"))
+    runs, qrels = data
+    every = gs.compare_runs({"old": runs["old"], "same": runs["old"]}, qrels, METRICS).verdict
+    assert " of " not in every.text.partition("judged")[2].split(".")[0]
+
+
+def test_queries_that_do_not_meet_are_in_the_notes():
+    qrels = {"q1": {"a": 1, "b": 0}, "q2": {"a": 1, "b": 0}}
+    runs = {"one": {"q1": {"a": 2.0, "b": 1.0}}, "two": {"q1": {"b": 1.0}, "q2": {"a": 1.0}, "q9": {"a": 1.0}}}
+    found = gs.compare_runs(runs, qrels, METRICS)
+    assert found.query_count == 2
+    assert [(note[:3], "'q2'" in note, "'q9'" in note) for note in found.notes] == [
+        ("one", True, False),
+        ("two", False, True),
+    ]
+    for note in found.notes:
+        assert note in found.to_markdown()
+        assert note in json.loads(found.to_json())["notes"]
+        assert note.replace("'", "&#x27;") in found._repr_html_()
