@@ -43,8 +43,8 @@ CYCLES = {
     frozenset({"gainsay.report.content", "gainsay.report.entries"}),
     frozenset({"gainsay.xgboost.baseline", "gainsay.xgboost.metric"}),
 }
-LAZY_IMPORTS = [("gainsay.comparison.comparison", "gainsay.report")]
-"""Methods of a comparison draw and write reports, as methods of a DataFrame do."""
+LAZY_IMPORTS = [("gainsay.comparison.comparison", "gainsay.report"), ("gainsay.comparison.verdict", "gainsay.report")]
+"""Methods of a comparison draw and write reports, as methods of a DataFrame do. A verdict shows its chart in notebooks."""
 NO_CODE = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
 
 

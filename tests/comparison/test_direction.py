@@ -7,7 +7,6 @@ decision must be the same to the last digit, every number in the metric's own un
 from __future__ import annotations
 
 import json
-import re
 
 import numpy as np
 import pandas as pd

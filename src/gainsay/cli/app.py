@@ -501,10 +501,11 @@ def demo(
         _say(console, "")
         _show_experiment(console, result)
         if page is not None:
-            from ..report.html import write_html
+            from ..report.html import Heading, write_html
 
-            content = job.reported(result.comparison, first, about, seed)
-            _say_written(write_html(content, page), opened)
+            content = job.reported(result.comparison, first, about)
+            heading = Heading() if first is None else Heading(data=job.introduction(seed))
+            _say_written(write_html(content, page, heading=heading), opened)
         if first is not None:
             _say(console, f"\n{job.NOW_YOURS}")
 

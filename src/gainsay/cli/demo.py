@@ -93,13 +93,12 @@ def simulated(queries: int, seed: int) -> tuple[RankingData, RankingData, Rankin
     return train, valid, test
 
 
-def reported(trained: Comparison, first: Comparison | None, about: str, seed: int) -> Content:
-    """Return what the report shows: the candidates, on which data, and the three rankers where they were compared."""
+def reported(trained: Comparison, first: Comparison | None, about: str) -> Content:
+    """Return the content of the report: the three rankers if they were compared, then the trained candidates."""
     trained.notes = (*trained.notes, f"Data: {about}")
     if first is None:
         return trained.content
-    also = Also("rankers", "Three rankers that disagree", introduction(seed), first.content)
-    return Content(trained, also=[also])
+    return Content(first, also=[Also("candidates", "Eight trained candidates", f"Data: {about}", trained.content)])
 
 
 def run(

@@ -10,13 +10,10 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
-
 from .._common.cached import cached_property
 from .._common.shown import printable
 from ..comparison.attribution import splittable
 from ..comparison.headline import is_one_number, labels_of
-from ..comparison.pairs import common_column
 from ..comparison.replacing import leading, searches
 from .chart import chart_of, chart_of_baseline, chart_of_metric, with_repeats
 from .entries import Queries
@@ -163,7 +160,8 @@ class Content:
         known = self.comparison.definitions
         sums = splittable(known.values())
         split = [name for name, metric in known.items() if metric in sums]
-        return [name for name in self.comparison.primary or () if name in split] or split[:2]
+        primary = [name for name in self.comparison.primary or () if name in split]
+        return primary[:1] if self.merged else primary or split[:2]
 
     @property
     def no_attribution(self) -> str:
@@ -211,16 +209,11 @@ class Content:
         return None if best.empty else best
 
     @property
-    def lead(self) -> np.ndarray:
-        """Mean difference of the two under both primary metrics with its interval, shape (2, 3): value, low, high."""
-        comparison, pair = self.comparison, self.pair
-        assert pair is not None
-        table = comparison.pairs
-        row = table[table["model_x"].isin(pair[:2]) & table["model_y"].isin(pair[:2])].iloc[0]
-        ends = ("difference", "lower", "upper")
-        metrics = comparison.verdict.metrics
-        found = np.array([[row[common_column(table, f"{end} {metric}")] for end in ends] for metric in metrics])
-        return found if row["model_x"] == pair.first else -found[:, [0, 2, 1]]
+    def proven(self) -> bool:
+        """Whether the verdict, or the decision about the first candidate, proves a difference of the explained pair."""
+        if self.against is not None:
+            return leading(self.against)[0].decision != "undecided"
+        return self.comparison.verdict.kind in ("genuine", "agree")
 
 
 def chosen_pair(comparison: Findings) -> ChosenPair | None:

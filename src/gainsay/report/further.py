@@ -11,6 +11,7 @@ from .._common.words import count
 from ..drawing.text import as_html
 from .chart import chart_of
 from .section import Section
+from .stopping import stopping_section
 from .why import why_section
 
 if TYPE_CHECKING:
@@ -27,15 +28,17 @@ MOST_SEGMENTS = 12
 def gains_part(content: Content) -> Section | None:
     """Return the path of gains that was asked for last, else the usual one; None where there is none."""
     path = content.path
-    if path is None:
+    if path is None or content.merged:
         return None
-    said = isolated(f"{path.headline}. {path.text}", content.comparison.short_names)
+    one_leader = len(path.winners) == 1
+    said = f"{path.headline}." if one_leader else f"{path.headline}. {path.text}"
+    said = isolated(said, content.comparison.short_names).replace("(b^l - 1)/(b - 1)", "(bˡ − 1)/(b − 1)")
 
     def figure(most: int) -> str:
         from .plots.gains import plot_gains
         from .plots.picture import embedded
 
-        return embedded(partial(plot_gains, path, None)) if len(path.bases) > 1 else ""
+        return "" if one_leader or len(path.bases) < 2 else embedded(partial(plot_gains, path, None))
 
     return Section("gains", "At which gain", said, figure)
 
@@ -67,16 +70,19 @@ def segments_part(content: Content) -> Section | None:
 
 
 def other_part(also: Also) -> Section:
-    """Return the chart of another comparison, with its question, answer and advice, and why its winners differ."""
+    """Return the chart of another comparison with its answer and advice, why its winners differ, and when to stop."""
     content = also.content
-    chart, why = content.chart, why_section(content)
+    chart = content.chart
     said = f'<p class="mini"><strong>{as_html(chart.headline)}</strong> {as_html(chart.advice)}</p>'
 
     def drawn(most: int) -> str:
         from .environment import chart_html
 
-        figure = said + chart_html(chart, MOST_SEGMENTS)
-        return figure if why is None else f'{figure}<p class="mini">{as_html(why.said)}</p>{why.figure(most)}'
+        parts = [said, chart_html(chart, MOST_SEGMENTS)]
+        for section in (why_section(content), stopping_section(content)):
+            if section is not None:
+                parts.append(f'<p class="mini">{as_html(section.said)}</p>{section.figure(most)}')
+        return "".join(parts)
 
     return Section(also.name, also.title, also.said, drawn, " ".join(chart.notes))
 

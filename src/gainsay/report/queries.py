@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 DOT = "\u00b7"
 """Stands for grade 0."""
 
-FIRST = 8
+FIRST = 3
 """So many queries of each list stand in view, the others after a click."""
 
 
@@ -37,13 +37,13 @@ def queries_section(content: Content) -> Section | None:
         return None
     total, number = count(len(queries.found.queries), "query"), queries.contradictory
     said = (
-        f"On {number:,} of {total} the two metrics prefer different ones of these models. The random sample shows what "
-        "is usual; the strongest are picked, and so look stronger than they are."
+        f"On {number:,} of {total} the two metrics prefer different models. The strongest come first, which are not "
+        "typical: the random sample is."
     )
     if not number:
-        said = f"On none of {total} do the two metrics prefer different ones of these models."
+        said = f"On none of {total} do the two metrics prefer different models."
     upper, lower = labels_of(content.comparison.verdict.metrics)
-    note = "Grades from rank 1 on; the stronger, the higher; grade 0 is a dot. Bars: the difference on this query, "
+    note = "Grades from rank 1 on, darker ones are higher, a dot is grade 0. Bars: the difference on this query, "
     note += f"by {upper.by} above and by {lower.by} below."
     if any(content.comparison.verdict.runs.get(model) for model in queries.pair[:2]):
         note += " Of a recipe the ranking of its first run is shown; the bars are of the mean of all its runs."

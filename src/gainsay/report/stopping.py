@@ -30,6 +30,8 @@ def stopping_section(content: Content) -> Section | None:
     metrics, losses = content.comparison.verdict.metrics, content.comparison.lower_is_better
 
     def figure(most: int) -> str:
+        if not gap.any():
+            return ""
         from .plots.curves import plot_best_rounds, plot_curves
         from .plots.picture import embedded
 
@@ -42,9 +44,9 @@ def stopping_section(content: Content) -> Section | None:
         right = embedded(lambda theme: plot_best_rounds(best, metrics, None, theme, names=names.short))
         return f'<div class="two">{left}{right}</div>'
 
-    note = "On the validation set; a curve minus its own best, so that both begin at one line."
-    if len(set(best["fold"].astype(str))) > 1:
-        note += " One line and one mark a fold."
+    note = "On the validation set. Each curve is drawn minus its own best." if gap.any() else ""
+    if note and len(set(best["fold"].astype(str))) > 1:
+        note += " One line and one mark per fold."
     own = best[called == torn]
     here = own.iloc[int(gap[called == torn].to_numpy().argmax())]
     said = _words(content, here, apart, folds=len(own))

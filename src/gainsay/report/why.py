@@ -10,7 +10,7 @@ import numpy as np
 from .._common.words import listed
 from ..comparison.headline import labels_of
 from ..drawing.text import styled
-from .numbers import bare, differences
+from .numbers import bare
 from .section import Section
 
 if TYPE_CHECKING:
@@ -19,16 +19,20 @@ if TYPE_CHECKING:
 
 
 def why_section(content: Content) -> Section | None:
-    """Return the section that explains the two models that matter; None where there is nothing exact to say."""
-    attribution = content.attribution
-    if attribution is None:
+    """Return why the two models that matter differ: only a sentence unless a difference is proven, None without any."""
+    attribution, pair = content.attribution, content.pair
+    if attribution is None or pair is None:
         return None
+    if not content.proven:
+        first, second = (styled("n", content.names.said[model]) for model in pair[:2])
+        said = f"The difference between {first} and {second} is not proven, so there is nothing to explain yet."
+        return Section("why", "Why", said, lambda most: "")
     table, losses = attribution.grades_by_ranks, attribution.lower_is_better
     cells = [(-1.0 if it in losses else 1.0) * table.loc[it].to_numpy(float) for it in attribution.metrics]
     note = "What documents of each grade, at each rank, add to the difference."
     left = [metric for metric in content.comparison.verdict.metrics if metric not in attribution.metrics]
     said = _words(content, attribution, [cell.sum(axis=1) for cell in cells])
-    if left:
+    if left and not content.merged:
         said += f" There is no split of {left[0]}, which is not a sum over documents."
     if attribution.left_out:
         note += (
@@ -55,16 +59,6 @@ def _words(content: Content, attribution: Attribution, nets: list[np.ndarray]) -
     both, labels = attribution.metrics == verdict.metrics, labels_of(attribution.metrics)
     grades = list(map(str, attribution.grades_by_ranks.loc[attribution.metrics[0]].index))
     one_winner = len(set(verdict.winners.values())) == 1
-    if both:
-        values, low, high = content.lead.T
-        if (low <= 0).all() and (high >= 0).all():
-            opening = f"Against {said[pair.second]}, its nearest rival," if one_winner else "Between the two winners"
-            if content.against is not None or len(verdict.models) == 2:
-                opening = f"Between {said[pair.first]} and {said[pair.second]}"
-            parts = " The parts below mostly cancel." if min(_cancelled(net) for net in nets) > 3 else ""
-            one, other = (styled(f"b {it}", text) for it, text in zip("le", differences(values), strict=True))
-            larger = f"{one} under {labels[0].long}, {other} under {labels[1].long}"
-            return f"{opening} nothing is larger than chance: {larger}.{parts}"
     gains, losses = ([it for it, net in zip(grades, nets[0], strict=True) if sign * net > 0] for sign in (1, -1))
     turns = len({net.sum() > 0 for net in nets}) > 1  # each metric prefers the other model
     found = _turned(nets, grades, gains, losses) if both and turns and gains and losses else None
@@ -99,11 +93,6 @@ def _turned(nets: list[np.ndarray], grades: list[str], gains: list[str], losses:
     if min(won + lost) < 0:
         return None
     return [bare(value, 3) for value in (won[0], lost[0], won[1], lost[1])]
-
-
-def _cancelled(net: np.ndarray) -> float:
-    total = abs(net.sum())
-    return float("inf") if total == 0 else float(np.abs(net).sum() / total)
 
 
 def _grades(names: list[str], every: list[str]) -> str:
