@@ -33,14 +33,10 @@ LONG_FUNCTIONS = {
     "gainsay/comparison/findings.py:__init__",
     "gainsay/experiment/run.py:__init__",
     "gainsay/harness.py:compare",
-    "gainsay/report/plots/conflict.py:plot_conflict",
-    "gainsay/report/plots/curves.py:plot_curves",
-    "gainsay/report/plots/strips.py:plot_queries",
 }
 CYCLES = {
     frozenset({"gainsay.comparison.against", "gainsay.comparison.wording"}),
     frozenset({"gainsay.lightgbm.curves", "gainsay.lightgbm.results", "gainsay.lightgbm.stopping"}),
-    frozenset({"gainsay.report.content", "gainsay.report.entries"}),
     frozenset({"gainsay.xgboost.baseline", "gainsay.xgboost.metric"}),
 }
 LAZY_IMPORTS = [("gainsay.comparison.comparison", "gainsay.report"), ("gainsay.comparison.verdict", "gainsay.report")]

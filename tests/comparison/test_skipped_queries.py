@@ -11,7 +11,7 @@ from tests.comparison.tables import pairs_table
 
 import gainsay as gs
 from gainsay import Comparison, Verdict
-from gainsay.report import full
+from gainsay.report import tables as full
 from gainsay.report.text import notes_lines
 
 FULL, SKIPPING = "ndcg_linear@5", "map(empty=skip,min_label=3)"

@@ -25,8 +25,8 @@ from matplotlib.text import Text
 import gainsay as gs
 from gainsay.drawing.palette import DARK, LIGHT
 from gainsay.report.plots import Picture, plot_curves, plot_explain, plot_queries
-from gainsay.report.plots.contributions import rank_contributions
-from gainsay.report.plots.regret import pareto_front
+from gainsay.report.plots.explain import rank_contributions
+from gainsay.report.plots.pairs import pareto_front
 from gainsay.report.plots.style import name_points
 from gainsay.report.rounds import best_rounds
 

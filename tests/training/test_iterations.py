@@ -159,7 +159,7 @@ def test_an_estimator_that_was_not_fitted(model):
 
 
 def test_reports_show_the_rounds(xgboost, tmp_path):
-    from gainsay.report.full import leaderboard
+    from gainsay.report.tables import leaderboard
 
     best, rounds = xgboost.best_iteration + 1, xgboost.num_boosted_rounds()
     comparison = compared({"xgb": xgboost, "scores": VALID.labels + 0.0})

@@ -2,7 +2,7 @@
 
 HTML, Markdown, JSON, the terminal and notebooks read one `Content`. It has a chart (question, answer, advice and a row
 for every model: `gainsay.report.chart.Chart`) and what sections (`gainsay.report.sections`) and details
-(`gainsay.report.full`) are made from.
+(`gainsay.report.tables`) are made from.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ..comparison.attribution import splittable
 from ..comparison.headline import is_one_number, labels_of
 from ..comparison.replacing import leading, searches
 from .chart import chart_of, chart_of_baseline, chart_of_metric, with_repeats
-from .entries import Queries
+from .entries import ChosenPair, Queries
 from .rounds import best_rounds
 
 if TYPE_CHECKING:
@@ -33,14 +33,6 @@ if TYPE_CHECKING:
 
 MOST_VALUES = 300_000
 """Of all models on all queries; the path of gains of more, which takes seconds, is shown where it was asked for."""
-
-
-class ChosenPair(NamedTuple):
-    """Two models, and why these."""
-
-    first: str
-    second: str
-    reason: str
 
 
 class Also(NamedTuple):

@@ -16,13 +16,20 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from ..comparison.findings import Findings
-    from .content import ChosenPair
 
 MOST_CELLS = 10
 """So many ranks of a query are shown."""
 
 MOST_LETTERS = 120
 """So many letters of what was asked are shown."""
+
+
+class ChosenPair(NamedTuple):
+    """Two models, and why these."""
+
+    first: str
+    second: str
+    reason: str
 
 
 class Entry(NamedTuple):

@@ -9,7 +9,7 @@ import numpy as np
 from .._common.words import confidence
 from ..comparison.gains import labelled_bases
 from .markdown import safe, table_text
-from .section import Column, Table
+from .tables import Column, Table
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -18,9 +18,9 @@ from ..drawing.text import as_html, as_text
 from .content import Content
 from .document import to_json
 from .environment import TEMPLATES, chart_html, environment, trusted
-from .full import details, means_table, notes
 from .queries import csv_rows, grade_rules
 from .sections import sections
+from .tables import details, means_table, notes
 
 if TYPE_CHECKING:
     import datetime

@@ -9,16 +9,16 @@ from .._common.checks import check_whole
 from .._common.outputs import check_output
 from ..comparison.headline import labels_of
 from ..drawing.text import as_text
-from .full import details, notes
 from .numbers import bare, means
 from .sections import sections
+from .tables import details, notes
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterable, Iterator
 
     from .content import Content
-    from .section import Table
+    from .tables import Table
 
 
 def to_markdown(content: Content, path: str | os.PathLike[str] | None = None, *, queries: int = 10) -> str:

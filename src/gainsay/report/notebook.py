@@ -11,7 +11,7 @@ from .._common.shown import Names, isolated
 from ..drawing.notebook import scoped, table_cell
 from ..drawing.text import as_html, as_text
 from .chart import chart_of
-from .full import notes
+from .tables import notes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

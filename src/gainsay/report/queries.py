@@ -13,7 +13,7 @@ from .._common.words import count
 from ..comparison.headline import labels_of
 from .entries import MOST_CELLS
 from .numbers import bare
-from .section import Section
+from .tables import Section
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

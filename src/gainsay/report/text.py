@@ -18,8 +18,8 @@ from ..comparison.headline import labels_of
 from ..comparison.replacing import leading
 from ..drawing.text import pieces
 from .chart import STAR
-from .full import leaderboard, notes, over, scope
 from .numbers import bare
+from .tables import leaderboard, notes, over, scope
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -6,14 +6,12 @@ import inspect
 from typing import TYPE_CHECKING, Any
 
 from ..content import chosen_pair
-from .attribution import plot_attribution
-from .conflict import plot_conflict
 from .curves import plot_curves
+from .explain import plot_attribution, plot_queries
 from .gains import plot_gains
 from .leaderboard import plot_leaderboard
+from .pairs import plot_conflict, plot_regret
 from .picture import drawn
-from .regret import plot_regret
-from .strips import plot_queries
 
 if TYPE_CHECKING:
     from typing import TypeAlias

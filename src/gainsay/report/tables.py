@@ -1,7 +1,9 @@
-"""Everything in full: reservations, the verdict word for word, tables of all numbers, the method, the terms."""
+"""The tables and sentences that are folded at the end of a report, and the types of tables."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -16,20 +18,83 @@ from ..comparison.wording import direction
 from ..drawing.text import as_text
 from .method import glossary, method
 from .numbers import differences, means
-from .section import Cell, Column, Table, named
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     import pandas as pd
 
+    from .._common.shown import Names
     from ..comparison.against import Against
     from ..comparison.attribution import Attribution
     from ..comparison.findings import Findings
     from .content import ChosenPair, Content
 
+
+class Cell(NamedTuple):
+    """What stands in a cell: text, a smaller note with it, and the whole name where the text is short for one."""
+
+    text: str
+    note: str = ""
+    full: str = ""
+    strong: bool = False
+
+
+class Column(NamedTuple):
+    """A column, from its head down; `low` says of numbers that the lowest are wanted first."""
+
+    label: str
+    cells: Sequence[Cell | str]
+    numeric: bool = True
+    low: bool = False
+    order: str = ""
+
+
+class Table(NamedTuple):
+    """A table; the first cell of each row is its heading."""
+
+    caption: str
+    columns: list[Column]
+
+    @property
+    def rows(self) -> list[tuple[Cell, ...]]:
+        """The cells, row by row."""
+        cells = ([Cell(it) if isinstance(it, str) else it for it in column.cells] for column in self.columns)
+        return list(zip(*cells, strict=True))
+
+
+def named(label: str, names: Names, models: Iterable[str]) -> Column:
+    """Return a column of models by their short names."""
+    return Column(label, [Cell(names.short[model], full=names.full[model]) for model in models], numeric=False)
+
+
 MOST_PAIRS = 500
 """So many pairs of models stand in the report; all are in its JSON."""
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of a report with a heading, a sentence or two, and a figure.
+
+    Attributes
+    ----------
+    name : str
+        Its id: what a link leads to.
+    title : str
+        The heading.
+    said : str
+        What stands above the figure.
+    figure : function of int
+        Makes the figure as HTML, in which every text is escaped, with at most so many entries where it lists any.
+    note : str
+        What stands below the figure.
+    """
+
+    name: str
+    title: str
+    said: str
+    figure: Callable[[int], str] = field(repr=False)
+    note: str = ""
 
 
 class Detail(NamedTuple):
