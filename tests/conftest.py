@@ -11,7 +11,6 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # The processes that tests start would compile every module again.
 
-import importlib.util
 import multiprocessing
 import random
 import sys
@@ -24,6 +23,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import hypothesis
 import numpy as np
 import pytest
+from tests.drawing.screen import Screen
+from tests.oracles import definitions as plain_python
 
 import gainsay as gs
 
@@ -65,19 +66,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         items.sort(key=lambda item: (keys[item.path], keys[item.path, getattr(item, "cls", None)], keys[item.nodeid]))
 
 
-def _load(path: Path) -> ModuleType:
-    """Import a helper module by its place: with importlib import mode, test folders are not on the path."""
-    spec = importlib.util.spec_from_file_location(f"gainsay_tests_{path.stem}", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-DEFINITIONS = _load(Path(__file__).parent / "oracles" / "definitions.py")
-
-
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
     """The folder of data sets that have licences of their own; the tests on them are skipped where it is absent."""
@@ -91,7 +79,7 @@ def shared_data() -> Path:
 @pytest.fixture(scope="session")
 def definitions() -> ModuleType:
     """The metrics in plain Python."""
-    return DEFINITIONS
+    return plain_python
 
 
 @pytest.fixture(scope="session")
@@ -99,7 +87,7 @@ def every_metric() -> list[gs.Metric]:
     """All metrics that have a definition in plain Python, without a cutoff, at 1, at 10 and at 200, for all ties."""
     return [
         replace(metric, k=k, ties=ties)  # type: ignore[arg-type]
-        for metric in gs.parse_metrics(list(DEFINITIONS.METRICS))
+        for metric in gs.parse_metrics(list(plain_python.METRICS))
         for k in (None, 1, 10, 200)
         for ties in ("average", "order", "worst", "best")
     ]
@@ -207,4 +195,4 @@ def cluster_of(processes: BaseContext) -> Any:
 @pytest.fixture
 def screen() -> Any:
     """A small terminal to see what was written to it; see `drawing/screen.py`."""
-    return _load(Path(__file__).parent / "drawing" / "screen.py").Screen
+    return Screen

@@ -111,12 +111,9 @@ def evaluate(scores, **options):
 
 CASES = [
     *(
-        BadInput(f"{argument}: {words}", partial(make, **given), argument, ValueError, words)
-        for words, argument, given in VALUES
-    ),
-    *(
-        BadInput(f"{argument}: {words}", partial(make, **given), argument, TypeError, words)
-        for words, argument, given in TYPES
+        BadInput(f"{argument}: {words}", partial(make, **given), argument, error, words)
+        for error, rows in ((ValueError, VALUES), (TypeError, TYPES))
+        for words, argument, given in rows
     ),
     *(
         BadInput(

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -68,15 +69,9 @@ def values():
     for kind, column in scores.items():
         for part, names in (("exact", EXACT), ("close", CLOSE)):
             for ties in TIES:
-                metrics = gs.parse_metrics([_with_ties(name, ties) for name in names])
+                metrics = [replace(metric, ties=ties) for metric in gs.parse_metrics(names)]
                 found[f"{part} {kind} {ties}"] = gs.evaluate(metrics, judgments, column, n_jobs=1).per_query
     return found
-
-
-def _with_ties(name, ties):
-    name, at, k = name.partition("@")
-    options = f"{name[:-1]}," if name.endswith(")") else f"{name}("
-    return f"{options}ties={ties}){at}{k}"
 
 
 def without_extras(arguments, **options):
@@ -104,7 +99,7 @@ def test_values_are_the_same(here_and_there, part, rtol):
         np.testing.assert_allclose(here[key], there[key], rtol=rtol, atol=0, err_msg=key)
 
 
-@pytest.mark.repeated
+@pytest.mark.nightly
 def test_the_tests_of_ranking_metrics_and_evaluation_pass():
     options = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-x"]
     done = without_extras(["-m", "pytest", *options, *PARTS], timeout=600)

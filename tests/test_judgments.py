@@ -36,33 +36,6 @@ class TestQueries:
         per_query = gs.evaluate("mrr", gs.Judgments(LABELS, group=group), [5, 4, 3, 2, 1]).per_query[:, 0]
         assert per_query.tolist() == [1.0 if size else 0.0 for size in group]
 
-    @pytest.mark.parametrize(
-        "make",
-        [
-            list,
-            np.array,
-            lambda qid: pd.Series(qid, index=range(5, 0, -1)),
-            lambda qid: pd.Series(qid, dtype="string"),
-            lambda qid: pd.Series(qid, dtype="category"),
-            lambda qid: np.array(qid, dtype=object),
-        ],
-        ids=["list", "array", "Series", "string", "category", "object"],
-    )
-    def test_ids_that_are_texts(self, make):
-        judgments = gs.Judgments(LABELS, qid=make(["b", "b", "a", "a", "a"]))
-        assert judgments.query_ids.tolist() == ["b", "a"]
-        assert judgments.sizes.tolist() == [2, 3]
-
-    @pytest.mark.parametrize("make", [np.int32, np.uint64, np.float64, lambda qid: pd.Series(qid, dtype="Int64")])
-    def test_ids_that_are_numbers(self, make):
-        judgments = gs.Judgments(LABELS, qid=make([9, 9, 4, 4, 4]))
-        assert judgments.query_ids.tolist() == [9, 4]
-        assert judgments.sizes.tolist() == [2, 3]
-
-    def test_ids_that_are_dates(self):
-        judgments = gs.Judgments([1, 0], qid=np.array(["2024-01-02", "2024-01-01"], dtype="datetime64[D]"))
-        assert judgments.sizes.tolist() == [1, 1]
-
     def test_scattered_rows_keep_their_order_within_the_query(self):
         judgments = gs.Judgments([0, 1, 1, 0], qid=["a", "b", "a", "b"])
         assert gs.evaluate("mrr(ties=order)", judgments, [1, 1, 1, 1]).per_query[:, 0].tolist() == [1 / 2, 1]

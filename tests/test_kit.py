@@ -32,7 +32,10 @@ for k in (None, 1, 2, 5, 9):
             labels = rng.integers(0, 3, size)
             scores = rng.integers(0, 3, size) / 7
             found = gs.evaluate([metric.F1(k=k, ties=ties)], gs.Judgments(labels, group=[size]), scores).per_query
-            expected = definitions.value(plain.f1, labels.tolist(), scores.tolist(), k, ties)
+            query = labels.tolist(), scores.tolist()
+            expected = definitions.expectation(plain.f1, *query, k)
+            if ties != "average":
+                expected = plain.f1(definitions.RANKINGS[ties](*query), query[0], k)
             np.testing.assert_allclose(found, [[expected]], rtol=1e-14, err_msg=f"{{k}} {{ties}} {{labels}} {{scores}}")
 print("compared")
 """

@@ -56,6 +56,7 @@ def test_lists_and_tuples(qid):
         (polars.Series(["a", "b", "a"], dtype=polars.Categorical), ["a", "b"]),
         (polars.Series(["a", "b", "a"], dtype=polars.Enum(["b", "a"])), ["a", "b"]),
         (pyarrow.array(["a", "b", "a"]).dictionary_encode(), ["a", "b"]),
+        (pd.Series([9, 9, 4], dtype="Int64"), [9, 4]),
         ([1, 1.0, True], [1]),
         ([BEYOND, 0.5, BEYOND], [BEYOND, 0.5]),
         (np.array([2.0**53 - 1, 5]), [2**53 - 1, 5]),

@@ -17,12 +17,8 @@ from gainsay.harness import Comparison
 PATHS = [
     BadInput("a folder", lambda call, folder: call(folder / "folder"), "folder'", IsADirectoryError, "is a folder"),
     BadInput("no folder", lambda call, folder: call(folder / "none" / "r"), "none'", FileNotFoundError, "no folder"),
-    BadInput(
-        "below a file", lambda call, folder: call(folder / "file" / "r"), "file'", NotADirectoryError, "no folder"
-    ),
-    BadInput(
-        "a link to nowhere", lambda call, folder: call(folder / "nowhere"), "gone'", FileNotFoundError, "no folder"
-    ),
+    BadInput("in a file", lambda call, folder: call(folder / "file" / "r"), "file'", NotADirectoryError, "no folder"),
+    BadInput("a bad link", lambda call, folder: call(folder / "nowhere"), "gone'", OSError, "no folder"),
     BadInput("a link to itself", lambda call, folder: call(folder / "circle"), "circle'", OSError, "cannot be written"),
     BadInput("too long", lambda call, folder: call(folder / ("x" * 5000)), "xxx", OSError, "too long"),
     BadInput("a null", lambda call, folder: call(folder / "a\0b"), "", ValueError, "null"),
@@ -78,16 +74,6 @@ def test_permissions(folder, monkeypatch, name):
         check_output("path", folder / name)
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_permissions_of_the_system(tmp_path):
-    (tmp_path / "file").write_text("")
-    (tmp_path / "file").chmod(0o444)
-    (tmp_path / "closed").mkdir(mode=0o555)
-    for path in (tmp_path / "file", tmp_path / "closed" / "r.html"):
-        with pytest.raises(PermissionError, match="permissions"):
-            check_output("path", path)
-
-
 def assert_refused(result, *words):
     assert result.exit_code == 1
     assert result.stderr.startswith("gainsay: ")
@@ -104,16 +90,6 @@ def test_commands_check_paths_before_they_read(option, path, folder, monkeypatch
     assert_refused(
         run("compare", "--data", folder / "file", folder / "a.npy", option, folder / path), path.split("/")[0]
     )
-
-
-def test_a_markdown_report(tmp_path):
-    (tmp_path / "data.txt").write_text("".join(f"{at % 3} qid:{at // 5} 1:{at}\n" for at in range(100)))
-    np.save(tmp_path / "a.npy", np.random.default_rng(0).random(100))
-    result = run("compare", "--data", tmp_path / "data.txt", tmp_path / "a.npy", "--markdown", tmp_path / "r.md")
-    assert result.exit_code == 0, result.stderr
-    lines = (tmp_path / "r.md").read_text().splitlines()
-    assert lines[0].startswith("# ")
-    assert r"ndcg\_linear@10" in lines[2]
 
 
 def test_commands_check_reports_before_they_load_or_train(tmp_path, monkeypatch):
@@ -178,10 +154,14 @@ def test_commands_check_packages_before_they_read(tmp_path):
     assert errors.count("\n") == 1
 
 
-def test_an_experiment_without_a_report_trains_all_the_same(tmp_path):
-    arguments = ["gainsay", "demo", "--queries", "12", "--rounds", "1", "--directory", str(tmp_path / "kept")]
-    code, lines, errors = run_without("jinja2", f"sys.argv = {arguments!r}\nfrom gainsay.cli import main; main()")
-    assert code == 0, errors
-    assert errors.splitlines()[0].endswith(f"Jinja2: {EXTRA}")
-    assert any("ndcg" in line for line in lines)
+def test_a_demo_without_a_report_trains(tmp_path, monkeypatch):
+    import gainsay.report.html
+
+    monkeypatch.delattr(gainsay.report, "html")
+    monkeypatch.delitem(sys.modules, "gainsay.report.html")
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    done = run("demo", "--queries", 12, "--rounds", 1, "--directory", tmp_path / "kept")
+    assert done.exit_code == 0, done.stderr
+    assert done.stderr.splitlines()[0].endswith(f"Jinja2: {EXTRA}")
+    assert "ndcg" in done.stdout
     assert not (tmp_path / "kept" / "report.html").exists()

@@ -97,10 +97,6 @@ def test_a_package_with_a_broken_core_evaluates_as_before(tmp_path):
     assert str(broken) in kernel["reason"]
 
 
-def test_no_library(beside):
-    assert found.__wrapped__().library is None
-
-
 @pytest.mark.parametrize("content", [b"", b"\x7fELF", b"no library at all\n" * 1000], ids=["empty", "cut", "text"])
 def test_other_files_are_not_used(beside, content):
     beside.write_bytes(content)
@@ -132,14 +128,6 @@ def test_other_libraries_are_not_used(beside, source, word):
     assert loaded is None
     assert str(beside) in reason
     assert word in reason
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="another linker takes other options")
-def test_a_library_that_needs_a_missing_one_is_not_used(beside, tmp_path):
-    needed = compile_library(tmp_path / "libneeded.so", "int needed() { return 1; }", "-Wl,-soname,libneeded.so")
-    compile_library(beside, "int needed();" + answering("needed()"), f"-L{tmp_path}", "-lneeded")
-    needed.unlink()
-    assert found.__wrapped__().library is None
 
 
 def test_the_environment_names_a_library(beside, monkeypatch, tmp_path):

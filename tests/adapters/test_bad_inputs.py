@@ -212,19 +212,12 @@ def fit_places(places):
 STOP = [
     BadInput("list of metrics", lambda stop: stop(["mrr"], 3), "metric", TypeError, "one name"),
     BadInput("no metric", lambda stop: stop(None, 3), "metric", TypeError, "got None"),
-    BadInput("text for min_delta", lambda stop: stop("mrr", 3, min_delta="a"), "min_delta", TypeError, "number"),
     BadInput("negative min_delta", lambda stop: stop("mrr", 3, min_delta=-0.1), "min_delta", ValueError, "at least"),
-    BadInput("NaN min_delta", lambda stop: stop("mrr", 3, min_delta=np.nan), "min_delta", ValueError, "at least"),
     BadInput("number for dataset", lambda stop: stop("mrr", 3, dataset=0), "dataset", TypeError, "got 0"),
-    BadInput("text for rounds", lambda stop: stop("mrr", "2"), "rounds", TypeError, "got '2'"),
     BadInput("no rounds", lambda stop: stop("mrr"), "'rounds'", TypeError, "missing"),
     BadInput("0 rounds", lambda stop: stop("mrr", 0), "rounds", ValueError, "at least 1"),
-    BadInput("half rounds", lambda stop: stop("mrr", 1.5), "rounds", ValueError, "whole number"),
-    BadInput("True rounds", lambda stop: stop("mrr", True), "rounds", TypeError, "whole number"),
     BadInput("stopping_rounds", lambda stop: stop("mrr", stopping_rounds=5), "stopping_rounds=", TypeError, "rounds="),
-    BadInput(
-        "early_stopping_rounds", lambda stop: stop("mrr", early_stopping_rounds=5), "early_stopping_rounds=", TypeError
-    ),
+    BadInput("its rounds", lambda stop: stop("mrr", early_stopping_rounds=5), "early_stopping_rounds=", TypeError),
     BadInput("first_metric_only", lambda stop: stop("mrr", 5, first_metric_only=1), "first_metric_only=", TypeError),
     BadInput("metric_name", lambda stop: stop(rounds=5, metric_name="mrr"), "metric_name=", TypeError, "metric="),
     BadInput("misspelled option", lambda stop: stop("mrr", 5, verbos=1), "verbos=", TypeError, "'verbose'"),
@@ -235,7 +228,6 @@ LOGS = [
     BadInput("unknown names=", lambda make: make("mrr", names="save"), "names", ValueError, "'safe'"),
     BadInput("unknown labels", lambda make: make("mrr", negative_labels="no"), "negative_labels", ValueError, "'zero'"),
     BadInput("no threads", lambda make: make("mrr", n_jobs=0), "n_jobs", ValueError, "at least 1"),
-    BadInput("text for threads", lambda make: make("mrr", n_jobs="2"), "n_jobs", TypeError, "got '2'"),
 ]
 
 CURVES = [
@@ -254,13 +246,10 @@ CURVES = [
     BadInput("curve in a set", lambda kind: history_of(kind, {0.5, 0.6}), "v, mrr", ValueError, "one number"),
     BadInput("curve as text", lambda kind: history_of(kind, "56"), "v, mrr", ValueError, "one number"),
     BadInput("curve of texts", lambda kind: history_of(kind, ["0.5"]), "v, mrr", ValueError, "one number"),
-    BadInput("curve of booleans", lambda kind: history_of(kind, [True]), "v, mrr", ValueError, "one number"),
     BadInput("unknown direction", lambda kind: history_of(kind, [1.0], "mine"), "'mine'", ValueError, "not known"),
     BadInput("wrong direction", lambda kind: history_of(kind, [1.0], **FALLS), "'mrr'", ValueError, "higher value"),
     BadInput("other dataset", lambda kind: history_of(kind, [1.0], dataset="w"), "'w'", ValueError, "there are: v"),
-    BadInput(
-        "other metric", lambda kind: history_of(kind, [1.0], metrics="map"), "'map'", ValueError, "there are: mrr"
-    ),
+    BadInput("other metric", lambda kind: history_of(kind, [1.0], metrics="map"), "'map'", ValueError, "are: mrr"),
     BadInput("names that clash", lambda kind: history_of(kind, [1.0], **CLASH), "mrr_at_5", ValueError, "call both"),
 ]
 
@@ -277,18 +266,12 @@ LIGHTGBM = [
     BadInput("negative labels", lambda: fit_lgb_on(lgb_dataset(NEGATIVE)), "labels", ValueError, "negative"),
     BadInput("ambiguous weights", lambda: fit_lgb_on(AMBIGUOUS), "weight", ValueError, "may be weights"),
     BadInput("every 0", lambda: ours_lgb.feval("mrr", every=0), "every", ValueError, "at least 1"),
-    BadInput("half every", lambda: ours_lgb.feval("mrr", every=1.5), "every", ValueError, "whole number"),
     BadInput("its map", lambda: clash_lgb("map", "5,10"), "'map@10'", ValueError, "LightGBM itself logs"),
     BadInput("its map, listed", lambda: clash_lgb(["map"], [5, 10]), "'map@10'", ValueError, "LightGBM itself logs"),
-    BadInput("its map, in a set", lambda: clash_lgb("ndcg,map", {10}), "'map@10'", ValueError, "LightGBM itself logs"),
     BadInput("its MAP", lambda: clash_lgb("MAP", np.array([10])), "'map@10'", ValueError, "LightGBM itself logs"),
-    BadInput(
-        "its Mean_Average_Precision", lambda: clash_lgb([LONG], 10), "'map@10'", ValueError, "LightGBM itself logs"
-    ),
+    BadInput("its MAP in full", lambda: clash_lgb([LONG], 10), "'map@10'", ValueError, "LightGBM itself logs"),
     BadInput("its fair", lambda: clash_lgb("ndcg,fair", 10, FAIR), "'fair'", ValueError, "LightGBM itself logs"),
-    BadInput(
-        "feval in the ranker", lambda: ours_lgb.feval("mrr")(PART.labels, PART.labels), "feval", TypeError, "give"
-    ),
+    BadInput("feval in the ranker", lambda: ours_lgb.feval("mrr")(Y, Y), "feval", TypeError, "give"),
     BadInput("eval_metric in train", lambda: fit_lgb(feval=LGB_METRIC), "eval_metric", TypeError, "feval=feval"),
     BadInput("maximize", lambda: ours_lgb.early_stopping("mrr", 5, maximize=True), "maximize=", TypeError, "nothing"),
     BadInput("save_best", lambda: ours_lgb.early_stopping("mrr", 5, save_best=1), "save_best=", TypeError, "nothing"),
@@ -328,9 +311,7 @@ XGBOOST = [
     BadInput("its map in a stop", lambda: clash_xgb("stop"), "'map@5'", ValueError, "XGBoost itself logs"),
     BadInput("its map in curves", lambda: clash_xgb("curves"), "'map@5'", ValueError, "mixed up"),
     BadInput("its map, exact", lambda: clash_xgb("full_precision"), "'map@5'", ValueError, "XGBoost itself logs"),
-    BadInput(
-        "EvaluateRanking in cv", lambda: cv_xgb(evaluate_ranking(MATRIX)), "xgboost.cv", ValueError, "custom_metric"
-    ),
+    BadInput("EvaluateRanking in cv", lambda: cv_xgb(evaluate_ranking(MATRIX)), "xgboost.cv", ValueError, "custom"),
     BadInput("pickled matrix", lambda: fit_xgb(log=again(evaluate_ranking(MATRIX))), "'valid'", ValueError, "matrix"),
     BadInput("save_best in cv", lambda: cv_xgb(CUTTING), "xgboost.cv", ValueError, "save_best"),
     BadInput("save_best, dart", lambda: fit_xgb(more=[CUTTING], params=DART), "save_best", ValueError, "under dart"),
@@ -380,17 +361,13 @@ SKLEARN = [
     BadInput("no eval_y", lambda: fit_grouped(eval_X=X), "eval_y", ValueError, "belong together"),
     BadInput("no eval_X", lambda: fit_grouped(eval_y=Y), "eval_X is", ValueError, "belong together"),
     BadInput("both", lambda: fit_grouped(eval_set=[PAIR], eval_X=X, eval_y=Y), "eval_set=", ValueError, "not both"),
-    BadInput(
-        "flat eval_qid", lambda: fit_grouped(eval_set=[PAIR], eval_qid=PART.qid), "eval_qid", ValueError, "an entry"
-    ),
+    BadInput("flat", lambda: fit_grouped(eval_set=[PAIR], eval_qid=PART.qid), "eval_qid", ValueError, "an entry"),
     BadInput("short eval_qid", lambda: fit_grouped(eval_set=[PAIR], eval_qid=[[1]]), "set 0", ValueError, "1 entries"),
     BadInput("categories by place", lambda: fit_places([2]), "categorical_feature=[2]", ValueError, "left out"),
     BadInput("bare ndcg", lambda: scorer("ndcg@10"), "'ndcg@10'", ValueError, "which NDCG"),
     BadInput("group for a scorer", lambda: scorer("mrr").set_score_request(group=True), "'group'", TypeError, "qid"),
     BadInput("no queries", lambda: scorer("mrr")(MODEL, *PAIR), "mrr", ValueError, "query of each"),
-    BadInput(
-        "other rows", lambda: scorer("mrr")(MODEL, *OTHER_ROWS, qid=PART.qid), "X", ValueError, "cannot be matched"
-    ),
+    BadInput("other rows", lambda: scorer("mrr")(MODEL, *OTHER_ROWS, qid=PART.qid), "X", ValueError, "be matched"),
 ]
 
 

@@ -70,16 +70,21 @@ class TestStopping:
         curve = model.fit(pools[0], eval_set=sets).evals_result_["validation_1"][NAME]
         assert model.best_iteration_ == curve.index(max(curve))
 
-    def test_the_other_detector_of_overfitting(self, pools):
-        model = ranker(eval_metric("mrr", *pools), iterations=40, od_type="IncToDec", od_pval=1e-1, od_wait=5)
-        curve = model.fit(pools[0], eval_set=pools[1]).evals_result_["validation"]["mrr"]
-        assert model.best_iteration_ == curve.index(max(curve))
-
 
 def test_copies_are_the_metric_itself(pools):
     metric = eval_metric(NAME, *pools)
     assert copy.deepcopy(metric) is metric
     assert type(pickle.loads(pickle.dumps(metric))).__name__ == NAME
+
+
+def test_weights_are_copied_from_memory_that_changes(pools):
+    """CatBoost passes weights in memory that it uses again."""
+    metric, weight = eval_metric(NAME, *pools), np.ones(len(VALID.labels))
+    call = VALID.features[:, 1], VALID.labels.astype(np.float32), weight
+    before = metric.evaluate([call[0]], *call[1:])
+    weight[: VALID.group[:15].sum()] = 9
+    after = metric.evaluate([call[0]], *call[1:])
+    assert after == eval_metric(NAME, *pools).evaluate([call[0]], *call[1:]) != before
 
 
 def test_a_snapshot_is_resumed(pools):

@@ -35,22 +35,27 @@ def train(rounds=3, *, feval=constant, params=PARAMS, callbacks=(), train_set=No
     return booster, curves
 
 
-class TestEvaluationFunction:
-    def test_a_name_of_a_builtin_metric_is_interleaved_with_it(self):
-        params = {**PARAMS, "metric": "ndcg", "eval_at": [2]}
-        _, curves = train(2, feval=lambda *_: ("ndcg@2", -5.0, True), params=params)
-        assert curves["valid_0"]["ndcg@2"][1::2] == [-5.0, -5.0]
-        assert len(curves["valid_0"]["ndcg@2"]) == 4
+def test_a_name_of_a_builtin_metric_is_interleaved_with_it():
+    params = {**PARAMS, "metric": "ndcg", "eval_at": [2]}
+    _, curves = train(2, feval=lambda *_: ("ndcg@2", -5.0, True), params=params)
+    assert curves["valid_0"]["ndcg@2"][1::2] == [-5.0, -5.0]
+    assert len(curves["valid_0"]["ndcg@2"]) == 4
 
 
-class TestLambdarankLabels:
-    @pytest.mark.parametrize(
-        ("label", "message"),
-        [(31, "Label 31 is"), (0.5, "int type"), (-1, "negative")],
-    )
-    def test_that_are_refused(self, label, message):
-        with pytest.raises(lgb.basic.LightGBMError, match=message):
-            lgb.train(PARAMS, dataset(labels=np.full(ROWS, label)), 1)
+def test_first_metric_only_prefers_a_builtin_metric():
+    values = iter(range(0, -20, -1))
+    params = {**PARAMS, "objective": "regression", "metric": "l2"}
+    stop = lgb.early_stopping(3, first_metric_only=True, verbose=False)
+    _, curves = train(20, feval=lambda *_: ("falls", next(values), True), params=params, callbacks=[stop])
+    assert list(curves["valid_0"]) == ["l2", "falls"]
+    assert len(curves["valid_0"]["falls"]) == 20
+
+
+@pytest.mark.parametrize(("label", "message"), [(31, "Label 31 is"), (0.5, "int type"), (-1, "negative")])
+def test_lambdarank_accepts_whole_labels_up_to_30(label, message):
+    assert lgb.train(PARAMS, dataset(labels=np.full(ROWS, 30)), 1).num_trees() == 1
+    with pytest.raises(lgb.basic.LightGBMError, match=message):
+        lgb.train(PARAMS, dataset(labels=np.full(ROWS, label)), 1)
 
 
 class TestContinued:

@@ -53,6 +53,12 @@ class TestCustomMetric:
         with pytest.raises(error):
             train(1, lambda *_: ("any", 1.0), name=name)
 
+    @pytest.mark.skipif(XGBOOST_2, reason="the built-in ndcg of XGBoost 2 has no ndcg_exp_gain")
+    def test_one_gain_serves_all_ndcg_metrics(self):
+        params = {**PARAMS, "eval_metric": ["ndcg@3", "ndcg@5"], "eta": 0.0}
+        exponential, linear = (train(params={**params, "ndcg_exp_gain": gain})[1]["valid"] for gain in (True, False))
+        assert all(exponential[name] != linear[name] for name in ("ndcg@3", "ndcg@5"))
+
 
 class Writes(xgb.callback.TrainingCallback):
     """Write values of full precision into the log."""
@@ -89,21 +95,6 @@ class TestCallbacks:
         stop = xgb.callback.EarlyStopping(rounds=3, metric_name=name)
         booster, _ = train(8, lambda *_: (name, float(next(values))), callbacks=[stop])
         assert booster.best_iteration == (7 if rises else 0)
-
-
-class TestSecondStopping:
-    @pytest.mark.skipif(XGBOOST_2, reason="XGBoost 2 keeps callbacks in a set and calls them in any order")
-    def test_two_of_its_own_write_into_one_pair_of_attributes(self):
-        """So that the one with save_best cuts the model at the other's best round."""
-        logged = [Writes([1.0, 2.0, 3.0, 2.0]), Writes([3.0, 2.0, 1.0, 4.0])]
-        logged[1].name = "second"
-        stops = [
-            xgb.callback.EarlyStopping(rounds=9, metric_name=name, data_name="written", maximize=True, save_best=cut)
-            for name, cut in (("mine", True), ("second", False))
-        ]
-        booster, curves = train(4, callbacks=[*logged, *stops])
-        assert np.argmax(curves["written"]["mine"]) == 2
-        assert booster.num_boosted_rounds() == 4
 
 
 class TestContinued:
@@ -148,6 +139,11 @@ class TestCrossValidation:
         xgb.cv(PARAMS, matrix(weight=np.arange(1.0, 11.0)), 1, nfold=2, custom_metric=look)
         assert all((group == SIZES[0]).all() for group, _ in seen)
         assert all(len(weight) == 0 for _, weight in seen)
+
+    def test_custom_folds_fail(self):
+        folds = [(np.arange(ROWS // 2), np.arange(ROWS // 2, ROWS))]
+        with pytest.raises(xgb.core.XGBoostError, match="not support group"):
+            xgb.cv(PARAMS, matrix(), 1, folds=folds)
 
 
 def test_spark_sends_callbacks_in_a_pickle():

@@ -71,7 +71,7 @@ def last_values(history):
 
 
 class TestEvaluation:
-    def test_the_same_sums_and_values_as_in_one_process(self, cluster):
+    def test_the_same_sums_and_values_as_in_one_process(self, client):
         parts = [by_query(values) for values in (DATA.labels, SCORES)]
         result = evaluate(PANEL, *parts, qid=by_query(DATA.qid))
         values = result.per_query.compute()
@@ -79,13 +79,7 @@ class TestEvaluation:
             assert result.sums == evaluate(PANEL, *parts, qid=by_query(DATA.qid)).sums
         np.testing.assert_array_equal(values, gs.evaluate(PANEL, DATA.judgments, SCORES).per_query)
 
-    def test_an_executor_runs_an_evaluator(self, cluster):
-        evaluator = gs.Evaluator(PANEL, DATA.judgments, n_jobs=1)
-        with cluster.get_executor(pure=False) as executor:
-            means = [job.result().mean for job in [executor.submit(evaluator, SCORES * sign) for sign in (1, -1)]]
-        assert means == [evaluator(SCORES * sign).mean for sign in (1, -1)]
-
-    def test_metrics_of_a_notebook(self, cluster):
+    def test_metrics_of_a_notebook(self, client):
         """Objects of `__main__` are sent by value."""
         names = {"__name__": "__main__", "gs": gs}
         exec(NOTEBOOK, names)
@@ -99,7 +93,7 @@ class TestEvaluation:
         assert means == pytest.approx(gs.evaluate(metrics, DATA.judgments, SCORES).mean, rel=1e-14)
 
     @pytest.mark.posix
-    def test_a_worker_that_is_killed(self, cluster, tmp_path):
+    def test_a_worker_that_is_killed(self, client, tmp_path):
         marker, shares = tmp_path / "died", (1, 1, 1, 1)
         labels, scores, qid = (by_query(values, shares) for values in (DATA.labels, SCORES, DATA.qid))
         lazy = [*scores[:3], dask.delayed(die_once, pure=False)(scores[3], str(marker))]
@@ -107,7 +101,7 @@ class TestEvaluation:
         assert marker.exists()
         with dask.config.set(scheduler="synchronous"):
             assert sums == evaluate(PANEL, labels, scores, qid=qid).sums
-        cluster.wait_for_workers(2)
+        client.wait_for_workers(2)
 
 
 NOTEBOOK = """
@@ -152,12 +146,12 @@ class TestXGBoost:
 
     @pytest.mark.parametrize("workers", [1, 2])
     @pytest.mark.parametrize("shares", [(1, 1), (7, 2, 1), (0, 1)], ids=["even", "uneven", "one without data"])
-    def test_values_and_stop(self, cluster, workers, shares):
-        dtrain, log = dmatrix(cluster, TRAIN, workers=workers), custom_metric(PANEL)
-        evals = [(dtrain, "train"), (dmatrix(cluster, DATA, shares, workers), "valid")]
+    def test_values_and_stop(self, client, workers, shares):
+        dtrain, log = dmatrix(client, TRAIN, workers=workers), custom_metric(PANEL)
+        evals = [(dtrain, "train"), (dmatrix(client, DATA, shares, workers), "valid")]
         stop = early_stopping("mrr", rounds=4, dataset="valid", verbose=False)
         options = {"evals": evals, "custom_metric": log, "callbacks": [full_precision(log), stop], **QUIET}
-        result = dxgb.train(cluster, XGB, dtrain, 20, **options)
+        result = dxgb.train(client, XGB, dtrain, 20, **options)
         history, booster = result["history"], result["booster"]
         rounds = len(history["valid"]["mrr"])
         assert last_values(history["valid"]) == pytest.approx(expected(booster, rounds), rel=1e-12)
@@ -166,40 +160,40 @@ class TestXGBoost:
         assert rounds == min(20, booster.best_iteration + 5)
 
     @pytest.mark.parametrize("workers", [1, 2])
-    def test_callbacks_that_workers_make_themselves(self, cluster, workers):
+    def test_callbacks_that_workers_make_themselves(self, client, workers):
         tracker = RabitTracker(n_workers=workers, host_ip="127.0.0.1")
         tracker.start()
         rows = ends([1] if workers == 1 else [1, 0])[1]  # the last of several workers has no data
         shares = [tuple(v[a:b] for v in (DATA.features, DATA.labels, DATA.qid)) for a, b in pairwise(rows)]
-        names = sorted(cluster.nthreads())
+        names = sorted(client.nthreads())
         jobs = [
-            cluster.submit(train_on_share, tracker.worker_args(), share, workers=[name], pure=False)
+            client.submit(train_on_share, tracker.worker_args(), share, workers=[name], pure=False)
             for name, share in zip(names, shares, strict=False)
         ]
-        (history, booster), *others = cluster.gather(jobs)
+        (history, booster), *others = client.gather(jobs)
         assert all(other[0] == history for other in others)
         assert last_values(history) == pytest.approx(expected(booster, 3), rel=1e-12)
 
     @pytest.mark.parametrize("workers", [1, 2])
-    def test_an_error_on_one_worker_ends_the_training_on_all(self, cluster, workers):
+    def test_an_error_on_one_worker_ends_the_training_on_all(self, client, workers):
         labels = np.where(np.arange(len(DATA.labels)) == 0, -1, DATA.labels)
-        dtrain = dmatrix(cluster, DATA._replace(labels=labels), workers=workers)
+        dtrain = dmatrix(client, DATA._replace(labels=labels), workers=workers)
         params = {**XGB, "objective": "reg:squarederror"}
         with pytest.raises(ValueError, match="labels must not"):
-            dxgb.train(cluster, params, dtrain, 3, evals=[(dtrain, "t")], custom_metric=custom_metric("mrr"))
+            dxgb.train(client, params, dtrain, 3, evals=[(dtrain, "t")], custom_metric=custom_metric("mrr"))
 
-    def test_continued_training_and_rounds_of_its_result(self, cluster):
-        features, labels, qid = placed(cluster, shares=(1, 2, 3))
-        dtrain, log = dxgb.DaskDMatrix(cluster, features, labels, qid=qid), custom_metric(PANEL)
-        result = dxgb.train(cluster, XGB, dtrain, 15)
+    def test_continued_training_and_rounds_of_its_result(self, client):
+        features, labels, qid = placed(client, shares=(1, 2, 3))
+        dtrain, log = dxgb.DaskDMatrix(client, features, labels, qid=qid), custom_metric(PANEL)
+        result = dxgb.train(client, XGB, dtrain, 15)
         curves = evaluate_rounds(PANEL, result, features, labels, qid=qid)
-        scores = evaluate(PANEL, labels, dxgb.predict(cluster, result, features), qid=qid)
+        scores = evaluate(PANEL, labels, dxgb.predict(client, result, features), qid=qid)
         before = expected(result["booster"], 15)
         assert scores.mean == pytest.approx(dict(zip(PANEL, curves.values[-1], strict=True)), rel=1e-14)
         assert scores.mean == pytest.approx(before, rel=1e-12)
         stop = early_stopping("ndcg_exp@10", rounds=2, verbose=False)
         options = {"evals": [(dtrain, "train")], "custom_metric": log, "callbacks": [full_precision(log), stop]}
-        booster = dxgb.train(cluster, {**XGB, "eta": 30.0}, dtrain, 5, xgb_model=result["booster"], **options, **QUIET)[
+        booster = dxgb.train(client, {**XGB, "eta": 30.0}, dtrain, 5, xgb_model=result["booster"], **options, **QUIET)[
             "booster"
         ]
         assert booster.best_iteration == 14
@@ -218,20 +212,20 @@ class TestDaskXGBRanker:
         sets = {"eval_set": [(features, labels)], "eval_qid": [qid]} if evaluated else {}
         return ranker.fit(features, labels, qid=qid, **sets)
 
-    def test_arrays_are_evaluated_on_every_worker(self, cluster):
+    def test_arrays_are_evaluated_on_every_worker(self, client):
         log = EvaluateRanking({"valid": xgb_arrays(DATA)}, PANEL)
-        ranker = self.fit(cluster, callbacks=[log, early_stopping("mrr", 4, save_best=True, verbose=False)])
+        ranker = self.fit(client, callbacks=[log, early_stopping("mrr", 4, save_best=True, verbose=False)])
         booster, history = ranker.get_booster(), ranker.evals_result()["valid"]
         best = int(np.argmax(history["mrr"]))
         assert ranker.best_iteration == best == booster.num_boosted_rounds() - 1
         values = {name: history[name][best] for name in PANEL}
         assert values == pytest.approx(expected(booster, best + 1), rel=1e-12)
 
-    def test_other_forms_are_rejected(self, cluster):
+    def test_other_forms_are_rejected(self, client):
         with pytest.raises(ValueError, match="EvaluateRanking"):
-            self.fit(cluster, callbacks=[EvaluateRanking({"valid": xgb_matrix(DATA)}, PANEL)])
+            self.fit(client, callbacks=[EvaluateRanking({"valid": xgb_matrix(DATA)}, PANEL)])
         with pytest.raises(TypeError, match="EvaluateRanking"):
-            self.fit(cluster, evaluated=True, eval_metric=custom_metric(PANEL))
+            self.fit(client, evaluated=True, eval_metric=custom_metric(PANEL))
 
 
 SIZES = np.full(40, 10)
@@ -243,11 +237,11 @@ HARD = make_part(1)._replace(features=FEATURES, labels=np.clip(np.round(FEATURES
 
 @pytest.mark.filterwarnings("ignore:Parameter n_jobs will be ignored:UserWarning")
 @pytest.mark.filterwarnings("ignore:The argument 'eval_set' is deprecated:FutureWarning")
-def test_lightgbm_reports_the_metric_of_one_worker(cluster):
+def test_lightgbm_reports_the_metric_of_one_worker(client):
     """So ours are not logged there. Values of the trained model are those of all workers."""
-    features, labels, _ = placed(cluster, HARD, (1, 3))
-    group = cluster.persist(da.from_array(SIZES, chunks=((10, 30),)))
-    ranker = lgb.DaskLGBMRanker(client=cluster, n_estimators=2, num_leaves=3, min_child_samples=5, verbose=-1)
+    features, labels, _ = placed(client, HARD, (1, 3))
+    group = client.persist(da.from_array(SIZES, chunks=((10, 30),)))
+    ranker = lgb.DaskLGBMRanker(client=client, n_estimators=2, num_leaves=3, min_child_samples=5, verbose=-1)
     sets = {"eval_set": [(features, labels)], "eval_group": [group], "eval_metric": "ndcg", "eval_at": [5]}
     ranker.fit(features, labels, group=group, **sets)
     scores = ranker.to_local().predict(FEATURES)
@@ -266,11 +260,11 @@ def test_lightgbm_reports_the_metric_of_one_worker(cluster):
     assert evaluate(PANEL, labels, ranker.predict(features), group=group).mean == pytest.approx(expected, rel=1e-13)
 
 
-def test_xgboost_averages_custom_metrics_over_workers_without_weights(cluster):
-    data = dmatrix(cluster, HARD, (1, 3))
+def test_xgboost_averages_custom_metrics_over_workers_without_weights(client):
+    data = dmatrix(client, HARD, (1, 3))
     params = {"objective": "rank:ndcg", "eval_metric": "ndcg@5", "nthread": 1, "base_score": 0.5}
     options = {"evals": [(data, "valid")], "custom_metric": lambda predt, data: [("documents", float(data.num_row()))]}
-    trained = dxgb.train(cluster, params, data, 1, **options)
+    trained = dxgb.train(client, params, data, 1, **options)
     scores = trained["booster"].predict(xgb.DMatrix(FEATURES))
     (value,) = gs.evaluate("ndcg@5", HARD.judgments, scores, convention="xgboost").mean.values()
     assert trained["history"]["valid"]["ndcg@5"] == [pytest.approx(value, rel=1e-12)]

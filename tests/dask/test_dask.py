@@ -285,42 +285,32 @@ def in_parts(labels=DATA.labels, scores=SCORES, rows=None, **queries):
 
 
 EMPTY, NAN_SCORES = np.zeros(0), np.append(SCORES[:-1], np.nan)
+FEW = [SCORES[:3], SCORES[ENDS[20] :]]
+NOTHING = [EMPTY, EMPTY]
 COLUMNS, WRONG = da.zeros((4, 2), chunks=(4, 1)), np.array([1e308, 1.0])
 CASES = [
     BadInput("scores in memory", lambda _: evaluate("mrr", [[0]], EMPTY, qid=[[0]]), "scores", TypeError, "ndarray"),
-    BadInput(
-        "labels in memory", lambda _: evaluate("mrr", [0, 1], [0], qid=[0]), "labels", TypeError, "list of numbers"
-    ),
+    BadInput("labels in memory", lambda _: evaluate("mrr", [0, 1], [0], qid=[0]), "labels", TypeError, "list of"),
     BadInput("no partitions", lambda _: evaluate("mrr", [], [], qid=[]), "labels", ValueError, "no partitions"),
     BadInput("numbers of partitions", lambda _: in_parts(scores=[SCORES]), "scores has 1", ValueError, "labels has 2"),
-    BadInput(
-        "rows that differ", lambda _: in_parts(scores=np.split(SCORES, [3])), "scores has 3", ValueError, "partition 0"
-    ),
+    BadInput("too few", lambda _: in_parts(scores=FEW), "scores has 3", ValueError, "in partition 0:"),
     BadInput("a query split by groups", lambda _: in_parts(rows=3), "group sums", ValueError, "in partition"),
     BadInput("NaN", lambda _: in_parts(scores=NAN_SCORES), "1 NaN", ValueError, "in partition 1:"),
-    BadInput(
-        "texts", lambda _: in_parts([ids("a")], [ids(1.0)], group=[ids(1)]), "labels", TypeError, "in partition 0:"
-    ),
-    BadInput(
-        "no document", lambda _: in_parts([EMPTY], [EMPTY], group=[[0, 0]]), "2 entries", ValueError, "no document"
-    ),
+    BadInput("texts", lambda _: in_parts([ids("a")], [ids(1.0)], group=[ids(1)]), "labels", TypeError, "partition 0:"),
+    BadInput("no document", lambda _: in_parts([EMPTY], [EMPTY], group=[[0, 0]]), "2 entries", ValueError, "no doc"),
     BadInput("no label", lambda _: in_parts([EMPTY], [np.ones(1)], group=[EMPTY]), "scores", ValueError, "no labels"),
-    BadInput(
-        "nothing", lambda _: in_parts([EMPTY] * 2, [EMPTY] * 2, qid=[EMPTY] * 2), "labels", ValueError, "is empty"
-    ),
+    BadInput("nothing", lambda _: in_parts(NOTHING, NOTHING, qid=NOTHING), "labels", ValueError, "is empty"),
     BadInput("weights of 0", lambda _: evaluated(weight=cut(np.zeros(60), [30])), "weight", ValueError, "every query"),
     BadInput("group and qid", lambda _: evaluated(group=cut(DATA.group, [30])), "qid=", ValueError, "got both"),
     BadInput(
-        "columns", lambda _: evaluate("mrr", COLUMNS, COLUMNS, qid=COLUMNS), "labels.rechunk", ValueError, "2 chunks"
+        "columns", lambda _: evaluate("mrr", COLUMNS, COLUMNS, qid=COLUMNS), "labels.rechunk", ValueError, "chunks"
     ),
     BadInput("large numbers", lambda _: exact_sum(WRONG), "1e+308", ValueError, "cannot be added"),
     BadInput("round 0", lambda models: rounds_of(models["xgboost"], rounds=[0, 3]), "rounds", ValueError, "got 0"),
     BadInput("round 13", lambda models: rounds_of(models["lightgbm"], rounds=[13]), "rounds", ValueError, "got 13"),
     BadInput("no rounds", lambda models: rounds_of(models["xgboost"], rounds=[]), "rounds", ValueError, "is empty"),
     BadInput("array", lambda models: rounds_of(models["xgboost"], DATA.features), "features", TypeError, "got ndarray"),
-    BadInput(
-        "blocks", lambda models: rounds_of(models["xgboost"], COLUMNS), "features.rechunk", ValueError, "2 chunks"
-    ),
+    BadInput("blocks", lambda models: rounds_of(models["xgboost"], COLUMNS), "features.rechunk", ValueError, "2"),
     BadInput("categories", of_categories, "in partition 0", ValueError, "splits by category"),
     BadInput("no trees", lambda _: rounds_of(xgb.train({}, xgb_matrix(DATA), 0)), "model", ValueError, "no trees"),
     BadInput("a file", lambda _: rounds_of("model.txt"), "model", TypeError, "got str"),

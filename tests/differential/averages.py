@@ -11,6 +11,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
+from tests.oracles.definitions import by_jk, by_log2, exponential
+
 Runs = Sequence[Sequence[float]]
 Labels = Sequence[float]
 Average = Callable[[Runs, Labels, int | None], float]
@@ -146,23 +148,11 @@ def expected_reciprocal_rank(runs: Runs, judged: Labels, k: int | None, *, max_l
     return math.fsum(terms)
 
 
-def exponential(label: float) -> float:
-    return 2.0**label - 1.0
-
-
-def log2(rank: int) -> float:
-    return 1.0 / math.log2(rank + 1)
-
-
-def jk(rank: int) -> float:
-    return 1.0 / max(1.0, math.log2(rank))
-
-
 AVERAGES: dict[str, Average] = {
-    "ndcg_linear": partial(ndcg, gain=float, discount=log2),
-    "ndcg_exp": partial(ndcg, gain=exponential, discount=log2),
-    "ndcg_jk": partial(ndcg, gain=float, discount=jk),
-    "dcg_linear": partial(dcg, gain=float, discount=log2),
+    "ndcg_linear": partial(ndcg, gain=float, discount=by_log2),
+    "ndcg_exp": partial(ndcg, gain=exponential, discount=by_log2),
+    "ndcg_jk": partial(ndcg, gain=float, discount=by_jk),
+    "dcg_linear": partial(dcg, gain=float, discount=by_log2),
     "cg": partial(dcg, gain=float, discount=once),
     "precision": precision,
     "recall": recall,

@@ -38,7 +38,7 @@ def transforms(scores):
     return [np.where(scores == -INF, -INF, values) for values in (ranks, ranks**3, -1 / (ranks + 2))]
 
 
-@examples(25)
+@examples(10)
 @given(data=queries(weighted=[False]), k=cutoffs, seed=st.integers(0, 99))
 def test_order_of_rows_monotone_transforms_and_blocks(data, k, seed):
     expected = per_query(panel(k), data.labels, data.scores, data.sizes)
@@ -56,7 +56,7 @@ def test_order_of_rows_monotone_transforms_and_blocks(data, k, seed):
     assert np.array_equal(found[:, by_labels], expected[:, by_labels])
 
 
-@examples(40)
+@examples(15)
 @given(data=queries(weighted=[True], most=6), k=cutoffs, seed=st.integers(0, 99))
 def test_other_queries_and_their_order(data, k, seed):
     order = np.random.default_rng(seed).permutation(len(data.sizes))
@@ -75,7 +75,7 @@ ROUNDING = 3000 * np.finfo(np.float64).eps
 """By how much a sum over the longest query, of parts that make up 1, may come out above or below it."""
 
 
-@examples(60)
+@examples(25)
 @given(data=queries(weighted=[False]), k=cutoffs)
 def test_bounds(data, k):
     values = {ties: data.evaluate(panel(k, ties=(ties,))).per_query for ties in TIES}
@@ -86,7 +86,7 @@ def test_bounds(data, k):
         assert (found <= values["best"] + ROUNDING).all(), ties
 
 
-@examples(40)
+@examples(15)
 @given(data=queries(scores=["distinct"], weighted=[False]), k=cutoffs)
 def test_ideal_order_gives_1(data, k):
     metrics = [replace(metric, k=k) for metric in gs.parse_metrics("ndcg_linear", "ndcg_exp", "ndcg_jk", "map", "gap")]

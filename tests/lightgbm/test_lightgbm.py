@@ -18,6 +18,7 @@ PANEL = ["ndcg_linear@10", "ndcg_exp@10", "mrr"]
 TRAIN, VALID = make_part(1, 50), make_part(6)
 SETS = {"valid": VALID}
 DRIVER = LightGBMTrain()
+DIVERGING = {"objective": "regression_l1", "learning_rate": 1e100}
 
 
 def train(metrics=PANEL, rounds=12, sets=SETS, **options):
@@ -142,13 +143,6 @@ class TestEarlyStopping:
         train(rounds=3, params={"verbose": 0}, stop={**stop, "verbose": False})
         assert "iteration" not in capsys.readouterr().out
 
-    def test_continues_a_model_from_a_file(self, tmp_path):
-        start = DRIVER.train(TRAIN, {}, None, 8).model
-        start.save_model(tmp_path / "start.txt")
-        run = train(rounds=8, start=tmp_path / "start.txt", eta=30.0, stop={"metric": "ndcg_exp@10", "rounds": 3})
-        assert run.best == 8
-        assert run.model.predict(VALID.features).tolist() == start.predict(VALID.features).tolist()
-
     @pytest.mark.parametrize("kept", [True, False])
     def test_starting_values_are_those_of_all_functions_that_log(self, kept):
         start, data = DRIVER.train(TRAIN, {}, None, 8).model, lgb_dataset(TRAIN)
@@ -207,11 +201,11 @@ class TestCrossValidation:
         assert found["cvbooster"].best_iteration == every * (first_best(curve) - 1) + 1 < 30
 
     def test_keep_has_what_came_before_an_error(self):
-        params, kept = {"objective": "regression_l1", "learning_rate": 1e100}, checkpoint()
+        kept = checkpoint()
         with pytest.raises(ValueError, match="NaN among") as caught:
-            self.cv(20, params=params, callbacks=[kept])
+            self.cv(20, params=DIVERGING, callbacks=[kept])
         assert "on 'valid' of fold " in str(caught.value)
-        whole = self.cv(kept.rounds, params=params)
+        whole = self.cv(kept.rounds, params=DIVERGING)
         boosters = whole.pop("cvbooster").boosters
         assert {f"valid {name}": curve for name, curve in kept.curves["valid"].items()} == whole
         for ours, theirs in zip(kept.booster.boosters, boosters, strict=True):
@@ -222,19 +216,6 @@ class TestCrossValidation:
         data = lgb_dataset(TRAIN).construct()
         part = data.subset(list(range(int(TRAIN.group[:10].sum()))))
         lgb.train(LGB, data, 1, valid_sets=[part], feval=feval("mrr"))
-
-
-def test_an_error_names_the_dataset_by_its_size_without_callbacks():
-    data = lgb_dataset(TRAIN)
-    with pytest.raises(ValueError, match="NaN among") as caught:
-        lgb.train(
-            {**LGB, "objective": "regression_l1", "learning_rate": 1e100},
-            data,
-            20,
-            valid_sets=[data],
-            feval=feval("mrr"),
-        )
-    assert f"the data set of {len(TRAIN.group)} queries and {len(TRAIN.labels)} documents" in str(caught.value)
 
 
 def test_keep_has_what_came_before_an_interruption():
@@ -276,8 +257,10 @@ class TestCurves:
         assert str(curves).startswith("ndcg_exp_at_10 is best")
 
 
-def test_an_error_names_the_dataset_after_early_stopping_has_seen_it():
-    params = {"objective": "regression_l1", "learning_rate": 1e100}
+def test_an_error_names_the_dataset_by_its_size_or_by_its_name_if_a_callback_has_seen_it():
+    data = lgb_dataset(TRAIN)
     with pytest.raises(ValueError, match="NaN among") as caught:
-        train(rounds=20, params=params, stop={"metric": "mrr", "rounds": 50})
-    assert "on 'valid': " in str(caught.value)
+        lgb.train({**LGB, **DIVERGING}, data, 20, valid_sets=[data], feval=feval("mrr"))
+    assert f"the data set of {len(TRAIN.group)} queries and {len(TRAIN.labels)} documents" in str(caught.value)
+    with pytest.raises(ValueError, match="on 'valid': "):
+        train(rounds=20, params=DIVERGING, stop={"metric": "mrr", "rounds": 50})

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import itertools
 from statistics import mean
 
 import numpy as np
 import pytest
 import pytrec_eval
-from tests.metrics.one_query import value
 
 import gainsay as gs
 
@@ -22,23 +20,16 @@ def share(order, k):
     return sum(first) / len(first) if first else 1.0
 
 
-def orders(judged, scores):
-    """Yield whether documents are judged, from rank 1 on, for every order of equal scores."""
-    retrieved = sorted({score for score in scores if score != NEVER}, reverse=True)
-    runs = [[j for j, s in zip(judged, scores, strict=True) if s == score] for score in retrieved]
-    for chosen in itertools.product(*(itertools.permutations(run) for run in runs)):
-        yield list(itertools.chain(*chosen))
-
-
 @pytest.mark.parametrize("seed", range(25))
-def test_against_all_orders(seed):
+def test_against_all_orders(seed, definitions):
     rng = np.random.default_rng(seed)
     size = int(rng.integers(1, 8))
     judged = rng.random(size) < 0.6
     judged[0] = True
     scores = rng.choice([NEVER, 0.0, 1.0, 2.0], size, p=[0.2, 0.3, 0.3, 0.2])
     judgments = gs.Judgments(np.where(judged, np.arange(size) % 2, np.nan), group=[size], judged=judged)
-    every = list(orders(judged, scores))
+    rankings = definitions.rankings_with_multiplicity(judged.tolist(), scores.tolist())
+    every = [ranking for ranking, count in rankings for _ in range(count)]
     for ties, settle, rtol in (("average", mean, 1e-12), ("worst", min, 1e-15), ("best", max, 1e-15)):
         found = gs.evaluate([gs.Judged(k=k, ties=ties) for k in CUTOFFS], judgments, scores).per_query[0]
         np.testing.assert_allclose(found, [settle([share(order, k) for order in every]) for k in CUTOFFS], rtol=rtol)
@@ -59,13 +50,6 @@ def test_is_the_precision_of_trec_eval_if_every_judgment_counts():
         for k in (5, 10):
             length = min(k, len(run[query]))
             assert found.loc[query, f"judged(ties=order)@{k}"] * length == pytest.approx(expected[f"P_{k}"] * k)
-
-
-@pytest.mark.parametrize("convention", ["lightgbm", "xgboost", "catboost", "sklearn", "torchmetrics", "ranx"])
-def test_conventions_settle_ties(convention):
-    (metric,) = gs.parse_metrics("judged@2", convention=convention)
-    expected = {"average": 2 / 4, "order": 1 / 2, "worst": 0}[metric.ties]
-    assert value(metric, [1, 0, 1, 0], [1, 1, 1, 1], judged=[True, False, True, False]) == expected
 
 
 def test_condensed_lists_have_no_unjudged_document_of_label_0():

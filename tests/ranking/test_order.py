@@ -151,25 +151,12 @@ def test_adversarial_floats_of_both_widths(bits):
     assert_ranked(scores, rng.integers(0, 2**bits - 1, scores.shape), bits)
 
 
-@pytest.mark.parametrize("bits", CODE_BITS)
-def test_neighbours_with_codes_in_another_order(bits):
-    assert_ranked(np.array([neighbours(1.0, 3)]), np.array([[2, 0, 1, 0]]), bits)
-    scores = np.array([[1.0, np.nextafter(1.0, 2), 1.0], [5.0, 5.0, 3.0], [3.0, 2.0, 1.0]])
-    assert_ranked(scores, np.array([[0, 2, 1], [1, 0, 2], [0, 1, 2]]), bits)
-    assert_ranked(np.array([[0.0, -0.0, 0.0, -0.0]]), np.array([[3, 2, 1, 0]]), bits + 1)
-
-
 def test_keys():
     descending = np.unique(np.array(ADVERSARIAL))[::-1]
     assert (np.diff(descending_keys(descending).astype(object)) > 0).all()
     assert len(np.unique(descending_keys(np.array([0.0, -0.0])))) == 1
     not_retrieved, last = descending_keys(np.array([-INF, np.finfo(np.float64).min]))
     assert not_retrieved == NOT_RETRIEVED > last
-
-
-def test_equal_scores_of_equal_codes_are_no_run():
-    found = rank_rows(np.array([[1.0, 1.0, 0.0]]), Payload.of(np.array([[2, 2, 1]]), 2))
-    assert len(found.runs) == len(found.tied) == 0
 
 
 @pytest.mark.parametrize("by_place", [False, True])

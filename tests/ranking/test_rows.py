@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from gainsay.ranking.layout import Layout
-from gainsay.ranking.rows import RankedRows, blank_code, ideal_rows, rank_block, sums_at, table_of
-from gainsay.ranking.runs import TieRuns
+from gainsay.ranking.rows import blank_code, ideal_rows, rank_block, sums_at
 
 
 def block_of(codes, levels=4):
@@ -48,33 +47,6 @@ def test_only_ties_that_reach_the_first_ranks_stay_open(depth, tied):
     assert all(rows.width == (depth or 4) for rows in settled)
     reached = {int(rows.queries[start // rows.width]) for rows in open_ for start in rows.runs.starts}
     assert sorted(reached) == tied
-
-
-class TestParted:
-    """Five queries of four documents, all ranked: the second is tied at ranks 2 and 3, the third at 3 and 4."""
-
-    def rows(self):
-        codes = np.array([[0, 1, 2, 3], [3, 0, 1, 2], [3, 2, 0, 1], [3, 2, 1, 0], [1, 1, 0, 2]], dtype=np.uint8)
-        return RankedRows(np.arange(10, 15), codes, np.full(5, 4), TieRuns(np.array([5, 10]), np.array([2, 2]), 4))
-
-    @pytest.mark.parametrize(("depth", "tied"), [(1, []), (2, [11]), (3, [11, 12])])
-    def test_only_rows_with_a_run_among_the_first_ranks_keep_their_runs(self, depth, tied):
-        settled, others = self.rows().parted(depth)
-        assert settled.queries.tolist() == [query for query in range(10, 15) if query not in tied]
-        assert settled.runs is None
-        assert settled.codes.tolist() == self.rows().codes[settled.queries - 10, :depth].tolist()
-        assert ([] if others is None else others.queries.tolist()) == tied
-
-    def test_runs_stay_in_place(self):
-        _, others = self.rows().parted(3)
-        assert others.runs.starts.tolist() == [1, 4 + 2]
-        assert others.look_up(table_of(np.arange(4.0)), 3).tolist() == [[3, 0.5, 0.5], [3, 2, 0.5]]
-
-    def test_without_runs(self):
-        rows = self.rows()
-        settled, others = RankedRows(rows.queries, rows.codes, rows.sizes).parted(2)
-        assert settled.codes.tolist() == rows.codes[:, :2].tolist()
-        assert others is None
 
 
 @pytest.mark.parametrize("ties", ["order", "worst", "best", "average"])

@@ -27,12 +27,11 @@ from sklearn.model_selection import (
 )
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from tests.adapters.drivers import FixedModel, lgb_held_out, make_part, xgb_arrays
+from tests.adapters.drivers import FixedModel, lgb_held_out, make_part
 
 import gainsay as gs
 from gainsay.lightgbm import early_stopping, eval_metric
 from gainsay.sklearn import GroupedLGBMRanker, scorer
-from gainsay.xgboost import EvaluateRanking
 
 DATA, VALID = make_part(1, 48), make_part(2, 12)
 ANY_ORDER = np.random.default_rng(0).permutation(len(DATA.labels))
@@ -100,20 +99,6 @@ class TestSearches:
             for name, metric in (("first", "ndcg_exp@5"), ("second", "mrr")):
                 assert scores_of_folds(search, row, name) == list(scores_by_hand(metric, num_leaves=leaves))
 
-    @pytest.mark.slow
-    def test_xgboost_with_a_callback_in_two_processes(self):
-        log = EvaluateRanking({"valid": xgb_arrays(VALID)}, ["mrr"])
-        ranker = xgb.XGBRanker(n_estimators=4, n_jobs=1, callbacks=[log]).set_fit_request(qid=True)
-        options = {"scoring": scorer("mrr"), "cv": folds(), "n_jobs": 2, **STRICT}
-        search = GridSearchCV(ranker, {"max_depth": [2]}, **options).fit(DATA.features, DATA.labels, qid=DATA.qid)
-        expected = []
-        for train, test in GroupKFold(3).split(DATA.features, DATA.labels, DATA.qid):
-            model = xgb.XGBRanker(n_estimators=4, n_jobs=1, max_depth=2)
-            model.fit(DATA.features[train], DATA.labels[train], qid=DATA.qid[train])
-            expected.append(mean("mrr", DATA.labels[test], DATA.qid[test], model.predict(DATA.features[test])))
-        assert scores_of_folds(search) == expected
-        assert len(search.best_estimator_.evals_result()["valid"]["mrr"]) == 4
-
     @pytest.mark.parametrize("halving", [True, False])
     def test_other_searches(self, halving):
         options = {"scoring": scorer("map"), "cv": folds(), **STRICT}
@@ -124,21 +109,6 @@ class TestSearches:
             search = RandomizedSearchCV(GroupedLGBMRanker(**SMALL), self.GRID, n_iter=1, random_state=1, **options)
         best = search.fit(X, Y, qid=QID).best_params_
         assert scores_of_folds(search, -1) == list(scores_by_hand("map", **best))
-
-    def test_nested(self):
-        cv = GroupKFold(2).set_split_request(groups="qid")
-        search = GridSearchCV(GroupedLGBMRanker(**SMALL), self.GRID, scoring=scorer("mrr"), cv=cv)
-        options = {
-            "scoring": scorer("mrr"),
-            "cv": GroupKFold(2).set_split_request(groups="qid"),
-            "params": {"qid": QID},
-        }
-        found = cross_validate(search, X, Y, return_estimator=True, **options)
-        splits = GroupKFold(2).split(X, Y, QID)
-        for (train, test), score, fitted in zip(splits, found["test_score"], found["estimator"], strict=True):
-            again = clone(search).fit(X[train], Y[train], qid=QID[train])
-            assert fitted.best_params_ == again.best_params_
-            assert score == mean("mrr", Y[test], QID[test], again.predict(X[test]))
 
     def test_several_metrics_and_train_scores(self):
         names = ["ndcg_linear@5", "ndcg_exp@5"]

@@ -105,9 +105,9 @@ def headline(verdict: Outcome, said: Mapping[str, str]) -> str:
         return "The choice does not matter: every loss is negligible."
     alone = [len(verdict.best_sets[metric]) == 1 for metric in verdict.metrics]
     if total == 2 and sum(alone) == 1:
-        label, rest, style = (one, other, "n l") if alone[0] else (other, one, "n e")
+        label, unresolved, style = (one, other, "n l") if alone[0] else (other, one, "n e")
         name = styled(style, said[verdict.winners[label.name]])
-        return f"{name} is better under {label.long}. Under {rest.long} it is too close to call."
+        return f"{name} is better under {label.long}. Under {unresolved.long} it is too close to call."
     if len(common) == 1:
         return f"Only {styled('n', said[common[0]])} may be best{both}."
     some = f"{len(common)} of {total}"

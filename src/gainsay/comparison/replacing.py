@@ -96,7 +96,7 @@ def _rough(number: int) -> int:
     >>> _rough(112_191), _rough(87), _rough(101)
     (120000, 87, 110)
     """
-    unit = 10 ** max(len(str(number)) - 2, 0)
+    unit = int(10 ** max(len(str(number)) - 2, 0))
     return -(-number // unit) * unit
 
 
@@ -110,11 +110,11 @@ def searches(found: Against, one: Standing, *, bounds: bool = True) -> str:
         what = "" if place else f" get a better {page}"
         also = "" if place else " a worse one"
         told.append(f"{better}{what} and {worse}{also} by {label.by if place else label.long}")
-    worse = []
+    losing = list[str]()
     for label in labels_of(found.metrics):
         shares, difference = one.shares[label.name], one.difference[label.name]
         loses = difference > 0 if label.name in found.lower_is_better else difference < 0
         if loses and shares["better"].value > shares["worse"].value:
-            worse.append(label.long)
-    but = f" More searches get better than worse under {listed(worse)}, but the losses are larger." if worse else ""
+            losing.append(label.long)
+    but = f" More searches get better than worse under {listed(losing)}, but the losses are larger." if losing else ""
     return f"Of 1,000 searches {'; '.join(told)}.{but}"

@@ -225,25 +225,22 @@ def chart_of(verdict: Outcome, names: Names) -> Chart:
 def chart_of_metric(comparison: Findings) -> Chart:
     """Return the chart of a comparison under a single metric."""
     (metric,), names, level = comparison.metrics, comparison.names, confidence(comparison.alpha)
-    table, winner = comparison.standings.set_index("model"), comparison.winners[comparison.metrics[0]]
-    bounds = {
-        column: {metric: table[column].to_dict()} for column in ("regret", "regret_lower", "regret_upper", "mean")
-    }
-    best = tuple(table.index[table["may_be_best"].to_numpy(bool)])
-    for model in best:
-        bounds["regret_lower"][metric][model] = 0.0
-    cells = _regret_cells(
-        metric, winner, best, *bounds.values(), places=_places(bounds["regret"]), losses=comparison.lower_is_better
+    table, winner = comparison.standings, comparison.winners[comparison.metrics[0]]
+    models = list(map(str, table["model"]))
+    best = [model for model, possible in zip(models, table["may_be_best"], strict=True) if possible]
+    regret, lower, upper, mean = (
+        {metric: dict(zip(models, table[column].tolist(), strict=True))}
+        for column in ("regret", "regret_lower", "regret_upper", "mean")
     )
-    rows = [
-        _row(model, names, (cells[model],), bounds["regret_upper"][metric][model], model == winner)
-        for model in table.index
-    ]
+    lower[metric].update(dict.fromkeys(best, 0.0))
+    cells = _regret_cells(
+        metric, winner, best, regret, lower, upper, mean, places=_places(regret), losses=comparison.lower_is_better
+    )
+    rows = [_row(model, names, (cells[model],), upper[metric][model], model == winner) for model in models]
     size = f"{count(len(rows), 'model')}, {count(comparison.query_count, 'query')}"
-    bound = bounds["regret_upper"][metric][winner]
-    lead = sorted(bounds["regret"][metric].values())[1] if len(rows) > 1 else 0.0
+    bound, lead = upper[metric][winner], sorted(regret[metric].values())[1] if len(rows) > 1 else 0.0
     return Chart(
-        question=f"Which model is best under {metric}? {size}",
+        question=f"Which model is best under {metric}? {size}.",
         headline=headline_of_metric(names.said[winner], metric, len(best), len(rows)),
         advice=advice_of_metric(names.said[winner], len(best), len(rows), lead, bound, level),
         panels=_panels((metric,), comparison.lower_is_better, merged=False),

@@ -71,10 +71,9 @@ class Content:
         """The main chart: question, answer, advice, and a row for every model."""
         comparison, chart = self.comparison, self.standing
         if self.against is not None:
-            means = {
-                metric: part.set_index("model")["mean"].to_dict()
-                for metric, part in comparison.standings.groupby("metric")
-            }
+            means: dict[str, dict[str, float]] = {metric: {} for metric in comparison.metrics}
+            for row in comparison.standings.to_dict("records"):
+                means[row["metric"]][row["model"]] = row["mean"]
             chart = chart_of_baseline(self.against, self.names, means, merged=self.merged)
         return with_repeats(chart, comparison.run_distances) if comparison.runs and chart.rows else chart
 
@@ -88,8 +87,8 @@ class Content:
         """A sentence if both primary metrics are the same number."""
         if not self.merged or len(self.comparison.models) < 2:
             return []
-        judgments = self.comparison.rankings and self.comparison.rankings.judgments
-        if judgments is not None and set(judgments.levels.tolist()) <= {0, 1}:
+        rankings = self.comparison.rankings
+        if rankings is not None and set(rankings.judgments.levels.tolist()) <= {0, 1}:
             return ["With labels 0 and 1 both gains are the same, so there is one number."]
         first, second = map(printable, self.comparison.verdict.metrics)
         return [f"{first} and {second} have the same values here."]

@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from ..comparison.against import Against
     from ..comparison.attribution import Attribution
     from ..comparison.findings import Findings
-    from .content import ChosenPair, Content
+    from .content import Content
+    from .entries import ChosenPair
 
 
 class Cell(NamedTuple):

@@ -120,14 +120,14 @@ def chart_lines(content: Content, width: int, *, unicode: bool = True, every: bo
     verdict = None if content.comparison.primary is None else content.comparison.verdict
     queries = content.comparison.query_count if verdict is None else verdict.queries
     size = f"{count(queries, 'query')}{content.comparison.condensed}"
-    tops = [f"{row.name} {bare(row.cells[lane].mean)}" for lane in range(len(chart.panels)) for row in chart.rows
-            if row.cells[lane].highest]  # fmt: skip
-    means = (
-        f"mean at the line: {', '.join(dict.fromkeys(tops))}"
-        if len(tops) == 1
-        else f"means at the line: {', '.join(tops)}"
-    )
-    lines += [_shown(line) for line in textwrap.wrap(f"{size}; {means}.", min(width, WIDEST))]
+    tops = [
+        f"{row.name} {bare(row.cells[lane].mean)}"
+        for lane in range(len(chart.panels))
+        for row in chart.rows
+        if row.cells[lane].highest
+    ]
+    told = f"{size}; {'mean' if len(tops) == 1 else 'means'} at the line: {', '.join(tops)}."
+    lines += [_shown(line) for line in textwrap.wrap(told, min(width, WIDEST))]
     for line in () if unicode else lines:
         line.plain = line.plain.translate(PLAIN)
     return lines

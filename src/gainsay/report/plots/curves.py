@@ -124,7 +124,7 @@ def _draw_curve(
     """Draw one curve as distance from its best, with marks at both best rounds, and return the distances."""
     metric, other = names
     line = curve_of(part, metric)
-    behind = row[f"best {metric}"] - line if loss else line - row[f"best {metric}"]
+    behind: pd.Series[float] = row[f"best {metric}"] - line if loss else line - row[f"best {metric}"]
     width = 1.8 if one_fold else 1.1
     lost, stopped = row[f"loss {metric}"], row[f"round {other}"]
     ax.plot(behind.index, behind, color=look.colour, linestyle=style, linewidth=width)

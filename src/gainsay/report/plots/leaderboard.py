@@ -19,6 +19,7 @@ from .style import looks, plain, start
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
 
     from ...comparison.findings import Findings
@@ -117,7 +118,7 @@ class _Pen:
         parts, size = pieces(text), 14.0
         size *= min(1.0, 0.96 * (self.width - 2 * PAD) / max(width_of([as_text(text)], size, True), 1.0))
         metric = {"l": self.colors.first_text, "e": self.colors.second_text}
-        boxes = []
+        boxes: list[Artist] = []
         for style, part in parts:
             color = next((metric[mark] for mark in style.split() if mark in metric), self.colors.ink)
             look = {"color": color, "fontsize": size, "fontweight": "bold", "parse_math": False}

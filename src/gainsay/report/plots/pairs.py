@@ -248,7 +248,7 @@ def _scatter_pairs(ax: Axes, colours: Theme, leads: Floats, conflict: Bools, pro
         ("opposite order", conflict & ~proven, "D", colours.ink, colours.face, 32),
         ("opposite order, significant (Holm)", proven, "D", colours.ink, colours.ink, 36),
     ):
-        ax.scatter(*leads[:, here], s=size, marker=marker, facecolor=fill, edgecolor=edge, zorder=3)
+        ax.scatter(leads[0][here], leads[1][here], s=size, marker=marker, facecolor=fill, edgecolor=edge, zorder=3)
         entries.append((key(marker, edge, fill), f"{label} ({here.sum()})"))
     legend_below(ax, colours, entries, handletextpad=0.2, columnspacing=1.0)
 

@@ -88,7 +88,7 @@ class Picture:
 
         written = io.StringIO()
         with rc_context({"svg.fonttype": "none", "svg.hashsalt": "gainsay"}):
-            look = {"transparent": True, "bbox_inches": "tight", "pad_inches": 0.05}
+            look: dict[str, Any] = {"transparent": True, "bbox_inches": "tight", "pad_inches": 0.05}
             self.figure.savefig(written, format="svg", metadata={"Date": None}, **look)
         return re.sub(r"'DejaVu Sans'[^;\"]*", "Inter, system-ui, sans-serif", written.getvalue())
 
