@@ -1,8 +1,7 @@
-"""What a report shows, in whatever form: worked out once a comparison, each part when it is first asked for.
+"""The content of a report in any format. Every part is computed once, when it is first used.
 
-HTML, Markdown, JSON, the terminal and notebooks read one `Content`. It has a chart (question, answer, advice and a row
-for every model: `gainsay.report.chart.Chart`) and what sections (`gainsay.report.sections`) and details
-(`gainsay.report.tables`) are made from.
+HTML, Markdown, JSON, terminals and notebooks read one `Content`. It has the chart (`gainsay.report.chart.Chart`) and
+the data of sections (`gainsay.report.sections`) and tables (`gainsay.report.tables`).
 """
 
 from __future__ import annotations
@@ -45,21 +44,21 @@ class Also(NamedTuple):
 
 
 class Content:
-    """What a report of a comparison shows.
+    """Collect everything that a report of a comparison contains.
 
     Parameters
     ----------
     comparison : Findings
-        What is reported.
+        The comparison to report.
     against : Against, optional
-        Decisions about a baseline, which then come first.
+        Decisions about a baseline, which come first.
     also : sequence of Also
-        Other comparisons that are shown in it, each in a section of its own.
+        Other comparisons, each of which gets a section.
 
     Attributes
     ----------
     names : Names
-        What models and candidates are called.
+        Names of the models for figures and sentences.
     """
 
     def __init__(self, comparison: Findings, against: Against | None = None, also: Sequence[Also] = ()) -> None:

@@ -1,4 +1,4 @@
-"""The report as one HTML file that needs nothing else, with its data beside it."""
+"""The report as one self-contained HTML file, with its data in a JSON file next to it."""
 
 from __future__ import annotations
 
@@ -54,20 +54,18 @@ class Heading(NamedTuple):
 def write_html(
     content: Content, path: str | os.PathLike[str], *, queries: int = 25, heading: Heading | None = None
 ) -> Path:
-    """Write the report: question, answer, advice and chart, why, which queries, when to stop, everything in full.
+    """Write the report as one HTML file.
 
-    That the path can be written is tried before the work. Which two models are explained is said in
-    `gainsay.report.content.chosen_pair`. Of each list of queries at most `queries` are in the file. The data stand
-    beside it: all of the comparison as JSON, of the same name with the ending ``.json``, and where more queries
-    contradict than are shown all of them as CSV, with the ending ``.queries.csv``. The same comparison gives the same
-    bytes.
+    `gainsay.report.content.chosen_pair` chooses the two models that the report explains. The data are in files next to
+    it: the whole comparison as ``.json`` and, if more queries contradict than are shown, all of them as
+    ``.queries.csv``.
 
     Parameters
     ----------
     content : Content
-        What is reported.
+        The comparison to report.
     path : path
-        The HTML file; written anew if it is there, like the files beside it.
+        The HTML file. Existing files are replaced.
     queries : int
         How many queries of each list to show.
     heading : Heading, optional
@@ -82,12 +80,11 @@ def write_html(
     Raises
     ------
     ImportError
-        Without Jinja2: install ``gainsay[report]``.
+        If Jinja2 is missing. Install ``gainsay[report]``.
     OSError
-        Where a file cannot be written: its folder is missing or may not be written to, or it is a folder itself; or
-        where the file for the data is there and is no report's, such as a model of the same name.
+        If a file cannot be written, or if the file for the data exists and does not belong to a report.
     ValueError
-        Where `queries` is below 0.
+        If `queries` is negative.
     """
     queries, target = check_whole("queries", queries, 0), check_output("path", path)
     data = data_beside(target)

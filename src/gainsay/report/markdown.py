@@ -1,4 +1,4 @@
-"""A comparison as Markdown: what the HTML report says, without its pictures."""
+"""A comparison as Markdown: the HTML report without its pictures."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 
 def to_markdown(content: Content, path: str | os.PathLike[str] | None = None, *, queries: int = 10) -> str:
-    """Return the report as Markdown, and write it where a path is given.
+    """Return the report as Markdown, and write it to `path` if there is one.
 
     Parameters
     ----------
     content : Content
-        What is reported.
+        The comparison to report.
     path : path, optional
         Where to write it.
     queries : int
@@ -36,9 +36,9 @@ def to_markdown(content: Content, path: str | os.PathLike[str] | None = None, *,
     Raises
     ------
     OSError
-        Where the file cannot be written; found out before the work.
+        If the file cannot be written, which is checked first.
     ValueError
-        Where `queries` is below 0.
+        If `queries` is negative.
     """
     queries = check_whole("queries", queries, 0)
     target = None if path is None else check_output("path", path)

@@ -1,4 +1,4 @@
-"""Which queries: a random sample, those on which the metrics contradict each other, and the largest differences."""
+"""Queries on which the metrics contradict each other, a random sample, and the largest differences."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Comparisons in a terminal: the answer first, what to do, how every model stands, and what to ask next."""
+"""Comparisons in a terminal: the answer, the advice, the chart, and what to do next."""
 
 from __future__ import annotations
 

@@ -28,10 +28,10 @@ __all__ = ["Plots"]
 
 
 class Plots:
-    """The pictures of a comparison; every method returns a `Picture`, which shows itself in a notebook.
+    """Pictures of a comparison. Every method returns a `Picture`, which notebooks display.
 
-    All take `ax`, where to draw (by default a new figure of which pyplot knows nothing), `theme`, ``"light"`` or
-    ``"dark"``, and `path`, a file to write the picture to: .png, .svg, .pdf.
+    All accept `ax`, the axes to draw on (by default those of a new figure that pyplot does not manage), `theme`,
+    ``"light"`` or ``"dark"``, and `path`, a file to write the picture to (.png, .svg or .pdf).
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ class Plots:
         Raises
         ------
         ValueError
-            Where the comparison has no curves: only those of experiments do.
+            If the comparison has no curves. Only results of experiments have them.
         """
         comparison = self._comparison
         curves, names = comparison.curves, comparison.short_names

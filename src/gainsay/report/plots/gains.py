@@ -46,13 +46,13 @@ def plot_gains(gains: Gains, ax: Axes | None = None, theme: str = "light") -> Pi
     gains : Gains
         From `Comparison.gains`.
     ax : Axes, optional
-        Where to draw; by default on a new figure of which pyplot knows nothing.
+        Where to draw, by default a new figure that pyplot does not manage.
     theme : {"light", "dark"}
 
     Raises
     ------
     ValueError
-        Where the path has a single base.
+        If the path has a single base.
 
     Examples
     --------

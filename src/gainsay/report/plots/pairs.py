@@ -173,7 +173,7 @@ def plot_conflict(comparison: Findings, ax: Axes | None = None, theme: str = "li
     comparison : Findings
         Two models or more under two metrics or more.
     ax : Axes, optional
-        Where to draw; by default a new figure that is not known to pyplot.
+        Where to draw, by default a new figure that pyplot does not manage.
     theme : {"light", "dark"}
         Colours.
 

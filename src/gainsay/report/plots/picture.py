@@ -72,9 +72,9 @@ class Picture:
         Raises
         ------
         ValueError
-            Where the ending is of no kind that Matplotlib writes.
+            If Matplotlib does not write files with this ending.
         OSError
-            Where the file cannot be written.
+            If the file cannot be written.
         """
         target = check_path(path)
         described = _DESCRIPTION.get(target.suffix.lower())

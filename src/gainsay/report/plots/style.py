@@ -1,4 +1,4 @@
-"""How all pictures look: axes without global state, the colours of the theme, a title that says what was found."""
+"""The look of all pictures: axes without global state, colors of the theme, and titles that state the finding."""
 
 from __future__ import annotations
 
