@@ -15,7 +15,8 @@ HERE = Path(__file__).parent
 if __name__ == "__main__":
     comparison = runpy.run_path(str(HERE / "verdict_picture.py"))["compared"]()
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
-        report = comparison.to_html(Path(folder) / "report.html")
+        data = "3,000 simulated queries, about 40 documents each, grades 0 to 4."
+        report = comparison.to_html(Path(folder) / "report.html", title="Which of 3 rankers is best?", data=data)
         installed = shutil.which("chromium") or shutil.which("google-chrome")
         browser = playwright.chromium.launch(executable_path=installed, args=["--no-sandbox"])
         for theme in ("light", "dark"):

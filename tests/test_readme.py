@@ -149,28 +149,26 @@ def picture():
 
 
 @pytest.mark.parametrize("theme", [LIGHT, DARK], ids=lambda theme: theme.name)
-def test_stored_picture_is_the_output_of_its_script(picture, theme):
+@pytest.mark.parametrize("narrow", [False, True])
+def test_stored_picture_is_the_output_of_its_script(picture, theme, narrow):
     script, _, content = picture
-    path = ROOT / "docs" / "_static" / f"hero-{theme.name}.svg"
-    assert path.read_text(encoding="utf-8") == script["draw"](content, theme)
+    path = ROOT / "docs" / "_static" / f"hero-{'narrow-' * narrow}{theme.name}.svg"
+    assert path.read_text(encoding="utf-8") == script["draw"](content, theme, narrow)
     assert content["alt"] in TEXT
+    assert f"docs/_static/{path.name}" in TEXT
 
 
-def test_picture_shows_the_numbers_of_the_verdict(picture):
+@pytest.mark.parametrize("narrow", [False, True])
+def test_picture_shows_the_numbers_of_the_verdict(picture, narrow):
     script, comparison, content = picture
-    text = script["draw"](content, LIGHT)
     verdict = comparison.verdict
-    drawn = ElementTree.fromstring(text)
-    lines = [node for node in drawn.iter("{http://www.w3.org/2000/svg}line") if node.get("stroke-opacity")]
-    best, per_unit = 378, 9308
-    expected = [
-        (verdict.regrets_lower[metric][model], verdict.regrets_upper[metric][model])
-        for model in ("fair", "blend", "excellent")
-        for metric in verdict.metrics
-    ]
-    shown = [tuple((float(line.get(end)) - best) / per_unit for end in ("x1", "x2")) for line in lines]
-    assert np.array(shown) == pytest.approx(np.array(expected), abs=1e-5)
-    assert f"p = {verdict.p_value:.2g}" in text
+    drawn = ElementTree.fromstring(script["draw"](content, LIGHT, narrow))
+    texts = [node.text or "" for node in drawn.iter("{http://www.w3.org/2000/svg}text")]
+    for metric in verdict.metrics:
+        for model, regret in verdict.regrets[metric].items():
+            assert "best" in texts if not regret else f"\u2212{regret:.3f}" in texts
+            worst = max(by[model] for by in verdict.regrets_upper.values())
+            assert any(f"{np.ceil(1000 * worst) / 1000:.3f} behind" in text for text in texts)
     assert (verdict.kind, verdict.safe_choice) == ("genuine", "blend")
     assert 0.024 < verdict.safe_regret_upper <= 0.025
 
@@ -180,6 +178,6 @@ def test_picture_shows_a_query_in_the_order_of_the_scores(picture):
     judgments = comparison.rankings.judgments
     (index,) = np.flatnonzero(judgments.query_ids == script["shown_query"](comparison))
     rows = slice(*np.cumsum([0, *judgments.sizes])[index : index + 2])
-    for row in content["rows"]:
-        order = np.argsort(-comparison.rankings.scores[row["name"]][rows])[:10]
-        assert row["grades"] == judgments.labels[rows][order].tolist()
+    for model, grades in content["grades"].items():
+        order = np.argsort(-comparison.rankings.scores[model][rows])[:10]
+        assert grades == judgments.labels[rows][order].tolist()

@@ -128,7 +128,7 @@ class TestReportsShowNamesAsText:
 
         written = io.StringIO()
         with matplotlib.rc_context({"svg.fonttype": "none"}):
-            comparison.plot.ranks().figure.savefig(written, format="svg")
+            comparison.plot.leaderboard().figure.savefig(written, format="svg")
         self.assert_harmless(written.getvalue())
         texts = [node.text or "" for node in ET.fromstring(written.getvalue()).iter("{http://www.w3.org/2000/svg}text")]
         assert any("<script>" in text for text in texts)  # shown as text

@@ -157,8 +157,9 @@ def test_commands_check_packages_before_they_read(tmp_path):
 def test_a_demo_without_a_report_trains(tmp_path, monkeypatch):
     import gainsay.report.html
 
-    monkeypatch.delattr(gainsay.report, "html")
-    monkeypatch.delitem(sys.modules, "gainsay.report.html")
+    for name in ("html", "environment"):
+        monkeypatch.delattr(gainsay.report, name)
+        monkeypatch.delitem(sys.modules, f"gainsay.report.{name}")
     monkeypatch.setitem(sys.modules, "jinja2", None)
     done = run("demo", "--queries", 12, "--rounds", 1, "--directory", tmp_path / "kept")
     assert done.exit_code == 0, done.stderr

@@ -66,12 +66,13 @@ class TestDemo:
     def test_one_report_has_both(self, outputs):
         folder = outputs[2]
         page = (folder / "report.html").read_text("utf-8")
-        candidates, rankers = page.split('<section id="rankers">')
-        assert "xgb exp (small trees)" in candidates
+        rankers, candidates = page.split('<section id="candidates">')
         assert all(f"<bdi>{name}</bdi>" in rankers for name in ("fair", "excellent", "blend"))
+        assert "xgb exp (small trees)" in candidates
         assert "seed 5" in page
         content = json.loads((folder / "report.json").read_text("utf-8"))
-        assert content["also"]["rankers"]["verdict"]["safe_choice"] == "blend"
+        assert content["verdict"]["safe_choice"] == "blend"
+        assert len(content["also"]["candidates"]["models"]) == 8
 
     def test_own_data(self, files):
         content = json_of("demo --train data.txt --valid data.txt --rounds 1")

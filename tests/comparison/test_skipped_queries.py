@@ -11,7 +11,7 @@ from tests.comparison.tables import pairs_table
 
 import gainsay as gs
 from gainsay import Comparison, Verdict
-from gainsay.report import full
+from gainsay.report import tables as full
 from gainsay.report.text import notes_lines
 
 FULL, SKIPPING = "ndcg_linear@5", "map(empty=skip,min_label=3)"
@@ -186,7 +186,6 @@ class TestReports:
         for text in (page, turned.to_markdown(), "\n".join(map(str, notes_lines(turned.content)))):
             assert "a on 80, b on 40" in text
             assert "the 40 queries" in text
-        assert 'value="mea"' not in page  # means on other queries than the distances of the chart would not fit
         for metric, means in turned.verdict.means.items():
             assert means["x"] != turned.leaderboard.loc["x", metric] or not turned.verdict.left_out[metric]
             assert f"{means['x']:.4f}" in page
@@ -202,8 +201,6 @@ class TestReports:
         assert [name for name, cells in board.items() if cells[1].strong] == ["z"]
 
     def test_pictures_are_of_the_common_queries(self, turned):
-        assert "1 pair of 3" in turned.plot.pairs().ax.get_title(loc="left").replace("\n", " ")
-        assert all(part in turned.plot.ranks().alt for part in ("x: 1 to 1.", "y: 2 to 3."))
         (x, y) = turned.plot.conflict().ax.collections[-2].get_offsets().T  # the two pairs on which both agree
         assert (np.sign(x) == np.sign(y)).all()
 

@@ -140,21 +140,21 @@ def values_of(first, second, queries=400, **options):
 @pytest.mark.parametrize(
     ("first", "second", "options", "headline", "advice"),
     [
-        ([0.6, 0.5, 0.59], [0.5, 0.6, 0.59], {}, "Yes m0 linear m1 exponential", "Choose m2 0.006 95"),
-        ([0.6, 0.5, 0.4], [0.6, 0.55, 0.3], {}, "No m0 3", "Choose m0 0.100 0.050 95"),
-        ([0.5, 0.6], [0.5, 0.6], {"baseline": "m0"}, "Yes m1 m0", "Ship m1 +0.1000 1,000"),
-        ([0.6, 0.5], [0.6, 0.5], {"baseline": "m0"}, "No m0 m1 linear exponential", "Keep m0 m1 \u22120.1000 1,000"),
-        ([0.5, 0.6], [0.5, 0.6], {}, "Yes m1 m0", "Choose m1 0.100 95 1000 986 14"),
-        ([0.5, 0.6], [0.6, 0.5], {"baseline": "m0"}, "No m0 m1 exponential", "Keep +0.1000 \u22120.1000"),
+        ([0.6, 0.5, 0.59], [0.5, 0.6, 0.59], {}, "different m0 m1", "Choose m2 0.006 95"),
+        ([0.6, 0.5, 0.4], [0.6, 0.55, 0.3], {}, "m0 best both NDCGs", "Choose m0 proven 0.100 0.050 95"),
+        ([0.5, 0.6], [0.5, 0.6], {"baseline": "m0"}, "Ship m1 m0", "Ship m1 +0.1000 1,000"),
+        ([0.6, 0.5], [0.6, 0.5], {"baseline": "m0"}, "Keep m0 m1 linear exponential", "m0 m1 \u22120.1000 1,000"),
+        ([0.5, 0.6], [0.5, 0.6], {}, "m1 better m0", "Choose m1 proven 0.100 95 1000 986 14"),
+        ([0.5, 0.6], [0.6, 0.5], {"baseline": "m0"}, "Keep m0 m1 exponential", "Keep +0.1000 \u22120.1000"),
         ([0.5, 0.6], [0.5, 0.5001], {"baseline": "m0"}, "not proven m1 m0", "Keep m0 +0.1000 +0.0001 1000 510"),
-        ([0.5, 0.5001], [0.5, 0.5001], {}, "Not proven neither", "Take m1 95"),
-        ([0.5, 0.6], [0.5, 0.5001], {}, "Not proven m1 linear exponential", "m1 95"),
-        ([0.5, 0.5004, 0.3], [0.5004, 0.5, 0.3], {}, "Not proven 2 3", "Take m0 0.0004 0.003"),
+        ([0.5, 0.5001], [0.5, 0.5001], {}, "Too close either", "m1 safe 95"),
+        ([0.5, 0.6], [0.5, 0.5001], {}, "m1 linear exponential too close", "m1 safe 95"),
+        ([0.5, 0.5004, 0.3], [0.5004, 0.5, 0.3], {}, "Too close 2 3", "m0 safe 0.003"),
         ([0.5, 0.5004], [0.5004, 0.5], {"margin": 0.02}, "not matter", "m0 0.003 0.0200 95"),
-        ([0.6, 0.5], [0.5, 0.6], {"margin": 0.05}, "depends m0 linear m1 exponential", "more 0.0500 0.006"),
-        ([0.6, 0.5], [0.5, 0.6], {"margin": 0.2}, "depends m0 m1", "no more 0.2000"),
-        ([0.6, 0.5], [0.6, 0.5], {"queries": 12}, "Not proven", "12 30 m0"),
-        ([0.5, 0.5001, 0.5002], [0.5002, 0.5001, 0.5], {}, "Not proven 3", "95"),
+        ([0.6, 0.5], [0.5, 0.6], {"margin": 0.05}, "different m0 m1", "exceeds 0.0500 0.006"),
+        ([0.6, 0.5], [0.5, 0.6], {"margin": 0.2}, "different m0 m1", "within 0.2000"),
+        ([0.6, 0.5], [0.6, 0.5], {"queries": 12}, "Too close", "12 30 m0"),
+        ([0.5, 0.5001, 0.5002], [0.5002, 0.5001, 0.5], {}, "Too close any 3", "95"),
         ([0.5], [0.5], {}, "One model", ""),
     ],
 )
@@ -168,7 +168,7 @@ def test_headline_and_advice_have_the_names_and_numbers(first, second, options, 
 def test_bounds_in_the_advice_are_rounded_to_the_safe_side():
     found = values_of([0.6, 0.5, 0.59], [0.5, 0.6, 0.59])
     text = found.to_markdown().replace("\u00a0", " ")
-    most, least = (float(re.search(rf"at {word} (0\.\d+)", text)[1]) for word in ("most", "least"))
+    most, least = (float(re.search(rf"at {word} (0\.\d+)", text)[1]) for word in ("worst", "least"))
     assert 0 <= most - found.verdict.safe_regret_upper < 0.001
     assert 0 <= found.verdict.price_lower - least < 0.001
 

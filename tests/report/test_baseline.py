@@ -38,15 +38,15 @@ def decided(*leads, margin=0.0, queries=2000, **options):
 @pytest.mark.parametrize(
     ("leads", "margin", "starts", "mentioned"),
     [
-        ([(0.02, 0.02)], 0, "Yes", ["A", "production"]),
-        ([(-0.02, 0.02)], 0, "No", ["production", "A", "linear"]),
-        ([(-0.02, -0.02)], 0, "No", ["production", "A", "linear", "exponential"]),
-        ([(0.0, 0.0)], 0, "Undecided", ["A", "production"]),
-        ([(-0.02, 0.02), (0.02, 0.02)], 0, "Yes", ["B", "production"]),
-        ([(0.02, 0.02), (0.03, 0.03), (0, 0)], 0, "Yes", ["2 of 3", "B", "production"]),
-        ([(-0.02, 0.02), (0.0, 0.0)], 0, "Not yet", ["1 of 2", "production"]),
-        ([(-0.02, 0.02), (0.02, -0.02)], 0, "No", ["2", "production"]),
-        ([(0.02, -0.001)], 0.02, "Yes", ["A", "production"]),
+        ([(0.02, 0.02)], 0, "Ship", ["A", "production"]),
+        ([(-0.02, 0.02)], 0, "Keep", ["production", "A", "linear"]),
+        ([(-0.02, -0.02)], 0, "Keep", ["production", "A", "linear", "exponential"]),
+        ([(0.0, 0.0)], 0, "Too close to call", ["A", "production"]),
+        ([(-0.02, 0.02), (0.02, 0.02)], 0, "Ship", ["B", "production"]),
+        ([(0.02, 0.02), (0.03, 0.03), (0, 0)], 0, "2 of 3", ["2 of 3", "B", "production"]),
+        ([(-0.02, 0.02), (0.0, 0.0)], 0, "Keep", ["1 of 2", "production"]),
+        ([(-0.02, 0.02), (0.02, -0.02)], 0, "Keep", ["2", "production"]),
+        ([(0.02, -0.001)], 0.02, "Ship", ["A", "production"]),
     ],
 )
 def test_the_answer_is_that_of_the_decisions(leads, margin, starts, mentioned):
@@ -56,8 +56,7 @@ def test_the_answer_is_that_of_the_decisions(leads, margin, starts, mentioned):
     assert set(mentioned) <= set(re.findall(r"\d of \d|\w+", answer))
     if margin:
         assert f"{margin:.4f}" in reasons
-    needed = found.candidates[0].queries_needed
-    assert starts != "Undecided" or f"{needed:,}" in reasons
+    assert starts != "Too close to call" or "queries would decide it" in reasons
 
 
 def test_candidates_stand_by_decision_and_then_by_what_is_proven_of_them():
@@ -81,26 +80,28 @@ def without_tags(page):
 
 def test_the_page_shows_every_candidate_with_the_numbers_of_against(comparison, tmp_path):
     page = comparison.to_html(tmp_path / "r.html").read_text("utf-8")
-    part = page[page.index('<section id="baseline">') : page.index('<section id="why">')]
-    assert "Yes: ship &lt;b&gt;b in place of &lt;b&gt;a." in without_tags(page)
+    chart = page[page.index('<figure id="chart">') : page.index("</figure>")]
+    assert "Ship &lt;b&gt;b instead of &lt;b&gt;a." in without_tags(page)
     assert "<b>" not in page
-    assert re.findall(r'<bdi>(\S+)</bdi></th><td class="t">[^/]*<span class="tag m">baseline', page) == ["&lt;b&gt;a"]
-    for one in comparison.against("<b>a").candidates:
-        assert f"&lt;b&gt;{one.candidate[3:]}</bdi>" in part
+    assert chart.count('<span class="s">★ </span><bdi>') == 1
+    assert '<span class="s">★ </span><bdi>&lt;b&gt;b</bdi>' in chart
+    for one in comparison.against("<b>a").standings:
+        assert f"&lt;b&gt;{one.candidate[3:]}</bdi>" in chart
+        assert f"{one.decision}</td>" in chart
         for metric in comparison.primary:
             ends = [f"{end:+.4f}".replace("-", "−") for end in (one.lower[metric], one.upper[metric])]
-            assert f"{metric}: {one.difference[metric]:+.4f}, in truth".replace("-", "−") in part
-            assert " to ".join(ends) in part
+            assert f"{metric}: {one.difference[metric]:+.4f}, in truth".replace("-", "−") in chart
+            assert " to ".join(ends) in chart
             better = one.shares[metric]["better"]
-            assert f"better {1000 * better.value:.0f} ({1000 * better.lower:.0f} to {1000 * better.upper:.0f})" in part
+            assert f"{1000 * better.value:.0f} · " in page
     assert "The decisions, in numbers" in page
 
 
 def test_markdown_json_and_notebooks_say_the_same(comparison):
-    answer = "Yes: ship &lt;b&gt;b in place of &lt;b&gt;a."
+    answer = "Ship &lt;b&gt;b instead of &lt;b&gt;a."
     markdown = comparison.to_markdown()
     assert markdown.startswith(f"# {answer}")
-    assert "## Replace &lt;b&gt;a?" in markdown
+    assert "Replace &lt;b&gt;a by one of 2 candidates?" in markdown
     assert answer in without_tags(comparison._repr_html_())
     found = comparison.against("<b>a").to_dict()
     assert json.loads(comparison.to_json())["against"] == json.loads(json.dumps(found))
@@ -117,8 +118,8 @@ def test_a_baseline_can_be_named_with_a_report_or_decided_before(make, tmp_path)
     wide = comparison.to_json(baseline=comparison.against(name, margin=0.5))
     assert json.loads(wide)["against"]["margin"] == 0.5
     page = comparison.to_html(tmp_path / "r.html", baseline=name).read_text("utf-8")
-    assert '<section id="baseline">' in page
-    assert '<section id="baseline">' not in comparison.to_html(tmp_path / "s.html").read_text("utf-8")
+    assert '<details id="against">' in page
+    assert '<details id="against">' not in comparison.to_html(tmp_path / "s.html").read_text("utf-8")
     assert comparison.to_json() == plain
 
 

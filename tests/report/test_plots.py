@@ -20,21 +20,18 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.image import imread
 from matplotlib.patches import Rectangle
-from matplotlib.text import Annotation, Text
-from matplotlib.transforms import Bbox
+from matplotlib.text import Text
 
 import gainsay as gs
 from gainsay.drawing.palette import DARK, LIGHT
-from gainsay.report.numbers import difference
 from gainsay.report.plots import Picture, plot_curves, plot_explain, plot_queries
-from gainsay.report.plots.contributions import rank_contributions
-from gainsay.report.plots.labels import label_points
-from gainsay.report.plots.ranks import rank_lines
-from gainsay.report.plots.regret import pareto_front
+from gainsay.report.plots.explain import rank_contributions
+from gainsay.report.plots.pairs import pareto_front
+from gainsay.report.plots.style import name_points
 from gainsay.report.rounds import best_rounds
 
-PICTURES = ("leaderboard", "conflict", "regret", "ranks", "pairs", "attribution", "queries", "curves")
-BOTH = ("ndcg_linear@10", "ndcg_exp@10")
+PICTURES = ("leaderboard", "conflict", "regret", "attribution", "queries", "curves")
+LINEAR, EXPONENTIAL = BOTH = ("ndcg_linear@10", "ndcg_exp@10")
 
 SAME = np.tile(np.random.default_rng(0).random((50, 1)), 3)
 
@@ -87,7 +84,7 @@ def test_every_picture_is_saved_with_title_alternative_and_all_its_text(make, pi
 
 
 @pytest.mark.parametrize("comparison", SPECIAL)
-@pytest.mark.parametrize("picture", PICTURES[:5])
+@pytest.mark.parametrize("picture", PICTURES[:3])
 def test_special_comparisons_are_drawn(make, from_values, picture, comparison):
     ax = Figure(figsize=(6, 5)).add_subplot()
     drawn = getattr(SPECIAL[comparison](make, from_values).plot, picture)(ax=ax)
@@ -165,65 +162,6 @@ class TestRegret:
         (box,) = make(8, margin=0.01).plot.regret().ax.patches
         assert (box.get_xy(), box.get_width(), box.get_height()) == ((0, 0), 0.01, 0.01)
         assert len(make(8, margin=0.0).plot.regret().ax.patches) == 0
-
-
-class TestRanks:
-    def test_lines_join_the_ranks(self, make):
-        comparison = make(8)
-        for line in rank_lines(comparison):
-            place = comparison.models.index(line.model)
-            expected = [1 + int((values > values[place]).sum()) for values in means(comparison).values()]
-            assert list(line.ranks) == expected
-            assert list(line.places) == expected
-        drawn = [list(line.get_ydata()) for line in comparison.plot.ranks().ax.lines if len(line.get_xdata()) == 2][:8]
-        assert drawn == [list(line.places) for line in rank_lines(comparison)]
-
-    def test_a_line_is_broken_exactly_where_no_swap_of_its_model_is_proven(self, make):
-        comparison = make(8)
-        pairs = comparison.pairs
-        for line in rank_lines(comparison):
-            own = pairs[(pairs["model_x"] == line.model) | (pairs["model_y"] == line.model)]
-            swaps = own[own["conflict"]]
-            assert line.broken == (len(swaps) > 0 and not (swaps["p_holm"] <= 0.05).any())
-
-    def test_equal_models_share_a_rank_and_are_drawn_apart(self, make):
-        lines = {line.model: line for line in rank_lines(make(4, twins=True))}
-        one, other = lines["lambdarank, taste 0"], lines["lambdarank, taste 1"]
-        assert one.ranks == other.ranks
-        assert one.shared == other.shared == (True, True)
-        assert {one.places[0], other.places[0]} == {one.ranks[0], one.ranks[0] + 1}
-        assert any(f"{one.ranks[0]}=" in text for text in words(make(4, twins=True).plot.ranks().ax))
-
-
-class TestPairs:
-    @staticmethod
-    def table(comparison):
-        """Differences in the order of the first metric, above the diagonal of it, below of the second."""
-        linear, exponential = means(comparison).values()
-        order = np.argsort(-linear)
-        table = np.subtract.outer(linear[order], linear[order])
-        below = np.tril_indices(len(order), -1)
-        table[below] = np.subtract.outer(exponential[order], exponential[order]).T[below]
-        return table
-
-    @pytest.mark.parametrize("models", [8, 30])
-    def test_cells_are_differences_of_means_in_the_order_of_the_first_metric(self, make, models):
-        """As numbers for few models, as signs for many; those that are significant are bold."""
-        comparison = make(models)
-        table, ax = self.table(comparison), comparison.plot.pairs().ax
-        sure = sum(int((comparison.pairs[f"p_holm {metric}"] <= 0.05).sum()) for metric in BOTH)
-        if models == 8:
-            cells = [text for text in ax.texts if re.match(r"[+−]\d", text.get_text())]
-            written = {tuple(np.round(np.subtract(text.get_position(), 0.5))): text.get_text() for text in cells}
-            pairs = itertools.permutations(range(8), 2)
-            assert written == {(column, row): difference(table[row, column]) for row, column in pairs}
-            assert 0 < sure == sum(text.get_weight() == "bold" for text in cells) < len(cells)
-        else:
-            marks = [part for part in ax.collections if isinstance(part, PathCollection)]
-            for parts, cells in ((marks[:2], table > 0), (marks[2:], table < 0)):
-                drawn = [tuple(offset) for part in parts for offset in part.get_offsets().tolist()]
-                assert sorted(drawn) == sorted((column + 0.5, row + 0.5) for row, column in np.argwhere(cells))
-            assert sure == sum(len(part.get_offsets()) for part in marks if part.get_linewidth()[0] > 1)
 
 
 class TestAttribution:
@@ -377,126 +315,48 @@ def test_reports_say_where_a_loss_is_not_known(tmp_path):
     assert "where not both metrics have a value" in comparison.to_html(tmp_path / "report.html").read_text("utf-8")
 
 
-PICTURES = ("leaderboard", "conflict", "regret", "ranks", "pairs", "attribution", "queries", "curves")
-LINEAR, EXPONENTIAL = BOTH = ("ndcg_linear@10", "ndcg_exp@10")
+class TestLeaderboard:
+    @staticmethod
+    def marks(picture, theme=LIGHT):
+        """Position, metric and whether filled, of every mark of a model, row by row."""
+        colors = {theme.first: LINEAR, theme.second: EXPONENTIAL}
+        found = [
+            (line.get_ydata()[0], line.get_xdata()[0], colors[to_hex(line.get_markeredgecolor())],
+             to_hex(line.get_markerfacecolor()) == to_hex(line.get_markeredgecolor()))
+            for line in picture.ax.lines
+            if line.get_marker() in ("o", "D") and line.get_zorder() == 6
+        ]  # fmt: skip
+        return {metric: sorted(mark[:2] + mark[3:] for mark in found if mark[2] == metric) for metric in BOTH}
 
-
-def texts(picture):
-    return [text.get_text() for text in picture.ax.texts]
-
-
-def marks(picture, theme=LIGHT):
-    """Row, value, metric and whether filled, of every mark."""
-    found = {}
-    for part in picture.ax.collections:
-        if isinstance(part, PathCollection):
-            ((x, y),) = part.get_offsets().tolist()
-            metric = {theme.first: LINEAR, theme.second: EXPONENTIAL}[to_hex(part.get_edgecolor()[0])]
-            found[int(y), metric] = (x, to_hex(part.get_facecolor()[0]) == to_hex(part.get_edgecolor()[0]))
-    return found
-
-
-def by_linear(comparison):
-    values = {metric: comparison.values[metric].mean(axis=0) for metric in BOTH}
-    return sorted(range(len(comparison.models)), key=lambda place: [-values[metric][place] for metric in BOTH]), values
-
-
-@pytest.mark.parametrize("models", [3, 8])
-@pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
-def test_marks_are_distances_to_the_best_mean_and_hollow_where_ruled_out(make, models, theme):
-    comparison = make(models)
-    order, values = by_linear(comparison)
-    drawn = marks(comparison.plot.leaderboard(theme=theme.name), theme)
-    assert len(drawn) == 2 * models
-    for row, place in enumerate(order):
+    @pytest.mark.parametrize("models", [2, 3, 8, 30])
+    @pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
+    def test_marks_are_differences_of_means_and_hollow_if_ruled_out(self, make, models, theme):
+        comparison = make(models)
+        values = means(comparison)
+        order = sorted(range(models), key=lambda place: [-values[metric][place] for metric in BOTH])
+        drawn = self.marks(comparison.plot.leaderboard(theme=theme.name), theme)
         for metric in BOTH:
-            regret, filled = drawn[row, metric]
-            assert regret == pytest.approx(values[metric].max() - values[metric][place], abs=1e-12)
-            name = comparison.models[place]
-            assert filled == (name in {*comparison.verdict.best_sets[metric], *comparison.verdict.common_best})
+            best = comparison.verdict.best_sets[metric]
+            filled = [comparison.models[place] in {*best, *comparison.verdict.common_best} for place in order]
+            assert [mark[2] for mark in drawn[metric]] == filled
+            x = np.array([mark[1] for mark in drawn[metric]])
+            value = values[metric][order]
+            slope, _ = np.polyfit(value, x, 1)
+            assert slope > 0  # right is better
+            assert np.allclose(x - x.max(), slope * (value - value.max()), atol=1e-3 * np.ptp(x))
 
+    def test_the_star_is_on_the_safe_choice_and_right_of_it_the_worst_case(self, make):
+        comparison = make(8)
+        texts = words(comparison.plot.leaderboard().ax)
+        safe = comparison.verdict.safe_choice
+        assert f"★ {safe}" in texts
+        assert len([text for text in texts if text.startswith("★ ") and text.endswith("behind")]) == 1
 
-def test_a_genuine_disagreement_has_its_price_and_every_model_a_mark_at_or_beyond_it(from_values):
-    rng = np.random.default_rng(1)
-    base = rng.uniform(0.3, 0.6, size=(800, 1)) + rng.normal(0, 0.05, size=(800, 3))
-    comparison = from_values(base + np.array([0.06, 0, 0.03]), base + np.array([0, 0.06, 0.03]), list("abc"), BOTH)
-    assert comparison.verdict.kind == "genuine"
-    picture = comparison.plot.leaderboard()
-    (price,) = [line.get_xdata()[0] for line in picture.ax.lines if line.is_dashed()]
-    drawn = marks(picture)
-    worst = [max(drawn[row, metric][0] for metric in BOTH) for row in range(3)]
-    assert price == pytest.approx(min(worst))
-    assert any(text.startswith(f"price of disagreement {price:.4f}") for text in texts(picture))
-    assert re.fullmatch(r"a is best by linear gain, b by exponential: proven \(p.=.[\d.e-]+\)", picture.title)
-    assert {"best by linear", "best by exp", "★ safe"} <= set(texts(picture))
-
-
-def test_where_nothing_is_decided_a_ruler_shows_what_would_be(make):
-    comparison = make(8)
-    verdict = comparison.verdict
-    assert verdict.kind == "unresolved"
-    picture = comparison.plot.leaderboard()
-    assert f"smallest lead that 300 queries show: {verdict.detectable:.4f}  " in texts(picture)
-    assert picture.title == f"Not proven: {len(verdict.common_best)} of 8 models may still be best under both"
-    bars = [part.get_segments()[0] for part in picture.ax.collections if not isinstance(part, PathCollection)]
-    assert any(np.isclose(np.ptp(np.asarray(bar)[:, 0]), verdict.detectable) for bar in bars)
-
-
-def test_of_many_models_the_first_the_winners_and_the_safe_choice_have_rows_and_the_others_ticks(make):
-    comparison = make(30)
-    order, values = by_linear(comparison)
-    verdict = comparison.verdict
-    kept = {*(comparison.models[place] for place in order[:12]), *verdict.winners.values(), verdict.safe_choice}
-    picture = comparison.plot.leaderboard()
-    written = [text for text in texts(picture) if text in comparison.models]
-    assert written == [comparison.models[place] for place in order if comparison.models[place] in kept]
-    assert f"{30 - len(kept)} more" in texts(picture)
-    for metric, colour in ((LINEAR, LIGHT.first), (EXPONENTIAL, LIGHT.second)):
-        left = [place for place in order if comparison.models[place] not in kept]
-        expected = sorted(values[metric].max() - values[metric][place] for place in left)
-        (ticks,) = [
-            part.get_segments()
-            for part in picture.ax.collections
-            if not isinstance(part, PathCollection) and to_hex(part.get_edgecolor()[0]) == colour
-        ]
-        limit = picture.ax.get_xlim()[1]
-        assert sorted(tick[0][0] for tick in ticks) == pytest.approx([it for it in expected if it <= limit])
-
-
-def test_two_models_have_a_row_for_every_metric_with_their_difference(make):
-    comparison = make(2)
-    values = {metric: np.diff(table.mean(axis=0))[0] for metric, table in comparison.values.items()}
-    sign = np.sign(values[LINEAR])
-    picture = comparison.plot.leaderboard()
-    dots = [part.get_offsets().tolist()[0] for part in picture.ax.collections if isinstance(part, PathCollection)]
-    assert [x for x, _ in dots] == pytest.approx([sign * values[metric] for metric in comparison.metrics])
-    assert dots[0][0] > 0
-    assert list(comparison.metrics) == [text for text in texts(picture) if text in comparison.metrics]
-
-
-def test_one_model_has_a_row_for_every_metric_with_its_mean(from_values):
-    values = np.random.default_rng(0).random((200, 1))
-    comparison = from_values(values, values**2, ["only"], BOTH)
-    picture = comparison.plot.leaderboard()
-    dots = [part.get_offsets().tolist()[0][0] for part in picture.ax.collections]
-    assert dots == pytest.approx([values.mean(), (values**2).mean()])
-    assert picture.title == "only: the only model, over 200 queries"
-
-
-def test_a_difference_of_a_loss_has_its_own_sign_and_is_drawn_to_the_side_that_is_better():
-    def last(labels, scores):
-        return float(labels[np.argsort(scores)[0]])
-
-    cost = gs.metric("label_at_the_end", last, higher_is_better=False)
-    judgments = gs.Judgments([1, 0] * 50, group=[2] * 50)
-    models = {"good": [2, 1] * 50, "poor": [1, 2] * 40 + [2, 1] * 10}
-    picture = gs.compare(models, judgments, [cost, "mrr"], draws=1000).plot.leaderboard()
-    dots = [part.get_offsets().tolist()[0][0] for part in picture.ax.collections if isinstance(part, PathCollection)]
-    assert dots == pytest.approx([0.8, 0.4])
-    of_cost, of_mrr = (text for text in texts(picture) if re.match(r"[+−]0\.", text))
-    assert re.fullmatch(r"−0\.8000   −[01]\.\d{4} to −0\.\d{4}   lower is better", of_cost)
-    assert re.fullmatch(r"\+0\.4000   \+0\.\d{4} to \+0\.\d{4}", of_mrr)
-    assert "good minus poor, one row a metric. label_at_the_end: −0.8000 " in picture.alt
+    def test_one_model_has_its_means(self, from_values):
+        values = np.random.default_rng(0).random((200, 1))
+        texts = words(from_values(values, values**2, ["only"], BOTH).plot.leaderboard().ax)
+        assert f"{LINEAR}: {values.mean():.4f}" in texts
+        assert f"{EXPONENTIAL}: {(values**2).mean():.4f}" in texts
 
 
 class TestPicture:
@@ -521,50 +381,13 @@ class TestPicture:
         plt.close(figure)
 
 
-def place(points, texts, around):
-    """Return the extent of each name, its point in pixels, and the line that leads to it, if any; and the axes."""
+def test_names_of_points_do_not_overlap():
     ax = Figure(figsize=(6.4, 5.4)).add_subplot()
     ax.set_xlim(-0.05, 1.05)
     ax.set_ylim(-0.05, 1.05)
-    label_points(ax, points, texts, "black", around=around)
+    crowd = np.random.default_rng(0).random((20, 2)).tolist()
+    name_points(ax, crowd[:8], [f"name {number}" for number in range(8)], "black", crowd)
     ax.figure.draw_without_rendering()
-    notes = [text for text in ax.texts if isinstance(text, Annotation)]
-    lines = {
-        note.xy: note.arrow_patch.get_transform().transform_path(note.arrow_patch.get_path())
-        for note in notes
-        if note.arrow_patch is not None
-    }
-    return ax, {
-        note.get_text(): (note.get_window_extent(), ax.transData.transform(note.xy), lines.get(note.xy))
-        for note in notes
-        if note.get_text()
-    }
-
-
-def distance(box, point):
-    return float(np.hypot(*np.maximum(np.maximum(box.min - point, point - box.max), 0)))
-
-
-@pytest.mark.parametrize("seed", range(6))
-def test_names_cover_nothing_and_belong_to_their_points(seed):
-    crowd = np.random.default_rng(seed).random((60, 2))
-    ax, found = place(crowd[:8].tolist(), [f"a name of length {number}" for number in range(8)], crowd.tolist())
-    assert len(found) >= 6
-    assert sum(line is not None for _, _, line in found.values()) >= 3
-    markers = ax.transData.transform(crowd)
-    for text, (box, own, line) in found.items():
-        rest = [other for name, other in found.items() if name != text]
-        others = markers[np.hypot(*(markers - own).T) > 8]
-        assert ax.bbox.containsx(box.x0)
-        assert ax.bbox.containsx(box.x1)
-        assert not any(box.overlaps(other) for other, _, _ in rest)
-        if line is None:
-            assert 1.7 * distance(box, own) < min(distance(box, marker) for marker in others)
-        else:
-            assert not any(line.intersects_bbox(Bbox([marker - 3, marker + 3])) for marker in others)
-            assert not any(line.intersects_bbox(other) for other, _, _ in rest)
-            assert not any(line.intersects_path(other) for _, _, other in rest if other is not None)
-
-
-def test_two_models_at_one_point_are_both_named():
-    assert set(place([(0.3, 0.3)] * 2, ["one", "other"], [(0.3, 0.3)] * 2)[1]) == {"one", "other"}
+    boxes = [text.get_window_extent() for text in ax.texts]
+    assert len(boxes) >= 5
+    assert not any(one.overlaps(other) for one, other in itertools.combinations(boxes, 2))

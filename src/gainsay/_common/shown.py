@@ -76,7 +76,8 @@ def call_text(function: Callable[..., Any], *arguments: Any, **options: Any) -> 
     return f"{function.__name__}({', '.join([*map(repr, arguments), *shown])})"
 
 
-_OVERRIDES = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ufffe\uffff"
+# U+E000 to U+E002 are the markers of emphasis in gainsay.drawing.text.
+_OVERRIDES = "\ue000\ue001\ue002\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ufffe\uffff"
 
 
 _PARTS = re.compile(r"(?:(?<![^\W_])[-+\u2212])?\.?\d+(?:[.,]\d+)*(?:[eE][-+\u2212]?\d+)?|[^\W\d_]+|(?s:.)")

@@ -54,10 +54,11 @@ def amount(value: float) -> str:
 def confidence(alpha: float) -> str:
     """Write the confidence that goes with a level.
 
-    >>> confidence(0.05)
-    '95 %'
+    >>> confidence(0.05), confidence(0.05 / 3), confidence(0.0005)
+    ('95 %', '98.3 %', '99.95 %')
     """
-    return f"{100 * (1 - alpha):g} %"
+    percent = 100 * (1 - alpha)
+    return f"{round(percent, 1) if alpha > 0.005 else percent:g} %"
 
 
 def p_value(value: float) -> str:

@@ -38,6 +38,7 @@ from .segments import Segments, compute_segments
 from .verdict import Verdict
 
 if TYPE_CHECKING:
+    import datetime
     import os
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
@@ -727,7 +728,7 @@ class Comparison:
 
     @property
     def plot(self) -> Plots:
-        """Plots: `leaderboard`, `conflict`, `regret`, `ranks`, `pairs`, `attribution`, `queries`.
+        """Plots: `leaderboard`, `conflict`, `regret`, `attribution`, `queries`.
 
         Experiments also have `curves`. Notebooks display a plot, `.ax` is its Matplotlib axes, and ``path=`` saves it.
         """
@@ -765,6 +766,9 @@ class Comparison:
         *,
         queries: int = 25,
         baseline: str | BaselineComparison | None = None,
+        title: str = "",
+        data: str = "",
+        date: datetime.date | str = "",
     ) -> Path:
         """Write the report as one HTML file.
 
@@ -776,10 +780,15 @@ class Comparison:
             Maximum number of queries to show.
         baseline : str or BaselineComparison, optional
             Name of the deployed model, or a result of `against`. The report then states first whether to replace it.
+        title, data : str, optional
+            Title of the page and description of the data.
+        date : date or str, optional
+            Date to show on the page. By default, the page shows no date.
         """
-        from ..report.html import write_html
+        from ..report.html import Heading, write_html
 
-        return write_html(self._report_content(baseline), path, queries=queries)
+        heading = Heading(title, data, date)
+        return write_html(self._report_content(baseline), path, queries=queries, heading=heading)
 
     def to_markdown(
         self,

@@ -1,41 +1,63 @@
-"""What a verdict comes down to: a question, the answer in one line, and what to choose."""
+"""The answer to a comparison in one line, and one or two sentences of advice, both from the verdict alone."""
 
 from __future__ import annotations
 
 import math
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from .._common.words import amount, confidence, count, p_value
-from ..drawing.lanes import Label
-from ..drawing.text import as_text, styled
+from ..drawing.text import styled
 from .inference import MIN_QUERIES
 from .wording import format_sample_size, name_unit
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from .verdict import Verdict
-
-__all__ = ["advice", "finding", "headline", "labels_of", "question", "rounded"]
 
 _GAINS = {"linear": ("linear", "linear"), "exp": ("exp", "exponential")}
 
 
+class Label(NamedTuple):
+    """Names of a metric: the full one, a short head of a column, and two for sentences ("linear gain", "linear")."""
+
+    name: str
+    head: str
+    long: str
+    by: str
+
+
 def labels_of(metrics: tuple[str, ...]) -> tuple[Label, ...]:
-    """Return what metrics are called where their names are too long: two that differ by their gain go by that.
+    """Return short names of metrics; two that differ only by their gain are named after it.
 
     >>> [label.long for label in labels_of(("ndcg_linear@10", "ndcg_exp@10"))]
     ['linear gain', 'exponential gain']
     >>> [label.by for label in labels_of(("map", "mrr"))]
     ['map', 'mrr']
     """
-    found = [re.fullmatch(r"(n?dcg)_(linear|exp)(\W.*)?", metric) for metric in metrics]
-    gains = [match and (match[1], match[3]) for match in found]
+    matches = [re.fullmatch(r"(n?dcg)_(linear|exp)(\W.*)?", metric) for metric in metrics]
+    gains = [match and (match[1], match[3]) for match in matches]
     if len(metrics) != 2 or gains[0] is None or gains[0] != gains[1]:
         return tuple(Label(metric, metric, metric, metric) for metric in metrics)
-    named = [_GAINS[match[2]] for match in found if match]
-    return tuple(Label(it, head, f"{by} gain", by) for it, (head, by) in zip(metrics, named, strict=True))
+    named = [_GAINS[match[2]] for match in matches if match]
+    return tuple(Label(metric, head, f"{by} gain", by) for metric, (head, by) in zip(metrics, named, strict=True))
+
+
+def is_one_number(verdict: Verdict) -> bool:
+    """Return whether both metrics have the same values, as both NDCGs have with labels 0 and 1."""
+    first, second = verdict.metrics
+    return all(
+        abs(by[first][model] - by[second][model]) <= 1e-12 * abs(by[first][model])
+        for by in (verdict.means, verdict.regrets)
+        for model in verdict.models
+    )
+
+
+def plural_of(verdict: Verdict) -> str:
+    """Return the plural of both metrics: "NDCGs" if only their gains differ, else "metrics"."""
+    label = labels_of(verdict.metrics)[0]
+    return "metrics" if label.long == label.name else f"{label.name.partition('_')[0].upper()}s"
 
 
 def rounded(value: float, up: bool) -> str:
@@ -52,94 +74,111 @@ def rounded(value: float, up: bool) -> str:
     return amount(value)
 
 
-def question(verdict: Verdict, models: Sequence[str], said: Mapping[str, str]) -> str:
-    """Return what is asked; of two `models` in the order given whether to replace the first by the second."""
-    first, second = styled("b l", verdict.metrics[0]), styled("b e", verdict.metrics[1])
-    queries, number = format_sample_size(verdict), len(verdict.models)
-    if len(models) == 2:
-        old, new = (styled("b n", said[model]) for model in models)
-        return f"Replace {old} by {new}? By {first} and {second} on {queries}"
-    best = "better" if number == 2 else "best"
-    size = f"{count(number, name_unit(verdict))}, {queries}"
-    return f"Do {first} and {second} disagree about the {best} {name_unit(verdict)}? {size}"
+def question(verdict: Verdict) -> str:
+    """Return the question that the headline answers, with the size of the sample."""
+    number, what = len(verdict.models), name_unit(verdict)
+    metrics = [styled(style, metric) for style, metric in zip("le", verdict.metrics, strict=True)]
+    size = f"{format_sample_size(verdict)}, {' and '.join(metrics)}"
+    if number == 1:
+        return f"How good is this {what}? {size}."
+    return f"Which of {number} {what}s is {'better' if number == 2 else 'best'}? {size}."
 
 
-def headline(verdict: Verdict, said: Mapping[str, str], base: str = "") -> str:
-    """Return the answer in one line; of two models whether to replace `base` by the other, where it is named."""
+def headline(verdict: Verdict, said: Mapping[str, str]) -> str:
+    """Return the answer in one line."""
     one, other = labels_of(verdict.metrics)
     winner, second = (verdict.winners[metric] for metric in verdict.metrics)
-    models, common, things = len(verdict.models), verdict.common_best, f"{name_unit(verdict)}s"
-    pair = models == 2 and bool(base)
-    by_one, by_other = styled("n l", said[winner]), styled("n e", said[second])
-    if models == 1:
-        return f"One {name_unit(verdict)}: there is nothing to disagree about."
+    total, common, what = len(verdict.models), verdict.common_best, name_unit(verdict)
+    both = "" if is_one_number(verdict) else f" under both {plural_of(verdict)}"
+    if total == 1:
+        return f"One {what}: add a second one to compare it with."
     if verdict.kind == "genuine":
-        yes, kind = ("It depends", "better") if pair else ("Yes", "best")
-        return f"{yes}: {by_one} is {kind} by {one.long}, {by_other} by {other.by}."
+        subject = f"The two {plural_of(verdict)}" if one.long != one.name else f"{one.name} and {other.name}"
+        return f"{subject} pick different {what}s: {styled('n l', said[winner])} and {styled('n e', said[second])}."
     if verdict.kind == "agree":
-        best = styled("n", said[winner])
-        if models == 2:
-            (rest,) = (styled("n", said[model]) for model in verdict.models if model != winner)
-            return f"{'No' if not pair or winner == base else 'Yes'}: {best} is better than {rest} under both."
-        if len(said[winner]) > 20:
-            return f"No: one of the {models} {things} is best under both."
-        return f"No: {best} is the best of {models} under both."
+        best = "best"
+        if total == 2:
+            (rest,) = (model for model in verdict.models if model != winner)
+            best = f"better than {styled('n', said[rest])}"
+        return f"{styled('n', said[winner])} is {best}{both}."
     if verdict.kind == "immaterial":
-        return "It does not matter: whichever metric you choose by, you lose next to nothing."
-    if pair:
-        alone = [len(verdict.best_sets[metric]) == 1 for metric in verdict.metrics]
-        if sum(alone) == 1:
-            label, still = (one, other) if alone[0] else (other, one)
-            lead = by_one if alone[0] else by_other
-            return f"Not proven: {lead} is better by {label.long}, {still.by} leaves it open."
-        return "Not proven: neither is shown to be better."
-    if len(common) == models:
-        some = f"either {name_unit(verdict)}" if models == 2 else f"any of the {models} {things}"
-        return f"Not proven: {some} may be best under both."
+        return "The choice does not matter: every loss is negligible."
+    alone = [len(verdict.best_sets[metric]) == 1 for metric in verdict.metrics]
+    if total == 2 and sum(alone) == 1:
+        label, unresolved, style = (one, other, "n l") if alone[0] else (other, one, "n e")
+        name = styled(style, said[verdict.winners[label.name]])
+        return f"{name} is better under {label.long}. Under {unresolved.long} it is too close to call."
     if len(common) == 1:
-        return f"Not proven: if one is best under both, it is {styled('n', said[common[0]])}."
-    return f"Not proven: {len(common)} of {models} {things} may still be best under both."
-
-
-def finding(verdict: Verdict, said: Mapping[str, str], base: str = "") -> str:
-    """Return the headline where no question stands above it, as the title of a picture: how sure, without Yes."""
-    text = re.sub("^(Yes|No|It depends): ", "", as_text(headline(verdict, said, base))).removesuffix(".")
-    if verdict.kind == "agree":
-        return f"{text}: both proven ({confidence(verdict.alpha)})"
-    return f"{text}: proven ({p_value(verdict.p_value)})" if verdict.kind == "genuine" else text
+        return f"Only {styled('n', said[common[0]])} may be best{both}."
+    some = f"{len(common)} of {total}"
+    if len(common) == total:
+        some = f"either {what}" if total == 2 else f"any of the {total} {what}s"
+    return f"Too close to call: {some} may be best{both}."
 
 
 def advice(verdict: Verdict, said: Mapping[str, str]) -> str:
-    """Return what to choose, what that costs at most, and how sure all that is."""
+    """Return which model to choose, and the largest loss that this may mean."""
     if len(verdict.models) == 1:
         return ""
-    level, safe = confidence(verdict.alpha), said[verdict.safe_choice]
-    if (verdict.clusters or verdict.queries) < MIN_QUERIES:
+    level, safe, units = confidence(verdict.alpha), said[verdict.safe_choice], verdict.clusters or verdict.queries
+    under = "" if is_one_number(verdict) else " under either"
+    if units < MIN_QUERIES:
         few = "queries" if verdict.clusters is None else "clusters of queries"
         return (
-            f"{styled('b', f'Too few {few} to decide')}: {verdict.clusters or verdict.queries}, and below "
-            f"{MIN_QUERIES} nothing is proven. Best in this sample: {styled('n', safe)}."
+            f"{styled('b', f'Too few {few} to decide')}: {units}. At least {MIN_QUERIES} are needed. "
+            f"{_highest(verdict)} in this sample: {styled('n', safe)}."
         )
-    bound = f"at most {rounded(verdict.safe_regret_upper, up=True)} behind the best under either ({level})"
+    bound = f"at worst {rounded(verdict.safe_regret_upper, up=True)} behind the best{under} ({level})"
     if not verdict.safe_regret_upper:
-        bound = "behind no other under either"
+        bound = f"not behind any other{under}"
     if verdict.kind == "agree":
-        return _ahead(verdict, said)
+        return _proven(verdict, safe, level)
     if verdict.kind == "immaterial":
-        negligible = f", no more than the {amount(verdict.margin)} that you called negligible" if verdict.margin else ""
-        return f"{_choose('Take', safe)}: {bound}{negligible}."
+        margin = f", no more than your margin of {amount(verdict.margin)}" if verdict.margin else ""
+        return f"{_choose('Choose', safe)}: {bound}{margin}."
     if verdict.kind == "genuine":
         sure = p_value(verdict.p_value).replace(" ", "\u00a0")
         return (
-            f"{_choose('Choose', safe)} if both matter: {bound}. The disagreement is proven ({sure}); some metric "
-            f"loses at least {rounded(verdict.price_lower, up=False)} whatever you choose.{_size(verdict)}"
+            f"{_choose('Choose', safe)} if both matter: {bound}. The disagreement is not chance ({sure}). Any choice "
+            f"loses at least {rounded(verdict.price_lower, up=False)} under one of the two.{_size(verdict)}"
         )
-    behind = ""
-    if verdict.safe_regret:
-        behind = f"{amount(verdict.safe_regret)} behind under the metric that likes it less, in truth "
-    evidence = "queries and repeats" if verdict.repeats else "queries"
-    more = f" More {evidence} decide it, not more {name_unit(verdict)}s." if len(verdict.common_best) > 1 else ""
-    return f"{_choose('Take', safe)}: {behind}{bound}.{more}"
+    top = "highest under both, " if set(verdict.winners.values()) == {verdict.safe_choice} and under else ""
+    top = "" if verdict.lower_is_better else top
+    more = ""
+    if len(verdict.common_best) > 1:
+        evidence = "queries and repeats" if verdict.repeats else "queries"
+        if math.isfinite(verdict.detectable):
+            more = (
+                f" {count(verdict.queries, 'query')} can prove differences of about "
+                f"{rounded(verdict.detectable, up=True)} or more."
+            )
+        more += f" {styled('b', f'Add {evidence}, not {name_unit(verdict)}s.')}"
+    return f"{styled('b', '★ ')}{styled('b n', safe)} is the safe choice: {top}{bound}.{more}"
+
+
+def headline_of_metric(winner: str, metric: str, possible: int, total: int) -> str:
+    """Return the answer under a single metric, of whose models so many may be best."""
+    if total == 1:
+        return "One model: add a second one to compare it with."
+    if possible == 1:
+        return f"{styled('n l', winner)} is best under {metric}."
+    some = f"any of the {total} models" if possible == total else f"{possible} of {total}"
+    return f"Too close to call: {some} may be best under {metric}."
+
+
+def advice_of_metric(winner: str, possible: int, total: int, lead: float, bound: float, level: str) -> str:
+    """Return the advice under a single metric: `lead` is the gap to the next model, `bound` the winner's worst case."""
+    if total == 1:
+        return ""
+    if possible == 1:
+        next_model = f"The next is {amount(lead)} behind."
+        return f"{_choose('Choose', winner)}: it is proven better than every other model ({level}). {next_model}"
+    worst = f": at worst {rounded(bound, up=True)} behind the best ({level})" if math.isfinite(bound) else ""
+    return f"{_choose('Choose', winner)}{worst}. {styled('b', 'Add queries, not models.')}"
+
+
+def _highest(verdict: Verdict) -> str:
+    return "Best mean" if verdict.lower_is_better else "Highest mean"
 
 
 def _choose(verb: str, name: str) -> str:
@@ -147,25 +186,28 @@ def _choose(verb: str, name: str) -> str:
 
 
 def _size(verdict: Verdict) -> str:
-    """Say of a proven disagreement how it compares with what the caller called negligible."""
+    """Compare a proven disagreement with the margin."""
     if not verdict.margin:
         return ""
     if verdict.material:
-        return f" That is more than the {amount(verdict.margin)} that you called negligible."
+        return f" That exceeds your margin of {amount(verdict.margin)}."
     if verdict.within_margin:
-        return f" It is small, though: no more than the {amount(verdict.margin)} that you called negligible."
-    return f" Whether it exceeds the {amount(verdict.margin)} that you called negligible is open."
+        return f" That is within your margin of {amount(verdict.margin)}."
+    return f" Whether that exceeds your margin of {amount(verdict.margin)} is open."
 
 
-def _ahead(verdict: Verdict, said: Mapping[str, str]) -> str:
-    """Say by how much the common winner leads."""
-    leads = [
-        f"{float(lead):.3f}" if len(lead) == 6 and float(lead) >= 0.001 else lead
-        for lead in map(amount, verdict.runner_up_regrets)
+def _proven(verdict: Verdict, name: str, level: str) -> str:
+    """Return the advice to choose the common winner, with its distance from the next model."""
+    gaps = [
+        f"{float(gap):.3f}" if len(gap) == 6 and float(gap) >= 0.001 else gap
+        for gap in map(amount, verdict.runner_up_regrets)
     ]
-    by_one, by_other = styled("l", leads[0]), styled("e", leads[1])
-    choice, level = _choose("Choose", said[verdict.winners[verdict.metrics[0]]]), confidence(verdict.alpha)
-    if len(verdict.models) > 2:
-        return f"{choice}: ahead of the next by {by_one} and {by_other}, proven under both metrics ({level})."
-    one, other = labels_of(verdict.metrics)
-    return f"{choice}: ahead by {by_one} under {one.long} and {by_other} under {other.long}, both proven ({level})."
+    merged, pair = is_one_number(verdict), len(verdict.models) == 2
+    labels = labels_of(verdict.metrics)
+    behind = " and ".join(
+        styled(style, gap) + ("" if merged else f" ({label.long})")
+        for style, gap, label in zip("le", gaps[: 1 if merged else 2], labels, strict=False)
+    )
+    rest = "the other one" if pair else f"every other {name_unit(verdict)}"
+    other = "The other one" if pair else "The next"
+    return f"{_choose('Choose', name)}: it is proven better than {rest} ({level}). {other} is {behind} behind."

@@ -35,9 +35,9 @@ def replacing(found: BaselineComparison, said: Mapping[str, str]) -> tuple[str, 
     """Return the question whether to replace the baseline, the answer, and what to do."""
     labels, first, total = labels_of(found.metrics), leading(found)[0], len(found.candidates)
     old, new = said[found.baseline], said[first.candidate]
-    by = " and ".join(styled(f"b {style}", label.name) for style, label in zip("le", labels, strict=False))
-    what = styled("b n", new) if total == 1 else f"one of {total} candidates"
-    question = f"Replace {styled('b n', old)} by {what}? By {by} on {format_sample_size(found)}"
+    metrics = " and ".join(styled(style, label.name) for style, label in zip("le", labels, strict=False))
+    by = styled("n", new) if total == 1 else f"one of {total} candidates"
+    question = f"Replace {styled('n', old)} by {by}? {format_sample_size(found)}, {metrics}."
     return question, _answer(found, first, styled("n", old), styled("n", new)), _advice(found, first, said)
 
 
@@ -45,17 +45,17 @@ def _answer(found: BaselineComparison, first: CandidateDecision, old: str, new: 
     decided, total = list(found.decisions.values()), len(found.candidates)
     ships, rest = decided.count("ship"), decided.count("undecided")
     if ships > 1:
-        return f"Yes: {ships} of {total} may replace {old}, best of all {new}."
+        return f"{ships} of {total} may replace {old}. The safest is {new}."
     if ships:
-        return f"Yes: ship {new} in place of {old}."
+        return f"Ship {new} instead of {old}."
     if rest and total > 1:
-        return f"Not yet: {rest} of {total} are undecided, none is proven fit to replace {old}."
+        return f"Keep {old} for now: {rest} of {total} candidates are undecided."
     if rest:
-        return f"Undecided: whether {new} is better than {old} is not proven."
+        return f"Too close to call: {new} is not proven better than {old}."
     if total > 1:
-        return f"No: keep {old}, each of the {total} candidates is worse."
-    losing = [label.by for label in labels_of(found.metrics) if _loses(found, first, label.name)]
-    return f"No: keep {old}, {new} is worse by {listed(losing)}."
+        return f"Keep {old}: each of the {total} candidates is worse under some metric."
+    losing = [label.long for label in labels_of(found.metrics) if _loses(found, first, label.name)]
+    return f"Keep {old}: {new} is worse under {listed(losing)}."
 
 
 def _loses(found: BaselineComparison, one: CandidateDecision, metric: str) -> bool:
@@ -69,9 +69,8 @@ def _advice(found: BaselineComparison, first: CandidateDecision, said: Mapping[s
     changes = []
     for label, style in zip(labels_of(found.metrics), "le", strict=False):
         low, high = first.lower[label.name], first.upper[label.name]
-        between = (
-            f" ({format_change(low)} to {format_change(high)})" if math.isfinite(low) and math.isfinite(high) else ""
-        )
+        bounded = math.isfinite(low) and math.isfinite(high)
+        between = f" ({format_change(low)} to {format_change(high)})" if bounded else ""
         changes.append(f"{styled(style, format_change(first.difference[label.name]))}{between} under {label.long}")
     change = f"{' and '.join(changes)}, all bounds at {confidence(found.alpha)}.{tolerated}"
     if first.decision == "ship":
@@ -84,12 +83,22 @@ def _advice(found: BaselineComparison, first: CandidateDecision, said: Mapping[s
 
 
 def needs(one: CandidateDecision) -> str:
-    """Return how many queries, or repeats, would decide about a candidate; empty where no number of them would.
+    """Return how many queries, or runs, would decide about a candidate; empty where no number of them would.
 
     They do so four times in five, if the true differences are those measured.
     """
-    known = ((one.queries_needed, "query"), (one.repeats_needed, "repeat"))
-    return " or ".join(f"about {count(number, what)}" for number, what in known if number is not None)
+    needed = ((one.queries_needed, "query"), (one.repeats_needed, "repeat"))
+    return " or ".join(f"about {count(_rough(number), what)}" for number, what in needed if number is not None)
+
+
+def _rough(number: int) -> int:
+    """Round a number up to two digits, as it is an estimate.
+
+    >>> _rough(112_191), _rough(87), _rough(101)
+    (120000, 87, 110)
+    """
+    unit = int(10 ** max(len(str(number)) - 2, 0))
+    return -(-number // unit) * unit
 
 
 def searches(found: BaselineComparison, one: CandidateDecision, *, bounds: bool = True) -> str:
@@ -102,4 +111,11 @@ def searches(found: BaselineComparison, one: CandidateDecision, *, bounds: bool 
         what = "" if place else f" get a better {page}"
         also = "" if place else " a worse one"
         told.append(f"{better}{what} and {worse}{also} by {label.by if place else label.long}")
-    return f"Of 1,000 searches {'; '.join(told)}."
+    losing = list[str]()
+    for label in labels_of(found.metrics):
+        shares, difference = one.shares[label.name], one.difference[label.name]
+        loses = difference > 0 if label.name in found.lower_is_better else difference < 0
+        if loses and shares["better"].value > shares["worse"].value:
+            losing.append(label.long)
+    but = f" More searches get better than worse under {listed(losing)}, but the losses are larger." if losing else ""
+    return f"Of 1,000 searches {'; '.join(told)}.{but}"

@@ -12,10 +12,9 @@ from numpy.typing import ArrayLike
 
 from .._common.cached import cached_property
 from .._common.checks import refuse_unordered
-from .._common.shown import Names, Spoken, isolated
+from .._common.shown import Spoken
 from .._common.typing import Floats, Ids
 from .._common.words import amount, confidence, count, listed, p_value
-from ..drawing.notebook import chart_cell
 from .data import Vary, read_panel, split_repeats, validate_alpha, validate_margin, validate_seed
 from .estimates import VarianceComponents, estimate_variance_components
 from .flags import Flag, UnjudgedDocuments, find_flags, find_left_out_flags, find_uneven_judging
@@ -344,11 +343,9 @@ class Verdict(Spoken):
         return describe_sample(self)
 
     def _repr_html_(self) -> str:
-        from .standing import chart_of
+        from ..report.notebook import verdict_html
 
-        names = Names.of(self.models)
-        flags = [isolated(flag.message, names.short) for flag in self.flags]
-        return chart_cell(chart_of(self, names), flags, "verdict.regrets")
+        return verdict_html(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Return all attributes and `text` as plain values for JSON. Infinite bounds become None.

@@ -9,11 +9,10 @@ __all__ = ["DARK", "LIGHT", "Theme", "theme_named"]
 
 @dataclass(frozen=True)
 class Theme:
-    """Colours: blue is the first metric, orange the second, ink the rest; none stands without a marker or a sign.
+    """Colors: blue is the first metric, orange the second, ink the rest. Every color comes with a marker or a sign.
 
-    As marks the two are 60 apart in the light theme and 55 in the dark one (CIEDE2000, simulated deuteranopia). `rule`
-    is for lines between parts, `grid` for faint ones, `shade` for areas that are set off, `hover` for what is pointed
-    at.
+    `tint` is the background of cells, `bar` the color of intervals, `rule` of lines between parts, `grid` of faint
+    lines, `shade` of areas that are set off, `hover` of the row under the pointer.
     """
 
     name: str
@@ -29,6 +28,10 @@ class Theme:
     third: str
     first_text: str
     second_text: str
+    first_tint: str
+    second_tint: str
+    first_bar: str
+    second_bar: str
 
     def colours(self) -> dict[str, str]:
         """Return every colour by the name that it has in a style sheet."""
@@ -41,14 +44,18 @@ LIGHT = Theme(
     ink="#1a1e24",
     muted="#5d6672",
     rule="#dfe3e8",
-    grid="#eceff2",
+    grid="#e6eaee",
     shade="#f1f4f8",
     hover="#e3e9f0",
     first="#1b6ab3",
-    second="#e06c00",
+    second="#d96400",
     third="#4a525d",
     first_text="#15599a",
     second_text="#a84c00",
+    first_tint="#e3eefa",
+    second_tint="#fdebdc",
+    first_bar="#6397cb",
+    second_bar="#d9823c",
 )
 DARK = Theme(
     name="dark",
@@ -56,7 +63,7 @@ DARK = Theme(
     ink="#e9ecef",
     muted="#9da7b3",
     rule="#333a43",
-    grid="#242a31",
+    grid="#2a313a",
     shade="#1e242c",
     hover="#2a323c",
     first="#5aa9f0",
@@ -64,6 +71,10 @@ DARK = Theme(
     third="#b3bcc6",
     first_text="#7dbcf5",
     second_text="#f8ac66",
+    first_tint="#17304a",
+    second_tint="#402b17",
+    first_bar="#4a80b3",
+    second_bar="#b3743a",
 )
 
 

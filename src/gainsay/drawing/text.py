@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from html import escape
 
-__all__ = ["PIECE", "as_html", "as_text", "styled"]
+__all__ = ["as_html", "as_text", "pieces", "styled"]
 
 PIECE = re.compile("\ue000(.*?)\ue001(.*?)\ue002", re.DOTALL)
 """A styled piece of text: the style and the text, between characters that stand in no other text."""
@@ -23,6 +23,19 @@ def as_text(text: str) -> str:
     'Choose old.'
     """
     return PIECE.sub(r"\2", text)
+
+
+def pieces(text: str) -> list[tuple[str, str]]:
+    """Return the pieces of a text, each with its style, which is empty for plain ones.
+
+    >>> pieces(f"Choose {styled('b n', 'old')}.")
+    [('', 'Choose '), ('b n', 'old'), ('', '.')]
+    """
+    parts = iter(PIECE.split(text))
+    found = [("", next(parts))]
+    for style, inner, after in zip(parts, parts, parts, strict=True):
+        found += [(style, inner), ("", after)]
+    return [(style, part) for style, part in found if part]
 
 
 def as_html(text: str) -> str:

@@ -1,29 +1,21 @@
-"""What a report shows, in whatever form: worked out once a comparison, each part when it is first asked for.
+"""The content of a report in any format. Every part is computed once, when it is first used.
 
-HTML, Markdown, JSON, the terminal and notebooks read one `Content`. It has a chart (question, answer, advice and a row
-for every model: `gainsay.drawing.lanes.Chart`) and what sections (`gainsay.report.sections`) and details
-(`gainsay.report.full`) are made from.
+HTML, Markdown, JSON, terminals and notebooks read one `Content`. It has the chart (`gainsay.report.chart.Chart`) and
+the data of sections (`gainsay.report.sections`) and tables (`gainsay.report.tables`).
 """
 
 from __future__ import annotations
 
-import math
 from contextlib import suppress
-from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
-
 from .._common.cached import cached_property
-from .._common.words import amount, confidence, count
+from .._common.shown import printable
 from ..comparison.attribution import select_sums
-from ..comparison.headline import labels_of, rounded
-from ..comparison.pairs import select_common_column
-from ..comparison.replacing import leading, replacing, searches
-from ..comparison.standing import chart_of, with_runs
-from ..drawing.lanes import Chart, Row, marks_of
-from ..drawing.text import styled
-from .entries import Queries
+from ..comparison.headline import is_one_number, labels_of
+from ..comparison.replacing import leading, searches
+from .chart import chart_of, chart_of_baseline, chart_of_metric, with_repeats
+from .entries import ChosenPair, Queries
 from .rounds import best_rounds
 
 if TYPE_CHECKING:
@@ -35,18 +27,11 @@ if TYPE_CHECKING:
     from ..comparison.baseline import BaselineComparison
     from ..comparison.comparison import Comparison
     from ..comparison.gain_path import GainPath
+    from .chart import Chart
 
 
 MOST_VALUES = 300_000
 """Of all models on all queries; the path of gains of more, which takes seconds, is shown where it was asked for."""
-
-
-class ChosenPair(NamedTuple):
-    """Two models, and why these."""
-
-    first: str
-    second: str
-    reason: str
 
 
 class Also(NamedTuple):
@@ -59,21 +44,21 @@ class Also(NamedTuple):
 
 
 class Content:
-    """What a report of a comparison shows.
+    """Collect everything that a report of a comparison contains.
 
     Parameters
     ----------
     comparison : Comparison
-        What is reported.
+        The comparison to report.
     against : BaselineComparison, optional
-        Decisions about a baseline, which then come first.
+        Decisions about a baseline, which come first.
     also : sequence of Also
-        Other comparisons that are shown in it, each in a section of its own.
+        Other comparisons, each of which gets a section.
 
     Attributes
     ----------
     names : Names
-        What models and candidates are called.
+        Names of the models for figures and sentences.
     """
 
     def __init__(
@@ -84,26 +69,38 @@ class Content:
 
     @cached_property
     def chart(self) -> Chart:
-        """Question, answer, advice, and how every model stands."""
-        found, comparison = self.standing, self.comparison
-        if comparison.repeats:
-            found = with_runs(found, comparison.repeat_distances)
-        if self.against is None:
-            return found
-        asked, answer, told = replacing(self.against, self.names.said)
-        rows = (
-            row._replace(tags=(*row.tags, ("m", "baseline"))) if row.key == self.against.baseline else row
-            for row in found.rows
-        )
-        return replace(found, question=asked, headline=answer, advice=told, rows=tuple(rows))
+        """The main chart: question, answer, advice, and a row for every model."""
+        comparison, chart = self.comparison, self.standing
+        if self.against is not None:
+            means: dict[str, dict[str, float]] = {metric: {} for metric in comparison.metrics}
+            for row in comparison.standings.to_dict("records"):
+                means[row["metric"]][row["model"]] = row["mean"]
+            chart = chart_of_baseline(self.against, self.names, means, merged=self.merged)
+        return with_repeats(chart, comparison.repeat_distances) if comparison.repeats and chart.rows else chart
+
+    @cached_property
+    def merged(self) -> bool:
+        """Whether both primary metrics are the same number, as both NDCGs are with labels 0 and 1."""
+        return self.comparison.primary is not None and is_one_number(self.comparison.verdict)
+
+    @property
+    def same_number(self) -> list[str]:
+        """A sentence if both primary metrics are the same number."""
+        if not self.merged or len(self.comparison.models) < 2:
+            return []
+        rankings = self.comparison.rankings
+        if rankings is not None and set(rankings.judgments.levels.tolist()) <= {0, 1}:
+            return ["With labels 0 and 1 both gains are the same, so there is one number."]
+        first, second = map(printable, self.comparison.verdict.metrics)
+        return [f"{first} and {second} have the same values here."]
 
     @cached_property
     def standing(self) -> Chart:
-        """How every model stands, and whether the two metrics disagree about the best."""
+        """The chart of all models without a baseline."""
         comparison = self.comparison
         if comparison.primary is None:
-            return _chart_of_one_metric(comparison)
-        return chart_of(comparison.verdict, self.names, comparison.models)
+            return chart_of_metric(comparison)
+        return chart_of(comparison.verdict, self.names)
 
     @cached_property
     def searches(self) -> str:
@@ -139,7 +136,7 @@ class Content:
             return "candidate", "baseline"
         if len(set(self.comparison.verdict.winners.values())) == 1:
             return "winner", "runner-up"
-        one, other = self.standing.labels
+        one, other = labels_of(self.comparison.verdict.metrics)
         return f"best by {one.head}", f"best by {other.head}"
 
     @cached_property
@@ -155,7 +152,8 @@ class Content:
         known = self.comparison.definitions
         sums = select_sums(known.values())
         split = [name for name, metric in known.items() if metric in sums]
-        return [name for name in self.comparison.primary or () if name in split] or split[:2]
+        primary = [name for name in self.comparison.primary or () if name in split]
+        return primary[:1] if self.merged else primary or split[:2]
 
     @property
     def no_attribution(self) -> str:
@@ -203,16 +201,11 @@ class Content:
         return None if best.empty else best
 
     @property
-    def lead(self) -> np.ndarray:
-        """Mean difference of the two under both primary metrics with its interval, shape (2, 3): value, low, high."""
-        comparison, pair = self.comparison, self.pair
-        assert pair is not None
-        table = comparison.pairs
-        row = table[table["model_x"].isin(pair[:2]) & table["model_y"].isin(pair[:2])].iloc[0]
-        ends = ("difference", "lower", "upper")
-        metrics = comparison.verdict.metrics
-        found = np.array([[row[select_common_column(table, f"{end} {metric}")] for end in ends] for metric in metrics])
-        return found if row["model_x"] == pair.first else -found[:, [0, 2, 1]]
+    def proven(self) -> bool:
+        """Whether the verdict, or the decision about the first candidate, proves a difference of the explained pair."""
+        if self.against is not None:
+            return leading(self.against)[0].decision != "undecided"
+        return self.comparison.verdict.kind in ("genuine", "agree")
 
 
 def chosen_pair(comparison: Comparison) -> ChosenPair | None:
@@ -236,39 +229,3 @@ def chosen_pair(comparison: Comparison) -> ChosenPair | None:
     if possible:
         return ChosenPair(one, rival, "the winner under both metrics and its nearest rival that is still possible")
     return ChosenPair(one, rival, "the winner under both metrics and the runner-up")
-
-
-def _chart_of_one_metric(comparison: Comparison) -> Chart:
-    """Return how far every model is behind the best by the only metric, and what that comes down to."""
-    (metric,), names = comparison.metrics, comparison.names
-    labels, level = labels_of((metric,)), confidence(comparison.alpha)
-    winner, rows, table = comparison.winners[metric], [], comparison.standings
-    lower = table["regret_lower"].mask(table["may_be_best"], 0.0)
-    columns = table["regret"], lower, table["regret_upper"], table["may_be_best"], table["mean"]
-    marks = marks_of(metric, zip(*(column.tolist() for column in columns), strict=True))
-    for model, mark in zip(table["model"], marks, strict=True):
-        may, best = mark.filled, model == winner
-        tags = (("l", "best"),) if best else ()
-        rows.append(Row(model, names.cells[model], names.full[model], tags, (mark,), may, (best,)))
-    size = f"{count(len(rows), 'model')}, {count(comparison.query_count, 'query')}"
-    possible, said = sum(row.shaded for row in rows), names.said[winner]
-    headline = f"{styled('n l', said)} is the best by {metric}."
-    if len(rows) == 1:
-        direction = "lower is better" if comparison.lower_is_better else "higher is better"
-        headline, advice = "One model: there is nothing to compare.", f"Of {metric} {direction}."
-    elif possible == 1:
-        lead = amount(sorted(row.marks[0].value for row in rows)[1])
-        choice = f"{styled('b', '★ Choose ')}{styled('b n', said)}"
-        advice = f"{choice}: ahead of the next by {styled('l', lead)}, proven ({level})."
-    else:
-        every = f"any of the {len(rows)}" if possible == len(rows) else f"{possible} of {len(rows)}"
-        headline = f"Not proven: {every} models may be best by {metric}."
-        bound = comparison.standings["regret_upper"].iloc[0]
-        most = f": in truth at most {rounded(bound, up=True)} behind the best ({level})" if math.isfinite(bound) else ""
-        choice = f"{styled('b', '★ Take ')}{styled('b n', said)}"
-        advice = f"{choice}{most}. More queries decide it, not more models."
-    return Chart(
-        f"Which model is best by {styled('b l', metric)}? {size}",
-        headline, advice, labels, names.heads, names.alike, tuple(rows) if len(rows) > 1 else (), level,
-        f"may be best ({possible} of {len(rows)})",
-    )  # fmt: skip

@@ -50,7 +50,7 @@ SCHEMA = 1
 
 
 def to_json(content: Content, path: str | os.PathLike[str] | None = None, *, queries: int = 50) -> str:
-    """Return a comparison as JSON text, and write it where a path is given.
+    """Return a comparison as JSON, and write it to `path` if there is one.
 
     Parameters
     ----------
@@ -64,9 +64,9 @@ def to_json(content: Content, path: str | os.PathLike[str] | None = None, *, que
     Raises
     ------
     OSError
-        Where the file cannot be written; found out before the work.
+        If the file cannot be written, which is checked first.
     ValueError
-        Where `queries` is below 0.
+        If `queries` is negative.
     """
     queries = check_whole("queries", queries, 0)
     target = None if path is None else check_output("path", path)

@@ -16,13 +16,20 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from ..comparison.comparison import Comparison
-    from .content import ChosenPair
 
 MOST_CELLS = 10
 """So many ranks of a query are shown."""
 
 MOST_LETTERS = 120
 """So many letters of what was asked are shown."""
+
+
+class ChosenPair(NamedTuple):
+    """Two models, and why these."""
+
+    first: str
+    second: str
+    reason: str
 
 
 class Entry(NamedTuple):
@@ -59,7 +66,7 @@ class Queries:
         return self.comparison.queries(self.pair.first, self.pair.second, most=max(1, self.comparison.query_count))
 
     def tabs(self, most: int, called: tuple[str, str]) -> list[Tab]:
-        """Return the lists that are not empty, each with at most so many queries: a random sample of the seed first."""
+        """Return the lists that are not empty, each with at most so many queries: the most contradictory first."""
         found = self.found
         weighty = np.flatnonzero(found.weights > 0)
         drawn = np.random.default_rng(self.comparison.seed).permutation(weighty)[:most]
@@ -68,8 +75,8 @@ class Queries:
         rising = np.argsort(sums, kind="stable")
         ahead, behind = (row[:most] for row in (rising[::-1], rising))
         lists = (
-            ("random", "random sample", drawn),
             ("contradictory", f"contradictory ({self.contradictory:,})", pulls),
+            ("random", "random sample", drawn),
             ("first", f"largest for {called[0]}", ahead[sums[ahead] > 0]),
             ("second", f"largest for {called[1]}", behind[sums[behind] < 0]),
         )

@@ -9,7 +9,7 @@ import numpy as np
 from .._common.words import confidence
 from ..comparison.gain_path import select_labelled_bases
 from .markdown import safe, table_text
-from .section import Column, Table
+from .tables import Column, Table
 
 if TYPE_CHECKING:
     import pandas as pd

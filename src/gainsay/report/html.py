@@ -1,4 +1,4 @@
-"""The report as one HTML file that needs nothing else, with its data beside it."""
+"""The report as one self-contained HTML file, with its data in a JSON file next to it."""
 
 from __future__ import annotations
 
@@ -6,15 +6,8 @@ import base64
 import csv
 import hashlib
 import io
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote
-
-try:
-    import jinja2
-    from markupsafe import Markup
-except ImportError as error:  # pragma: no cover - needs an environment without Jinja2
-    raise ImportError("reports need Jinja2: pip install 'gainsay[report]'") from error
 
 from .._common.checks import check_whole
 from .._common.outputs import check_output
@@ -22,38 +15,62 @@ from .._common.shown import printable
 from .._common.version import __version__
 from ..drawing.palette import DARK, LIGHT
 from ..drawing.text import as_html, as_text
-from .board import board
 from .content import Content
 from .document import to_json
-from .full import details, notes
+from .environment import TEMPLATES, chart_html, environment, trusted
 from .queries import csv_rows, grade_rules
 from .sections import sections
+from .tables import details, means_table, notes
 
 if TYPE_CHECKING:
+    import datetime
     import os
+    from pathlib import Path
 
     from ..drawing.palette import Theme
 
-TEMPLATES = Path(__file__).parent / "templates"
+
+MAX_ROWS = 12
+"""Rows of the chart; models in question always have one."""
 
 
-def write_html(content: Content, path: str | os.PathLike[str], *, queries: int = 25) -> Path:
-    """Write the report: question, answer, advice and chart, why, which queries, when to stop, everything in full.
+class Heading(NamedTuple):
+    """Title, description of the data, and date of a report; all of them optional."""
 
-    That the path can be written is tried before the work. Which two models are explained is said in
-    `gainsay.report.content.chosen_pair`. Of each list of queries at most `queries` are in the file. The data stand
-    beside it: all of the comparison as JSON, of the same name with the ending ``.json``, and where more queries
-    contradict than are shown all of them as CSV, with the ending ``.queries.csv``. The same comparison gives the same
-    bytes.
+    title: str = ""
+    data: str = ""
+    date: datetime.date | str = ""
+
+    @property
+    def written_date(self) -> str:
+        """The date as a sentence, such as "Compared on 23 November 2026 with gainsay 1.0."."""
+        day = self.date
+        if not day:
+            return ""
+        text = day if isinstance(day, str) else f"{day.day} {day:%B %Y}"
+        return f"Compared on {printable(text)} with gainsay {__version__}."
+
+
+def write_html(
+    content: Content, path: str | os.PathLike[str], *, queries: int = 25, heading: Heading | None = None
+) -> Path:
+    """Write the report as one HTML file.
+
+    `gainsay.report.content.chosen_pair` chooses the two models that the report explains. The data are in files next to
+    it: the whole comparison as ``.json`` and, if more queries contradict than are shown, all of them as
+    ``.queries.csv``.
 
     Parameters
     ----------
     content : Content
-        What is reported.
+        The comparison to report.
     path : path
-        The HTML file; written anew if it is there, like the files beside it.
+        The HTML file. Existing files are replaced.
     queries : int
         How many queries of each list to show.
+    heading : Heading, optional
+        Title, description of the data, and date. By default the title is the question and there is no date, so that the
+        same comparison gives the same bytes.
 
     Returns
     -------
@@ -63,12 +80,11 @@ def write_html(content: Content, path: str | os.PathLike[str], *, queries: int =
     Raises
     ------
     ImportError
-        Without Jinja2: install ``gainsay[report]``.
+        If Jinja2 is missing. Install ``gainsay[report]``.
     OSError
-        Where a file cannot be written: its folder is missing or may not be written to, or it is a folder itself; or
-        where the file for the data is there and is no report's, such as a model of the same name.
+        If a file cannot be written, or if the file for the data exists and does not belong to a report.
     ValueError
-        Where `queries` is below 0.
+        If `queries` is negative.
     """
     queries, target = check_whole("queries", queries, 0), check_output("path", path)
     data = data_beside(target)
@@ -79,7 +95,7 @@ def write_html(content: Content, path: str | os.PathLike[str], *, queries: int =
         csv.writer(written, lineterminator="\n").writerows(csv_rows(found.table))
         beside.write_bytes(written.getvalue().encode("utf-8", "replace"))
     to_json(content, data, queries=queries)
-    target.write_bytes(_page(content, queries, data, beside).encode("utf-8", "replace"))
+    target.write_bytes(_page(content, queries, heading or Heading(), data, beside).encode("utf-8", "replace"))
     return target
 
 
@@ -97,39 +113,36 @@ def data_beside(target: Path) -> Path:
     return data
 
 
-def _page(content: Content, queries: int, data: Path, beside: Path | None) -> str:
-    style = _ours("\n" + _style())
-    script = _ours("\n" + (TEMPLATES / "report.js").read_text("utf-8"))
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(TEMPLATES),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+def _page(content: Content, queries: int, heading: Heading, data: Path, beside: Path | None) -> str:
+    style = trusted("\n" + _style())
+    script = trusted("\n" + (TEMPLATES / "report.js").read_text("utf-8"))
     chart = content.chart
-    return environment.get_template("report.html.j2").render(
-        title=as_text(chart.headline),
-        question=_ours(as_html(chart.question)),
-        headline=_ours(as_html(chart.headline)),
-        advice=_ours(as_html(chart.advice)),
-        searches=content.searches,
-        board=_ours(board(content)),
-        notes=notes(content),
-        sections=[(it, _ours(as_html(it.said)), _ours(it.figure(queries))) for it in sections(content)],
-        details=details(content),
-        version=__version__,
-        style=style,
-        script=script,
-        style_hash=_hash(style),
-        script_hash=_hash(script),
-        files=[(quote(file.name), printable(file.name)) for file in (data, beside) if file is not None],
+    return (
+        environment()
+        .get_template("report.html.j2")
+        .render(
+            page_title=as_text(heading.title or chart.headline),
+            title=printable(heading.title) if heading.title else "",
+            question=trusted(as_html(chart.question)),
+            data=printable(heading.data) if heading.data else "",
+            date=heading.written_date,
+            headline=trusted(as_html(chart.headline)),
+            advice=trusted(as_html(chart.advice)),
+            searches=content.searches,
+            chart=trusted(chart_html(chart, MAX_ROWS, link="#models")) if chart.rows else "",
+            legend=[*chart.notes, *content.same_number],
+            metrics=None if chart.rows else means_table(content.comparison),
+            notes=notes(content),
+            sections=[(it, trusted(as_html(it.said)), trusted(it.figure(queries))) for it in sections(content)],
+            details=details(content),
+            version=__version__,
+            style=style,
+            script=script,
+            style_hash=_hash(style),
+            script_hash=_hash(script),
+            files=[(quote(file.name), printable(file.name)) for file in (data, beside) if file is not None],
+        )
     )
-
-
-def _ours(text: str) -> Markup:
-    """Return text that stays as it is: files of this package, and markup in which every text was escaped."""
-    return Markup(text)  # nosec B704
 
 
 def _style() -> str:
@@ -142,7 +155,9 @@ def _style() -> str:
         f":root{{color-scheme:light dark;{rules(LIGHT)}}}\n"
         f"@media screen and (prefers-color-scheme:dark){{:root{{{rules(DARK)}}}}}\n"
     )
-    return themes + (TEMPLATES / "report.css").read_text("utf-8") + grade_rules()
+    return (
+        themes + "".join((TEMPLATES / name).read_text("utf-8") for name in ("chart.css", "report.css")) + grade_rules()
+    )
 
 
 def _hash(text: str) -> str:

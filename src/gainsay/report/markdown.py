@@ -1,4 +1,4 @@
-"""A comparison as Markdown: what the HTML report says, without its pictures."""
+"""A comparison as Markdown: the HTML report without its pictures."""
 
 from __future__ import annotations
 
@@ -7,27 +7,27 @@ from typing import TYPE_CHECKING
 
 from .._common.checks import check_whole
 from .._common.outputs import check_output
-from ..drawing.lanes import bare
+from ..comparison.headline import labels_of
 from ..drawing.text import as_text
-from .full import details, notes
-from .numbers import means
+from .numbers import bare, means
 from .sections import sections
+from .tables import details, notes
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterable, Iterator
 
     from .content import Content
-    from .section import Table
+    from .tables import Table
 
 
 def to_markdown(content: Content, path: str | os.PathLike[str] | None = None, *, queries: int = 10) -> str:
-    """Return the report as Markdown, and write it where a path is given.
+    """Return the report as Markdown, and write it to `path` if there is one.
 
     Parameters
     ----------
     content : Content
-        What is reported.
+        The comparison to report.
     path : path, optional
         Where to write it.
     queries : int
@@ -36,9 +36,9 @@ def to_markdown(content: Content, path: str | os.PathLike[str] | None = None, *,
     Raises
     ------
     OSError
-        Where the file cannot be written; found out before the work.
+        If the file cannot be written, which is checked first.
     ValueError
-        Where `queries` is below 0.
+        If `queries` is negative.
     """
     queries = check_whole("queries", queries, 0)
     target = None if path is None else check_output("path", path)
@@ -72,31 +72,35 @@ def _lines(content: Content, queries: int) -> Iterator[str]:
 
 
 def _chart(content: Content) -> Iterator[str]:
-    """Yield how every model stands: distances to the best with their intervals."""
+    """Yield the chart as a table: differences with their intervals, the worst case, and the means."""
     chart = content.chart
-    heads = [f"behind by {label.by}" for label in chart.labels] + [label.name for label in chart.labels]
-    yield _row(["model", *map(safe, heads)])
+    captions = [panel.caption + (f" ({panel.libraries})" if panel.libraries else "") for panel in chart.panels]
+    last = " ".join(filter(None, chart.last))
+    heads = [*captions, last, *(f"mean {panel.label.name}" for panel in chart.panels)]
+    yield _row([safe(chart.head) or "model", *map(safe, heads)])
     yield _row([":---", *["---:"] * len(heads)])
     for row in chart.rows:
-        tags = " ".join(text.replace("\u200a", " ") for _, text in row.tags)
-        name = f"{safe(content.names.short[row.key])}{f' ({safe(tags)})' if tags else ''}{' †' if row.remark else ''}"
-        behind = [
-            f"{bare(mark.value)} ({bare(mark.low)} to {bare(mark.high)}){'' if mark.filled else ', ruled out'}"
-            for mark in row.marks
-        ]
-        texts = means(mark.mean for mark in row.marks)
-        strong = [f"**{text}**" if best else text for text, best in zip(texts, row.best, strict=True)]
-        yield _row([name, *behind, *strong])
+        name = f"{'★ ' if row.starred else ''}{safe(row.name)}{' †' if row.remark else ''}"
+        cells = []
+        for cell in row.cells:
+            interval = (
+                f" ({bare(cell.lower)} to {bare(cell.upper)})" if cell.bounded and cell.lower < cell.upper else ""
+            )
+            text = f"**{cell.text}**" if cell.highest else cell.text
+            cells.append(f"{text}{interval}{'' if cell.possible else ', ' + chart.excluded}")
+        yield _row([name, *cells, row.outcome, *means(cell.mean for cell in row.cells)])
+    yield f"\n{safe(' '.join((*chart.notes[-2:], *content.same_number)))}"
 
 
 def _queries(content: Content, most: int) -> Iterator[str]:
     assert content.queries is not None
+    labels = labels_of(content.comparison.verdict.metrics)
     for tab in content.queries.tabs(most, content.called):
         yield f"\n### {safe(tab.title)}\n"
         for entry in tab.entries:
             ahead = [
                 f"{content.called[lead < 0]} by {bare(abs(value))} ({label.by})" if lead else f"level ({label.by})"
-                for lead, value, label in zip(entry.leads, entry.differences, content.chart.labels, strict=True)
+                for lead, value, label in zip(entry.leads, entry.differences, labels, strict=True)
             ]
             yield f"- query {safe(entry.query)} ({entry.about}): {safe('; '.join(ahead))}"
             for name, strip in zip((*content.called, "ideal order"), entry.strips, strict=True):

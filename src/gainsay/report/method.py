@@ -85,8 +85,9 @@ GLOSSARY = (
     ("safe choice", "The model whose worst regret is smallest: the one to take if both metrics matter."),
     ("price of disagreement", "What must be given up under one of the metrics, whichever model is chosen: the worst "
      "regret of the safe choice."),
-    ("may be best, ruled out", "Not ruled out as best with the stated confidence: a filled mark under this metric, a "
-     "shaded row under both together."),
+    ("may be best, ruled out", "A model that is not ruled out as best with this confidence has a tinted cell and a "
+     "filled mark under this metric. A row tinted on both sides may be best under both."),
+    ("worst case", "How far behind the best a model may be under either metric: the upper end of the interval."),
     ("margin", "Region of practical equivalence: a difference so small that it does not matter to you. You set it."),
     ("p-value, Holm", "How often chance alone would show something at least as strong. With many pairs some look "
      "strong by chance; Holm's correction allows for that."),

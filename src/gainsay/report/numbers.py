@@ -27,6 +27,19 @@ def mean(value: float) -> str:
     return f"{value:.4f}".replace("-", MINUS) if math.isfinite(value) else "unbounded"
 
 
+def bare(value: float, places: int = 4) -> str:
+    """Write a number to so many places; a smaller one that is not 0 by its first digit.
+
+    >>> bare(0.01372), bare(0.0), bare(0.00003), bare(-0.5, 3), bare(float("inf"))
+    ('0.0137', '0.0000', '0.00003', '−0.500', 'unbounded')
+    """
+    if not math.isfinite(value):
+        return "unbounded"
+    while value and abs(value) < 0.5 * 10.0**-places and places < 12:
+        places += 1
+    return f"{value:.{places}f}".replace("-", MINUS)
+
+
 def means(values: Iterable[float]) -> list[str]:
     """Write means, each as `mean` does."""
     return list(map(mean, values))

@@ -1,4 +1,4 @@
-"""Which queries: a random sample, those on which the metrics contradict each other, and the largest differences."""
+"""Queries on which the metrics contradict each other, a random sample, and the largest differences."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ import numpy as np
 
 from .._common.shown import printables
 from .._common.words import count
-from ..drawing.lanes import pair_bars
+from ..comparison.headline import labels_of
 from .entries import MOST_CELLS
-from .section import Section
+from .numbers import bare
+from .tables import Section
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 DOT = "\u00b7"
 """Stands for grade 0."""
 
-FIRST = 8
+FIRST = 3
 """So many queries of each list stand in view, the others after a click."""
 
 
@@ -36,13 +37,13 @@ def queries_section(content: Content) -> Section | None:
         return None
     total, number = count(len(queries.found.queries), "query"), queries.contradictory
     said = (
-        f"On {number:,} of {total} the two metrics prefer different ones of these models. The random sample shows what "
-        "is usual; the strongest are picked, and so look stronger than they are."
+        f"On {number:,} of {total} the two metrics prefer different models. The strongest come first, which are not "
+        "typical: the random sample is."
     )
     if not number:
-        said = f"On none of {total} do the two metrics prefer different ones of these models."
-    upper, lower = content.chart.labels
-    note = "Grades from rank 1 on; the stronger, the higher; grade 0 is a dot. Bars: the difference on this query, "
+        said = f"On none of {total} do the two metrics prefer different models."
+    upper, lower = labels_of(content.comparison.verdict.metrics)
+    note = "Grades from rank 1 on, darker ones are higher, a dot is grade 0. Bars: the difference on this query, "
     note += f"by {upper.by} above and by {lower.by} below."
     if any(content.comparison.verdict.repeats.get(model) for model in queries.pair[:2]):
         note += " Of a recipe the ranking of its first run is shown; the bars are of the mean of all its runs."
@@ -103,6 +104,29 @@ def _row(
         f'<tr id="{escape(name)}"><td data-k="query"><a href="#{escape(name)}"><strong><bdi>{escape(entry.query)}</bdi>'
         f'</strong></a> <span class="m">{escape(entry.about)}</span>{asked}</td>{strips}<td>{picture}</td></tr>'
     )
+
+
+def pair_bars(rows: Sequence[tuple[Sequence[float], Sequence[float]]]) -> list[str]:
+    """Return small bars to both sides of a line, one per metric, all rows on one scale.
+
+    A row consists of the differences that are written, and of those that are drawn (to the right if the first model
+    leads).
+    """
+    widest = max((abs(lead) for _, leads in rows for lead in leads), default=0.0) or 1.0
+    pictures = []
+    for differences, leads in rows:
+        bars = ""
+        for lane, (difference, lead) in enumerate(zip(differences, leads, strict=True)):
+            end, y = 50 + 28 * lead / widest, 3 + 16 * lane
+            left, right = sorted((50.0, end))
+            bars += f'<rect class="bar {("lin", "exp")[lane]}" x="{left:.2f}%" width="{right - left:.2f}%" '
+            bars += f'y="{y}" height="12"/>'
+            side = 'dx="5"' if lead >= 0 else 'dx="-5" text-anchor="end"'
+            bars += f'<text x="{end:.2f}%" y="{y + 10}" {side}>{bare(abs(difference), 3)}</text>'
+        line = '<line class="z" x1="50%" x2="50%" y1="0" y2="34"/>'
+        picture = f'<svg width="100%" height="34" aria-hidden="true">{line}{bars}</svg>'
+        pictures.append(f'{picture}<span class="sr">{", ".join(map(bare, differences))}</span>')
+    return pictures
 
 
 def _grades(levels: list[float]) -> dict[float, str]:

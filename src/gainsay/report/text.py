@@ -1,8 +1,9 @@
-"""Comparisons in a terminal: the answer first, what to do, how every model stands, and what to ask next."""
+"""Comparisons in a terminal: the answer, the advice, the chart, and what to do next."""
 
 from __future__ import annotations
 
 import math
+import textwrap
 from typing import TYPE_CHECKING, Any
 
 from rich import box
@@ -12,32 +13,38 @@ from rich.table import Table
 from rich.text import Text
 
 from .._common.shown import printable
-from .._common.words import count, p_value
+from .._common.words import count
 from ..comparison.headline import labels_of
 from ..comparison.replacing import leading
-from ..drawing.lanes import bare
-from ..drawing.text import PIECE
-from .full import leaderboard, notes, over, scope
+from ..drawing.text import pieces
+from .chart import STAR
+from .numbers import bare
+from .tables import leaderboard, notes, over, scope
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     import pandas as pd
 
-    from ..drawing.lanes import Axis, Chart, Row
+    from .chart import Cell, Chart, Row
     from .content import Content
 
-STYLES = {"b": "bold", "l": "dodger_blue2", "e": "dark_orange3"}
-"""How emphasis looks: bold, blue for the first metric and orange for the second."""
+CELLS = ("white on #1f5f9e", "white on #96490a")
+"""Tinted cells: no color of text has enough contrast on both white and black, but white on a solid cell has."""
 
-MARKS = "\u25cf\u25cb\u25c6\u25c7\u25c8"
-"""Filled and hollow marks of both lanes, and where two coincide."""
+COLORS = ("#2d80c9", "#cb5f0e")
+"""Marks and bars on the background of the terminal, with a contrast of 4:1 on both white and #1e1e1e."""
 
-PLAIN = str.maketrans(f"{MARKS}\u2605\u2502\u2500\u254c\u2212\u2013\u00b7", "OoXx#*|----,")
-"""What stands for marks, lines and signs where there is ASCII only."""
+STYLES = {"b": "bold", "l": CELLS[0], "e": CELLS[1]}
+"""Looks of emphasis."""
 
-MOST_ROWS = 8
+MARKS = ("●○", "◆◇")
+PLAIN = str.maketrans("●○◆◇★│─━╵−–·…’", "#o#o>|--'--,.'")
+"""ASCII signs for marks, lines and punctuation."""
+
+MAX_ROWS = 8
 WIDEST = 120
+MIN_LANE = 11
 
 
 def values_table(title: str, rows: Mapping[str, float]) -> Group:
@@ -69,55 +76,58 @@ def whole_leaderboard(content: Content) -> Group:
 
 
 def decisions_table(content: Content) -> Group:
-    """Return every candidate with its decision against the baseline, in `MOST_ROWS` rows at most."""
+    """Return every candidate with its decision against the baseline, in `MAX_ROWS` rows at most."""
     found = content.against
     assert found is not None
     table, names = _table(["candidate", "decision"]), content.names
     for label in labels_of(found.metrics):
         table.add_column(label.head, justify="right")
-    for one in leading(found)[:MOST_ROWS]:
+    for one in leading(found)[:MAX_ROWS]:
         changes = (Text(one.format_difference(metric)) for metric in found.metrics)
         table.add_row(Text(names.short[one.candidate]), one.decision, *changes)
-    rest = len(found.candidates) - MOST_ROWS
+    rest = len(found.candidates) - MAX_ROWS
     more = f"; {rest} more in the report" if rest > 0 else ""
     return _titled(f"Against {names.said[found.baseline]}{more}", table)
 
 
 def headline_lines(content: Content) -> list[Text]:
-    """Return the answer and what to do."""
+    """Return the answer and the advice."""
     chart = content.chart
     lines = [_styled(chart.headline, "bold")]
-    lines += [_styled(chart.advice)] if chart.advice else []
+    lines += [_styled(chart.advice, colored=False)] if chart.advice else []
+    lines += [Text(sentence) for sentence in content.same_number]
     return [*lines, _shown(content.searches)] if content.searches else lines
 
 
 def chart_lines(content: Content, width: int, *, unicode: bool = True, every: bool = False) -> list[Text]:
-    """Return how every model stands, in at most so many columns, and 120: two lanes a model for up to four, else one.
+    """Return the chart in at most `width` columns, and 120.
 
-    Without `unicode` in ASCII; without `every` the first eight models, the winners and the safe choice.
+    Without `unicode` it consists of ASCII. Without `every` it has eight rows, and all rows in question.
     """
     chart = content.chart
     if not chart.rows:
         means = content.comparison.leaderboard
         wide = max(map(len, content.comparison.metrics))
         return [Text(f"  {metric:<{wide}}  {means[metric].iloc[0]:.4f}") for metric in content.comparison.metrics]
-    rows = chart.rows if every else chart.shown(MOST_ROWS)
-    width = min(width, WIDEST)
-    drawing = _Drawing(content, rows, width)
-    lines = [drawing.head(), *drawing.body(), drawing.foot()]
-    left, several = len(chart.rows) - len(rows), len(chart.labels) > 1
-    legend = [f"{left} more behind these (--all)"] if left else []
-    legend += ["* best"] if len(rows) > 4 else []
-    legend.append(f"{MARKS[1:4:2] if several else MARKS[1]} ruled out as best")
-    legend += [f"{MARKS[4]} both"] if len(rows) > 4 and several else []
-    dash = "\u254c" if len(rows) > 4 and several else "\u2500"
-    legend.append(f"{dash * 2} {chart.level}, all at once")
-    if content.comparison.primary is not None and content.comparison.verdict.kind == "genuine":
-        legend.append(p_value(content.comparison.verdict.p_value))
-    primary, queries = content.comparison.primary, content.comparison.query_count
-    shown = queries if primary is None else content.comparison.verdict.queries  # what is drawn is of these
-    legend.append(f"{count(shown, 'query')}{content.comparison.unjudged_remark}")
-    lines += [Text(), *(Text(f"  {line}", style="dim") for line in _joined(legend, width - 2))]
+    rows, rest = (chart.rows, "") if every else chart.folded(MAX_ROWS)
+    table = _Lanes(chart, rows, min(width, WIDEST))
+    lines = [*table.heads(), *map(table.line, rows), table.foot()]
+    lines += [Text(f"  … {rest} (--all)")] if rest else []
+    filled, hollow = (" ".join(pair[k] for pair in MARKS[: len(chart.panels)]) for k in (0, 1))
+    key = f"{filled} {chart.legend}, {hollow} {chart.excluded} ({chart.level}). Right is better."
+    key += " ╵ one repeat." if chart.has_repeats else ""
+    lines += [Text(line) for line in textwrap.wrap(key, min(width, WIDEST))]
+    verdict = None if content.comparison.primary is None else content.comparison.verdict
+    queries = content.comparison.query_count if verdict is None else verdict.queries
+    size = f"{count(queries, 'query')}{content.comparison.unjudged_remark}"
+    tops = [
+        f"{row.name} {bare(row.cells[lane].mean)}"
+        for lane in range(len(chart.panels))
+        for row in chart.rows
+        if row.cells[lane].highest
+    ]
+    told = f"{size}; {'mean' if len(tops) == 1 else 'means'} at the line: {', '.join(tops)}."
+    lines += [_shown(line) for line in textwrap.wrap(told, min(width, WIDEST))]
     for line in () if unicode else lines:
         line.plain = line.plain.translate(PLAIN)
     return lines
@@ -126,9 +136,13 @@ def chart_lines(content: Content, width: int, *, unicode: bool = True, every: bo
 def next_lines(content: Content, *further: tuple[str, str]) -> list[Text]:
     """Return what to ask next, and how."""
     comparison, steps = content.comparison, []
-    if comparison.primary is not None and math.isfinite(content.chart.ruler):
+    if (
+        comparison.primary is not None
+        and comparison.verdict.kind == "unresolved"
+        and math.isfinite(comparison.verdict.detectable)
+    ):
         seen = count(comparison.verdict.queries, "query")
-        steps.append(("more queries", f"{seen} show leads from {bare(content.chart.ruler)}"))
+        steps.append(("more queries", f"{seen} can prove differences from {bare(comparison.verdict.detectable, 3)}"))
     steps += further
     wide = max((len(what) for what, _ in steps), default=0) + 1
     starts = ["Next", *([""] * (len(steps) - 1))]
@@ -140,133 +154,103 @@ def notes_lines(content: Content) -> list[Text]:
     return [_shown(sentence) for sentence in (*notes(content), *scope(content.comparison))]
 
 
-class _Drawing:
-    """Rows of text on a common axis."""
+class _Lanes:
+    """The rows of a chart as lines of text: a name, a lane and a number for each panel, and the last column."""
 
-    def __init__(self, content: Content, rows: Sequence[Row], width: int) -> None:
-        self.chart: Chart = content.chart
-        self.rows = rows
-        self.lanes = len(self.chart.labels) if len(rows) <= 4 else 1
-        self.axis: Axis = self.chart.axis(rows)
-        free = self.chart.heads == (("model", "model"),)
-        heads = [""] if free else [short for short, _ in self.chart.heads]
-        self.align = "<" if free else ">"
-        room = max(10, width // 3)
-        self.names = [[_fit(cell, room) for cell in row.cells] for row in rows]
-        self.widths = [max(map(cell_len, column)) for column in zip(heads, *self.names, strict=True)]
-        self.heads = heads
-        self.means = [max(len(label.head), 7) for label in self.chart.labels]
-        self.before = 4 + sum(self.widths) + len(self.widths) + sum(self.means) + 2 * len(self.means)
-        self.room = max(16, width - self.before - 2)
+    def __init__(self, chart: Chart, rows: Sequence[Row], width: int) -> None:
+        self.chart, self.axis, self.width = chart, chart.axis(rows), width
+        panels = len(chart.panels)
+        self.title = chart.last[0] if width >= 100 else chart.last[0].split()[0]
+        self.outcomes = {row.model: row.outcome.removesuffix(" behind") for row in rows}
+        self.last = max(map(cell_len, (self.title, *self.outcomes.values()))) + 3
+        self.number = max(cell_len(cell.text) for row in rows for cell in row.cells) + 1
+        wanted = max(map(cell_len, (chart.head, *(row.name for row in rows))))
+        free = width - self.last - panels * (self.number + MIN_LANE + 3) - 3
+        self.name = min(wanted, max(free, 8))
+        room = (width - self.last - self.name - 3) // panels - self.number - 3
+        self.lane = max(min(room, 44), 4)
 
-    def at(self, value: float) -> int:
-        """Return the column of a distance."""
-        return min(self.room - 1, max(0, round((self.room - 1) * value / self.axis.high)))
+    def heads(self) -> list[Text]:
+        """Return the captions, the libraries below them, and a rule."""
+        cell = self.lane + self.number + 2
+        first, second = (Text(f"  {self._fit(text)} ") for text in (self.chart.head, ""))
+        for lane, panel in enumerate(self.chart.panels):
+            caption = _cut(panel.caption, cell - 2)
+            libraries = panel.libraries
+            while len(libraries) + 1 > cell and ", " in libraries:
+                libraries = libraries[: libraries.rindex(", ")]
+            first.append(f" {caption} ", style=f"bold {CELLS[lane]}").append(" " * (cell - cell_len(caption) - 1))
+            second.append(f" {_cut(libraries, cell - 1)}".ljust(cell + 1))
+        first.append(self.title.rjust(self.last - 1), style="bold")
+        second.append(self.chart.level.rjust(self.last - 1))
+        rule = "─" * (3 + self.name + len(self.chart.panels) * (cell + 1) + self.last - 1)
+        return [first, second, Text(rule)]
 
-    def head(self) -> Text:
-        """Return the head."""
-        line = Text("  ")
-        line.append(self._named(self.heads))
-        for lane, (label, wide) in enumerate(zip(self.chart.labels, self.means, strict=True)):
-            line.append(f"  {label.head:>{wide}}"[: wide + 2], style="le"[lane : lane + 1] and STYLES["le"[lane]])
-        keys = "  ".join(f"{mark} {it.head}" for mark, it in zip(MARKS[::2], self.chart.labels, strict=False))
-        said = f"   behind the best ({keys})"
-        line.append(said if len(said) <= self.room + 3 else f"   {keys}"[: self.room + 3], style="dim")
-        return line
-
-    def body(self) -> Iterator[Text]:
-        """Yield one line or two a row."""
-        for row, cells in zip(self.rows, self.names, strict=True):
-            safe = any("\u2605" in text for _, text in row.tags)
-            yield self._line("\u2605 " if safe else "  ", self._named(cells), row, 0)
-            if self.lanes > 1:
-                yield self._line("  ", " " * cell_len(self._named(cells)), row, 1)
-
-    def _named(self, cells: Sequence[str]) -> str:
-        texts = []
-        for cell, wide in zip(cells, self.widths, strict=True):
-            gap = " " * (wide - cell_len(cell))
-            texts.append(cell + gap if self.align == "<" else gap + cell)
-        return " ".join(texts)
-
-    def _line(self, start: str, name: str, row: Row, lane: int) -> Text:
-        line = Text(start, style="bold" if start.strip() else "")
-        line.append(name, style="bold" if self.lanes > 1 and not lane else "")
-        for place, (mark, best, wide) in enumerate(zip(row.marks, row.best, self.means, strict=True)):
-            style = STYLES["le"[place]]
-            if lane:
-                line.append(f"  {'best' if best else '':>{wide}}", style=style)
-                continue
-            star = "*" if best and self.lanes == 1 else " " if self.lanes == 1 else ""
-            line.append(f"  {bare(mark.mean) + star:>{wide}}", style=f"bold {style}" if best else style)
-        line.append("   ")
-        line.append_text(self._lane(row, lane) if self.lanes > 1 or len(row.marks) == 1 else self._both(row))
-        return line
-
-    def _lane(self, row: Row, lane: int) -> Text:
-        mark, cells = row.marks[lane], [" "] * self.room
-        cells[0] = "\u2502"
-        if math.isfinite(mark.high) and mark.high > 0:
-            for place in range(self.at(mark.low), self.at(mark.high) + 1):
-                cells[place] = "\u2500"
-        cells[self.at(mark.value)] = MARKS[2 * lane + (not mark.filled)]
-        return Text("".join(cells).rstrip(), style=STYLES["le"[lane]])
-
-    def _both(self, row: Row) -> Text:
-        cells, styles = [" "] * self.room, [""] * self.room
-        finite = [mark for mark in row.marks if math.isfinite(mark.high)]
-        if finite:
-            for place in range(
-                self.at(min(mark.low for mark in finite)), self.at(max(mark.high for mark in finite)) + 1
-            ):
-                cells[place], styles[place] = "\u254c", "dim"
-        places = [self.at(mark.value) for mark in row.marks]
-        for lane, (place, mark) in enumerate(zip(places, row.marks, strict=True)):
-            cells[place], styles[place] = MARKS[2 * lane + (not mark.filled)], STYLES["le"[lane]]
-        if len(set(places)) < len(places):
-            cells[places[0]], styles[places[0]] = MARKS[4], "bold"
+    def line(self, row: Row) -> Text:
+        """Return the line of a row."""
+        star = f"{STAR} " if row.starred else "  "
         line = Text()
-        for cell, style in zip(cells, styles, strict=True):
-            line.append(cell, style=style)
+        line.append(f"{star}{self._fit(row.name)} ", style="bold" if row.starred else "")
+        for lane, cell in enumerate(row.cells):
+            line.append_text(self._cell(cell, lane)).append(" ")
+        outcome = (STAR + " " if row.starred else "") + self.outcomes[row.model]
+        return line.append(outcome.rjust(self.last - 1), style="bold" if row.starred else "")
+
+    def _cell(self, cell: Cell, lane: int) -> Text:
+        color = "" if cell.possible else COLORS[lane]
+        signs, styles = [" "] * self.lane, [""] * self.lane
+        if cell.bounded:
+            for place in range(self._at(cell.lower), self._at(cell.upper) + 1):
+                signs[place], styles[place] = "━", color
+        for repeat in cell.repeats:
+            signs[self._at(repeat)], styles[self._at(repeat)] = "╵", color
+        signs[self._at(0.0)], styles[self._at(0.0)] = "│", ""
+        signs[self._at(cell.value)], styles[self._at(cell.value)] = MARKS[lane][not cell.possible], color
+        text = Text(" ")
+        for sign, style in zip(signs, styles, strict=True):
+            text.append(sign, style=style)
+        text.append(f"{cell.text:>{self.number}} ", style="bold" if cell.highest else "")
+        if cell.possible:
+            text.stylize(CELLS[lane])
+        return text
+
+    def foot(self) -> Text:
+        """Return the axis below the lanes."""
+        line = Text("  " + self._fit("") + " ")
+        for _ in self.chart.panels:
+            signs = [" "] * (self.lane + self.number + 3)
+            start = 1 + self._at(0.0) - len(self.chart.reference) // 2
+            start = max(0, min(start, len(signs) - len(self.chart.reference)))
+            signs[start : start + len(self.chart.reference)] = self.chart.reference
+            for value, text in self.axis.ticks(3):
+                place = 1 + self._at(value) - len(text) // 2
+                if place >= 0 and not "".join(signs[max(place - 1, 0) : place + len(text) + 1]).strip():
+                    signs[place : place + len(text)] = text
+            line.append("".join(signs))
         line.rstrip()
         return line
 
-    def foot(self) -> Text:
-        """Return the axis."""
-        cells = list("best".ljust(self.room))
-        for tick in (tick for tick in self.axis.ticks if tick > 0):
-            text, place = self.axis.written(tick), self.at(tick)
-            start = place - len(text) // 2
-            if 5 <= start <= self.room - len(text) and not "".join(cells[start - 1 : start + len(text) + 1]).strip():
-                cells[start : start + len(text)] = text
-        return Text(" " * self.before + "".join(cells).rstrip(), style="dim")
+    def _at(self, value: float) -> int:
+        share = (min(max(value, self.axis.low), self.axis.high) - self.axis.low) / (self.axis.high - self.axis.low)
+        return round(share * (self.lane - 1))
+
+    def _fit(self, text: str) -> str:
+        text = _cut(text, self.name)
+        return text + " " * (self.name - cell_len(text))
 
 
-def _fit(text: str, room: int) -> str:
-    """Return text that is no wider than there is room."""
+def _cut(text: str, room: int) -> str:
+    """Return text that is at most so wide."""
     while cell_len(text) > room:
-        text = text[:-2] + "\u2026"
+        text = text[:-2] + "…"
     return text
 
 
-def _joined(parts: Iterable[str], room: int) -> list[str]:
-    """Return parts with dots between them, in lines that have room."""
-    lines: list[str] = []
-    for part in parts:
-        if lines and len(lines[-1]) + 3 + len(part) <= room:
-            lines[-1] += f" \u00b7 {part}"
-        else:
-            lines.append(part)
-    return lines
-
-
-def _styled(text: str, base: str = "") -> Text:
+def _styled(text: str, base: str = "", *, colored: bool = True) -> Text:
     line = Text(style=base)
-    for place, piece in enumerate(PIECE.split(text)):  # plain, style, styled, plain, …
-        if place % 3 == 1:
-            style = " ".join(STYLES[mark] for mark in piece.split() if mark in STYLES)
-        else:
-            line.append(piece, style=style if place % 3 else "")
+    for style, piece in pieces(text):
+        marks = (mark for mark in style.split() if mark == "b" or (colored and mark in STYLES))
+        line.append(piece, style=" ".join(STYLES[mark] for mark in marks))
     return line
 
 

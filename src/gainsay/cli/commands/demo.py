@@ -86,9 +86,11 @@ def demo(
     terminal.print()
     print_experiment(terminal, result)
     if page is not None:
-        from ...report.html import write_html
+        from ...report.html import Heading, write_html
 
-        announce_report(write_html(_build_content(result.comparison, rankers, source, seed), page), open_it)
+        heading = Heading() if rankers is None else Heading(data=describe_rankers(seed))
+        content = _build_content(result.comparison, rankers, source)
+        announce_report(write_html(content, page, heading=heading), open_it)
     if rankers is not None:
         terminal.print(f"\n{NEXT_STEPS}", markup=False, soft_wrap=True)
 
@@ -187,13 +189,12 @@ def train_candidates(
     return experiment.run(progress=progress)
 
 
-def _build_content(trained: Comparison, rankers: Comparison | None, source: str, seed: int) -> Content:
-    """Return the content of the report: the candidates, their data, and the simulated rankers."""
+def _build_content(trained: Comparison, rankers: Comparison | None, source: str) -> Content:
+    """Return the content of the report: the simulated rankers if they were compared, then the trained candidates."""
     from ...report.content import Also, Content
 
     trained.notes = (*trained.notes, f"Data: {source}")
     if rankers is None:
         return trained.content
-    return Content(
-        trained, also=[Also("rankers", "Three rankers that disagree", describe_rankers(seed), rankers.content)]
-    )
+    candidates = Also("candidates", "Eight trained candidates", f"Data: {source}", trained.content)
+    return Content(rankers, also=[candidates])

@@ -10,17 +10,12 @@ except ImportError as error:
     raise ImportError("pictures need Matplotlib: pip install 'gainsay[report]'") from error
 
 from .accessor import Plots
-from .attribution import plot_attribution
-from .conflict import plot_conflict
-from .contributions import plot_explain
 from .curves import plot_curves
+from .explain import plot_attribution, plot_explain, plot_queries
 from .gains import plot_gains
 from .leaderboard import plot_leaderboard
-from .pairs import plot_pairs
+from .pairs import plot_conflict, plot_regret
 from .picture import Picture
-from .ranks import plot_ranks
-from .regret import plot_regret
-from .strips import plot_queries
 
 __all__ = [
     "Picture",
@@ -31,8 +26,6 @@ __all__ = [
     "plot_explain",
     "plot_gains",
     "plot_leaderboard",
-    "plot_pairs",
     "plot_queries",
-    "plot_ranks",
     "plot_regret",
 ]

@@ -6,16 +6,12 @@ import inspect
 from typing import TYPE_CHECKING, Any
 
 from ..content import chosen_pair
-from .attribution import plot_attribution
-from .conflict import plot_conflict
 from .curves import plot_curves
+from .explain import plot_attribution, plot_queries
 from .gains import plot_gains
 from .leaderboard import plot_leaderboard
-from .pairs import plot_pairs
+from .pairs import plot_conflict, plot_regret
 from .picture import drawn
-from .ranks import plot_ranks
-from .regret import plot_regret
-from .strips import plot_queries
 
 if TYPE_CHECKING:
     from typing import TypeAlias
@@ -32,10 +28,10 @@ __all__ = ["Plots"]
 
 
 class Plots:
-    """The pictures of a comparison; every method returns a `Picture`, which shows itself in a notebook.
+    """Pictures of a comparison. Every method returns a `Picture`, which notebooks display.
 
-    All take `ax`, where to draw (by default a new figure of which pyplot knows nothing), `theme`, ``"light"`` or
-    ``"dark"``, and `path`, a file to write the picture to: .png, .svg, .pdf.
+    All accept `ax`, the axes to draw on (by default those of a new figure that pyplot does not manage), `theme`,
+    ``"light"`` or ``"dark"``, and `path`, a file to write the picture to (.png, .svg or .pdf).
 
     Parameters
     ----------
@@ -50,9 +46,7 @@ class Plots:
     >>> models = {name: labels + rng.normal(0, spread, 1000) for name, spread in [("a", 1), ("b", 2), ("c", 3)]}
     >>> picture = gs.compare(models, gs.Judgments(labels, group=[20] * 50)).plot.leaderboard()
     >>> picture
-    <Picture: a is the best of 3 under both: both proven (95 %)>
-    >>> picture.ax.get_xlabel()
-    'how far behind the best (left is better), with simultaneous 95 % intervals'
+    <Picture: a is best under both NDCGs>
     """
 
     def __init__(self, comparison: Comparison) -> None:
@@ -64,7 +58,7 @@ class Plots:
         return "\n".join([f"Pictures of {self._comparison!r}", *told])
 
     def leaderboard(self, ax: Axes | None = None, theme: str = "light", *, path: Path = None) -> Picture:
-        """Draw how far every model is behind the best under both metrics, the main chart: see `plot_leaderboard`."""
+        """Draw the main chart, every model next to the best under both metrics: see `plot_leaderboard`."""
         return drawn(path, lambda: plot_leaderboard(self._comparison, ax, theme))
 
     def conflict(self, ax: Axes | None = None, theme: str = "light", *, path: Path = None) -> Picture:
@@ -74,14 +68,6 @@ class Plots:
     def regret(self, ax: Axes | None = None, theme: str = "light", *, path: Path = None) -> Picture:
         """Draw what every model loses under either metric: see `plot_regret`."""
         return drawn(path, lambda: plot_regret(self._comparison, ax, theme))
-
-    def ranks(self, ax: Axes | None = None, theme: str = "light", *, path: Path = None) -> Picture:
-        """Draw how the order of the models changes: see `plot_ranks`."""
-        return drawn(path, lambda: plot_ranks(self._comparison, ax, theme))
-
-    def pairs(self, ax: Axes | None = None, theme: str = "light", *, path: Path = None) -> Picture:
-        """Draw the differences of all pairs as colours: see `plot_pairs`."""
-        return drawn(path, lambda: plot_pairs(self._comparison, ax, theme))
 
     def attribution(
         self,
@@ -126,7 +112,7 @@ class Plots:
         Raises
         ------
         ValueError
-            Where the comparison has no curves: only those of experiments do.
+            If the comparison has no curves. Only results of experiments have them.
         """
         comparison = self._comparison
         curves, names = comparison.curves, comparison.short_names

@@ -9,8 +9,7 @@ import numpy as np
 from ..._common.shown import short_names
 from ..numbers import difference, mean
 from ..rounds import best_rounds, curve_of, most_torn
-from .labels import beside
-from .style import finish, legend_below, looks, only_across, plain, short_metrics, start
+from .style import beside, finish, legend_below, looks, only_across, plain, short_metrics, start
 
 if TYPE_CHECKING:
     from collections.abc import Container, Hashable, Mapping, Sequence
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from .picture import Picture
+    from .style import Look
 
     Fold: TypeAlias = Mapping[Hashable, Any]  # a row of `best_rounds`
 
@@ -77,34 +77,30 @@ def plot_curves(
     ax, colours = start(ax, theme, (6.8, 4.2))
     own = curves[curves["candidate"] == candidate]
     called = short_metrics(metrics)
-    lowest, one_fold = [1e-6], len(rows) == 1
+    lowest, one_fold, deepest = [1e-6], len(rows) == 1, 0.0
     styles = ("-", (0, (5, 1.5)))
     kinds = list(zip(metrics, metrics[::-1], looks(colours), styles, strict=True))
     for row in rows:
         part = own[own["fold"] == row["fold"]] if "fold" in own.columns else own
         for metric, other, look, style in kinds:
-            line = curve_of(part, metric)
-            behind = row[f"best {metric}"] - line if metric in lower_is_better else line - row[f"best {metric}"]
-            ax.plot(
-                behind.index, behind, color=look.colour, linestyle=style, linewidth=1.8 if one_fold else 1.1,
-                label=metric if row is rows[0] else None,
-            )  # fmt: skip
-            stopped, peak, loss = row[f"round {other}"], row[f"round {metric}"], row[f"loss {metric}"]
-            if loss > 0:
-                ax.vlines(stopped, -loss, 0, color=look.colour, linewidth=4, alpha=0.45, zorder=3)
-            mark: dict[str, Any] = {"marker": look.marker, "linestyle": "", "color": look.colour, "markersize": 6.5}
-            ax.plot([stopped], [-loss], markerfacecolor=colours.face, zorder=4, **mark)
-            ax.plot([peak], [0.0], zorder=5, clip_on=False, **mark)
+            behind = _draw_curve(ax, part, row, (metric, other), look, style, metric in lower_is_better, one_fold)
+            if row is rows[0]:
+                ax.lines[-3].set_label(metric)
+            peak, stopped, loss = row[f"round {metric}"], row[f"round {other}"], row[f"loss {metric}"]
             if one_fold:
                 later = peak > stopped or (peak == stopped and metric == metrics[1])
                 beside(ax, f"{called[metric]}: round {peak}", (peak, 1), (2 if later else -2, 3),
                        xycoords=("data", "axes fraction"), colour=look.text, size=8.5, va="baseline",
                        weight="bold")  # fmt: skip
+            deepest = min(deepest, float(behind.min()))
             lowest += [2.5 * loss, -float(behind.iloc[len(behind) // 5])]
     for place, number in enumerate(rows[0].get("compared", []) if one_fold else []):
         ax.axvline(number, color=colours.muted, linewidth=1.2, zorder=0, label=None if place else "compared here")
     bottom = max(lowest)
     ax.set_ylim(-1.1 * bottom, 0.08 * bottom)
+    if deepest < -1.1 * bottom:
+        words = f"values below {difference(-1.1 * bottom)} are not shown"
+        ax.text(0.99, 0.02, words, transform=ax.transAxes, fontsize=8, color=colours.muted, ha="right")
     ax.grid(axis="y", color=colours.grid, linewidth=0.6)
     legend_below(ax, colours, below=0.14, fontsize=9)
     given = (names or {}).get(candidate)
@@ -120,6 +116,24 @@ def plot_curves(
         y="how far from its own best" if turned else "metric − its own best",
         pad=22 if one_fold else 10,
     )
+
+
+def _draw_curve(
+    ax: Axes, part: pd.DataFrame, row: Fold, names: tuple[str, str], look: Look, style: Any, loss: bool, one_fold: bool
+) -> pd.Series[float]:
+    """Draw one curve as distance from its best, with marks at both best rounds, and return the distances."""
+    metric, other = names
+    line = curve_of(part, metric)
+    behind: pd.Series[float] = row[f"best {metric}"] - line if loss else line - row[f"best {metric}"]
+    width = 1.8 if one_fold else 1.1
+    lost, stopped = row[f"loss {metric}"], row[f"round {other}"]
+    ax.plot(behind.index, behind, color=look.colour, linestyle=style, linewidth=width)
+    if lost > 0:
+        ax.vlines(stopped, -lost, 0, color=look.colour, linewidth=4, alpha=0.45, zorder=3)
+    mark: dict[str, Any] = {"marker": look.marker, "linestyle": "", "color": look.colour, "markersize": 6.5}
+    ax.plot([stopped], [-lost], markerfacecolor=ax.get_facecolor(), zorder=4, **mark)
+    ax.plot([row[f"round {metric}"]], [0.0], zorder=5, clip_on=False, **mark)
+    return behind
 
 
 def plot_best_rounds(

@@ -10,8 +10,7 @@ import numpy as np
 from matplotlib.ticker import FixedLocator, MaxNLocator, NullLocator
 
 from ...comparison.gain_path import select_labelled_bases
-from .labels import beside
-from .style import finish, looks, start
+from .style import beside, finish, looks, start
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -47,13 +46,13 @@ def plot_gains(gains: GainPath, ax: Axes | None = None, theme: str = "light") ->
     gains : GainPath
         From `Comparison.gains`.
     ax : Axes, optional
-        Where to draw; by default on a new figure of which pyplot knows nothing.
+        Where to draw, by default a new figure that pyplot does not manage.
     theme : {"light", "dark"}
 
     Raises
     ------
     ValueError
-        Where the path has a single base.
+        If the path has a single base.
 
     Examples
     --------

@@ -1,222 +1,233 @@
-"""The main chart: how far every model is behind the best under both metrics, and who may be best."""
+"""The main chart as a Matplotlib figure."""
 
 from __future__ import annotations
 
-import math
-from typing import TYPE_CHECKING
+import warnings
+from typing import TYPE_CHECKING, Any
 
-from ..._common.words import confidence, count
-from ...comparison.headline import finding
+from matplotlib.font_manager import FontProperties
+from matplotlib.offsetbox import AnnotationBbox, HPacker, TextArea
+from matplotlib.patches import FancyBboxPatch
+from matplotlib.textpath import text_to_path
+
+from ...drawing.text import as_text, pieces
+from ..chart import STAR
 from ..content import Content
-from ..numbers import mean
-from .differences import plot_metrics
-from .labels import beside, ems
-from .style import MARGIN, column_width, finish, key, legend_below, looks, mixed, only_across, short_metrics, start
+from .picture import Picture
+from .style import looks, plain, start
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable
 
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
 
     from ...comparison.comparison import Comparison
-    from ...comparison.verdict import Verdict
-    from ...drawing.lanes import Row
     from ...drawing.palette import Theme
-    from .picture import Picture
+    from ..chart import Axis, Chart, Row
 
-__all__ = ["plot_leaderboard"]
+WIDTH = 8.5
+"""Inches of a new figure."""
 
-MOST_ROWS = 16
-"""Up to so many models have a row each; of more, the first `FIRST`, the winners and the safe choice."""
+PAD, GAP = 8.0, 14.0
+"""Points around the chart, and between its panels."""
 
-FIRST = 12
-
-TALL, MIDDLE = 4, 8
-"""Up to so many models, rows show the regrets and join the two marks; up to so many, rows are of middle height."""
-
-LANES = (0.31, 0.69)
-"""Where in its row, from above, the mark of either metric stands."""
-
-SIZE = 9.0
-"""Points of letters."""
+CAPTIONS, TICKS = 42.0, 22.0
+"""Points of height above and below the rows."""
 
 
 def plot_leaderboard(comparison: Comparison, ax: Axes | None = None, theme: str = "light") -> Picture:
-    """Draw how far every model is behind the best under both metrics, best under the first metric first.
+    """Draw the difference of every model to the best under both metrics; right is better.
 
-    Circles are the first metric, diamonds the second: how far the mean is behind the best mean, with intervals that
-    hold together for all models and both metrics. Filled marks may be best under that metric, hollow ones are ruled
-    out; shaded rows may be best under both. Of a recipe every run has a faint tick. A star marks the safe choice, tags
-    the winners. In a genuine disagreement a dashed line marks its price, which every model has a mark at or beyond;
-    where nothing is decided, a ruler shows the smallest lead that so many queries would show. Of more than 16 models
-    the first 12 have a row, the winners and the safe choice too, and one row has ticks for the others. Of one or two
-    models the rows are metrics: means, or differences. Parameters and result are those of `plot_conflict`.
+    Each metric has a panel. A tinted cell with a filled mark means that the model may be best under this metric, a
+    hollow mark that it is ruled out. The bar is the simultaneous interval, the last column the worst case under either
+    metric, and the star marks the model that the advice names. With a baseline, differences are to the baseline.
+
+    Parameters
+    ----------
+    comparison : Comparison
+        The models to draw.
+    ax : Axes, optional
+        Where to draw, by default a new figure that pyplot does not manage. All texts have sizes in points, so give it
+        8 inches of width.
+    theme : {"light", "dark"}
+        Colors.
+
+    Returns
+    -------
+    Picture
     """
-    from matplotlib.patches import Rectangle
-
-    if len(comparison.models) <= 2:
-        return plot_metrics(comparison, ax, theme)
-    verdict, chart = comparison.verdict, Content(comparison).chart
-    rows = chart.rows if len(chart.rows) <= MOST_ROWS else chart.shown(FIRST)
-    others = [row for row in chart.rows if row not in rows]
-    tall = len(rows) <= TALL
-    height = 0.6 if tall else 0.36 if len(rows) <= MIDDLE else 0.27
-    lines = len(rows) + bool(others)
-    ax, colours = start(ax, theme, (9.2, 1.75 + height * lines))
-    marks = [mark for row in rows for mark in row.marks]
-    ends = [end for mark in marks for end in (mark.high, mark.value, *mark.runs) if math.isfinite(end)]
-    limit = 1.02 * max(ends, default=0.0) or 1e-6
-    ax.set_xlim(min([-0.022 * limit, *ends]), limit)
-    ax.set_ylim(lines + (0.28 if tall else 0.62), 0)
-    left, right = _name_rows(ax, colours, comparison, rows, len(others))
-    for place, row in enumerate(rows):
-        if row.shaded:
-            whole = Rectangle((-left, place), 1 + left + right, 1, transform=ax.get_yaxis_transform(), clip_on=False,
-                              color=colours.shade, linewidth=0, zorder=0)  # fmt: skip
-            whole.set_in_layout(False)
-            ax.add_patch(whole)
-        _draw_row(ax, colours, place, row, tall=tall, limit=limit)
-    if others:
-        _rug(ax, colours, len(rows), others, limit)
-    if verdict.kind == "genuine":
-        ax.axvline(verdict.price, color=colours.ink, linewidth=1, linestyle=(0, (3, 2.5)), zorder=2)
-        words = f"price of disagreement {mean(verdict.price)} "
-        ax.text(verdict.price, lines + 0.1, words, ha="center" if verdict.price > 0.2 * limit else "left", va="top",
-                fontsize=8, color=colours.ink, backgroundcolor=colours.face)  # fmt: skip
-    elif verdict.kind == "unresolved" and verdict.detectable < 0.9 * limit:
-        _ruler(ax, colours, lines + (0.06 if tall else 0.25), verdict, limit)
-    _axes(ax, colours, limit)
-    _legend(ax, colours, verdict, below=0.42 / (height * lines))
-    title = finding(verdict, comparison.names.said, comparison.models[0])
-    label = f"how far behind the best (left is better), with simultaneous {confidence(verdict.alpha)} intervals"
-    alt = _in_words(verdict, rows, len(others), comparison.short_names)
-    return finish(ax, colours, title, alt, x=label, pad=22, wide=0.95, left=left)
+    content = Content(comparison, comparison.against(comparison.baseline) if comparison.baseline else None)
+    chart = content.chart
+    rows = len(chart.rows)
+    row = 27.0 if rows <= 4 else 22.0 if rows <= 12 else 15.5
+    wide = 72 * WIDTH if ax is None else 72 * _size(ax)[0]
+    told = _wrapped(plain(as_text(chart.advice)), 9.5, wide - 2 * PAD)
+    top = 32.0 + 15 * len(told) + (8 if told else 0)
+    body = CAPTIONS + rows * row + TICKS if rows else 16.0 * len(comparison.metrics)
+    notes = _wrapped(" ".join((*chart.notes, *content.same_number)), 7.5, wide - 2 * PAD)
+    own = ax is None
+    pixels = round((top + body + 12 * len(notes) + 10) * 96 / 72)  # whole ones, for notebooks
+    ax, colors = start(ax, theme, (WIDTH, pixels / 96))
+    if own:
+        ax.figure.set_layout_engine("none")  # type: ignore[union-attr]
+        ax.set_position((0, 0, 1, 1))
+    width, height = (72 * inches for inches in _size(ax))
+    ax.set(xlim=(0, width), ylim=(height, 0))
+    ax.axis("off")
+    pen = _Pen(ax, colors, 10.0 if rows <= 12 else 8.5, width)
+    pen.headline(chart.headline)
+    for number, line in enumerate(told):
+        pen.text(PAD, 42 + 15 * number, line, colors.muted, size=9.5, va="baseline")
+    if rows:
+        fitting = (height - top - CAPTIONS - TICKS - 12 * len(notes) - 10) / rows
+        _draw_rows(pen, chart, top, max(min(row, fitting), 4.0))
+    else:
+        for number, metric in enumerate(comparison.metrics):
+            mean = comparison.leaderboard[metric].iloc[0]
+            pen.text(PAD, top + 16 * number, f"{metric}: {mean:.4f}", colors.ink)
+    for number, line in enumerate(notes):
+        pen.text(PAD, height - 8 - 12 * (len(notes) - 1 - number), line, colors.muted, size=7.5)
+    title = plain(as_text(chart.headline)).removesuffix(".")
+    ax.set_title(title, loc="left", parse_math=False).set_visible(False)  # for the file and its text alternative
+    described = (f"{row.name}: {'; '.join(cell.description for cell in row.cells)}." for row in chart.rows)
+    return Picture(ax, plain(" ".join((as_text(chart.advice), *described))))
 
 
-def _draw_row(ax: Axes, colours: Theme, place: int, row: Row, *, tall: bool, limit: float) -> None:
-    if tall:
-        ys = [place + lane for lane in LANES]
-        ax.plot([mark.value for mark in row.marks], ys, color=colours.muted, linewidth=0.7, alpha=0.6, zorder=2)
-    for mark, lane, look in zip(row.marks, LANES, looks(colours), strict=True):
-        y, reach = place + lane, 0.08 if tall else 0.16
-        if math.isfinite(mark.high):
-            pale = mixed(colours.face, look.text, 0.7)
-            ax.plot([mark.low, mark.high], [y, y], color=pale, linewidth=2.6, solid_capstyle="round", zorder=3)
-        ax.scatter(
-            [mark.value], [y], s=look.size if tall else 0.62 * look.size, marker=look.marker, zorder=4, linewidth=1.5,
-            facecolor=look.colour if mark.filled else ax.get_facecolor(), edgecolor=look.colour, clip_on=False,
-        )  # fmt: skip
-        if mark.runs:
-            ax.vlines(mark.runs, y - reach, y + reach, color=look.colour, linewidth=0.9, alpha=0.55, zorder=3)
-        if tall and mark.value > 0:
-            end = mark.high if math.isfinite(mark.high) else mark.value
-            at, offset = (end, (5, 0)) if end < 0.9 * limit else (mark.value, (0, -6))
-            beside(ax, mean(mark.value), (at, y), offset, colour=look.text, size=8.5)
+class _Pen:
+    """Text and marks at positions in points from the upper left corner."""
+
+    def __init__(self, ax: Axes, colors: Theme, size: float, width: float) -> None:
+        self.ax, self.colors, self.size, self.width = ax, colors, size, width
+
+    def text(
+        self, x: float, y: float, text: str, color: str, *, size: float = 0.0, bold: bool = False, **look: Any
+    ) -> None:
+        """Write text, by default centered on `y`."""
+        look = {"va": "center_baseline", **look}
+        weight = "bold" if bold else "normal"
+        size = size or self.size
+        self.ax.text(x, y, text, color=color, fontsize=size, fontweight=weight, parse_math=False, **look)
+
+    def line(self, x: tuple[float, float], y: tuple[float, float], color: str, width: float, **look: Any) -> None:
+        """Draw a line."""
+        self.ax.plot(x, y, color=color, linewidth=width, **look)
+
+    def headline(self, text: str) -> None:
+        """Write the headline, names of winners in the color of their metric; smaller if it is too long."""
+        parts, size = pieces(text), 14.0
+        size *= min(1.0, 0.96 * (self.width - 2 * PAD) / max(width_of([as_text(text)], size, True), 1.0))
+        metric = {"l": self.colors.first_text, "e": self.colors.second_text}
+        boxes: list[Artist] = []
+        for style, part in parts:
+            color = next((metric[mark] for mark in style.split() if mark in metric), self.colors.ink)
+            look = {"color": color, "fontsize": size, "fontweight": "bold", "parse_math": False}
+            boxes.append(TextArea(plain(part) if style else part, textprops=look))
+        packed = HPacker(children=boxes, pad=0, sep=0, align="baseline")
+        artist = AnnotationBbox(packed, (PAD, 20), box_alignment=(0, 0.3), frameon=False, pad=0, annotation_clip=False)
+        self.ax.add_artist(artist)
 
 
-def _name_rows(
-    ax: Axes, colours: Theme, comparison: Comparison, rows: Sequence[Row], others: int
-) -> tuple[float, float]:
-    """Write the names and what they are best by to the left of the rows, the means to their right.
-
-    Returns how much room they take on either side, in widths of the axes.
-    """
-    verdict, short = comparison.verdict, comparison.short_names
-    called = list(short_metrics(verdict.metrics).values())
-    tags = [_tags(row, called, row.key == verdict.safe_choice, colours) for row in rows]
-    tagged = SIZE * 0.86 * max(sum(ems(text) + 1 for text, _ in parts) for parts in tags)
-    left = tagged + SIZE * (1 + max(ems(short[row.key]) for row in rows))
-    wide = SIZE * max(5.5, 1 + max(map(ems, called)))
-
-    def write(text: str, y: float, points: float, colour: str, *, bold: bool = False, size: float = SIZE) -> None:
-        """Write to the left of the axes, or to the right where the points are above 0."""
-        beside(ax, text, (points > 0, y), (points, 0), xycoords=("axes fraction", "data"), colour=colour, size=size,
-               ha="right" if points > 0 else "left", weight="bold" if bold else "normal",
-               annotation_clip=False)  # fmt: skip
-
-    for place, (row, parts) in enumerate(zip(rows, tags, strict=True)):
-        write(short[row.key], place + 0.5, -left, colours.ink, bold=any(row.best))
-        at = -tagged
-        for text, colour in parts:
-            write(text, place + 0.5, at, colour, bold=True, size=0.86 * SIZE)
-            at += 0.86 * SIZE * (ems(text) + 1)
-    for lane, (head, look) in enumerate(zip(called, looks(colours), strict=True)):
-        column = (lane + 1) * wide
-        write(head, -0.25 if len(rows) > TALL else -0.12, column, look.text, bold=True, size=8.5)
-        for place, row in enumerate(rows):
-            write(mean(row.marks[lane].mean), place + 0.5, column, look.text, bold=row.best[lane])
-    if others:
-        write(f"{others} more", len(rows) + 0.5, -left, colours.muted)
-    between = max(72 * (column_width(ax) - 2 * MARGIN) - left - 2 * wide, 72.0)
-    return (left + 4) / between, (2 * wide + 4) / between
+def width_of(texts: Iterable[str], size: float, bold: bool = False) -> float:
+    """Return the width of the widest text in points."""
+    font = FontProperties(size=size, weight="bold" if bold else "normal")
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing from font")  # drawing warns of it anyway
+        return max((text_to_path.get_text_width_height_descent(text, font, False)[0] for text in texts), default=0.0)
 
 
-def _tags(row: Row, called: Sequence[str], safe: bool, colours: Theme) -> list[tuple[str, str]]:
-    """Return what stands beside the name of a model: by which metric it is best, and whether it is the safe choice."""
-    columns = zip(called, looks(colours), row.best, strict=True)
-    tags = [(f"best by {head}", look.text) for head, look, best in columns if best]
-    tags = [("best by both", colours.ink)] if all(row.best) else tags
-    return [*tags, ("★ safe", colours.ink)] if safe else tags
+def _wrapped(text: str, size: float, width: float) -> list[str]:
+    """Return a text in lines that are at most so wide in points."""
+    lines: list[str] = []
+    for word in text.split():
+        line = f"{lines[-1]} {word}" if lines else word
+        if lines and width_of([line], size) <= 0.97 * width:
+            lines[-1] = line
+        else:
+            lines.append(word)
+    return lines
 
 
-def _rug(ax: Axes, colours: Theme, y: int, rows: Sequence[Row], limit: float) -> None:
-    """Draw a tick for each of the models that have no row, and how many are off the scale."""
-    for number, (lane, look) in enumerate(zip(LANES, looks(colours), strict=True)):
-        inside = [row.marks[number].value for row in rows if row.marks[number].value <= limit]
-        ax.vlines(inside, y + lane - 0.17, y + lane + 0.17, color=look.colour, linewidth=1.2)
-    off = sum(row.worst > limit for row in rows)
-    if off:
-        beside(ax, f"{off} off scale ▸", (1, y + 0.5), (6, 0), xycoords=("axes fraction", "data"), colour=colours.muted,
-               size=8)  # fmt: skip
+def _size(ax: Axes) -> tuple[float, float]:
+    """Return width and height of axes in inches."""
+    box = ax.get_position()
+    width, height = ax.figure.canvas.figure.get_size_inches()
+    return box.width * width, box.height * height
 
 
-def _ruler(ax: Axes, colours: Theme, y: float, verdict: Verdict, limit: float) -> None:
-    end = 0.985 * limit
-    ax.errorbar([end - verdict.detectable / 2], [y], xerr=verdict.detectable / 2, fmt="none", ecolor=colours.ink,
-                elinewidth=1.2, capsize=3)  # fmt: skip
-    words = f"smallest lead that {count(verdict.queries, 'query')} show: {mean(verdict.detectable)}  "
-    ax.text(end - verdict.detectable, y, words, ha="right", va="center", fontsize=8, color=colours.ink,
-            backgroundcolor=colours.face)  # fmt: skip
+def _draw_rows(pen: _Pen, chart: Chart, top: float, row: float) -> None:
+    """Draw captions, panels and names from `top` down."""
+    colors, base = pen.colors, top + CAPTIONS
+    starred = [(f"{STAR} " if row.starred else "", row) for row in chart.rows]
+    names = width_of([star + plain(row.name) for star, row in starred], pen.size, bold=True)
+    ends = [star + row.outcome for star, row in starred]
+    last = max(width_of([*ends, chart.last[0]], pen.size, bold=True), width_of([chart.last[1]], 7.5))
+    left, right = PAD + names + 18, pen.width - PAD - last - 16
+    panels = len(chart.panels)
+    wide = (right - left - GAP * (panels - 1)) / panels
+    pen.line((PAD, pen.width - PAD), (base - 4, base - 4), colors.ink, 1)
+    pen.text(PAD, top + 26, plain(chart.head), colors.muted, size=7.5)
+    pen.text(pen.width - PAD, top + 12, chart.last[0], colors.ink, size=10, bold=True, ha="right")
+    pen.text(pen.width - PAD, top + 26, chart.last[1], colors.muted, size=7.5, ha="right")
+    for number, (star, one) in enumerate(starred):
+        y = base + (number + 0.5) * row
+        if number:
+            pen.line((PAD, pen.width - PAD), (y - row / 2, y - row / 2), colors.grid, 0.6, zorder=-1)
+        pen.text(PAD, y, star + plain(one.name), colors.ink, bold=one.starred)
+        pen.text(pen.width - PAD, y, star + one.outcome, colors.ink, bold=one.starred, ha="right")
+    for lane in range(panels):
+        _draw_panel(pen, chart, lane, left + lane * (wide + GAP), wide, base, row)
 
 
-def _axes(ax: Axes, colours: Theme, limit: float) -> None:
-    ax.axvline(0, color=colours.ink, linewidth=1.2, zorder=2)
-    only_across(ax, colours, 6)
-    ticks = [float(tick) for tick in ax.get_xticks() if 0 <= tick <= limit]
-    ax.set_xticks(ticks, ["best", *(f"{tick:.12g}" for tick in ticks[1:])])
-    ax.get_xticklabels()[0].set(weight="bold", color=colours.ink)
-    ax.set_yticks([])
+def _draw_panel(pen: _Pen, chart: Chart, lane: int, left: float, wide: float, base: float, row: float) -> None:
+    colors, look, panel = pen.colors, looks(pen.colors)[lane], chart.panels[lane]
+    axis, bottom = chart.axis(), base + len(chart.rows) * row
+    number = width_of((cell.text for one in chart.rows for cell in one.cells), pen.size, bold=True) + 16
+    scale = (axis, left, wide - number)
+    pen.ax.plot(left + 6, base - 30, look.marker, markersize=6.5 - lane, color=look.colour, clip_on=False)
+    low = " (lower is better)" if panel.lower_is_better else ""
+    pen.text(left + 15, base - 30, plain(panel.caption) + low, look.text, size=10, bold=True)
+    pen.text(left + 2, base - 16, plain(panel.libraries), colors.muted, size=7.5)
+    for value, text in axis.ticks(max(2, int((wide - number) // 36))):
+        x = _at(scale, value)
+        pen.line((x, x), (base, bottom), colors.grid, 0.8, zorder=1)
+        if abs(x - _at(scale, 0)) > 26 + 2 * len(chart.reference) - 8:
+            pen.text(x, bottom + 12, text, colors.muted, size=7.5, ha="center")
+    for place, one in enumerate(chart.rows):
+        _draw_cell(pen, one, lane, scale, (left, wide), base + (place + 0.5) * row, row)
+    zero = _at(scale, 0)
+    pen.line((zero, zero), (base - 4, bottom + 2), colors.ink, 1.2, zorder=5)
+    pen.text(zero, bottom + 12, chart.reference, colors.ink, size=7.5, bold=True, ha="center")
 
 
-def _legend(ax: Axes, colours: Theme, verdict: Verdict, below: float) -> None:
-    from matplotlib.patches import Patch
-
-    entries: list[tuple[Artist, str]] = [
-        (key(look.marker, look.colour, look.colour), metric)
-        for look, metric in zip(looks(colours), verdict.metrics, strict=True)
-    ]
-    entries.append((key("o", colours.muted, colours.muted), "may be best"))
-    entries.append((key("o", colours.muted, colours.face), "ruled out as best"))
-    common = len(verdict.common_best)
-    if common:
-        words = "best under both, proven" if verdict.kind == "agree" else "may be best under both"
-        shade = Patch(facecolor=colours.shade, edgecolor=colours.rule)
-        entries.append((shade, f"{words} ({common} of {len(verdict.models)})"))
-    legend_below(ax, colours, entries, below=below, ncols=5, handletextpad=0.3, columnspacing=1.3)
+def _at(scale: tuple[Axis, float, float], value: float) -> float:
+    axis, left, wide = scale
+    return left + wide * axis.at(value) / 100
 
 
-def _in_words(verdict: Verdict, rows: Sequence[Row], others: int, short: Mapping[str, str]) -> str:
-    first, second = verdict.metrics
-    text = [
-        f"How far {count(len(verdict.models), 'model')} are behind the best under {first} and under {second}. "
-        f"Safe choice: {short[verdict.safe_choice]}."
-    ]
-    if verdict.kind == "genuine":
-        text.append(f"Price of disagreement: {mean(verdict.price)}.")
-    for row in rows:
-        one, other = (f"{mean(mark.value)}{'' if mark.filled else ' (ruled out)'}" for mark in row.marks)
-        text.append(f"{short[row.key]}: {one} and {other}.")
-    if others:
-        text.append(f"{others} more are in the leaderboard.")
-    return " ".join(text)
+def _draw_cell(
+    pen: _Pen, row: Row, lane: int, scale: tuple[Axis, float, float], box: tuple[float, float], y: float, height: float
+) -> None:
+    colors, look, cell = pen.colors, looks(pen.colors)[lane], row.cells[lane]
+    tint, bar = ((colors.first_tint, colors.first_bar), (colors.second_tint, colors.second_bar))[lane]
+    small = pen.size < 10
+    if cell.possible:
+        margin = 1.2 if small else 1.8
+        rounded = "round,pad=0,rounding_size=3"
+        patch = FancyBboxPatch((box[0], y - height / 2 + margin), box[1], height - 2 * margin, boxstyle=rounded)
+        patch.set(facecolor=tint, edgecolor="none", zorder=0)
+        pen.ax.add_patch(patch)
+    if cell.bounded:
+        ends = _at(scale, cell.lower), _at(scale, cell.upper)
+        pen.line(ends, (y, y), bar, 2.6 if small else 3.6, solid_capstyle="round", zorder=3)
+    for repeat in cell.repeats:
+        x = _at(scale, repeat)
+        pen.line((x, x), (y - 0.27 * height, y - 0.08 * height), look.text, 1.1, zorder=4)
+    size = ((8.5 if cell.highest else 6.5) - lane) * (0.72 if small else 1)
+    fill = look.colour if cell.possible else pen.ax.get_facecolor()
+    pen.ax.plot(
+        _at(scale, cell.value), y, look.marker, markersize=size, markeredgewidth=1.4, markeredgecolor=look.colour,
+        markerfacecolor=fill, zorder=6,
+    )  # fmt: skip
+    color = look.text if cell.possible else colors.muted
+    pen.text(box[0] + box[1] - 6, y, cell.text, color, bold=cell.highest, ha="right")

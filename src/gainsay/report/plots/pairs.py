@@ -1,156 +1,284 @@
-"""Every pair of models as two cells of a table, one for each metric."""
+"""Models and pairs of models under one metric against the other."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 import numpy as np
-from matplotlib.colors import to_rgb
 
-from ..._common.words import count
-from ...comparison.pairs import compute_advantages, compute_common_ranks, select_common_column
-from ..numbers import GAP, difference
-from .labels import beside, ems
-from .style import finish, legend_below, mixed, start, without_frame
+from ..._common.shown import listed_short
+from ..._common.words import amount, count, p_value
+from ...comparison.pairs import compute_advantages
+from ..numbers import MINUS, difference, mean
+from .style import finish, key, legend_below, looks, mixed, name_points, start
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import pandas as pd
     from matplotlib.axes import Axes
 
     from ..._common.typing import Bools, Floats
     from ...comparison.comparison import Comparison
+    from ...comparison.verdict import Verdict
     from ...drawing.palette import Theme
     from .picture import Picture
-
-__all__ = ["plot_pairs"]
-
-MOST_NUMBERS = 8
-"""Up to so many models, cells show their numbers."""
-
-STRONGEST = {"light": 0.7, "dark": 0.5}
-"""How much colour the strongest cell has; ink is legible on it."""
+    from .style import Point
 
 
-def plot_pairs(comparison: Comparison, ax: Axes | None = None, theme: str = "light") -> Picture:
-    """Draw every pair of models as two cells: above the diagonal the first metric, below it the second.
+MAX_NAMED_MODELS = 10
+"""Up to so many models all have their names beside them, beyond that only those that matter."""
 
-    Models stand in the order of the first metric. Every cell is the difference "model higher in the list minus model
-    lower in the list" (of a loss the other way round), so that a pair has the same sign on both sides of the diagonal
-    where the metrics agree: above it no cell is negative, and below it every negative one (grey, with a minus sign) is
-    a conflict. Cells above the diagonal are blue, those below it orange. Numbers, or signs where there are many models,
-    are bold where the difference is significant after Holm's correction. Shades go by the root of the size. Parameters
-    and result are those of `plot_conflict`.
+FEW = 4
+"""A confidence set of so many models is named whole, however many models there are."""
+
+
+def pareto_front(verdict: Verdict) -> tuple[str, ...]:
+    """Return the models that no other beats under both metrics, the best under the first metric first.
+
+    A model is left out where another one is at least as good under both metrics and better under one.
     """
-    metrics, short = comparison.verdict.metrics, comparison.short_names
-    losses = comparison.lower_is_better
-    ranks = [compute_common_ranks(comparison.pairs, comparison.models, metric, losses) for metric in metrics]
-    labels = [f"{metric}{' (turned: lower is better)' if metric in losses else ''}" for metric in metrics]
-    names = sorted(comparison.verdict.models, key=lambda name: [rank[name] for rank in ranks])
-    few = len(names) <= MOST_NUMBERS
-    side = len(names) * (0.56 if few else max(0.19, 0.36 - 0.007 * len(names)))
-    room = 1.5 + 0.125 * max(map(ems, short.values()))
-    ax, colours = start(ax, theme, (max(5.6, side + room), max(2.9, side + 1.7)))
-    table, proven = _pair_cells(comparison, names, metrics)
-    _cells(ax, table, colours)
-    write = _numbers if few else _signs
-    write(ax, table, proven, colours)
-    size = 9 if len(names) <= 20 else 7.5
-    ax.set_xticks(np.arange(len(names)) + 0.5, [str(place) for place in range(1, len(names) + 1)])
-    ax.set_yticks([])
-    ax.tick_params(length=0, labelsize=size)
-    for place, name in enumerate(names, 1):
-        beside(ax, f"{short[name]}{GAP}{place}", (0, place - 0.5), (-5, 0), colour=colours.ink, size=size)
-    ax.plot([0, len(names)], [0, len(names)], color=colours.muted, linewidth=0.8)
-    ax.text(1, 1.01, f"above the diagonal: {labels[0]}", transform=ax.transAxes, ha="right", va="bottom", fontsize=9.5,
-            color=colours.first_text, parse_math=False)  # fmt: skip
-    ax.set_aspect("equal")
-    if not few:
-        _legend(ax, colours, table, labels, below=0.55 / side)
-    below = [(row, column) for row in range(len(names)) for column in range(row)]
-    against = sorted((cell for cell in below if table[cell] < 0), key=lambda cell: float(table[cell]))
-    words = (
-        "The pair is in opposite order: it turns negative below the diagonal"
-        if len(below) == len(against) == 1
-        else f"{count(len(against), 'pair')} of {len(below)} turn{'s' if len(against) == 1 else ''} negative below the "
-        "diagonal: in opposite order"
-        if against
-        else "No cell is negative on either side of the diagonal: no pair is in opposite order"
+    first, second = (verdict.regrets[metric] for metric in verdict.metrics)
+    at = {name: (first[name], second[name]) for name in verdict.models}
+    front = [
+        name for name, (x, y) in at.items() if not any((a <= x and b <= y) and (a < x or b < y) for a, b in at.values())
+    ]
+    return tuple(sorted(front, key=lambda name: at[name]))
+
+
+def plot_regret(comparison: Comparison, ax: Axes | None = None, theme: str = "light") -> Picture:
+    """Draw one point per model: what it loses under the first metric against what it loses under the second.
+
+    The corner at 0 | 0 is best under both. Filled marks may be best under both (the confidence set), hollow ones are
+    ruled out; a star marks the safe choice, a blue circle and an orange diamond the winners under the first and the
+    second metric where they are two; a line joins the Pareto front, the models that no other beats under both
+    metrics; a dotted box shows the margin. Models far from all of these are drawn as triangles at the edge. Beyond ten
+    models, only those on the front, the winners, the safe choice and a small confidence set have their names.
+    Parameters and result are those of `plot_conflict`.
+    """
+    from matplotlib.patches import Rectangle
+
+    ax, colours = start(ax, theme, (6.4, 5.4))
+    verdict, short = comparison.verdict, comparison.short_names
+    first, second = verdict.metrics
+    front = pareto_front(verdict)
+    at = {name: (verdict.regrets[first][name], verdict.regrets[second][name]) for name in verdict.models}
+    furthest = max(max(at[name]) for name in {*front, *verdict.winners.values(), verdict.safe_choice})
+    everyone = max(max(point) for point in at.values())
+    limit = max(
+        1.15 * everyone if everyone <= 4 * furthest or not furthest else 3 * furthest, 1.6 * verdict.margin, 1e-6
     )
-    listed = " ".join(
-        f"{short[names[column]]} minus {short[names[row]]}: {difference(table[row, column])} under {metrics[1]}"
-        f"{', significant' if proven[row, column] else ''}."
-        for row, column in against[:12]
-    )
-    alt = (
-        f"Heat map of differences between {count(len(names), 'model')}: above the diagonal under {labels[0]}, "
-        f"below it under {labels[1]}. {words}. {listed}"
-    )
-    label = f"below the diagonal: {labels[1]}"
-    return finish(ax, colours, words, alt.strip(), x=label, x_colour=colours.second_text, pad=24, wide=0.6)
+    drawn = {name: (min(x, limit), min(y, limit)) for name, (x, y) in at.items()}
+    away = [name for name in verdict.models if max(at[name]) > limit]
+    ax.set_xlim(-0.06 * limit, 1.03 * limit)
+    ax.set_ylim(-0.06 * limit, 1.03 * limit)
+    ax.axhline(0, color=colours.ink, linewidth=1, zorder=0)
+    ax.axvline(0, color=colours.ink, linewidth=1, zorder=0)
+    if verdict.margin > 0:
+        label = f"negligible (margin {amount(verdict.margin)})"
+        box = Rectangle((0, 0), verdict.margin, verdict.margin, facecolor="none", edgecolor=colours.muted)
+        box.set(linestyle=":", linewidth=1.4, label=label)
+        ax.add_patch(box)
+    if len(front) > 1:
+        steps = [drawn[name] for name in front]
+        ax.plot(*zip(*steps, strict=True), color=colours.muted, linewidth=1.2, zorder=1, label="Pareto front")
+    _scatter(ax, colours, verdict, drawn, away)
+    legend_below(ax, colours, handletextpad=0.4, columnspacing=1.2)
+    named = _named(verdict, front, away)
+    points, texts = [drawn[name] for name in named], [short[name] for name in named]
+    name_points(ax, points, texts, colours.ink, list(drawn.values()))
+    return finish(
+        ax, colours, _state_regret(verdict, short), _describe_regrets(verdict, at, front, short),
+        x=f"behind the best under {first}", x_colour=colours.first_text,
+        y=f"behind the best under {second}", y_colour=colours.second_text,
+    )  # fmt: skip
 
 
-def _pair_cells(comparison: Comparison, names: list[str], metrics: tuple[str, str]) -> tuple[Floats, Bools]:
-    table = np.full((len(names), len(names)), np.nan)
-    proven = np.zeros(table.shape, dtype=bool)
-    place = {name: number for number, name in enumerate(names)}
-    pairs, losses = comparison.pairs, comparison.lower_is_better
-    one, other = (pairs[side].map(place).to_numpy(int) for side in ("model_x", "model_y"))
-    low, high = np.minimum(one, other), np.maximum(one, other)
-    for metric, cells in zip(metrics, ((low, high), (high, low)), strict=True):
-        table[cells] = np.where(one < other, 1, -1) * compute_advantages(pairs, metric, losses).to_numpy(float)
-        proven[cells] = pairs[select_common_column(pairs, f"p_holm {metric}")].to_numpy(float) <= comparison.alpha
-    return table, proven
+def _named(verdict: Verdict, front: tuple[str, ...], away: list[str]) -> list[str]:
+    """Return the models that get their names, the most important first."""
+    order = [verdict.safe_choice, *verdict.winners.values(), *front]
+    if len(verdict.models) <= MAX_NAMED_MODELS or len(verdict.common_best) <= FEW:
+        order += verdict.common_best
+    if len(verdict.models) <= MAX_NAMED_MODELS:
+        order += [name for name in verdict.models if name not in away]
+    return list(dict.fromkeys(order))[:MAX_NAMED_MODELS]
 
 
-def _cells(ax: Axes, table: Floats, colours: Theme) -> None:
-    """Draw the cells: the hue says which metric, grey that the difference is negative, the strength how large it is."""
-    largest = float(np.nanmax(np.abs(table), initial=0.0)) or 1.0
-    strengths = STRONGEST[colours.name] * np.sqrt(np.abs(np.nan_to_num(table)) / largest)
-    shades = np.full((*table.shape, 3), to_rgb(colours.face))
-    for row, column in np.argwhere(np.isfinite(table)).tolist():
-        hue = colours.muted if table[row, column] < 0 else colours.first if row < column else colours.second
-        shades[row, column] = to_rgb(mixed(colours.face, hue, float(strengths[row, column])))
-    edges = np.arange(len(table) + 1)
-    ax.pcolormesh(edges, edges, shades, edgecolors=colours.face, linewidth=1.2 if len(table) <= 20 else 0.6)
-    ax.set_xlim(0, len(table))
-    ax.set_ylim(len(table), 0)
-    without_frame(ax)
-
-
-def _numbers(ax: Axes, table: Floats, proven: Bools, colours: Theme) -> None:
-    """Write the numbers into their cells, the proven ones bold."""
-    for row, column in np.argwhere(np.isfinite(table)).tolist():
-        weight, text = "bold" if proven[row, column] else "normal", difference(float(table[row, column]))
-        ax.text(column + 0.5, row + 0.5, text, ha="center", va="center", fontsize=8, weight=weight, color=colours.ink)
-
-
-def _signs(ax: Axes, table: Floats, proven: Bools, colours: Theme) -> None:
-    """Draw the signs of the cells, the proven ones bold."""
-    rows, columns = np.nonzero(np.nan_to_num(table))
-    positive, sure = table[rows, columns] > 0, proven[rows, columns]
-    for marker, sign in (("+", positive), ("_", ~positive)):
-        for width, size, chosen in ((1.8, 30, sure), (0.7, 16, ~sure)):
-            here = sign & chosen
-            places = (columns[here] + 0.5, rows[here] + 0.5)
-            ax.scatter(*places, s=size, marker=marker, color=colours.ink, linewidth=width)
-
-
-def _legend(ax: Axes, colours: Theme, table: Floats, labels: list[str], below: float) -> None:
-    """Say what hues mean, and how large the largest difference of each is."""
-    from matplotlib.patches import Patch
-
-    upper, lower = table[np.triu_indices(len(table), 1)], table[np.tril_indices(len(table), -1)]
+def _scatter(ax: Axes, colours: Theme, verdict: Verdict, drawn: Mapping[str, Point], away: list[str]) -> None:
+    """Draw the models: a winner has the mark and the colour of its metric, the others are ink."""
+    safe, winners = verdict.safe_choice, verdict.winners
+    alone = winners if len(set(winners.values())) > 1 else {}
+    special = {safe, *alone.values()}
+    common = [name for name in verdict.models if name in verdict.common_best and name not in special]
+    others = [name for name in verdict.models if name not in {*common, *away, *special}]
+    beyond = [name for name in away if name not in special]
     kinds = [
-        (labels[0], colours.first, upper[upper > 0]),
-        (labels[1], colours.second, lower[lower > 0]),
-        ("opposite order", colours.muted, lower[lower < 0]),
+        (f"ruled out as best under both ({len(others)})", others, "o", colours.muted, 32, 3),
+        (f"may be best under both ({len(common)})", common, "o", colours.ink, 36, 4),
+        (f"further out ({len(beyond)})", beyond, "^", colours.muted, 30, 3),
     ]
-    entries = [
-        (
-            Patch(facecolor=mixed(colours.face, hue, STRONGEST[colours.name])),
-            f"{words}: to {difference(float(found[np.abs(found).argmax()]))}",
-        )
-        for words, hue, found in kinds
-        if len(found)
+    kinds += [
+        (f"best by {metric}", [alone[metric]], look.marker, look.colour, size, 5)
+        for metric, look, size in zip(verdict.metrics, looks(colours), (60, 46), strict=True)
+        if alone.get(metric, safe) != safe
     ]
-    if entries:
-        legend_below(ax, colours, entries, below=below, handletextpad=0.4, columnspacing=1.2)
+    kinds.append(("safe choice", [safe], "*", colours.ink, 190, 6))
+    for label, names, marker, edge, size, above in kinds:
+        if names:
+            x, y = zip(*(drawn[name] for name in names), strict=True)
+            filled = marker != "^" and names[0] in verdict.common_best
+            ax.scatter(x, y, s=size, marker=marker, facecolor=edge if filled else colours.face, edgecolor=edge,
+                       linewidth=1.3, zorder=above, label=label, clip_on=False)  # fmt: skip
+
+
+def _state_regret(verdict: Verdict, short: Mapping[str, str]) -> str:
+    safe = short[verdict.safe_choice]
+    if verdict.safe_regret == 0:
+        return f"{safe} is behind no other model under either metric"
+    return f"{safe} is the safe choice: {mean(verdict.safe_regret)} behind under the metric that likes it less"
+
+
+def _describe_regrets(
+    verdict: Verdict, at: Mapping[str, Point], front: tuple[str, ...], short: Mapping[str, str]
+) -> str:
+    first, second = verdict.metrics
+    order = sorted(verdict.models, key=lambda name: max(at[name]))
+    points = [f"{short[name]}: {mean(at[name][0])} and {mean(at[name][1])}." for name in order[:12]]
+    more = [f"{len(order) - 12} more are in the leaderboard."] if len(order) > 12 else []
+    opening = (
+        f"Scatter plot of {count(len(order), 'model')}, how far behind the best under {first} across, "
+        f"under {second} up. "
+        f"Safe choice: {short[verdict.safe_choice]}. Pareto front: {listed_short(front, short)}. "
+        f"May be best under both: {listed_short(verdict.common_best, short)}."
+    )
+    return " ".join([opening, *points, *more])
+
+
+MAX_INTERVALS = 45
+"""Up to so many pairs have their intervals drawn."""
+
+MAX_NAMED_PAIRS = 3
+
+
+def plot_conflict(comparison: Comparison, ax: Axes | None = None, theme: str = "light") -> Picture:
+    """Draw one point per pair of models: its lead under the first metric against its lead under the second.
+
+    Every pair is put so that the first metric prefers its first model (of a loss the lower mean leads), so no point
+    stands left of 0; in the shaded half, below 0, the second metric prefers the other one. Diamonds are such conflicts,
+    filled where significant after Holm's correction over all pairs; circles are pairs on which the metrics agree. With
+    45 pairs or fewer, lines show the simultaneous confidence intervals of both leads.
+
+    Parameters
+    ----------
+    comparison : Comparison
+        Two models or more under two metrics or more.
+    ax : Axes, optional
+        Where to draw, by default a new figure that pyplot does not manage.
+    theme : {"light", "dark"}
+        Colours.
+
+    Returns
+    -------
+    Picture
+    """
+    from matplotlib.patches import Rectangle
+
+    ax, colours = start(ax, theme, (6.4, 5.4))
+    metrics, pairs, losses = comparison.verdict.metrics, comparison.pairs, comparison.lower_is_better
+    leads = np.array([compute_advantages(pairs, metric, losses) for metric in metrics], dtype=np.float64)
+    turned = (leads[0] < 0) | ((leads[0] == 0) & (leads[1] < 0))
+    sign = np.where(turned, -1.0, 1.0)
+    x, y = leads = 0.0 + sign * leads
+    conflict, p_values = pairs["conflict"].to_numpy(bool), pairs["p_holm"].to_numpy(float)
+    proven = conflict & (p_values <= comparison.alpha)
+    intervals = _intervals(pairs, metrics, losses, sign) if len(pairs) <= MAX_INTERVALS else []
+    right, reach = (max(float(np.abs(values).max(initial=0.0)), 1e-6) for values in (x, y))
+    low, high = (max(float((side * y).max(initial=0.0)), 0.08 * reach) for side in (-1, 1))
+    left = 0.03 * right
+    if intervals:
+        left, right = max(left, -float(intervals[0].min())), max(right, float(intervals[0].max()))
+        low, high = max(low, -float(intervals[1].min())), max(high, float(intervals[1].max()))
+    left, right, low, high = -1.08 * left, 1.1 * right, -1.14 * low, 1.14 * high
+    ax.set_xlim(left, right)
+    ax.set_ylim(low, high)
+    ax.locator_params(axis="x", nbins=7)
+    ax.add_patch(Rectangle((0, low), right, -low, color=colours.shade, linewidth=0, zorder=0))
+    ax.axhline(0, color=colours.ink, linewidth=1, zorder=1)
+    ax.axvline(0, color=colours.ink, linewidth=1, zorder=1)
+    if comparison.margin > 0:
+        box, width = (-comparison.margin, -comparison.margin), 2 * comparison.margin
+        ax.add_patch(Rectangle(box, width, width, fill=False, edgecolor=colours.muted, linestyle=":", zorder=1))
+    if intervals:
+        faint = mixed(colours.face, colours.muted, 0.4)
+        ax.hlines(y, *intervals[0], color=faint, linewidth=1, zorder=2)
+        ax.vlines(x, *intervals[1], color=faint, linewidth=1, zorder=2)
+    _scatter_pairs(ax, colours, leads, conflict, proven)
+    ax.text(0.985, 0.02, f"opposite order: {metrics[1]} prefers the other one", transform=ax.transAxes, fontsize=8.5,
+            style="italic", color=colours.muted, ha="right", va="bottom", parse_math=False)  # fmt: skip
+    called = [[comparison.short_names[model] for model in pairs[side]] for side in ("model_x", "model_y")]
+    names = [
+        f" {MINUS} ".join((two, one) if flip else (one, two)) for one, two, flip in zip(*called, turned, strict=True)
+    ]
+    points = list(zip(x.tolist(), y.tolist(), strict=True))
+    named: dict[Point, str] = {}
+    strength = np.minimum(np.abs(x), np.abs(y))
+    order = [place for place in np.lexsort((-strength, ~proven)).tolist() if conflict[place]]  # the proven ones first
+    for place in order:
+        named.setdefault(points[place], names[place].replace(f" {MINUS} ", f"\n{MINUS} "))  # one name a point
+    chosen = list(named)[:MAX_NAMED_PAIRS]
+    name_points(ax, chosen, [named[point] for point in chosen], colours.ink, points)
+    said = [
+        f"{names[place]}: {difference(x[place])} and {difference(y[place])}, {p_value(p_values[place])}."
+        for place in order[:12]
+    ]
+    pair = " and ".join(side[0] for side in called) if len(pairs) == 1 else ""
+    title = _state_conflicts(pair, p_values, conflict, proven)
+    return finish(
+        ax, colours, title, _describe_conflicts(said, len(pairs), len(order), int(proven.sum()), metrics),
+        x=f"lead under {metrics[0]}", x_colour=colours.first_text,
+        y=f"lead under {metrics[1]}", y_colour=colours.second_text,
+    )  # fmt: skip
+
+
+def _scatter_pairs(ax: Axes, colours: Theme, leads: Floats, conflict: Bools, proven: Bools) -> None:
+    """Draw the points, diamonds for conflicts, filled for significant ones, and the legend."""
+    entries = []
+    for label, here, marker, edge, fill, size in (
+        ("same order", ~conflict, "o", colours.muted, colours.face, 22),
+        ("opposite order", conflict & ~proven, "D", colours.ink, colours.face, 32),
+        ("opposite order, significant (Holm)", proven, "D", colours.ink, colours.ink, 36),
+    ):
+        ax.scatter(leads[0][here], leads[1][here], s=size, marker=marker, facecolor=fill, edgecolor=edge, zorder=3)
+        entries.append((key(marker, edge, fill), f"{label} ({here.sum()})"))
+    legend_below(ax, colours, entries, handletextpad=0.2, columnspacing=1.0)
+
+
+def _intervals(pairs: pd.DataFrame, metrics: tuple[str, str], losses: Sequence[str], sign: Floats) -> list[Floats]:
+    """Return both ends of the intervals under both metrics; nothing where one of them is infinite."""
+    ends = [
+        sign * np.array([compute_advantages(pairs, metric, losses, of=end) for end in ("lower", "upper")], dtype=float)
+        for metric in metrics
+    ]
+    return ends if len(pairs) and all(np.isfinite(end).all() for end in ends) else []
+
+
+def _state_conflicts(pair: str, p_values: Floats, conflict: Bools, proven: Bools) -> str:
+    found, sure, pairs = int(conflict.sum()), int(proven.sum()), count(len(conflict), "pair")
+    if pair:
+        if found:
+            return f"The two metrics put {pair} in opposite order ({p_value(p_values[0])})"
+        return f"The two metrics do not put {pair} in opposite order"
+    if not found:
+        return f"None of {pairs} of models is in opposite order under the two metrics"
+    verb = "is" if found == 1 else "are"
+    return f"{found} of {pairs} of models {verb} in opposite order, {sure or 'none'} significantly"
+
+
+def _describe_conflicts(said: list[str], pairs: int, found: int, proven: int, metrics: tuple[str, str]) -> str:
+    first, second = metrics
+    opening = (
+        f"Scatter plot of {count(pairs, 'pair')} of models, lead under {first} across, under {second} up. "
+        f"{count(found, 'pair')} in opposite order, {proven} of them significantly."
+    )
+    more = [f"{found - 12} more are in the table of pairs."] if found > 12 else []
+    return " ".join([opening, *said, *more])

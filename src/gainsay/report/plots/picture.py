@@ -72,9 +72,9 @@ class Picture:
         Raises
         ------
         ValueError
-            Where the ending is of no kind that Matplotlib writes.
+            If Matplotlib does not write files with this ending.
         OSError
-            Where the file cannot be written.
+            If the file cannot be written.
         """
         target = check_path(path)
         described = _DESCRIPTION.get(target.suffix.lower())
@@ -88,7 +88,8 @@ class Picture:
 
         written = io.StringIO()
         with rc_context({"svg.fonttype": "none", "svg.hashsalt": "gainsay"}):
-            self.figure.savefig(written, format="svg", transparent=True, metadata={"Date": None})
+            look: dict[str, Any] = {"transparent": True, "bbox_inches": "tight", "pad_inches": 0.05}
+            self.figure.savefig(written, format="svg", metadata={"Date": None}, **look)
         return re.sub(r"'DejaVu Sans'[^;\"]*", "Inter, system-ui, sans-serif", written.getvalue())
 
     def _repr_mimebundle_(
@@ -132,14 +133,16 @@ def embedded(draw: Callable[[str], Picture]) -> str:
 
 
 def _embedded(light: Picture, dark: Picture) -> str:
-    alt = escape(f"{light.title}. {light.alt}")
+    title = escape(light.title)
+    alt = f"{title}. {escape(light.alt)}"
     for picture in (light, dark):
         picture.ax.set_title("", loc="left")
     written = (base64.b64encode(one.to_svg().encode()).decode("ascii") for one in (light, dark))
     sources = [f"data:image/svg+xml;base64,{one}" for one in written]
     return (
-        f'<picture><source media="screen and (prefers-color-scheme: dark)" srcset="{sources[1]}">'
-        f'<img src="{sources[0]}" alt="{alt}"></picture>'
+        f'<div class="scroll" tabindex="0" role="region" aria-label="{title}"><picture>'
+        f'<source media="screen and (prefers-color-scheme: dark)" srcset="{sources[1]}">'
+        f'<img src="{sources[0]}" alt="{alt}"></picture></div>'
     )
 
 

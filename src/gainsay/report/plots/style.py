@@ -1,4 +1,4 @@
-"""How all pictures look: axes without global state, the colours of the theme, a title that says what was found."""
+"""The look of all pictures: axes without global state, colors of the theme, and titles that state the finding."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from ...drawing.palette import Theme
 
+    Point: TypeAlias = tuple[float, float]
     Entries: TypeAlias = Sequence[tuple[Artist | tuple[Artist, ...], str]]
 
 __all__ = ["finish", "grade_colours", "looks", "mixed", "plain", "short_metrics", "start"]
@@ -105,6 +106,38 @@ def key(marker: str, edge: str, fill: str) -> Line2D:
     from matplotlib.lines import Line2D
 
     return Line2D([], [], linestyle="", marker=marker, color=edge, markerfacecolor=fill, markersize=5.5)
+
+
+def beside(ax: Axes, text: str, at: Point, offset: Point = (0, 0), *, colour: str, size: float, **look: Any) -> None:
+    """Write a text some points away from a position, growing away from it; nothing in it is parsed as a formula."""
+    right, up = offset
+    across = "center" if abs(right) <= 0.3 * abs(up) else "left" if right > 0 else "right"
+    along = "center" if abs(up) <= 0.5 * abs(right) else "bottom" if up > 0 else "top"
+    look = {"ha": across, "va": along, **look}
+    ax.annotate(text, at, offset, textcoords="offset points", fontsize=size, color=colour, parse_math=False, **look)
+
+
+NAME_OFFSETS = ((9.0, 0.0), (-9.0, 0.0), (7.0, 6.0), (-7.0, 6.0), (7.0, -6.0), (-7.0, -6.0), (0.0, 9.0), (0.0, -9.0))
+"""Offsets of a name from its point in points, the best first."""
+
+
+def name_points(ax: Axes, points: Sequence[Point], texts: Sequence[str], colour: str, around: Sequence[Point]) -> None:
+    """Write each text next to its point, the first ones first; a text that would cover something is left out."""
+    scale, size = 72 / ax.figure.dpi, 8.5
+    pixels = np.asarray(ax.transData.transform([*points, *around]), dtype=float).reshape(-1, 2) * scale
+    taken = [np.array([place - 4, place + 4]) for place in pixels]
+    frame = ax.get_window_extent().get_points() * scale
+    for number, text in enumerate(texts):
+        lines = text.split("\n")
+        extent = np.array([0.62 * size * max(map(len, lines)), 1.2 * size * len(lines)])
+        for offset in NAME_OFFSETS:
+            middle = pixels[number] + offset + np.sign(offset) * extent / 2
+            box = np.array([middle - extent / 2, middle + extent / 2])
+            inside = (box[0] >= frame[0]).all() and (box[1] <= frame[1]).all()
+            if inside and not any((box[0] < other[1]).all() and (other[0] < box[1]).all() for other in taken):
+                taken.append(box)
+                beside(ax, text, points[number], offset, colour=colour, size=size)
+                break
 
 
 def legend_below(ax: Axes, theme: Theme, entries: Entries = (), *, below: float = 0.13, **look: Any) -> None:

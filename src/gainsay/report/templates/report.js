@@ -9,7 +9,6 @@
   };
   const compare = (a, b) => typeof a === "number" && typeof b === "number" ? a - b
     : typeof a === "number" ? -1 : typeof b === "number" ? 1 : words.compare(a, b);
-  const safest = document.querySelector(".safest");
   const sort = (head, way) => {
     const table = head.closest("table");
     const place = head.cellIndex;
@@ -18,9 +17,8 @@
     table.tBodies[0].append(...rows.map((entry) => entry[2]));
     for (const other of head.parentNode.cells) other.removeAttribute("aria-sort");
     head.setAttribute("aria-sort", way);
-    if (safest && table.matches(".chart")) safest.setAttribute("aria-pressed", String(head.matches(".w")));
   };
-  for (const head of document.querySelectorAll("thead th[data-sort]:not([data-quiet])")) {
+  for (const head of document.querySelectorAll("thead th[data-sort]")) {
     const button = document.createElement("button");
     button.type = "button";
     button.append(...head.childNodes);
@@ -30,17 +28,6 @@
       sort(head, before ? (before === "ascending" ? "descending" : "ascending") : first);
     });
     head.append(button);
-  }
-  if (safest) {
-    const chart = document.querySelector(".chart");
-    const usual = chart.querySelector("th[aria-sort]");
-    const way = usual.getAttribute("aria-sort");
-    safest.hidden = false;
-    safest.setAttribute("aria-pressed", "false");
-    safest.addEventListener("click", () => {
-      if (safest.getAttribute("aria-pressed") === "true") sort(usual, way);
-      else sort(chart.querySelector("th.w"), "ascending");
-    });
   }
   const queries = document.getElementById("queries");
   const search = queries && queries.querySelector("[type=search]");

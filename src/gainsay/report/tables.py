@@ -1,7 +1,9 @@
-"""Everything in full: reservations, the verdict word for word, tables of all numbers, the method, the terms."""
+"""The tables and sentences that are folded at the end of a report, and the types of tables."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -15,20 +17,84 @@ from ..comparison.wording import describe_losses
 from ..drawing.text import as_text
 from .method import glossary, method
 from .numbers import differences, means
-from .section import Cell, Column, Table, named
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     import pandas as pd
 
+    from .._common.shown import Names
     from ..comparison.attribution import Attribution
     from ..comparison.baseline import BaselineComparison
     from ..comparison.comparison import Comparison
-    from .content import ChosenPair, Content
+    from .content import Content
+    from .entries import ChosenPair
+
+
+class Cell(NamedTuple):
+    """What stands in a cell: text, a smaller note with it, and the whole name where the text is short for one."""
+
+    text: str
+    note: str = ""
+    full: str = ""
+    strong: bool = False
+
+
+class Column(NamedTuple):
+    """A column, from its head down; `low` says of numbers that the lowest are wanted first."""
+
+    label: str
+    cells: Sequence[Cell | str]
+    numeric: bool = True
+    low: bool = False
+    order: str = ""
+
+
+class Table(NamedTuple):
+    """A table; the first cell of each row is its heading."""
+
+    caption: str
+    columns: list[Column]
+
+    @property
+    def rows(self) -> list[tuple[Cell, ...]]:
+        """The cells, row by row."""
+        cells = ([Cell(it) if isinstance(it, str) else it for it in column.cells] for column in self.columns)
+        return list(zip(*cells, strict=True))
+
+
+def named(label: str, names: Names, models: Iterable[str]) -> Column:
+    """Return a column of models by their short names."""
+    return Column(label, [Cell(names.short[model], full=names.full[model]) for model in models], numeric=False)
+
 
 MOST_PAIRS = 500
 """So many pairs of models stand in the report; all are in its JSON."""
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of a report with a heading, a sentence or two, and a figure.
+
+    Attributes
+    ----------
+    name : str
+        Its id: what a link leads to.
+    title : str
+        The heading.
+    said : str
+        What stands above the figure.
+    figure : function of int
+        Makes the figure as HTML, in which every text is escaped, with at most so many entries where it lists any.
+    note : str
+        What stands below the figure.
+    """
+
+    name: str
+    title: str
+    said: str
+    figure: Callable[[int], str] = field(repr=False)
+    note: str = ""
 
 
 class Detail(NamedTuple):
@@ -145,9 +211,19 @@ def leaderboard(comparison: Comparison) -> Table:
         sizes = [comparison.iterations[model].size if model in comparison.iterations else "\u2013" for model in models]
         columns.append(Column("rounds", sizes, numeric=False))
     level = confidence(comparison.alpha)
-    intervals = f"simultaneous {level} confidence intervals{comparison.unjudged_remark}"
-    caption = f"Means over {over(comparison)}, with {intervals}"
-    return Table(caption, columns)
+    caption = f"Means over {over(comparison)}, with simultaneous {level} confidence intervals"
+    return Table(f"{caption}{comparison.unjudged_remark}", columns)
+
+
+def means_table(comparison: Comparison) -> Table:
+    """Return the means of a single model under every metric, with their intervals."""
+    rows = comparison.standings.to_dict("records")
+    low = comparison.lower_is_better
+    metrics = [Cell(row["metric"], "lower is better" if row["metric"] in low else "") for row in rows]
+    cells = _between(means, [[row[end] for row in rows] for end in ("mean", "lower", "upper")])
+    level = confidence(comparison.alpha)
+    caption = f"Means over {over(comparison)}, with simultaneous {level} intervals{comparison.unjudged_remark}"
+    return Table(caption, [Column("metric", metrics, numeric=False), Column("mean", cells)])
 
 
 def pairs(comparison: Comparison) -> Table:

@@ -1,0 +1,53 @@
+"""The templates, and the main chart as HTML, which reports, notebooks and segments share."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+try:
+    import jinja2
+    from markupsafe import Markup
+except ImportError as error:  # pragma: no cover - needs an environment without Jinja2
+    raise ImportError("reports need Jinja2: pip install 'gainsay[report]'") from error
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from .chart import Axis, Chart, Row
+
+TEMPLATES = Path(__file__).parent / "templates"
+
+
+@cache
+def environment() -> jinja2.Environment:
+    """Return the environment of all templates, which escapes everything by default."""
+    return jinja2.Environment(
+        loader=jinja2.FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+def trusted(text: str) -> Markup:
+    """Return text that stays as it is: files of this package, and markup in which every text was escaped."""
+    return Markup(text)  # nosec B704
+
+
+def chart_html(chart: Chart, limit: int, *, link: str = "") -> str:
+    """Return the chart as a table of `limit` rows and all rows in question; `link` leads from the number of others."""
+    rows, rest = chart.folded(limit)
+    return _table(chart, rows, chart.axis(rows), 46 if len(rows) <= 4 else 36, rest=rest, link=link)
+
+
+def small_chart_html(chart: Chart, rows: Sequence[Row], axis: Axis) -> str:
+    """Return some rows of a chart as a small table without a head, on the given axis."""
+    return _table(chart, rows, axis, 26, heads=False, kind="small")
+
+
+def _table(*arguments: object, **options: object) -> str:
+    macros = environment().get_template("chart.html.j2").module
+    return str(macros.chart_table(*arguments, **options))  # type: ignore[attr-defined]

@@ -1,0 +1,410 @@
+"""Why two models differ, the most contradictory queries, and the documents behind one number."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from ..._common.arrays import numbers
+from ..._common.checks import check_whole
+from ..._common.shown import short_names
+from ..._common.words import amount, count, listed
+from ...comparison.attribution import Decomposition, decompose_model, group_grades, rank_bands
+from ...comparison.rankings import Rankings
+from ...evaluation.plan import Given
+from ...judgments import Judgments
+from ...metrics.dcg import DCG
+from ...metrics.names import parse_metrics
+from ..numbers import MINUS, difference, mean
+from .style import (
+    beside,
+    finish,
+    grade_colours,
+    legend_below,
+    looks,
+    mixed,
+    only_across,
+    plain,
+    start,
+    two_sides,
+    without_frame,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    import pandas as pd
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+
+    from ..._common.typing import Floats, Numbers
+    from ...comparison.attribution import Attribution
+    from ...drawing.palette import Theme
+    from .picture import Picture
+    from .style import Look
+
+
+LANES = (-0.2, 0.2)
+TALL = 0.34
+"""Where the bars of the two metrics stand in the row of a grade, and how tall they are."""
+
+STRENGTHS = (1.0, 0.72, 0.48, 0.28)
+"""How much colour the bands of ranks have, the first ones most."""
+
+
+def plot_attribution(
+    attribution: Attribution, ax: Axes | None = None, theme: str = "light", *, names: Mapping[str, str] | None = None
+) -> Picture:
+    """Draw where the difference between two models comes from: a row a grade, a bar a metric, a piece a band of ranks.
+
+    Pieces to the right favour the first model and have the colour of their metric, pieces to the left the second model
+    and are grey; the stronger, the higher the ranks. The number is what the grade adds in all; the last row is the
+    difference, the sum of all pieces. Grades that no metric sees are left out.
+
+    Parameters
+    ----------
+    attribution : Attribution
+        Made by `Comparison.attribution`; its first two metrics are drawn.
+    ax, theme
+        As for `plot_conflict`.
+    names : mapping of model to str, optional
+        What to call the models, such as `Comparison.short_names`.
+    """
+    metrics = attribution.metrics[:2]
+    blocks = {metric: _block(attribution, metric) for metric in metrics}
+    grades, bands = (list(map(str, axis)) for axis in (blocks[metrics[0]].index, blocks[metrics[0]].columns))
+    ax, colours = start(ax, theme, (7.4, 1.9 + 0.44 * (len(grades) + 1)))
+    total = len(grades) + 0.25
+    for block, lane, look in zip(blocks.values(), LANES, looks(colours), strict=False):
+        cells = block.to_numpy(float)
+        for row, pieces in enumerate(cells):
+            _stack(ax, colours, row + lane, pieces, look)
+        _stack(ax, colours, total + lane, np.array([cells.sum()]), look, weight="bold")
+    ax.axvline(0, color=colours.ink, linewidth=1.2, zorder=4)
+    ax.axhline(len(grades) - 0.38, color=colours.rule, linewidth=1, zorder=0)
+    ax.margins(x=0.16)
+    ax.set_ylim(total + 0.55, -0.95)
+    ax.set_yticks([*range(len(grades)), total], [*(f"grade {grade}" for grade in grades), "total"])
+    ax.get_yticklabels()[-1].set(weight="bold", color=colours.ink)
+    only_across(ax, colours, 7)
+    short = short_names(attribution.models) if names is None else names
+    first, second = (short[name] for name in attribution.models)
+    two_sides(ax, colours, (0, -0.66), second, first, size=9)
+    _legend(ax, colours, metrics, bands)
+    note = f"what documents of a grade add to {first} {MINUS} {second}"
+    if attribution.lower_is_better:
+        note += " (of a loss the other way round)"
+    return finish(ax, colours, _finding(blocks, first), _in_words(blocks, first, second), x=note, wide=0.85)
+
+
+def _block(attribution: Attribution, metric: str) -> pd.DataFrame:
+    """Return the grades that matter, the highest first, by bands of ranks; above 0 favours the first model."""
+    cells = attribution.grades_by_ranks
+    of = cells.loc[cells.index.get_level_values(0) == metric].droplevel(0).iloc[::-1]
+    matter = cells.abs().groupby(level=1).sum().sum(axis=1)
+    of = of[[bool(matter[grade]) for grade in of.index]] if matter.any() else of
+    return -1.0 * of if metric in attribution.lower_is_better else of
+
+
+def _stack(ax: Axes, colours: Theme, y: float, pieces: Floats, look: Look, weight: str = "normal") -> None:
+    """Draw pieces outwards from 0, those of the first ranks nearest to it; their sum ends the side that has more."""
+    ends = {True: 0.0, False: 0.0}
+    for place, piece in enumerate(pieces.tolist()):
+        if piece:
+            shade = mixed(colours.face, look.colour if piece > 0 else colours.muted, STRENGTHS[min(place, 3)])
+            ax.barh(y, piece, TALL, ends[piece > 0], color=shade, edgecolor=colours.face, linewidth=0.5, zorder=3)
+            ends[piece > 0] += piece
+    net = float(pieces.sum())
+    beside(
+        ax, difference(net), (ends[net >= 0], y), (4 if net >= 0 else -4, 0), colour=look.text, size=8, weight=weight
+    )
+
+
+def _legend(ax: Axes, colours: Theme, metrics: Sequence[str], bands: Sequence[str]) -> None:
+    from matplotlib.legend_handler import HandlerTuple
+    from matplotlib.patches import Patch
+
+    marks = [look.colour for look, _ in zip(looks(colours), metrics, strict=False)]
+    entries: list[tuple[Artist | tuple[Artist, ...], str]] = [
+        (Patch(facecolor=colour), metric) for colour, metric in zip(marks, metrics, strict=True)
+    ]
+    for place, (band, strength) in enumerate(zip(bands, STRENGTHS, strict=False), 1):
+        shades = [mixed(colours.face, colour, strength) for colour in (*marks, colours.muted)]
+        more = " and beyond" if len(bands) > len(STRENGTHS) == place else ""
+        entries.append((tuple(Patch(facecolor=shade) for shade in shades), f"rank {band}{more}"))
+    legend_below(ax, colours, entries, below=0.42 / (0.44 * len(ax.get_yticks())), ncols=6, handlelength=1.4,
+                 handletextpad=0.4, columnspacing=1.1, handler_map={tuple: HandlerTuple(None, pad=0)})  # fmt: skip
+
+
+def _finding(blocks: Mapping[str, pd.DataFrame], first: str) -> str:
+    """Say on which grades the first model gains and loses how much under either metric."""
+    said = {}
+    for metric, block in blocks.items():
+        by_grade = block.sum(axis=1)
+        said[metric] = [
+            (f"{verb} {abs(part.sum()):.3f}", _grades(list(map(str, part.index))))
+            for verb, part in (("gains", by_grade[by_grade > 0]), ("loses", by_grade[by_grade < 0]))
+            if len(part)
+        ]
+    said = {metric: about for metric, about in said.items() if about}
+    if not said:
+        return f"No grade makes a difference to {first}"
+    texts = [
+        f"{' and '.join(f'{much} on {on}' for much, on in about)} under {metric}" for metric, about in said.items()
+    ]
+    (_, one), *others = said.items()
+    for metric, about in others:
+        if [on for _, on in about] == [on for _, on in one]:
+            return f"{first} {texts[0]}, {' and '.join(much for much, _ in about)} under {metric}"
+    return f"{first} {'; '.join(texts)}"
+
+
+def _grades(grades: Sequence[str]) -> str:
+    """Write grades, given from the highest down, as a list, or those in a row as a range.
+
+    >>> _grades(["3", "2", "1"]), _grades(["4"]), _grades(["4", "0"])
+    ('grades 1–3', 'grade 4', 'grades 0 and 4')
+    """
+    found = grades[::-1]
+    numbers = [int(grade) for grade in found if grade.isdigit()]
+    if 1 < len(found) == len(numbers) == numbers[-1] - numbers[0] + 1:
+        return f"grades {found[0]}–{found[-1]}"
+    return f"grade{'s' if len(found) > 1 else ''} {listed(found)}"
+
+
+def _in_words(blocks: Mapping[str, pd.DataFrame], first: str, second: str) -> str:
+    alt = [f"Bars of what documents of each grade at each rank add to the difference {first} minus {second}."]
+    for metric, block in blocks.items():
+        cells = [
+            (f"grade {grade} at rank {band}", value)
+            for grade, row in zip(block.index, block.to_numpy(float).tolist(), strict=True)
+            for band, value in zip(block.columns, row, strict=True)
+        ]
+        cells.sort(key=lambda cell: -abs(cell[1]))
+        parts = ", ".join(f"{cell} {difference(value)}" for cell, value in cells[:12])
+        alt.append(f"{metric}: {difference(float(block.to_numpy().sum()))} in all; {parts}.")
+    return " ".join(alt)
+
+
+MOST_RANKS = 20
+"""So many ranks of a query are drawn."""
+
+STEP = 2.75
+"""From one query to the next, in rows of cells."""
+
+BARS = 9.0
+"""Width of the bars beside the strips, in cells."""
+
+
+class _Strips(NamedTuple):
+    """A query: the grades under both models, the differences under both metrics, and whom the first one prefers."""
+
+    query: str
+    labels: list[Sequence[float]]
+    differences: list[float]
+    first_leads: bool
+
+
+def strips_of(queries: pd.DataFrame) -> tuple[tuple[str, str], tuple[str, str]]:
+    """Return the models and the metrics that a table of `Comparison.queries` is about."""
+    names = [str(column) for column in queries.columns]
+    models = [name.removeprefix("labels ") for name in names if name.startswith("labels ")]
+    metrics = [name.removeprefix("difference ") for name in names if name.startswith("difference ")]
+    if len(models) != 2 or len(metrics) != 2:
+        raise ValueError(f"queries must be a table made by Comparison.queries: got columns {', '.join(names)}")
+    return (models[0], models[1]), (metrics[0], metrics[1])
+
+
+def plot_queries(
+    queries: pd.DataFrame,
+    ax: Axes | None = None,
+    theme: str = "light",
+    *,
+    most: int = 6,
+    grades: Iterable[float] | None = None,
+    names: Mapping[str, str] | None = None,
+) -> Picture:
+    """Draw the most contradictory queries as pairs of strips: the grades of the documents from rank 1 on.
+
+    The higher the grade the darker the cell, and grade 0 is a dot. Bars to the right say by how much either metric
+    prefers which model.
+
+    Parameters
+    ----------
+    queries : DataFrame
+        Made by `Comparison.queries`.
+    ax, theme
+        As for `plot_conflict`.
+    most : int
+        How many queries.
+    grades : sequence of numbers, optional
+        All grades there are, ascending, so that colours do not depend on which queries are drawn; by default those of
+        `queries`.
+    names : mapping of model to str, optional
+        What to call the models, such as `Comparison.short_names`.
+    """
+    models, metrics = strips_of(queries)
+    most = check_whole("most", most)
+    rows = [
+        _Strips(plain(row["query"]), [row[f"labels {model}"] for model in models],
+                [float(row[f"difference {metric}"]) for metric in metrics], row["contradiction strength"] > 0)
+        for row in queries.head(most).to_dict("records")
+    ]  # fmt: skip
+    found = {grade for model in models for labels in queries[f"labels {model}"] for grade in labels}
+    levels = sorted(found if grades is None else {*grades, *found})
+    longest = max([10, *(min(len(labels), MOST_RANKS) for row in rows for labels in row.labels)])
+    ax, colours = start(ax, theme, (4.6 + 0.33 * longest, 1.5 + 0.8 * max(len(rows), 1)))
+    shades = dict(zip(levels, grade_colours(len(levels), colours), strict=True))
+    short = short_names(models) if names is None else names
+    one, other = called = [short[model] for model in models]
+    wide = longest + 1.0 + BARS
+    middle = wide - BARS / 2
+    scale = (BARS / 2 - 1.6) / (max((abs(value) for row in rows for value in row.differences), default=0.0) or 1.0)
+    for number, row in enumerate(rows):
+        top = STEP * number
+        for line, (name, labels) in enumerate(zip(called, row.labels, strict=True)):
+            draw_strip(ax, labels, top + line, shades, colours)
+            ax.text(-0.2, top + line + 0.5, name, ha="right", va="center", fontsize=9, color=colours.ink,
+                    parse_math=False)  # fmt: skip
+        ax.text(0, top - 0.1, f"query {row.query[:32]}", fontsize=8.5, weight="bold", va="bottom", color=colours.ink,
+                parse_math=False)  # fmt: skip
+        for line, (value, look) in enumerate(zip(row.differences, looks(colours), strict=True)):
+            # above 0 favours the model that the metric prefers, of a loss too
+            reach = abs(value) * scale if row.first_leads == (line == 0) else -abs(value) * scale
+            y = top + line + 0.5
+            ax.barh(y, reach, 0.56, middle, color=look.colour, zorder=3)
+            beside(
+                ax, amount(abs(value)), (middle + reach, y), (4 if reach >= 0 else -4, 0), colour=colours.ink, size=8
+            )
+    if rows:
+        ax.plot([middle, middle], [-0.1, STEP * len(rows) - 0.75], color=colours.ink, linewidth=1.2, zorder=4)
+        two_sides(ax, colours, (middle, -0.25), other, one, va="bottom")
+        for metric, look in zip(metrics, looks(colours), strict=True):
+            ax.plot([], [], color=look.colour, linewidth=5, label=metric)
+        legend_below(ax, colours, bbox_to_anchor=(middle / wide, 0.0), ncols=2, handlelength=1.2, handletextpad=0.4)
+    ax.set_xlim(0, wide if rows else longest)
+    ax.set_ylim(max(STEP * len(rows), 1) - 0.6, -0.8)
+    ax.set_xticks(np.arange(longest) + 0.5, [str(rank) for rank in range(1, longest + 1)])
+    ax.set_yticks([])
+    ax.tick_params(length=0, labelsize=8)
+    without_frame(ax)
+    title, alt = _describe_queries(rows, (one, other), metrics)
+    picture = finish(ax, colours, title, alt, x="rank; cells hold the grade" if rows else "", wide=0.7)
+    ax.xaxis.label.set_horizontalalignment("left")
+    ax.xaxis.set_label_coords(0, -0.05 - 0.12 / max(len(rows), 1))
+    return picture
+
+
+def _describe_queries(rows: Sequence[_Strips], called: tuple[str, str], metrics: tuple[str, str]) -> tuple[str, str]:
+    """Return the title and the text alternative of the strips."""
+    one, other = called
+    title = (
+        f"{count(len(rows), 'query')} on which {metrics[0]} and {metrics[1]} pull hardest in opposite directions"
+        if rows
+        else f"{metrics[0]} and {metrics[1]} pull in opposite directions on no query"
+    )
+    alt = [f"Strips of grades from rank 1 on, {one} above {other}; differences are the first minus the second."]
+    for row in rows:
+        strips = ", ".join(f"{name} {_graded(labels)}" for name, labels in zip(called, row.labels, strict=True))
+        signs = (f"{metric} {difference(value)}" for metric, value in zip(metrics, row.differences, strict=True))
+        alt.append(f"Query {row.query}: {strips}; {', '.join(signs)}.")
+    return title, " ".join(alt)
+
+
+def draw_strip(
+    ax: Axes, labels: Sequence[float], top: float, shades: Mapping[float, tuple[str, str]], colours: Theme
+) -> None:
+    """Draw one row of coloured cells, each with its grade written in it."""
+    from matplotlib.patches import Rectangle
+
+    for place, grade in enumerate(labels[:MOST_RANKS]):
+        shade, ink = shades[grade]
+        edge = colours.rule if shade == colours.face else shade
+        cell = Rectangle((place + 0.05, top + 0.07), 0.9, 0.86, facecolor=shade, edgecolor=edge, linewidth=0.8)
+        ax.add_patch(cell)
+        words, ink = ("·", colours.muted) if grade == 0 else (f"{grade:g}", ink)
+        ax.text(place + 0.5, top + 0.5, words, ha="center", va="center_baseline", fontsize=8, color=ink)
+    if len(labels) > MOST_RANKS:
+        ax.text(MOST_RANKS + 0.05, top + 0.5, "…", va="center", fontsize=9, color=colours.ink)
+
+
+def _graded(labels: Sequence[float]) -> str:
+    more = f" and {len(labels) - MOST_RANKS} more" if len(labels) > MOST_RANKS else ""
+    return " ".join(f"{grade:g}" for grade in labels[:MOST_RANKS]) + more
+
+
+NAMES = ("ndcg_jk", "ndcg_linear", "ndcg_exp")
+
+
+def rank_contributions(labels: Numbers, scores: Numbers, k: int = 10) -> dict[str, Floats]:
+    """Return for each of the three NDCGs what ranks 1 to k add to it; tied documents share their ranks.
+
+    Examples
+    --------
+    >>> parts = rank_contributions([1, 3, 0], [3, 2, 1], k=3)
+    >>> parts["ndcg_exp@3"].round(3).tolist()
+    [0.131, 0.579, 0.0]
+    """
+    k = check_whole("k", k)
+    judgments = Judgments(labels, group=[len(numbers("labels", labels))])
+    given = Given.of(judgments, scores)
+    given.check()
+    rankings = Rankings(judgments, {"ranking": given.by_row.astype(np.float64)}, np.ones(1, dtype=bool))
+    depth = min(k, judgments.documents)
+    metrics = [metric for metric in parse_metrics([f"{name}@{k}" for name in NAMES]) if isinstance(metric, DCG)]
+    bands = rank_bands(range(1, depth + 1), [depth], longest=depth)
+    splits = [Decomposition(metric, rankings, group_grades(judgments.levels), bands) for metric in metrics]
+    found = decompose_model(rankings, "ranking", splits)
+    return {str(metric): cells.sum(axis=0) for metric, (_, cells) in zip(metrics, found, strict=True)}
+
+
+def plot_explain(
+    labels: Numbers, scores: Numbers, k: int = 10, ax: Axes | None = None, theme: str = "light"
+) -> Picture:
+    """Draw what each rank of one ranking adds to the three NDCGs, above the grades in ranked order.
+
+    Parameters
+    ----------
+    labels, scores : array-like, shape (documents,)
+        Relevance labels and scores of one query.
+    k : int
+        Cutoff.
+    ax, theme
+        As for `plot_conflict`.
+    """
+    parts = rank_contributions(labels, scores, k)
+    depth = len(next(iter(parts.values())))
+    ax, colours = start(ax, theme, (max(5.6, 2.2 + 0.52 * depth), 4.2))
+    kinds = ((colours.third, "//"), (colours.first, ""), (colours.second, "xx"))
+    places = np.arange(depth) + 0.5
+    totals = {name: mean(float(values.sum())) for name, values in parts.items()}
+    for number, ((name, values), (colour, hatch)) in enumerate(zip(parts.items(), kinds, strict=True)):
+        ax.bar(
+            places + 0.27 * (number - 1), values, 0.25, color=colour, edgecolor=colours.face, hatch=hatch,
+            linewidth=0.6, label=f"{name} = {totals[name]}",
+        )  # fmt: skip
+    by_label = np.asarray(labels, dtype=float)
+    strip = by_label[np.argsort(-np.asarray(scores, dtype=float), kind="stable")[:depth]].tolist()
+    levels = sorted(set(by_label.tolist()))
+    below = ax.inset_axes((0, -0.2, 1, 0.11))
+    below.set_xlim(0, depth)
+    below.set_ylim(1, 0)
+    below.axis("off")
+    draw_strip(below, strip, 0, dict(zip(levels, grade_colours(len(levels), colours), strict=True)), colours)
+    ax.set_xlim(0, depth)
+    ax.set_ylim(0, 1.08 * max(1e-6, *(float(values.max()) for values in parts.values())))
+    ax.set_xticks(places, [str(rank) for rank in range(1, depth + 1)])
+    ax.tick_params(axis="x", length=0)
+    ax.grid(axis="y", color=colours.grid, linewidth=0.6)
+    ax.legend(frameon=False, fontsize=9, labelcolor=colours.ink)
+    added = " ".join(
+        f"{name} is {totals[name]}: {', '.join(mean(float(value)) for value in values)}."
+        for name, values in parts.items()
+    )
+    alt = f"Bars of what each rank adds. Grades from rank 1: {' '.join(f'{grade:g}' for grade in strip)}. {added}"
+    title = f"One ranking, three NDCGs: {', '.join(totals.values())}"
+    below_axis = "rank; cells hold the grade of the document there"
+    picture = finish(ax, colours, title, alt, x=below_axis, y="added by the rank")
+    ax.xaxis.labelpad = 36
+    return picture

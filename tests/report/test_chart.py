@@ -1,0 +1,165 @@
+"""The model of the main chart, and names that must not break out of any rendering."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+from tests.report.pages import Page, read
+
+import gainsay as gs
+from gainsay.comparison.headline import is_one_number, labels_of, rounded
+from gainsay.drawing.text import as_html, as_text
+from gainsay.report.chart import Axis, format_signed
+from gainsay.report.text import chart_lines, headline_lines
+
+NAMES = (
+    "[/]",
+    "[lambda]",
+    "$x$",
+    "<b>bold</b>",
+    "\x1b[31mred\x1b[0m",
+    "\u202eevil\u202c",
+    "\ue000b\ue001bold\ue002",
+    "tail\ue001\ue002",
+)
+
+
+@pytest.fixture(scope="module")
+def named(make):
+    return make(names=NAMES)
+
+
+def test_cells_are_those_of_the_verdict_and_right_is_better(make):
+    comparison = make(8)
+    verdict, chart = comparison.verdict, comparison.content.chart
+    for lane, metric in enumerate(verdict.metrics):
+        for row in chart.rows:
+            cell = row.cells[lane]
+            assert cell.value == -verdict.regrets[metric][row.model]
+            assert (cell.lower, cell.upper) == (
+                -verdict.regrets_upper[metric][row.model],
+                -verdict.regrets_lower[metric][row.model],
+            )
+            assert cell.possible == (row.model in {*verdict.best_sets[metric], *verdict.common_best})
+            assert cell.highest == (row.model == verdict.winners[metric])
+            assert (cell.text == "best") == (verdict.best_sets[metric] == (row.model,))
+    assert [row.model for row in chart.rows if row.starred] == [verdict.safe_choice]
+
+
+def test_rows_in_question_are_never_folded(make):
+    chart = make(30).content.chart
+    rows, rest = chart.folded(1)
+    assert rows == tuple(row for row in chart.rows if row.in_question)
+    assert rest.startswith(f"{30 - len(rows)} more")
+    assert chart.folded(30) == (chart.rows, "")
+
+
+def test_labels_0_and_1_have_one_panel(tmp_path):
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 2, 3000)
+    scores = {name: labels + noise * rng.normal(size=3000) for name, noise in (("a", 1), ("b", 1.2), ("c", 2))}
+    comparison = gs.compare(scores, gs.Judgments(labels, group=[20] * 150), draws=1000)
+    chart = comparison.content.chart
+    assert [(panel.caption, panel.libraries) for panel in chart.panels] == [("NDCG@10", "linear = exponential")]
+    page = read(comparison.to_html(tmp_path / "r.html"))
+    assert [head["text"].split()[0] for head in page.all("th", scope="col")[:3]] == ["model", "NDCG@10", "worst"]
+    for text in (" ".join(page.texts("figure")), comparison.to_markdown(), comparison._repr_html_()):
+        assert "With labels 0 and 1 both gains are the same" in text
+
+
+def test_the_star_of_a_baseline_is_on_what_to_ship_or_on_the_baseline(make):
+    comparison = make(8)
+    for name in comparison.models:
+        content = comparison.content_against(name)
+        (starred,) = [row.model for row in content.chart.rows if row.starred]
+        shipped = [one.candidate for one in content.against.standings if one.decision == "ship"]
+        assert starred in (shipped or [name])
+        for row in content.chart.rows:
+            assert row.cells[0].value == pytest.approx(
+                comparison.verdict.regrets["ndcg_linear@10"][name]
+                - comparison.verdict.regrets["ndcg_linear@10"][row.model]
+            )
+
+
+@pytest.mark.parametrize(("low", "high"), [(-0.05, 0.0), (-0.031, 0.012), (-1e-6, 0.0), (-30.0, 5.0)])
+def test_ticks_are_round_and_inside(low, high):
+    axis = Axis(low, high)
+    for limit in (2, 5):
+        values = [value for value, _ in axis.ticks(limit)]
+        assert all(low <= value <= high for value in values)
+        assert len(values) <= limit + 1
+    assert axis.at(low) < axis.at(high)
+
+
+def test_signed_numbers_have_no_negative_zero():
+    assert format_signed(-0.00001, 3, plus=True) == "0.000"
+
+
+def test_equal_metrics_are_one_number():
+    values = np.random.default_rng(0).random((100, 3))
+    assert is_one_number(gs.Verdict.from_values(values, values, draws=1000))
+    assert not is_one_number(gs.Verdict.from_values(values, values**2, draws=1000))
+
+
+@pytest.mark.parametrize(
+    ("metrics", "expected"),
+    [
+        (("ndcg_exp@10", "ndcg_linear@10"), ("exponential gain", "linear gain")),
+        (("dcg_linear", "dcg_exp"), ("linear gain", "exponential gain")),
+        (("ndcg_linear@5", "ndcg_exp@10"), ("ndcg_linear@5", "ndcg_exp@10")),
+        (("ndcg_linear@10", "ndcg_jk@10"), ("ndcg_linear@10", "ndcg_jk@10")),
+        (("map",), ("map",)),
+    ],
+)
+def test_metrics_are_named_after_their_gain_if_nothing_else_differs(metrics, expected):
+    assert tuple(label.long for label in labels_of(metrics)) == expected
+
+
+@pytest.mark.parametrize("value", [0.0241, 0.0005, 0.12345, 3e-5, 0.9999, 0.001])
+def test_bounds_are_rounded_to_the_safe_side(value):
+    assert float(rounded(value, up=False)) <= value <= float(rounded(value, up=True))
+
+
+class TestNames:
+    def test_html(self, named, tmp_path):
+        for markup in (named.to_html(tmp_path / "r.html").read_text("utf-8"), named._repr_html_()):
+            page = Page(markup)
+            assert not page.all("b")
+            assert "&lt;b&gt;bold&lt;/b&gt;" in markup
+            assert not re.search("[\x1b\u202e\u202c\ue000-\ue002]", markup)
+
+    def test_the_terminal(self, named):
+        text = "\n".join(map(str, [*headline_lines(named.content), *chart_lines(named.content, 120, every=True)]))
+        for name in NAMES[:4]:
+            assert name in text
+        assert not re.search("[\x1b\u202e\ue000-\ue002]", text)
+
+    def test_markdown(self, named):
+        text = named.to_markdown()
+        assert r"\[lambda\]" in text
+        assert r"\$x\$" in text
+        assert "<b>" not in text
+        assert not re.search("[\x1b\u202e\ue000-\ue002]", text)
+
+    def test_pictures(self, named):
+        picture = named.plot.leaderboard()
+        texts = [text.get_text() for text in picture.ax.texts]
+        assert any("$x$" in text for text in texts)
+        assert not any(text.get_parse_math() for text in picture.ax.texts)
+        assert not re.search("[\x1b\u202e\ue000-\ue002]", " ".join(texts) + picture.alt)
+
+    def test_emphasis(self, named):
+        chart = named.content.chart
+        for text in (chart.headline, chart.advice, chart.question):
+            assert not re.search("[\ue000-\ue002]", as_text(text))
+            assert not re.search("[\ue000-\ue002]", as_html(text))
+
+
+def test_title_data_and_date_are_on_the_page(make, tmp_path):
+    page = make(3).to_html(tmp_path / "r.html", title="<i>Which</i>?", data="300 queries", date="1 May 2026")
+    text = page.read_text("utf-8")
+    assert "&lt;i&gt;Which&lt;/i&gt;?" in text
+    assert "300 queries" in text
+    assert "Compared on 1 May 2026 with gainsay" in text
