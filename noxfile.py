@@ -120,7 +120,13 @@ def package(session: nox.Session) -> None:
 @nox.session(python=PYTHONS[0])
 def oldest(session: nox.Session) -> None:
     """Run the suite, or the folders behind `--`, with the lowest versions that pyproject.toml allows."""
-    install(session, "--editable", ".", *sorted({lowest(one) for one in needed("all", "dask", "parquet")}), *TESTS)
+    install(
+        session,
+        "--editable",
+        ".",
+        *sorted({lowest(one) for one in needed("all", "catboost", "dask", "parquet")}),
+        *TESTS,
+    )
     run_tests(session, *OLDEST)
 
 

@@ -82,7 +82,7 @@ def deviations(values: Array) -> dict[str, float]:
     """Return the standard deviations of the parts of the second metric, from all runs as two recipes of eight."""
     halves = [[metric[:, :8], metric[:, 8:]] for metric in values]
     parts = judged(*halves, seed=0)[0].variance[METRICS[1]]
-    return {"query": parts.query, "run": parts.run, "query_run": parts.query_run}
+    return {"query": parts.query, "run": parts.repeat, "query_run": parts.query_repeat}
 
 
 def key(vary: str, queries: int, recipes: int, world: int) -> str:

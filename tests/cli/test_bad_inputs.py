@@ -84,7 +84,7 @@ LABELS_OF_QUERIES = [
 ]
 
 RECIPES = [
-    BadCall(f"{RECIPE} A=A1.npy,A2.npy", "'A'", "2 runs"),
+    BadCall(f"{RECIPE} A=A1.npy,A2.npy", "'A'", "2 repeats"),
     BadCall(f"{RECIPE} A1.npy,A2.npy", "NAME=FILE,FILE,FILE", "the form"),
     BadCall(f"{RECIPE} A=A1.npy,,A2.npy", "NAME=FILE,FILE,FILE", "the form"),
     BadCall(f"{RECIPE} A=A1.npy,A2.npy,A1.npy", "'A1.npy'", "twice"),

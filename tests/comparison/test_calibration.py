@@ -66,17 +66,17 @@ def test_the_command_writes_the_page_and_goes_on_where_it_stopped(calibration, t
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["", "skewed repeats", "opposite skews", "unequal repeats", "a fixed baseline"])
+@pytest.mark.parametrize("kind", ["", "skewed runs", "opposite skews", "unequal runs", "a fixed baseline"])
 def test_effects_of_runs_have_mean_0_and_the_sizes_that_they_should(calibration, kind):
     """The mean over repeats of the lead of recipe 3 over recipe 4, whose truth is 0, and how it varies."""
     cells = sys.modules["calibration_cells"]
     cell = cells.RecipeCell("linear's best ahead, exponential tied", 5, 60, 4, "resampled queries", kind)
     samples = [cell.sample(np.random.default_rng(seed)) for seed in range(500)]
     repeats = [values.shape[2] for values in samples[0]]
-    assert repeats == {"unequal repeats": [3, 5, 10, 3, 5], "a fixed baseline": [1, 4, 4, 4, 4]}.get(kind, [4] * 5)
+    assert repeats == {"unequal runs": [3, 5, 10, 3, 5], "a fixed baseline": [1, 4, 4, 4, 4]}.get(kind, [4] * 5)
     found = np.array([[(values[2][row].mean() - values[3][row].mean()) for row in (0, 1)] for values in samples])
     parts, by_runs = cells.PARTS["resampled queries"], 1 / repeats[2] + 1 / repeats[3]
-    variance = parts["repeat"] ** 2 * by_runs + (parts["query"] ** 2 + parts["query_repeat"] ** 2 * by_runs) / 60
+    variance = parts["run"] ** 2 * by_runs + (parts["query"] ** 2 + parts["query_run"] ** 2 * by_runs) / 60
     np.testing.assert_allclose(found.mean(axis=0), 0, atol=4 * np.sqrt(variance / 500))
     np.testing.assert_allclose(found.var(axis=0), variance, rtol=0.25)
     assert np.corrcoef(found.T)[0, 1] == pytest.approx(cells.CORRELATION, abs=0.05)

@@ -90,7 +90,9 @@ class TestWeights:
         )
         assert scaled.leaderboard.equals(plain.leaderboard)
         assert scaled.verdict.to_dict() == plain.verdict.to_dict()
-        assert scaled.queries("one", "other")["pull"].equals(plain.queries("one", "other")["pull"])
+        assert scaled.queries("one", "other")["contradiction strength"].equals(
+            plain.queries("one", "other")["contradiction strength"]
+        )
 
     @pytest.mark.parametrize("factor", [2.0**1020, 2.0**-1060])
     def test_losses_depend_on_ratios_only(self, factor):

@@ -160,7 +160,7 @@ EXPERIMENTS = [
     (
         with_folds(lambda folds: {"folds": folds, "segments": [str(place % 51) for place in range(100)]}),
         "segments",
-        "51 distinct labels",
+        "distinct labels",
     ),
 ]
 REPEATS = [

@@ -85,7 +85,7 @@ def test_the_page_shows_every_candidate_with_the_numbers_of_against(comparison, 
     assert "<b>" not in page
     assert chart.count('<span class="s">★ </span><bdi>') == 1
     assert '<span class="s">★ </span><bdi>&lt;b&gt;b</bdi>' in chart
-    for one in comparison.against("<b>a").standings:
+    for one in comparison.against("<b>a").candidates:
         assert f"&lt;b&gt;{one.candidate[3:]}</bdi>" in chart
         assert f"{one.decision}</td>" in chart
         for metric in comparison.primary:

@@ -72,9 +72,9 @@ def test_labels_0_and_1_have_one_panel(tmp_path):
 def test_the_star_of_a_baseline_is_on_what_to_ship_or_on_the_baseline(make):
     comparison = make(8)
     for name in comparison.models:
-        content = comparison.content_against(name)
+        content = comparison._report_content(name)
         (starred,) = [row.model for row in content.chart.rows if row.starred]
-        shipped = [one.candidate for one in content.against.standings if one.decision == "ship"]
+        shipped = [one.candidate for one in content.against.candidates if one.decision == "ship"]
         assert starred in (shipped or [name])
         for row in content.chart.rows:
             assert row.cells[0].value == pytest.approx(
