@@ -53,29 +53,29 @@ def decide_against(comparison: Any, baseline: str, margin: float) -> Any:
 
 def plan_queries(comparison: Any, difference: float, claim: str, repeats: int | None) -> Any:
     """Plan the number of queries from the variances of a comparison."""
-    return comparison.plan(lead=difference, claim=claim, runs=repeats)
+    return comparison.plan(difference=difference, claim=claim, repeats=repeats)
 
 
 def plan_from_deviations(gs: Any, difference: float, claim: str, *, repeats: int | None, **deviations: float) -> Any:
     """Plan the number of queries from given standard deviations."""
-    return gs.plan(lead=difference, claim=claim, runs=repeats, **deviations)
+    return gs.plan(difference=difference, claim=claim, repeats=repeats, **deviations)
 
 
 def load_trained(result: Any, candidate: str, stop_by: Any, *, repeat: int | None, fold: str | None) -> Any:
     """Load a model of an experiment."""
-    return result.load_model(candidate, stop_by, run=repeat, fold=fold)
+    return result.load_model(candidate, stop_by, repeat=repeat, fold=fold)
 
 
 def run_experiment(gs: Any, candidates: Any, *parts: Any, repeats: Any = 1, margin: float = 0.0, **options: Any) -> Any:
     """Train the candidates of an experiment."""
-    return gs.Experiment(candidates, *parts, runs=repeats, margin=margin, **options).run(progress=False, jobs=1)
+    return gs.Experiment(candidates, *parts, repeats=repeats, margin=margin, **options).run(progress=False, jobs=1)
 
 
 COMPARISON_TABLES = ("leaderboard", "standings", "pairs", "conflicts")
-COMPARISON_VALUES = ("winners", "metric_queries", "run_counts", "run_distances", "ranges", "short_names")
+COMPARISON_VALUES = ("winners", "metric_queries", "repeat_counts", "repeat_distances", "ranges", "short_names")
 EXPERIMENT_TABLES = (
     *("curves", "best_rounds", "chosen", "compared", "choice_loss", "stopping_loss"),
-    *("run_values", "shift", "finalists"),
+    *("repeat_values", "shift", "finalists"),
 )
 
 
@@ -365,7 +365,7 @@ def record_populations() -> dict[str, Any]:
     )
     for claim, options in (
         ("pair", {"query": 0.1}),
-        ("ship", {"query": 0.12, "run": 0.004, "query_run": 0.05, "repeats": 5}),
+        ("ship", {"query": 0.12, "repeat": 0.004, "query_repeat": 0.05, "repeats": 5}),
         ("genuine", {"query": 0.1, "correlation": 0.8}),
     ):
         options = {"repeats": None, **options}
