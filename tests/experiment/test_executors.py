@@ -166,10 +166,14 @@ class TestThreads:
         directory = tmp_path / "run"
         run(make(directory, candidates=candidates[:2]))
         more = make(directory, candidates=[*candidates[:2], *endless])
-        with monkeypatch.context() as patch:
-            patch.setattr(execution, "train_candidate", wait)
-            with pytest.raises(KeyboardInterrupt) as caught:
-                run(more, jobs=3)
+        previous = signal.signal(signal.SIGINT, signal.default_int_handler)  # Background processes ignore SIGINT.
+        try:
+            with monkeypatch.context() as patch:
+                patch.setattr(execution, "train_candidate", wait)
+                with pytest.raises(KeyboardInterrupt) as caught:
+                    run(more, jobs=3)
+        finally:
+            signal.signal(signal.SIGINT, previous)
         assert caught.value.__notes__[0].startswith("3 trainings")
         assert not list(directory.glob("failures/*"))
         assert facts(run(make(directory))) == facts(done.result)
