@@ -72,7 +72,7 @@ class TestComparison:
         names = {"metric_names": METRICS[:2], "vary": "seed"}
         found = gs.Verdict.from_values(first, second, ["A", "B"], draws=1000, seed=3, **names)
         assert (found.kind, found.price_lower) == (result.verdict.kind, result.verdict.price_lower)
-        assert (result.verdict.runs, result.verdict.vary) == ({"A": 3, "B": 3}, "seed")
+        assert (result.verdict.repeats, result.verdict.vary) == ({"A": 3, "B": 3}, "seed")
         assert "trained 3 times each" in result.summary()
 
     def test_tables_and_report(self, repeated, tmp_path):
@@ -90,9 +90,9 @@ class TestComparison:
 
 def test_other_numbers_of_repeats_train_the_new_ones_only(repeated, make, recipes, tmp_path, trained):
     directory = shutil.copytree(repeated.directory, tmp_path / "copy")
-    assert run(make(directory, candidates=recipes, repeats=4)).verdict.runs == {"A": 4, "B": 4}
+    assert run(make(directory, candidates=recipes, repeats=4)).verdict.repeats == {"A": 4, "B": 4}
     assert sorted(trained) == ["A (repeat 4)", "B (repeat 4)"]
-    assert run(make(directory, candidates=recipes)).verdict.runs == {}
+    assert run(make(directory, candidates=recipes)).verdict.repeats == {}
     assert sorted(trained) == ["A", "A (repeat 4)", "B", "B (repeat 4)"]
     again = run(make(directory, candidates=recipes, repeats=3))
     assert len(trained) == 4
@@ -206,7 +206,7 @@ def test_folds_and_repeats(make, recipes, parts, tmp_path):
 def test_identical_repeats_are_one_fixed_model(make, recipes, tmp_path):
     """Another seed changes nothing, which is known once all are trained."""
     result = run(make(tmp_path / "run", candidates=[recipes[0], FIXED], repeats=3))
-    assert (result.identical, result.verdict.runs) == (("F",), {"A": 3, "F": 0})
+    assert (result.identical, result.verdict.repeats) == (("F",), {"A": 3, "F": 0})
     assert "repeats of F" in result.summary()
     assert len(result.repeat_values.loc["F"]) == 1
     assert result.load_model("F").model_to_string() == result.load_model("F", repeat=1).model_to_string()

@@ -30,7 +30,7 @@ def gains_markdown(gains: GainPath) -> str:
     >>> scores = {"top": [3, 1, 2, 4] * 40, "broad": [1, 4, 3, 2] * 40}
     >>> gains = gs.compare(scores, judgments, ["ndcg_linear@2", "ndcg_exp@2"]).gains()
     >>> print(*gains_markdown(gains).splitlines()[:1])
-    ## The leader changes once between b = 1 and 4; no model is best at every gain
+    ## The model with the best mean changes once between b = 1 and 4, no model is best at every gain
     """
     lines = [f"## {safe(gains.headline)}", "", safe(gains.text), ""]
     for caption, frame in gains_tables(gains):
