@@ -59,8 +59,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if sys.platform == "win32" and item.get_closest_marker("posix"):
             item.add_marker(pytest.mark.skip(reason="forks or signals of POSIX systems"))
-        if item.get_closest_marker("repeated"):  # the former name of `nightly`
-            item.add_marker("nightly")
     if ORDER in os.environ:
         keys: defaultdict[object, float] = defaultdict(random.Random(os.environ[ORDER]).random)
         items.sort(key=lambda item: (keys[item.path], keys[item.path, getattr(item, "cls", None)], keys[item.nodeid]))
