@@ -60,7 +60,7 @@ def test_error_names_the_extra_of_a_missing_library_each_time():
     assert module == "gainsay.data"
     assert len(messages) == 2 * len(OPTIONAL)
     for name, message in zip(OPTIONAL * 2, messages, strict=True):
-        assert f"'gainsay[{name}]'" in message
+        assert f"'gainsay-ltr[{name}]'" in message
 
 
 def test_subpackages_contain_their_public_functions():

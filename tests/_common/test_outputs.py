@@ -119,7 +119,7 @@ for call in CALLS:
     except ImportError as error:
         print(error)
 """
-EXTRA = "pip install 'gainsay[report]'"
+EXTRA = "pip install 'gainsay-ltr[report]'"
 
 
 @pytest.mark.parametrize(

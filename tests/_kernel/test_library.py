@@ -50,7 +50,7 @@ def evaluate(path, **environment):
 def installed_from_here():
     """Whether the tested package was installed editable from this tree."""
     try:
-        origin = distribution("gainsay").read_text("direct_url.json")
+        origin = distribution("gainsay-ltr").read_text("direct_url.json")
     except PackageNotFoundError:
         return False
     return json.loads(origin or "{}").get("url") == ROOT.as_uri()

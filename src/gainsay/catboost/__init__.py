@@ -11,7 +11,7 @@ from __future__ import annotations
 try:
     import catboost  # noqa: F401
 except ImportError as error:  # pragma: no cover - needs an environment without CatBoost
-    raise ImportError("gainsay.catboost needs CatBoost: pip install 'gainsay[catboost]'") from error
+    raise ImportError("gainsay.catboost needs CatBoost: pip install 'gainsay-ltr[catboost]'") from error
 
 from .evaluate import eval_metric
 

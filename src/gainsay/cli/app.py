@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 try:
     import typer
 except ImportError:  # pragma: no cover - needs an environment without typer
-    sys.exit("The command line requires typer and rich. Run: pip install 'gainsay[cli]'")
+    sys.exit("The command line requires typer and rich. Run: pip install 'gainsay-ltr[cli]'")
 
 from .._common.version import __version__
 from .options import Imports, InputOptions

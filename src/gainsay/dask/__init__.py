@@ -17,7 +17,7 @@ try:
     import dask.array
     import dask.delayed  # noqa: F401
 except ImportError as error:  # pragma: no cover - needs an environment without Dask
-    raise ImportError("gainsay.dask needs Dask: pip install 'gainsay[dask]'") from error
+    raise ImportError("gainsay.dask needs Dask: pip install 'gainsay-ltr[dask]'") from error
 
 from .evaluation import ClusterEvaluation, evaluate
 from .partitions import require_whole_queries

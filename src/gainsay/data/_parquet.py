@@ -50,7 +50,7 @@ def _modules() -> tuple[Any, Any]:
     try:
         return importlib.import_module("pyarrow"), importlib.import_module("pyarrow.parquet")
     except ImportError:
-        raise ImportError("reading .parquet needs pyarrow: pip install 'gainsay[parquet]'") from None
+        raise ImportError("reading .parquet needs pyarrow: pip install 'gainsay-ltr[parquet]'") from None
 
 
 def _attempt(path: StrPath, read: Callable[[], Any]) -> Any:

@@ -58,7 +58,7 @@ class Storage:
         try:
             from filelock import FileLock, Timeout
         except ImportError as error:
-            raise ImportError("Experiments require filelock. Run pip install 'gainsay[experiment]'.") from error
+            raise ImportError("Experiments require filelock. Run pip install 'gainsay-ltr[experiment]'.") from error
         self.directory.mkdir(parents=True, exist_ok=True)
         try:
             lock = FileLock(self.directory / ".lock").acquire(blocking=False)

@@ -13,7 +13,7 @@ from .._common.arrays import nearest
 try:
     from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 except ImportError as error:  # pragma: no cover - needs an environment without pydantic
-    raise ImportError("Experiments require pydantic. Run pip install 'gainsay[experiment]'.") from error
+    raise ImportError("Experiments require pydantic. Run pip install 'gainsay-ltr[experiment]'.") from error
 
 
 class StrictModel(BaseModel):

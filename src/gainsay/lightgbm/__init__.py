@@ -13,7 +13,7 @@ from __future__ import annotations
 try:
     import lightgbm  # noqa: F401
 except ImportError as error:  # pragma: no cover - needs an environment without LightGBM
-    raise ImportError("gainsay.lightgbm needs LightGBM: pip install 'gainsay[lightgbm]'") from error
+    raise ImportError("gainsay.lightgbm needs LightGBM: pip install 'gainsay-ltr[lightgbm]'") from error
 
 from .checkpoint import checkpoint
 from .curves import Curves

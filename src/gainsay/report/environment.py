@@ -10,7 +10,7 @@ try:
     import jinja2
     from markupsafe import Markup
 except ImportError as error:  # pragma: no cover - needs an environment without Jinja2
-    raise ImportError("reports need Jinja2: pip install 'gainsay[report]'") from error
+    raise ImportError("reports need Jinja2: pip install 'gainsay-ltr[report]'") from error
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -80,7 +80,7 @@ def write_html(
     Raises
     ------
     ImportError
-        If Jinja2 is missing. Install ``gainsay[report]``.
+        If Jinja2 is missing. Install ``gainsay-ltr[report]``.
     OSError
         If a file cannot be written, or if the file for the data exists and does not belong to a report.
     ValueError

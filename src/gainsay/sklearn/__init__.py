@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 try:
     import sklearn  # noqa: F401
 except ImportError as error:  # pragma: no cover - needs an environment without scikit-learn
-    raise ImportError("gainsay.sklearn needs scikit-learn: pip install 'gainsay[sklearn]'") from error
+    raise ImportError("gainsay.sklearn needs scikit-learn: pip install 'gainsay-ltr[sklearn]'") from error
 
 from .scoring import scorer
 

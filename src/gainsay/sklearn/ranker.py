@@ -11,7 +11,7 @@ from sklearn.utils import _safe_indexing
 try:
     import lightgbm as lgb
 except ImportError as error:  # pragma: no cover - needs an environment without LightGBM
-    raise ImportError("GroupedLGBMRanker needs LightGBM: pip install 'gainsay[lightgbm]'") from error
+    raise ImportError("GroupedLGBMRanker needs LightGBM: pip install 'gainsay-ltr[lightgbm]'") from error
 
 from ..judgments import Judgments
 from .queries import COLUMN, columns_of, queries_of, without_queries

@@ -27,7 +27,7 @@ def plot_view(view: View, ax: Axes | None, theme: str) -> Axes:
         try:
             import matplotlib.pyplot as plt
         except ImportError as error:
-            raise ImportError("plots need Matplotlib: pip install 'gainsay[report]'") from error
+            raise ImportError("plots need Matplotlib: pip install 'gainsay-ltr[report]'") from error
         _, ax = plt.subplots(figsize=(6.8, 3.6), layout="constrained")
     ax.figure.set_facecolor(colours.face)
     ax.set_facecolor(colours.face)

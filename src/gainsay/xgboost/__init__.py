@@ -16,7 +16,7 @@ from __future__ import annotations
 try:
     import xgboost  # noqa: F401
 except ImportError as error:  # pragma: no cover - needs an environment without XGBoost
-    raise ImportError("gainsay.xgboost needs XGBoost: pip install 'gainsay[xgboost]'") from error
+    raise ImportError("gainsay.xgboost needs XGBoost: pip install 'gainsay-ltr[xgboost]'") from error
 
 from .checkpoint import checkpoint
 from .curves import Curves

@@ -94,7 +94,7 @@ def _check_outputs(inputs: InputOptions, html: Path | None, markdown: Path | Non
         if not per_query.name.endswith(FORMATS):
             raise ValueError(f"--per-query must end with one of {', '.join(FORMATS)}, got {str(per_query)!r}.")
         if per_query.suffix == ".parquet" and importlib.util.find_spec("pyarrow") is None:
-            raise ImportError("Writing .parquet requires pyarrow. Run: pip install 'gainsay[parquet]'")
+            raise ImportError("Writing .parquet requires pyarrow. Run: pip install 'gainsay-ltr[parquet]'")
     check_overwrites(outputs, vars(inputs).values())
 
 

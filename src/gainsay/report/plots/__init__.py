@@ -7,7 +7,7 @@ as methods. They change no global state: figures are unknown to pyplot, and no `
 try:
     import matplotlib as _  # noqa: F401 # before anything here needs a part of it
 except ImportError as error:
-    raise ImportError("pictures need Matplotlib: pip install 'gainsay[report]'") from error
+    raise ImportError("pictures need Matplotlib: pip install 'gainsay-ltr[report]'") from error
 
 from .accessor import Plots
 from .curves import plot_curves
