@@ -37,10 +37,10 @@ def trusted(text: str) -> Markup:
     return Markup(text)  # nosec B704
 
 
-def chart_html(chart: Chart, limit: int, *, link: str = "") -> str:
+def chart_html(chart: Chart, limit: int, *, link: str = "", height: int = 0) -> str:
     """Return the chart as a table of `limit` rows and all rows in question; `link` leads from the number of others."""
     rows, rest = chart.folded(limit)
-    return _table(chart, rows, chart.axis(rows), 46 if len(rows) <= 4 else 36, rest=rest, link=link)
+    return _table(chart, rows, chart.axis(rows), height or (42 if len(rows) <= 4 else 34), rest=rest, link=link)
 
 
 def small_chart_html(chart: Chart, rows: Sequence[Row], axis: Axis) -> str:

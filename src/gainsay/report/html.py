@@ -27,7 +27,10 @@ if TYPE_CHECKING:
     import os
     from pathlib import Path
 
+    from markupsafe import Markup
+
     from ..drawing.palette import Theme
+    from .tables import Section
 
 
 MAX_ROWS = 12
@@ -133,7 +136,7 @@ def _page(content: Content, queries: int, heading: Heading, data: Path, beside: 
             legend=[*chart.notes, *content.same_number],
             metrics=None if chart.rows else means_table(content.comparison),
             notes=notes(content),
-            sections=[(it, trusted(as_html(it.said)), trusted(it.figure(queries))) for it in sections(content)],
+            rows=_section_rows(content, queries),
             details=details(content),
             version=__version__,
             style=style,
@@ -143,6 +146,19 @@ def _page(content: Content, queries: int, heading: Heading, data: Path, beside: 
             files=[(quote(file.name), printable(file.name)) for file in (data, beside) if file is not None],
         )
     )
+
+
+def _section_rows(content: Content, queries: int) -> list[list[tuple[Section, Markup, Markup]]]:
+    """Return the sections with text and figure, row by row: two narrow sections with figures share a row."""
+    rows: list[list[tuple[Section, Markup, Markup]]] = []
+    for section in sections(content):
+        entry = section, trusted(as_html(section.said)), trusted(section.figure(queries))
+        previous = rows[-1] if rows else []
+        if len(previous) == 1 and all(part.narrow and figure for part, _, figure in (*previous, entry)):
+            previous.append(entry)
+        else:
+            rows.append([entry])
+    return rows
 
 
 def _style() -> str:

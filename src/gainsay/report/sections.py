@@ -7,7 +7,6 @@ To add one, write a function from `Content` to a `Section`, or None if there is 
 from __future__ import annotations
 
 import math
-from functools import partial
 from html import escape
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -45,25 +44,27 @@ def why_section(content: Content) -> Section | None:
         return Section("why", "Why", said, lambda most: "")
     table, losses = attribution.grades_by_ranks, attribution.lower_is_better
     cells = [(-1.0 if it in losses else 1.0) * table.loc[it].to_numpy(float) for it in attribution.metrics]
-    note = "What documents of each grade, at each rank, add to the difference."
+    note = ""
     left = [metric for metric in content.comparison.verdict.metrics if metric not in attribution.metrics]
     said = _explain_pair(content, attribution, [cell.sum(axis=1) for cell in cells])
     if left and not content.merged:
         said += f" There is no split of {left[0]}, which is not a sum over documents."
     if attribution.left_out:
-        note += (
-            f" On the {attribution.queries:,} queries that all these metrics have; {attribution.left_out:,} more are "
+        note = (
+            f"On the {attribution.queries:,} queries that all these metrics have. {attribution.left_out:,} more are "
             "left out."
         )
 
     def figure(most: int) -> str:
         from .plots.explain import plot_attribution
         from .plots.picture import embedded
+        from .plots.style import start
 
         names = content.comparison.short_names
-        return embedded(lambda theme: plot_attribution(attribution, None, theme, names=names))
+        size = (NARROW, 1.1 + 0.3 * (len(attribution.grades_by_ranks.loc[attribution.metrics[0]]) + 1))
+        return embedded(lambda theme: plot_attribution(attribution, start(None, theme, size)[0], theme, names=names))
 
-    return Section("why", "Why", said, figure, note)
+    return Section("why", "Why", said, figure, note, narrow=True)
 
 
 def _explain_pair(content: Content, attribution: Attribution, nets: list[np.ndarray]) -> str:
@@ -190,6 +191,9 @@ def _describe_rounds(content: Content, here: pd.Series[Any], apart: pd.Series[fl
     )
 
 
+NARROW = 5.1
+"""Width in inches of a picture that takes half of the page."""
+
 MOST_ROWS = 5
 MOST_SEGMENTS = 12
 
@@ -200,16 +204,19 @@ def gains_part(content: Content) -> Section | None:
     if path is None or content.merged:
         return None
     one_leader = len(path.winners) == 1
-    said = f"{path.headline}." if one_leader else f"{path.headline}. {path.text}"
-    said = isolated(said, content.comparison.short_names).replace("(b^l - 1)/(b - 1)", "(bˡ − 1)/(b − 1)")
+    said = isolated(f"{path.headline}.", content.comparison.short_names)
 
     def figure(most: int) -> str:
         from .plots.gains import plot_gains
         from .plots.picture import embedded
+        from .plots.style import start
 
-        return "" if one_leader or len(path.bases) < 2 else embedded(partial(plot_gains, path, None))
+        if one_leader or len(path.bases) < 2:
+            return ""
+        size = (NARROW, 2.8 + 0.12 * len(set(path.best_ranges["model"])))
+        return embedded(lambda theme: plot_gains(path, start(None, theme, size)[0], theme))
 
-    return Section("gains", "At which gain", said, figure)
+    return Section("gains", "At which gain", said, figure, narrow=True)
 
 
 def segments_part(content: Content) -> Section | None:
@@ -247,13 +254,12 @@ def other_part(also: Also) -> Section:
     def drawn(most: int) -> str:
         from .environment import chart_html
 
-        parts = [said, chart_html(chart, MOST_SEGMENTS)]
-        for section in (why_section(content), stopping_section(content)):
-            if section is not None:
-                parts.append(f'<p class="mini">{as_html(section.said)}</p>{section.figure(most)}')
-        return "".join(parts)
+        sentences = (section.said for section in (why_section(content), stopping_section(content)) if section)
+        return "".join(
+            (said, chart_html(chart, MOST_SEGMENTS, height=32), f'<p class="mini">{as_html(" ".join(sentences))}</p>')
+        )
 
-    return Section(also.name, also.title, also.said, drawn, " ".join(chart.notes))
+    return Section(also.name, also.title, "", drawn, f"{also.said}. {chart.notes[-1]}")
 
 
 def _small(part: Segment, chart: Chart, rows: Sequence[Row], axis: Axis) -> str:
@@ -268,9 +274,9 @@ def _small(part: Segment, chart: Chart, rows: Sequence[Row], axis: Axis) -> str:
 
 SECTIONS: tuple[Callable[[Content], Section | None], ...] = (
     why_section,
+    gains_part,
     queries_section,
     segments_part,
-    gains_part,
     stopping_section,
 )
 """In order."""

@@ -88,6 +88,8 @@ class Section:
         Makes the figure as HTML, in which every text is escaped, with at most so many entries where it lists any.
     note : str
         What stands below the figure.
+    narrow : bool
+        Whether the section may share the width of the page with the next narrow section.
     """
 
     name: str
@@ -95,6 +97,7 @@ class Section:
     said: str
     figure: Callable[[int], str] = field(repr=False)
     note: str = ""
+    narrow: bool = False
 
 
 class Detail(NamedTuple):
@@ -130,6 +133,9 @@ def details(content: Content) -> tuple[Detail, ...]:
         sentences, tables = _why(content.attribution)
         sentences.insert(0, _leads(content.attribution, content.pair, content.names.said))
         found.append(Detail("parts", "Why, in numbers", sentences, tables))
+    if content.path is not None and not content.merged:
+        text = isolated(content.path.text, short).replace("(b^l - 1)/(b - 1)", "(bˡ − 1)/(b − 1)")
+        found.append(Detail("by-gain", "At which gain, word for word", [text]))
     if comparison.segment_labels and comparison.primary is not None:
         text = isolated(comparison.segments.text, short)
         found.append(Detail("by-segment", "Segments, word for word", [text]))

@@ -19,6 +19,7 @@ from ...metrics.names import parse_metrics
 from ..numbers import MINUS, difference, mean
 from .style import (
     beside,
+    column_width,
     finish,
     grade_colours,
     legend_below,
@@ -133,7 +134,8 @@ def _legend(ax: Axes, colours: Theme, metrics: Sequence[str], bands: Sequence[st
         shades = [mixed(colours.face, colour, strength) for colour in (*marks, colours.muted)]
         more = " and beyond" if len(bands) > len(STRENGTHS) == place else ""
         entries.append((tuple(Patch(facecolor=shade) for shade in shades), f"rank {band}{more}"))
-    legend_below(ax, colours, entries, below=0.42 / (0.44 * len(ax.get_yticks())), ncols=6, handlelength=1.4,
+    columns = 6 if column_width(ax) > 6.5 else 3
+    legend_below(ax, colours, entries, below=0.42 / (0.44 * len(ax.get_yticks())), ncols=columns, handlelength=1.4,
                  handletextpad=0.4, columnspacing=1.1, handler_map={tuple: HandlerTuple(None, pad=0)})  # fmt: skip
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from matplotlib.ticker import FixedLocator, MaxNLocator, NullLocator
 
 from ...comparison.gain_path import select_labelled_bases
-from .style import beside, finish, looks, start
+from .style import beside, column_width, finish, looks, start
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -77,7 +77,7 @@ def plot_gains(gains: GainPath, ax: Axes | None = None, theme: str = "light") ->
         _name(ax, gains, model, y, colours.ink, size=8)
     _axes(ax, colours, gains, scale, lowest=scale * (1 + ROW * (1.2 + len(bars))))
     _fitted_base(ax, colours, gains)
-    base = "gain base b, gain of grade l = (b^l − 1)/(b − 1)"
+    base = "gain base b, gain of grade l = (bˡ − 1)/(b − 1)"
     return finish(ax, colours, gains.headline, f"{gains.headline}. {gains.text}", x=base, y="behind the best")
 
 
@@ -180,7 +180,8 @@ def _axes(ax: Axes, theme: Theme, gains: GainPath, scale: float, lowest: float) 
     ax.set_xscale("log")
     ax.set_xlim(first, last)
     ax.set_ylim(lowest, -1.9 * ROW * scale)
-    bases, named = select_labelled_bases(gains.bases), {1.0: "1: linear", 2.0: "2: exponential"}
+    room = 0.14 if column_width(ax) > 6.5 else 0.28
+    bases, named = select_labelled_bases(gains.bases, room), {1.0: "1: linear", 2.0: "2: exponential"}
     worth = [" ".join(gain_text(base, grade) for grade in gains.grades[:5]) for base in bases]
     ax.xaxis.set_major_locator(FixedLocator(bases))
     ax.xaxis.set_minor_locator(NullLocator())

@@ -126,9 +126,9 @@ def check_path(path: str | os.PathLike[str]) -> Path:
 
 
 def embedded(draw: Callable[[str], Picture]) -> str:
-    """Return HTML that shows a picture, without its title and any other file, in the theme of its reader."""
+    """Return HTML with a picture in both themes, without its title."""
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Glyph .* missing from font")  # whoever reads has more fonts
+        warnings.filterwarnings("ignore", "Glyph .* missing from font")  # The browser of the reader has more fonts.
         return _embedded(draw("light"), draw("dark"))
 
 
