@@ -38,7 +38,7 @@ MAX_ROWS = 12
 
 
 class Heading(NamedTuple):
-    """Title, description of the data, and date of a report; all of them optional."""
+    """Title, description of the data, and date of a report. All are optional."""
 
     title: str = ""
     data: str = ""
@@ -72,8 +72,8 @@ def write_html(
     queries : int
         How many queries of each list to show.
     heading : Heading, optional
-        Title, description of the data, and date. By default the title is the question and there is no date, so that the
-        same comparison gives the same bytes.
+        Title, description of the data, and date. By default the title is the question and the date is omitted, so
+        that the same comparison gives the same bytes.
 
     Returns
     -------
@@ -103,15 +103,15 @@ def write_html(
 
 
 def data_beside(target: Path) -> Path:
-    """Return where the data of a report go, or raise where that is another's file: nobody has named it."""
+    """Return the path of the data of a report. Raise if another program wrote that file."""
     data = check_output("path", target.with_name(f"{target.stem}.json"))
     if data.is_file():
         with data.open("rb") as file:
             start = file.read(64)
         if start.strip() and not start.removeprefix(b"{").lstrip().startswith(b'"gainsay"'):
             raise FileExistsError(
-                f"path {str(target)!r}: the data of the report go to {str(data)!r}, and what is there is no report's; "
-                f"name the report otherwise"
+                f"path {str(target)!r} would overwrite {str(data)!r}, which is not a file of a report. Choose another "
+                f"name for the report."
             )
     return data
 
