@@ -312,7 +312,7 @@ def test_reports_say_where_a_loss_is_not_known(tmp_path):
     assert "rounds 3 and 2. A metric has no value there" in text
     assert "unbounded" not in text.partition("## Best rounds")[2].partition("## Method")[0]
     assert "has no value at the other's best round" in comparison.plot.curves().alt
-    assert "where not both metrics have a value" in comparison.to_html(tmp_path / "report.html").read_text("utf-8")
+    assert "A metric has no value there" in comparison.to_html(tmp_path / "report.html").read_text("utf-8")
 
 
 class TestLeaderboard:
