@@ -127,7 +127,7 @@ def _page(content: Content, queries: int, heading: Heading, data: Path, beside: 
             page_title=as_text(heading.title or chart.headline),
             title=printable(heading.title) if heading.title else "",
             question=trusted(as_html(chart.question)),
-            data=printable(heading.data) if heading.data else "",
+            data=_end_sentence(printable(heading.data)) if heading.data else "",
             date=heading.written_date,
             headline=trusted(as_html(chart.headline)),
             advice=trusted(as_html(chart.advice)),
@@ -148,13 +148,17 @@ def _page(content: Content, queries: int, heading: Heading, data: Path, beside: 
     )
 
 
+def _end_sentence(text: str) -> str:
+    return text if text.endswith((".", "!", "?")) else f"{text}."
+
+
 def _section_rows(content: Content, queries: int) -> list[list[tuple[Section, Markup, Markup]]]:
-    """Return the sections with text and figure, row by row: two narrow sections with figures share a row."""
+    """Return the sections with text and figure, row by row. Two narrow sections share a row."""
     rows: list[list[tuple[Section, Markup, Markup]]] = []
     for section in sections(content):
         entry = section, trusted(as_html(section.said)), trusted(section.figure(queries))
         previous = rows[-1] if rows else []
-        if len(previous) == 1 and all(part.narrow and figure for part, _, figure in (*previous, entry)):
+        if len(previous) == 1 and all(part.narrow for part, _, _ in (*previous, entry)):
             previous.append(entry)
         else:
             rows.append([entry])

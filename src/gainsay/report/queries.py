@@ -40,11 +40,13 @@ def queries_section(content: Content) -> Section | None:
         f"On {number:,} of {total} the two metrics prefer different models. The strongest come first. They are not "
         "typical, the random sample is."
     )
-    if not number:
+    if content.merged:
+        said = "A random sample, and the queries with the largest differences."
+    elif not number:
         said = f"The two metrics prefer the same model on each of {total}."
     upper, lower = labels_of(content.comparison.verdict.metrics)
-    note = "Grades from rank 1 on, darker ones are higher, a dot is grade 0. Bars: the difference on this query, "
-    note += f"by {upper.by} above and by {lower.by} below."
+    note = "Grades from rank 1 on, darker ones are higher, a dot is grade 0. Bars: the difference on this query"
+    note += "." if content.merged else f", by {upper.by} above and by {lower.by} below."
     if any(content.comparison.verdict.repeats.get(model) for model in queries.pair[:2]):
         note += " Rankings are those of a recipe's first repeat, bars those of the mean of all its repeats."
     return Section("queries", "Which queries", said, lambda most: _figure(content, queries, most), note)
@@ -75,7 +77,8 @@ def _figure(content: Content, queries: Queries, most: int) -> str:
     )
     bodies, known = [], set[str]()
     for tab in tabs:
-        pictures = pair_bars([(entry.differences, entry.leads) for entry in tab.entries])
+        lanes = 1 if content.merged else 2
+        pictures = pair_bars([(entry.differences[:lanes], entry.leads[:lanes]) for entry in tab.entries])
         rows = (
             _row(tab.name, entry, picture, (second, first), grades, known)
             for entry, picture in zip(tab.entries, pictures, strict=True)
@@ -123,8 +126,9 @@ def pair_bars(rows: Sequence[tuple[Sequence[float], Sequence[float]]]) -> list[s
             bars += f'y="{y}" height="12"/>'
             side = 'dx="5"' if lead >= 0 else 'dx="-5" text-anchor="end"'
             bars += f'<text x="{end:.2f}%" y="{y + 10}" {side}>{bare(abs(difference), 3)}</text>'
-        line = '<line class="z" x1="50%" x2="50%" y1="0" y2="34"/>'
-        picture = f'<svg width="100%" height="34" aria-hidden="true">{line}{bars}</svg>'
+        height = 2 + 16 * len(leads)
+        line = f'<line class="z" x1="50%" x2="50%" y1="0" y2="{height}"/>'
+        picture = f'<svg width="100%" height="{height}" aria-hidden="true">{line}{bars}</svg>'
         pictures.append(f'{picture}<span class="sr">{", ".join(map(bare, differences))}</span>')
     return pictures
 

@@ -41,7 +41,7 @@ def why_section(content: Content) -> Section | None:
     if not content.proven:
         first, second = (styled("n", content.names.said[model]) for model in pair[:2])
         said = f"The difference between {first} and {second} is not proven, so there is nothing to explain yet."
-        return Section("why", "Why", said, lambda most: "")
+        return Section("why", "Why", said, lambda most: "", narrow=True)
     table, losses = attribution.grades_by_ranks, attribution.lower_is_better
     cells = [(-1.0 if it in losses else 1.0) * table.loc[it].to_numpy(float) for it in attribution.metrics]
     note = ""

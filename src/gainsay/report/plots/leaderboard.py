@@ -48,8 +48,8 @@ def plot_leaderboard(comparison: Comparison, ax: Axes | None = None, theme: str 
     comparison : Comparison
         The models to draw.
     ax : Axes, optional
-        The axes to draw on, by default those of a new figure that pyplot does not manage. All texts have sizes in points,
-        so the axes need a width of 8 inches.
+        The axes to draw on, by default those of a new figure that pyplot does not manage. All texts have sizes in
+        points, so the axes need a width of 8 inches.
     theme : {"light", "dark"}
         Colors.
 
