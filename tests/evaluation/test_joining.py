@@ -154,7 +154,7 @@ def test_plain_files_become_no_tables(tmp_path, monkeypatch):
     (tmp_path / "run").write_text(RUN)
     (tmp_path / "qrels").write_text(QRELS)
     monkeypatch.setattr(joining, "listing", None)
-    monkeypatch.setattr(trec, "_read_lines", None)
+    monkeypatch.setattr(trec, "_parse_lines", None)
     assert gs.evaluate_run("mrr", tmp_path / "run", tmp_path / "qrels").mean == {"mrr": 1.0}
 
 

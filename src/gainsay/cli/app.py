@@ -234,7 +234,7 @@ def explain(
 
 
 def _label(text: str) -> float:
-    from ..data._numbers import to_number
+    from ..data.text import to_number
 
     try:
         return to_number(text.encode())

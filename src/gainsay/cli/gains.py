@@ -100,7 +100,7 @@ def gains(
 
 
 def _numbers(bases: str | None) -> list[float] | None:
-    from ..data._numbers import to_number
+    from ..data.text import to_number
 
     if bases is None:
         return None
@@ -126,7 +126,7 @@ def _fitted(path: Path, metric: str, alpha: float) -> GainFit:
 
 
 def _labels(path: Path, column: str, row: int, text: str) -> list[float]:
-    from ..data._numbers import to_number
+    from ..data.text import to_number
 
     try:
         return [to_number(part.encode()) for part in text.replace(",", " ").split()]

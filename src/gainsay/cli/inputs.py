@@ -13,8 +13,8 @@ from .._common.arrays import is_missing, nearest
 from .._common.names import check_name
 from ..comparison.runs import check_run_count
 from ..data import read_letor, read_lightgbm, read_scores
-from ..data._parquet import read_frame
-from ..data._text import at_line, exact_floats, one_line, read_chunks, shown
+from ..data.arrow import read_parquet
+from ..data.text import at_line, exact_floats, one_line, read_chunks, shown
 from ..judgments import Judgments
 from .options import Sources, said
 
@@ -378,7 +378,7 @@ def read_table(path: Path, text: str | None = None) -> pd.DataFrame:
     with gzip, whatever its name.
     """
     if path.suffix == ".parquet":
-        return read_frame(path)
+        return read_parquet(path)
     content = io.BytesIO()
     for chunk in read_chunks(path, cells=True):
         content.write(chunk.text)

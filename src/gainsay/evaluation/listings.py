@@ -41,12 +41,12 @@ def fast_listing(data: Listed, value: Value) -> Listing | None:
 
     A document may stand twice in a query.
     """
-    from ..data.trec import qrels_columns, run_columns
+    from ..data.trec import read_columns
 
     if not isinstance(data, str | PathLike):
         return None
-    columns = run_columns(data) if value == "score" else qrels_columns(data)
-    if columns is None or (value == "score" and np.isneginf(columns.numbers).any()):
+    columns = read_columns(data, value)
+    if columns is None or (value == "score" and np.isneginf(columns.values).any()):
         return None
     return Listing(*columns)
 
@@ -54,11 +54,11 @@ def fast_listing(data: Listed, value: Value) -> Listing | None:
 def listing(name: str, data: Listed, value: Value, empty: bool = False) -> Listing:
     """Return a run or qrels, which errors call `name`, as a listing; without rows it must be allowed to be `empty`."""
     from ..data import read_qrels, read_run
-    from ..data._listed import frame_of
+    from ..data.tables import convert_to_frame
 
     if isinstance(data, str | PathLike):
         data = read_run(data) if value == "score" else read_qrels(data)
-    frame = frame_of(name, data, value, empty=empty, also="the path of a file, ")
+    frame = convert_to_frame(name, data, value, empty=empty, expected="the path of a file, ")
     if value == "score":
         _refuse_unretrieved(name, frame)
     query, found = factorize(frame["query"])

@@ -57,7 +57,7 @@ from typing import Any
 
 from .._common.cpus import physical_memory
 from ..data import RankingData, read_letor, read_lightgbm, simulate
-from ..data._text import one_line
+from ..data.text import one_line
 from ..data.simulate import LONGEST
 from ..harness import DEFAULT_METRICS
 from ..metrics.judged import refuse_judged

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from ..data import RankingData
-from ..data._features import from_parts, parts_of
+from ..data.features import from_parts, parts_of
 
 
 class PartsOnDisk(Mapping[str, RankingData]):

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..data._text import one_line
+from ..data.text import one_line
 from .libraries import library_of
 from .own_metrics import UndefinedMetricError
 from .plan import FORMAT, Plan, Unit, differences, shortened

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from .. import xgboost as _adapter  # noqa: F401
-from ..data._features import is_sparse
+from ..data.features import is_sparse
 from ..metrics.gains import power
 from ..xgboost.cutting import first_rounds
 from .candidates import check_given_once
