@@ -20,8 +20,8 @@ from .comparison.labelling import read_labels
 from .comparison.rankings import Rankings
 from .comparison.runs import one_by_one
 from .comparison.unjudged import find_unjudged
-from .evaluation.evaluator import Evaluator, check_judgments, shared_weights
-from .evaluation.runs import align_runs
+from .evaluation.evaluator import Evaluator, shared_weights, validate_judgments
+from .evaluation.trec_runs import align_runs
 from .metrics.names import MetricLike, parse_metrics
 from .training.predictions import read_predictions
 
@@ -137,7 +137,7 @@ def compare(
     >>> comparison.winners["ndcg_exp@10"]
     'good'
     """
-    check_judgments("compare(models, judgments)", judgments, models=models, metrics=metrics)
+    validate_judgments("compare(models, judgments)", judgments, models=models, metrics=metrics)
     refuse_unordered("metrics", metrics)
     refuse_unordered("primary", primary)
     chosen = parse_metrics(DEFAULT_METRICS if metrics is None else metrics, convention=convention)

@@ -163,7 +163,7 @@ def score(
 ) -> None:
     """Score a run against qrels, like trec_eval: files of TREC's formats, or CSV with a header."""
     with _errors(modules):
-        from ..evaluation.runs import evaluate_run
+        from ..evaluation.trec_runs import evaluate_run
         from ..harness import DEFAULT_METRICS
         from ..report.text import frame_table, values_table
 
@@ -209,8 +209,7 @@ def explain(
     with _errors():
         from dataclasses import asdict
 
-        from ..evaluation.explanation import explain_judgments, judgments_of
-        from ..evaluation.printed import distinct_numbers
+        from ..evaluation.explain import distinct_numbers, explain_judgments, judgments_of
         from ..report.explained import explanation
         from .inputs import column, read_table
 

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._common.words import listed
-from ..evaluation.coverage import BECAME
-from ..evaluation.evaluator import Evaluator
+from ..evaluation.evaluator import HANDLING, Evaluator
 from ..metrics.judged import Judged
 from .flags import Flag
 
@@ -61,7 +60,7 @@ class UnjudgedDocuments:
     def became(self, models: Sequence[str]) -> str:
         """Return how many documents of these models nobody judged, and what became of them."""
         counts = [f"{self.unjudged[model]:,} of {self.retrieved[model]:,} for {model}" for model in models]
-        return f"Retrieved documents that nobody judged were {BECAME[self.handling]}: {listed(counts)}"
+        return f"Retrieved documents that nobody judged were {HANDLING[self.handling]}: {listed(counts)}"
 
     def of_recipes(self, recipes: Mapping[str, Sequence[str]], models: Sequence[str]) -> UnjudgedDocuments:
         """Return the same of recipes in place of their runs: the mean share, and the documents of all runs together."""

@@ -57,8 +57,8 @@ from typing import Any
 
 from .._common.cpus import physical_memory
 from ..data import RankingData, read_letor, read_lightgbm, simulate
-from ..data.text import one_line
 from ..data.simulate import LONGEST
+from ..data.text import one_line
 from ..harness import DEFAULT_METRICS
 from ..metrics.judged import refuse_judged
 from ..metrics.names import parse_metrics
