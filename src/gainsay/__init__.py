@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from .comparison.verdict import Verdict
     from .data import RankingData
     from .evaluation.evaluator import Evaluation, Evaluator, evaluate
-    from .evaluation.explanation import explain
-    from .evaluation.runs import evaluate_run
+    from .evaluation.explain import explain
+    from .evaluation.trec_runs import evaluate_run
     from .experiment import Candidate, Experiment, ExperimentResult, grid, k_folds
     from .judgments import Judgments
     from .metrics import (
@@ -100,8 +100,8 @@ _HELD_BY = {
         "comparison.verdict": ("Verdict",),
         "data": ("RankingData",),
         "evaluation.evaluator": ("Evaluation", "Evaluator", "evaluate"),
-        "evaluation.explanation": ("explain",),
-        "evaluation.runs": ("evaluate_run",),
+        "evaluation.explain": ("explain",),
+        "evaluation.trec_runs": ("evaluate_run",),
         "experiment": ("Candidate", "Experiment", "ExperimentResult", "grid", "k_folds"),
         "comparison.compare": ("compare", "compare_runs"),
         "comparison.comparison": ("Comparison",),

@@ -13,9 +13,8 @@ import typer
 from .._common.arrays import is_missing, nearest
 from .._common.names import check_name
 from ..data import read_letor, read_lightgbm, read_scores
-from ..data._numbers import to_number
-from ..data._parquet import read_frame
-from ..data._text import at_line, exact_floats, one_line, read_chunks, shown
+from ..data.arrow import read_parquet
+from ..data.text import at_line, exact_floats, one_line, read_chunks, shown, to_number
 from ..judgments import Judgments
 from .options import InputOptions, open_input, reject_options
 
@@ -349,7 +348,7 @@ def read_table(path: Path, text: str | None = None) -> pd.DataFrame:
     around them, and as None if a cell is empty.
     """
     if path.suffix == ".parquet":
-        return read_frame(path)
+        return read_parquet(path)
     content = io.BytesIO(b"".join(chunk.text for chunk in read_chunks(path, cells=True)))
     return _parse_table(path, content, "\t" if ".tsv" in path.suffixes else ",", text)
 

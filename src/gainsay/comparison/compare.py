@@ -10,8 +10,8 @@ import numpy as np
 
 from .._common.checks import refuse_unordered
 from .._common.words import listed
-from ..evaluation.evaluator import Evaluator, check_judgments, shared_weights
-from ..evaluation.runs import align_runs
+from ..evaluation.evaluator import Evaluator, shared_weights, validate_judgments
+from ..evaluation.trec_runs import align_runs
 from ..metrics.names import MetricLike, parse_metrics
 from ..training.predictions import read_predictions
 from .baseline import validate_baseline
@@ -130,7 +130,7 @@ def compare(
     >>> comparison.winners["ndcg_exp@10"]
     'good'
     """
-    check_judgments("compare(models, judgments)", judgments, models=models, metrics=metrics)
+    validate_judgments("compare(models, judgments)", judgments, models=models, metrics=metrics)
     refuse_unordered("metrics", metrics)
     refuse_unordered("primary", primary)
     parsed = parse_metrics(DEFAULT_METRICS if metrics is None else metrics, convention=convention)

@@ -21,9 +21,8 @@ import numpy as np
 
 from .._common.cpus import cpus
 from .._common.typing import Floats, Integers
-from ..evaluation.blocks import Family
 from ..evaluation.evaluator import Evaluator
-from ..evaluation.plan import Given, Group
+from ..evaluation.groups import AlignedScores, Family, Group
 from ..metrics.dcg import DCG, NDCG
 from ..metrics.discounts import discounts
 from ..metrics.gains import LARGEST_EXPONENT, at_bases, magnitude, power, raised
@@ -146,7 +145,9 @@ class GradeCounts:
         return self._counts(self._group, scores)
 
     def _counts(self, group: Group, scores: Floats) -> Floats:
-        return np.ascontiguousarray(group.evaluate(self.judgments, Given.of(self.judgments, scores), self._threads).T)
+        return np.ascontiguousarray(
+            group.evaluate(self.judgments, AlignedScores.of(self.judgments, scores), self._threads).T
+        )
 
     def values(self, counts: Floats, bases: Sequence[float], queries: Any = slice(None)) -> Floats:
         """Return the metric of every query under the power gain of each base, shape (bases, …, queries).

@@ -20,8 +20,8 @@ from .._common.words import listed
 from ..comparison.compare import DEFAULT_METRICS
 from ..comparison.data import validate_primary, validate_seed
 from ..data import RankingData, read_letor, read_lightgbm, simulate
-from ..data._text import one_line
 from ..data.simulate import LONGEST
+from ..data.text import one_line
 from ..metrics.base import Metric
 from ..metrics.judged import refuse_judged
 from ..metrics.names import parse_metrics

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from .._common.shown import call_text
-from ..evaluation.evaluator import Evaluator, check_threads
+from ..evaluation.evaluator import Evaluator, validate_threads
 from ..judgments import Judgments, NegativeLabels, check_negative_labels
 from ..metrics.base import Metric
 from ..metrics.judged import refuse_judged
@@ -62,7 +62,7 @@ class Panel:
         refuse_judged(self.metrics)
         check_names(names)
         check_negative_labels(negative_labels)
-        check_threads(n_jobs)
+        validate_threads(n_jobs)
         self.names = tuple(safe_name(metric) if names == "safe" else str(metric) for metric in self.metrics)
         """Under which they are logged."""
         self.negative_labels = negative_labels
