@@ -16,7 +16,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from gainsay.data import read_qrels, read_run, read_scores, scores, trec
+from gainsay.data import arrow, read_qrels, read_run, read_scores, trec
 from gainsay.data.arrow import parse_columns
 
 pytest.importorskip("pyarrow")
@@ -179,8 +179,7 @@ def test_plain_tables_are_not_read_line_by_line(write, name, content, monkeypatc
 
 def test_files_of_several_blocks(write, monkeypatch):
     """Rows are neither lost nor repeated between two blocks of text."""
-    for module in (trec, scores):
-        monkeypatch.setattr(module, "BLOCK_BYTES", 2**18)
+    monkeypatch.setattr(arrow, "BLOCK_BYTES", 2**18)
     lines = 30_000
     path = write("".join(f"{at % 700} Q0 d{at} {at} {at / 7!r} t\n" for at in range(lines)))
     with_arrow, by_line = both(lambda: read_run(path))

@@ -16,7 +16,7 @@ from tests.metrics.one_query import value
 import gainsay as gs
 from gainsay.lightgbm import feval
 from gainsay.metrics import safe_name
-from gainsay.metrics.names import KNOWN_ELSEWHERE
+from gainsay.metrics.names import OTHER_NAMES
 from gainsay.metrics.registry import METRICS
 from gainsay.xgboost import custom_metric
 
@@ -81,7 +81,7 @@ NAMES = [  # what the message mentions, words of it, and names of metrics
     ("'ties'", "unknown option", "own_zero(ties=order)"),
     ("'auc'", "ndcg_exp, ndcg_jk", "auc"),
     ("'ndcg_exp'", "did you mean", "ndgc_exp", "NDCG_EXP@10"),
-    *((f"mean '{meant}'", "unknown metric", name, name.upper()) for name, meant in KNOWN_ELSEWHERE.items()),
+    *((f"mean '{meant}'", "unknown metric", name, name.upper()) for name, meant in OTHER_NAMES.items()),
 ]
 CALLS = [  # what the message mentions, the exception, words of the message, and calls
     ("k", ValueError, "at least 1", "RR(k=0)", "RR(k=2.5)", "RR(k=nan)", "RR(k=10**18)", "replace(RR(k=3), k=0)"),

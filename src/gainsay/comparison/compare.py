@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from ..training.iterations import Iteration
     from .data import Vary
 
-DEFAULT_METRICS = ("ndcg_linear@10", "ndcg_exp@10", "ndcg_jk@10", "map", "mrr")
-"""The two definitions of NDCG, and three secondary metrics."""
+DEFAULT_METRICS = ("ndcg_linear@10", "ndcg_exp@10", "map", "mrr")
+"""The two definitions of NDCG, and two secondary metrics."""
 
 
 def compare(
@@ -73,7 +73,7 @@ def compare(
     judgments : Judgments
         Relevance labels.
     metrics : str, Metric or iterable of these, optional
-        Metrics to compare. Defaults to ``ndcg_linear@10``, ``ndcg_exp@10``, ``ndcg_jk@10``, ``map`` and ``mrr``.
+        Metrics to compare. Defaults to ``ndcg_linear@10``, ``ndcg_exp@10``, ``map`` and ``mrr``.
         Metrics with ``higher_is_better=False`` are ranked by their lowest mean.
     features : array-like, sparse matrix, DataFrame or RankingData, optional
         Features for models that predict, one row per document.

@@ -24,9 +24,8 @@ from .._common.typing import Floats, Integers
 from ..evaluation.evaluator import Evaluator
 from ..evaluation.groups import AlignedScores, Family, Group
 from ..metrics.dcg import DCG, NDCG
-from ..metrics.discounts import discounts
-from ..metrics.gains import LARGEST_EXPONENT, at_bases, magnitude, power, raised
-from ..metrics.names import MetricLike, parse_metrics
+from ..metrics.gains import LARGEST_EXPONENT, at_bases, discounts, magnitude, power, raised
+from ..metrics.names import MetricLike, parse_metric
 from ..ranking.rows import table_of
 from .estimates import Estimate, RepeatError, estimate
 from .resampling import JointEstimate, draw_errors
@@ -49,7 +48,7 @@ def read_template(metric: MetricLike) -> DCG:
     ValueError
         If the metric is not a sum of gains over documents.
     """
-    (chosen,) = parse_metrics(metric)
+    chosen = parse_metric(metric)
     if not isinstance(chosen, DCG) or not chosen.is_sum_over_documents:
         raise ValueError(
             f"metric names {chosen}, which is not a sum of gains over documents. Use one of the NDCG and DCG family, "

@@ -23,9 +23,8 @@ if TYPE_CHECKING:
 
 Kind: TypeAlias = Literal["category", "text", "number"]
 
-BLOCK_BYTES = 4 * 2**20
-"""Size of the chunks to pass to `parse_columns`: large enough to make its calls cheap."""
-
+# Large blocks make calls of Arrow cheap.
+BLOCK_BYTES = 16 * 2**20
 # Arrow prepares a column for every cell of the first row, and no table of ids and scores has more cells.
 MAX_CELLS = 64
 
@@ -62,13 +61,14 @@ def parse_columns(
     )
     tables, reading = [], None
     try:
-        for text in texts:
+        for text in _join_blocks(texts):
             if text.startswith(BOM):  # Arrow would remove it.
                 return None
             if not text or text.isspace():
                 continue
             if reading is None:
-                cells = text.lstrip(b"\n").partition(b"\n")[0].count(separator.encode()) + 1
+                start = len(text) - len(text.lstrip(b"\n"))
+                cells = text.count(separator.encode(), start, text.index(b"\n", start)) + 1
                 if not min_cells <= cells <= min(max_cells, MAX_CELLS):
                     return None
                 # One thread is fast enough and leaves the other processors to trainings that run at the same time.
@@ -77,6 +77,17 @@ def parse_columns(
         return arrow.concat_tables(tables).unify_dictionaries() if tables else None
     except (NotPlainError, ValueError, arrow.ArrowException):
         return None
+
+
+def _join_blocks(texts: Iterable[bytes]) -> Iterator[bytes]:
+    parts, size = [], 0
+    for text in texts:
+        parts.append(text)
+        size += len(text)
+        if size >= BLOCK_BYTES:
+            yield b"".join(parts)
+            parts, size = [], 0
+    yield b"".join(parts)
 
 
 _TABS_AND_RETURNS_TO_BLANKS = bytes.maketrans(b"\t\r", b"  ")

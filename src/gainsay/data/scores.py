@@ -15,7 +15,7 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from .._common.arrays import refuse_huge
-from .arrow import BLOCK_BYTES, NotPlainError, collapse_blanks, parse_columns, read_parquet_column
+from .arrow import NotPlainError, collapse_blanks, parse_columns, read_parquet_column
 from .text import (
     MAX_BYTES,
     StrPath,
@@ -77,9 +77,9 @@ def read_scores(path: StrPath, *, column: str | None = None, max_bytes: int = MA
         values = read_parquet_column(path, lambda names: _select_column(path, names, column), max_bytes)
     else:
         supported = ".npy, .npz, .csv, .tsv, .txt, .parquet"
-        raise ValueError(f"{os.fspath(path)}: unknown suffix {suffix!r}. Supported are {supported}.")
+        raise ValueError(f"{os.fspath(path)}: unknown format {suffix!r}. Supported are {supported}.")
     if values.size == 0:
-        raise ValueError(f"{os.fspath(path)}: the file holds no scores")
+        raise ValueError(f"{os.fspath(path)}: the file has no scores")
     refuse_huge(f"{os.fspath(path)}: scores", values)
     with np.errstate(over="ignore", invalid="ignore"):  # Numbers beyond float64 become infinite, as in text.
         scores = values.astype(np.float64)
@@ -158,7 +158,7 @@ def _read_text(path: StrPath, separator: str | None, column: str | None, max_byt
     rows = _rows(path, separator, max_bytes)
     line, first = next(rows, (1, []))
     if not first:
-        raise ValueError(f"{os.fspath(path)}: the file holds no scores")
+        raise ValueError(f"{os.fspath(path)}: the file has no scores")
     position, scores = 0, []
     header = column is not None or not all(map(_is_number, first))
     if header:
@@ -178,27 +178,28 @@ def _read_text(path: StrPath, separator: str | None, column: str | None, max_byt
             raise at_line(path, line, f"{len(cells)} columns, but the first line has {len(first)}")
         scores.append(_parse_score(path, line, cells[position]))
     if not scores:
-        raise ValueError(f"{os.fspath(path)}: the file holds a header, {shown(first[position])}, but no scores")
+        raise ValueError(f"{os.fspath(path)}: the file has a header, {shown(first[position])}, but no scores")
     return np.array(scores, dtype=np.float64)
 
 
 def _plain_rows(path: StrPath, max_bytes: int, separator: str | None, header: bool) -> Iterator[bytes]:
     """Yield the lines without the header, or raise if Arrow may read them differently than `_rows`."""
     ended = False
-    for chunk in read_chunks(path, max_bytes=max_bytes, size=BLOCK_BYTES, cells=separator is not None):
-        text = chunk.text.replace(b"\r\n", b"\n") if separator else collapse_blanks(chunk.text)
-        rows = text.rstrip(b"\n")
-        lengths = np.diff(np.flatnonzero(np.frombuffer(text, dtype=np.uint8) == ord("\n")), prepend=-1)
-        if (
-            (b'"' in text or b"\r" in text if separator else not text.isascii())  # Other blanks separate cells, too.
-            or (ended and rows)
-            or rows.startswith(b"\n")
-            or b"\n\n" in rows
-            or lengths.max() > csv.field_size_limit()
-        ):
+    for chunk in read_chunks(path, max_bytes=max_bytes, cells=separator is not None):
+        text = chunk.text
+        if separator and b"\r" in text:
+            text = text.replace(b"\r\n", b"\n")
+        # Quotes change the meaning of separators, and in ASCII no other characters are blanks.
+        if b'"' in text or b"\r" in text if separator else not text.isascii():
             raise NotPlainError
-        ended = len(text) - len(rows) > 1
-        yield text[text.index(b"\n") + 1 :] if header and chunk.first_line == 1 else text
+        text = text if separator else collapse_blanks(text)
+        ends = np.flatnonzero(np.frombuffer(text, dtype=np.uint8) == ord("\n"))
+        lengths = np.diff(ends, prepend=-1) - 1
+        empty = lengths == 0
+        if (ended and not empty.all()) or (empty[:-1] & ~empty[1:]).any() or lengths.max() > csv.field_size_limit():
+            raise NotPlainError
+        ended = bool(empty[-1])
+        yield text[ends[0] + 1 :] if header and chunk.first_line == 1 else text
 
 
 def _rows(path: StrPath, separator: str | None, max_bytes: int) -> Iterator[tuple[int, list[str]]]:

@@ -111,7 +111,7 @@ class TableBuilder:
                 codes = [self._code(name, line) for name, line in zip(names, lines.tolist(), strict=True)]
                 self._qid.append(np.repeat(np.array(codes, dtype=np.int64), sizes))
         if self._rows == rows_before:
-            raise ValueError(f"{self._path}: the file holds no documents")
+            raise ValueError(f"{self._path}: the file has no documents")
 
     def reserve(self, rows: int, width: int) -> int:
         """Return the width of the next block of features, or raise if the table would exceed the limit.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -116,16 +116,7 @@ def read_table(path: StrPath, value: Value, max_bytes: int) -> pd.DataFrame | No
     layout = _detect_layout(path, value, max_bytes)
     if layout is None:
         return None
-    unrated: list[int] = []
-    names = ["query", "document", value, *(name for name in ("query_text", "title") if name in layout.positions)]
-    empty = f"the file holds a header, but no row with a {value}"
-    frame = build_frame(path, names, _parse_rows(path, names, max_bytes, layout, unrated), empty)
-    if unrated:
-        warnings.warn(
-            f"{path}: {len(unrated)} rows without a rating are ignored. The first is on line {unrated[0]}.",
-            stacklevel=4,
-        )
-    return frame
+    return _read_rows(path, value, max_bytes, layout)
 
 
 def _detect_layout(path: StrPath, value: Value, max_bytes: int) -> _Layout | None:
@@ -157,44 +148,53 @@ def _rows(path: StrPath, separator: str, max_bytes: int) -> Iterator[tuple[int, 
             yield line, [cell.strip() for cell in cells]
 
 
-def _parse_rows(
-    path: StrPath, names: Sequence[str], max_bytes: int, layout: _Layout, unrated: list[int]
-) -> Iterator[tuple[Any, ...]]:
-    """Yield the line and the cells of each row with a number. The lines of rows without a label go to `unrated`."""
-    value, header = names[2], layout.header
-    query, document, number, *texts = (layout.positions[name] for name in names)
+def _read_rows(path: StrPath, value: Value, max_bytes: int, layout: _Layout) -> pd.DataFrame:
+    """Read the rows with a number. Rows without a label are skipped with a warning."""
+    header, positions = layout.header, layout.positions
+    lines, numbers, unrated = [], [], []
+    columns: dict[str, list[str]] = {name: [] for name in positions if name != value}
+    ids = [positions["query"], positions["document"]]
+    texts = [(position, columns[name], position in ids) for name, position in positions.items() if name != value]
     rows = _rows(path, layout.separator, max_bytes)
     next(rows)
     for line, cells in rows:
         if len(cells) != len(header):
             raise at_line(path, line, f"{len(cells)} columns, but the header has {len(header)}")
-        for position in (query, document):
+        for position in ids:
             cell = cells[position]
             if not cell or "\n" in cell:
                 problem = "contains a line break" if cell else "is empty. Every row requires one."
                 raise at_line(path, line, f"the column {shown(header[position])} {problem}")
-        if not cells[number] and value == "label":
+        token = cells[positions[value]]
+        if not token and value == "label":
             unrated.append(line)
             continue
         try:
-            parsed = parse_number(cells[number].encode(), value, finite=value == "label")
+            numbers.append(parse_number(token.encode(), value, finite=value == "label"))
         except ValueError as error:
             raise at_line(path, line, str(error)) from None
-        yield line, cells[query], cells[document], parsed, *(one_line(cells[position]) for position in texts)
+        lines.append(line)
+        for position, column, is_id in texts:
+            column.append(cells[position] if is_id else one_line(cells[position]))
+    if not lines:
+        raise ValueError(f"{path}: the file has a header, but no row with a {value}.")
+    if unrated:
+        warnings.warn(
+            f"{path}: {len(unrated)} rows without a rating are ignored. The first is on line {unrated[0]}.",
+            stacklevel=5,
+        )
+    order = ["query", "document", value, *(name for name in ("query_text", "title") if name in columns)]
+    return build_frame(path, lines, {name: np.array(numbers) if name == value else columns[name] for name in order})
 
 
-def build_frame(path: StrPath, names: Sequence[str], rows: Iterable[tuple[Any, ...]], empty: str) -> pd.DataFrame:
-    """Return rows of a line number and cells as a DataFrame.
+def build_frame(path: StrPath, lines: list[int], columns: Mapping[str, Any]) -> pd.DataFrame:
+    """Return the columns of a file as a DataFrame, or raise if a document occurs twice in a query.
 
-    A `ValueError` is raised if there are no rows, with the message `empty`, or if a document occurs twice in a query.
+    `lines` are the line numbers of the rows.
     """
     import pandas as pd
 
-    columns = list(zip(*rows, strict=True))
-    if not columns:
-        raise ValueError(f"{path}: {empty}")
-    lines, *columns = columns
-    frame = pd.DataFrame(dict(zip(names, map(list, columns), strict=True)))
+    frame = pd.DataFrame(columns)
     again = frame.duplicated(["query", "document"]).to_numpy()
     if again.any():
         row = int(np.argmax(again))

@@ -5,13 +5,13 @@ from __future__ import annotations
 import gzip
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, SupportsFloat
 
 import numpy as np
 
 from .._common.arrays import twice
-from .arrow import BLOCK_BYTES, Kind, collapse_blanks, parse_columns
+from .arrow import Kind, collapse_blanks, parse_columns
 from .tables import Value, build_frame, convert_to_frame, is_table, read_table
 from .text import BOM, CONTROL, MAX_BYTES, StrPath, at_line, numbered_lines, parse_number, read_chunks, shown
 
@@ -144,7 +144,7 @@ def read_columns(path: StrPath, value: Value, max_bytes: int = MAX_BYTES) -> Col
     if is_table(path):
         return None
     form = _FORMATS[value]
-    texts = (collapse_blanks(chunk.text) for chunk in read_chunks(path, max_bytes=max_bytes, size=BLOCK_BYTES))
+    texts = (collapse_blanks(chunk.text) for chunk in read_chunks(path, max_bytes=max_bytes))
     kinds: dict[int, Kind] = {0: "category", 2: "text", form.position: "number"}
     table = parse_columns(texts, " ", kinds, form.min_fields, form.max_fields)
     if table is None:
@@ -172,22 +172,28 @@ def _read(path: StrPath, value: Value, max_bytes: int) -> pd.DataFrame:
             queries = pd.Series(columns.ids, dtype=kind).take(columns.query).reset_index(drop=True)
             documents = pd.Series(columns.documents.to_pandas(), dtype=kind)
             return pd.DataFrame({"query": queries, "document": documents, value: columns.values})
-    empty = f"the file is empty. Expected lines '{_FORMATS[value].line}'."
-    return build_frame(path, ["query", "document", value], _parse_lines(path, value, max_bytes), empty)
+    return _parse_lines(path, value, max_bytes)
 
 
-def _parse_lines(path: StrPath, value: Value, max_bytes: int) -> Iterator[tuple[int, str, str, float]]:
-    """Yield line number, query, document and number of each line, or raise at the first line with a problem."""
+def _parse_lines(path: StrPath, value: Value, max_bytes: int) -> pd.DataFrame:
+    """Read a file line by line, or raise with the first problem and its line."""
+    lines, queries, documents, numbers = [], [], [], []
+    ids: dict[bytes, str] = {}  # One string per query instead of one per line.
     for chunk in read_chunks(path, max_bytes=max_bytes):
         for line, text in numbered_lines(chunk):
             fields = text.split()
             if not fields:
                 continue
             try:
-                number = _parse_fields(fields, value)
+                numbers.append(_parse_fields(fields, value))
             except ValueError as error:
                 raise at_line(path, line, f"{error}. Expected '{_FORMATS[value].line}'.") from None
-            yield line, sys.intern(fields[0].decode()), fields[2].decode(), number
+            queries.append(ids.get(fields[0]) or ids.setdefault(fields[0], fields[0].decode()))
+            documents.append(fields[2].decode())
+            lines.append(line)
+    if not lines:
+        raise ValueError(f"{os.fspath(path)}: the file is empty. Expected lines '{_FORMATS[value].line}'.")
+    return build_frame(path, lines, {"query": queries, "document": documents, value: np.array(numbers)})
 
 
 def _parse_fields(fields: list[bytes], value: Value) -> float:

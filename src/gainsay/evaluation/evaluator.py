@@ -10,8 +10,9 @@ import numpy as np
 from .._common.cached import cached_property
 from .._common.checks import check_whole
 from .._common.cpus import cpus
-from ..judgments import Judgments, Unjudged, scaled_weights
-from ..metrics.base import choice
+from .._common.sums import compute_means, scale_weights
+from ..judgments import Judgments, Unjudged
+from ..metrics.base import validate_choice
 from ..metrics.names import MetricLike, parse_metrics
 from .groups import AlignedScores, bind_metrics
 
@@ -158,7 +159,7 @@ class Evaluator:
     ) -> None:
         validate_judgments("Evaluator(metrics, judgments)", judgments, metrics=metrics)
         validate_threads(n_jobs)
-        choice("unjudged", unjudged, get_args(Unjudged))
+        validate_choice("unjudged", unjudged, get_args(Unjudged))
         self.judgments = judgments
         self.unjudged = unjudged
         self.metrics = parse_metrics(metrics, convention=convention)
@@ -216,7 +217,7 @@ class Evaluation:
     def mean(self) -> dict[str, float]:
         """The weighted mean over queries, sum(w * v) / sum(w), by metric name. NaN if all queries are skipped."""
         names = self._names or map(str, self.metrics)  # Formatting ten takes as long as evaluating 50,000 documents.
-        return dict(zip(names, _means(self.metrics, self.judgments, self.per_query), strict=True))
+        return dict(zip(names, _compute_means(self.metrics, self.judgments, self.per_query), strict=True))
 
     @property
     def notes(self) -> list[str]:
@@ -312,13 +313,15 @@ def weighted(metric: Metric, judgments: Judgments, values: Floats, *, scale: boo
     that are added to those of other judgments require unscaled weights.
     """
     weights = _query_weights(metric, judgments)
-    counted = ~np.isnan(values) if metric.empty == "skip" else slice(None)
-    values = values[counted]
+    counted = ~np.isnan(values) if metric.empty == "skip" else np.ones(len(values), dtype=bool)
     if weights is None:
-        return values, np.ones(len(values))
-    weights = scaled_weights(weights[counted])[0] if scale else weights[counted]
+        return values[counted], np.ones(int(counted.sum()))
+    counted &= weights > 0
+    weights = weights[counted]
+    if scale:
+        weights = np.ones(len(weights)) if (weights == weights[:1]).all() else scale_weights(weights)[0]
     with np.errstate(under="ignore"):
-        return weights * values, weights
+        return weights * values[counted], weights
 
 
 def shared_weights(metrics: Sequence[Metric], judgments: Judgments) -> Floats | None:
@@ -347,41 +350,19 @@ def _query_weights(metric: Metric, judgments: Judgments) -> Floats | None:
     return judgments.float32_weights(mean=metric.weights == "float32_mean")
 
 
-def _means(metrics: Sequence[Metric], judgments: Judgments, values: Floats) -> list[float]:
+def _compute_means(metrics: Sequence[Metric], judgments: Judgments, values: Floats) -> list[float]:
     """Return sum(w * v) / sum(w) of each column of values, or NaN if no query counts."""
     means = np.full(len(metrics), np.nan)
     columns_by_weights: dict[str, list[int]] = {}
     for column, metric in enumerate(metrics):
         if metric.empty == "skip":  # The queries that count are different for each metric.
-            products, counting = weighted(metric, judgments, values[:, column])
-            total = sums(counting[:, None])[0] if len(counting) else 0.0
-            means[column] = sums(products[:, None])[0] / total if total > 0 else np.nan
+            counted, weights = ~np.isnan(values[:, column]), _query_weights(metric, judgments)
+            means[column] = compute_means(values[counted, column, None], None if weights is None else weights[counted])[
+                0
+            ]
         else:
             columns_by_weights.setdefault(metric.weights, []).append(column)
     for columns in columns_by_weights.values():
         selected = values if len(columns) == len(metrics) else values[:, columns]
-        weights = _query_weights(metrics[columns[0]], judgments)
-        if weights is None:
-            means[columns] = sums(selected) / len(selected)
-            continue
-        scaled = scaled_weights(weights)[0][:, None]
-        total = sums(scaled)[0]
-        if total > 0:
-            means[columns] = sums(scaled * selected) / total
+        means[columns] = compute_means(selected, _query_weights(metrics[columns[0]], judgments))
     return means.tolist()
-
-
-def sums(values: Floats) -> Floats:
-    """Return the sum of each column by repeatedly adding the two halves of the rows.
-
-    The order depends only on the number of rows, and the error grows with its logarithm.
-    """
-    folded = None
-    while len(values) > 1:
-        half = len(values) // 2
-        folded = np.add(values[:half], values[half : 2 * half], out=None if folded is None else folded[:half])
-        if len(values) % 2:
-            folded[0] += values[-1]
-        values = folded
-    total: Floats = values[0]
-    return total

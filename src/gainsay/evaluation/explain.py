@@ -10,9 +10,9 @@ import numpy as np
 from .._common.arrays import numbers
 from .._common.checks import check_whole
 from ..judgments import Judgments, NegativeLabels
+from ..metrics.binary import BinaryMetric
 from ..metrics.conventions import CONVENTIONS
 from ..metrics.names import parse_metrics
-from ..metrics.relevance import BinaryMetric
 from .evaluator import Evaluator
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from .._common.cached import cached_property
 from ..metrics.function import FunctionMetric
 from ..metrics.names import BUILT_IN
 from ..ranking import compiled
-from ..ranking.compiled import Ask
+from ..ranking.compiled import Request
 from ..ranking.rows import RankedRows, first_ranks, rank_block
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ class Family:
     """Metrics that differ only in their cutoff, and the columns of their values in the group."""
 
     metric: Metric
-    facts: Any
+    statistics: Any
     cutoffs: Sequence[int | None]
     place: slice
 
@@ -101,7 +101,7 @@ class Family:
     @cached_property
     def _empty(self) -> tuple[Integers, Integers]:
         """The rows and columns of the family's values whose queries have no relevant documents."""
-        queries, column = np.nonzero(np.broadcast_to(self.facts.empty, (len(self.facts.empty), len(self.cutoffs))))
+        queries, column = np.nonzero(np.broadcast_to(self.statistics.empty, (len(self.statistics.empty), len(self.cutoffs))))
         return queries, column
 
     @property
@@ -111,7 +111,7 @@ class Family:
 
     def compute_values(self, rows: RankedRows) -> Floats:
         """Return the values of the rows' queries, shape (rows, cutoffs)."""
-        values = self.metric.score(rows, self.facts, self.cutoffs)
+        values = self.metric.score(rows, self.statistics, self.cutoffs)
         if np.shape(values) != (len(rows.queries), len(self.cutoffs)):  # NumPy might broadcast them.
             raise ValueError(
                 f"{type(self.metric).__name__}.score must return one value for each row at each cutoff, but returned "
@@ -125,12 +125,12 @@ class Family:
         values[queries, self.place.start + column] = self._value_if_empty
 
     @cached_property
-    def ask(self) -> Ask | None:
+    def request(self) -> Request | None:
         """The request to the compiled core. None if it does not support the metric."""
-        formula = self.metric.formula(self.facts, self.cutoffs)
+        formula = self.metric.formula(self.statistics, self.cutoffs)
         if formula is None:
             return None
-        return Ask(formula, self.cutoffs, self.place, self.facts.empty, self._value_if_empty)
+        return Request(formula, self.cutoffs, self.place, self.statistics.empty, self._value_if_empty)
 
 
 class Blocks:
@@ -169,7 +169,7 @@ class Blocks:
         for block in blocks:
             for rows in rank_block(block, scores, self._ties, levels, self._depth, all_retrieved=all_retrieved):
                 self._write(self._deep, rows, values)
-                first, tied = rows.parted(self._shallow_depth) if self._shallow else (None, None)
+                first, tied = rows.split(self._shallow_depth) if self._shallow else (None, None)
                 if first is not None:
                     waiting.append(first)
                 if tied is not None:
@@ -256,7 +256,7 @@ class Group:
         if compiled.can_rank(layout):
             in_numpy = self._unsupported
             useful = max(1, min(threads, len(ranked) // COMPILED_PER_THREAD))
-            if self._asks and not compiled.evaluate(layout, ranked, self.like.ties, self._asks, values, useful):
+            if self._requests and not compiled.evaluate(layout, ranked, self.like.ties, self._requests, values, useful):
                 scores.check()
         if in_numpy.families:
             with np.errstate(over="ignore"):
@@ -268,13 +268,13 @@ class Group:
         return values
 
     @cached_property
-    def _asks(self) -> list[Ask]:
-        return [family.ask for family in self.families if family.ask is not None]
+    def _requests(self) -> list[Request]:
+        return [family.request for family in self.families if family.request is not None]
 
     @cached_property
     def _unsupported(self) -> Blocks:
         """The families that the compiled core does not support."""
-        return Blocks([family for family in self.families if family.ask is None], self.like.ties)
+        return Blocks([family for family in self.families if family.request is None], self.like.ties)
 
     @cached_property
     def _all(self) -> Blocks:
@@ -337,7 +337,7 @@ def build_groups(metrics: Sequence[Metric], judgments: Judgments, unjudged: Unju
 def _validate_finite(family: Family, values: Floats, judgments: Judgments) -> None:
     """Raise if a custom metric has no finite value for a query that is not skipped."""
     may_skip = family.metric.empty == "skip"
-    bad = ~np.isfinite(values) & ~(np.isnan(values) & (may_skip & family.facts.empty))
+    bad = ~np.isfinite(values) & ~(np.isnan(values) & (may_skip & family.statistics.empty))
     bad &= (judgments.sizes > 0)[:, None]
     if bad.any():
         query, column = np.argwhere(bad)[0]

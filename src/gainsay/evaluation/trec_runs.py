@@ -18,7 +18,7 @@ from .._common.arrays import twice
 from .._common.distinct import factorize
 from .._common.names import check_name
 from ..judgments import Grouped, Judgments, NegativeLabels, Unjudged
-from ..metrics.base import choice
+from ..metrics.base import validate_choice
 from ..metrics.names import parse_metrics
 from .evaluator import Coverage, Evaluation, Evaluator
 
@@ -94,7 +94,7 @@ def evaluate_run(
     >>> round(gs.evaluate_run("ndcg_linear@6", run, qrels).mean["ndcg_linear@6"], 3)
     0.785
     """
-    choice("missing", missing, ("skip", "zero"))
+    validate_choice("missing", missing, ("skip", "zero"))
     sources = [_Source("qrels", qrels, "label"), _Source("run", run, "score", missing == "zero")]
     joined = _join_files(sources, skip=missing == "skip")
     judged, retrieved = joined.listings
