@@ -101,7 +101,9 @@ class Family:
     @cached_property
     def _empty(self) -> tuple[Integers, Integers]:
         """The rows and columns of the family's values whose queries have no relevant documents."""
-        queries, column = np.nonzero(np.broadcast_to(self.statistics.empty, (len(self.statistics.empty), len(self.cutoffs))))
+        queries, column = np.nonzero(
+            np.broadcast_to(self.statistics.empty, (len(self.statistics.empty), len(self.cutoffs)))
+        )
         return queries, column
 
     @property

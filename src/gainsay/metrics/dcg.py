@@ -334,7 +334,7 @@ class DCG(Metric):
         if (np.ldexp(scaled, _SCALE_EXPONENT) != gains).any():
             smallest = float(np.abs(gains[gains != 0]).min())
             raise ValueError(
-                f"{self} cannot sum gains of {largest:g} and {smallest:g} in one float. Rescale the labels."
+                f"{self} cannot sum gains of {largest:g} and of {smallest:g} in one float. Rescale the labels."
             )
         return scaled
 
