@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from .comparison.comparison import Comparison
     from .comparison.gain_fit import fit_gain
     from .comparison.power import plan
+    from .comparison.tables import compare_table
     from .comparison.verdict import Verdict
     from .data import RankingData
     from .evaluation.evaluator import Evaluation, Evaluator, evaluate
@@ -79,6 +80,7 @@ __all__ = [
     "Verdict",
     "compare",
     "compare_runs",
+    "compare_table",
     "evaluate",
     "evaluate_run",
     "explain",
@@ -104,6 +106,7 @@ _HELD_BY = {
         "evaluation.trec_runs": ("evaluate_run",),
         "experiment": ("Candidate", "Experiment", "ExperimentResult", "grid", "k_folds"),
         "comparison.compare": ("compare", "compare_runs"),
+        "comparison.tables": ("compare_table",),
         "comparison.comparison": ("Comparison",),
         "judgments": ("Judgments",),
         "metrics": (

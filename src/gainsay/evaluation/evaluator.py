@@ -11,6 +11,7 @@ from .._common.cached import cached_property
 from .._common.checks import check_whole
 from .._common.cpus import cpus
 from .._common.sums import compute_means, scale_weights
+from .._common.words import count, format_mean
 from ..judgments import Judgments, Unjudged
 from ..metrics.base import validate_choice
 from ..metrics.names import MetricLike, parse_metrics
@@ -237,19 +238,16 @@ class Evaluation:
         return pd.DataFrame(self.per_query, index=index, columns=[str(metric) for metric in self.metrics])
 
     def __repr__(self) -> str:
-        from .._common.words import count
-
         width = max(len(name) for name in self.mean)
-        lines = "\n".join(f"  {name:<{width}}  {value:.6f}" for name, value in self.mean.items())
+        lines = "\n".join(f"  {name:<{width}}  {format_mean(value)}" for name, value in self.mean.items())
         notes = "".join(f"\n  {note}" for note in self.notes)
         return f"Evaluation of {count(self.judgments.queries, 'query')}\n{lines}{notes}"
 
     def _repr_html_(self) -> str:
-        from .._common.words import count
         from ..drawing.notebook import table_cell
 
         size = f"{count(self.judgments.queries, 'query')}, {count(self.judgments.documents, 'document')}"
-        rows = [(name, f"{value:.6f}") for name, value in self.mean.items()]
+        rows = [(name, format_mean(value)) for name, value in self.mean.items()]
         return table_cell(f"Evaluation: {size}", ("metric", "mean"), rows, *self.notes)
 
 

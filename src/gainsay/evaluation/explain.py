@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 
 from .._common.arrays import numbers
 from .._common.checks import check_whole
+from .._common.words import format_mean
 from ..judgments import Judgments, NegativeLabels
 from ..metrics.binary import BinaryMetric
 from ..metrics.conventions import CONVENTIONS
@@ -17,8 +19,6 @@ from .evaluator import Evaluator
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-
-    import pandas as pd
 
     from .._common.typing import Ids, Numbers, Weights
     from ..metrics.base import Metric
@@ -39,6 +39,34 @@ _ARTICLES = {"ndcg_jk@{k}": "Järvelin & Kekäläinen 2002"}
 
 _TOLERANCE = 1e-9
 """Numbers that differ by less are considered equal."""
+
+
+class ConventionTable(pd.DataFrame):
+    """A DataFrame that is displayed completely, with four decimals."""
+
+    @property
+    def _constructor(self) -> type[pd.DataFrame]:
+        return pd.DataFrame
+
+    def _format(self) -> pd.DataFrame:
+        """Return the table as text."""
+        cells = {
+            name: [format_mean(value) if isinstance(value, float) else str(value) for value in column]
+            for name, column in self.items()
+        }
+        return pd.DataFrame(cells, index=self.index)
+
+    def __repr__(self) -> str:
+        """Return one column per convention, in two blocks of at most 80 characters, and the notes below."""
+        table = self._format()
+        notes = [f"{name}: {note}" for name, note in table["note"].items() if note]
+        text = table.drop(columns="note").T.rename_axis(columns=None).to_string(line_width=80)
+        return "\n".join([text, "", *notes])
+
+    def _repr_html_(self) -> str:
+        with pd.option_context("display.max_columns", None, "display.max_colwidth", None, "display.max_rows", None):
+            html: Any = self._format().to_html(notebook=True)
+        return str(html)
 
 
 def explain(
@@ -69,7 +97,7 @@ def explain(
     DataFrame
         One row per convention, starting with `gainsay` (the defaults). The columns are `calls NDCG` (the metric that
         the library calls NDCG), `NDCG@k` (its value), the metrics at cutoff k, the options of the convention, and a
-        note.
+        note. It is displayed with four decimals and without truncation.
 
     Examples
     --------
@@ -101,8 +129,6 @@ def judgments_of(
 
 def explain_judgments(judgments: Judgments, scores: Numbers, k: int) -> pd.DataFrame:
     """Return the table of `explain` for judgments."""
-    import pandas as pd
-
     names = [f"{name}@{k}" for name in _METRICS]
     if judgments.levels[0] < 0:
         names.remove(f"ndcg_exp@{k}")
@@ -119,7 +145,7 @@ def explain_judgments(judgments: Judgments, scores: Numbers, k: int) -> pd.DataF
             "scores": metrics[0].scores,
             "note": _note(library, judgments),
         }
-    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("convention")
+    return ConventionTable(pd.DataFrame.from_dict(rows, orient="index").rename_axis("convention"))
 
 
 def _ndcg_name(library: str | None) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import MISSING, fields
 from typing import TYPE_CHECKING, Any
 
@@ -191,10 +192,8 @@ def _parse_options(text: str, options: str | None, metric: type[Metric]) -> dict
             raise ValueError(f"option {option!r} occurs twice in {text!r}.")
         parsed[option] = value
         if option not in ("gain", "discount"):
-            try:
+            with suppress(ValueError):
                 parsed[option] = float(value)
-            except ValueError:
-                pass
     return parsed
 
 
