@@ -13,6 +13,7 @@ from ._common.arrays import identifiers, integers, nearest, numbers, refuse_unre
 from ._common.cached import cached_property
 from ._common.distinct import factorize
 from ._common.names import check_text
+from ._common.sums import scale_weights
 from .ranking.layout import Layout
 
 if TYPE_CHECKING:
@@ -469,7 +470,7 @@ class Judgments:
         if len(weights) == self.queries:
             return weights, None
         weights = self.by_query(weights)
-        scaled, exponent = scaled_weights(weights)
+        scaled, exponent = scale_weights(weights)
         totals = np.bincount(self._query_of_document(), weights=scaled, minlength=self.queries)
         means = totals / np.maximum(self.sizes, 1)
         with np.errstate(under="ignore"):
@@ -580,20 +581,6 @@ def _factorize(keys: np.ndarray[Any, Any]) -> tuple[Integers, np.ndarray[Any, An
 
 SMALLEST_EXPONENT = -960
 """Below 2**-960 the mean of a query's document weights may be no normal number any more."""
-
-
-def scaled_weights(weights: Floats) -> tuple[Floats, int]:
-    """Return weights times a power of two such that the largest lies between 1/2 and 1, and the exponent taken out.
-
-    No sum of them overflows or is too small to be exact, and since a power of two changes no digit, means over ordinary
-    weights stay the same to the last bit.
-
-    >>> scaled_weights(np.array([3.0, 6.0]))
-    (array([0.375, 0.75 ]), 3)
-    """
-    exponent = int(np.frexp(weights.max(initial=0.0))[1])
-    with np.errstate(under="ignore"):  # what is lost is less than a 2**-1022th of the largest
-        return np.ldexp(weights, -exponent), exponent
 
 
 def _as_float32(weights: Floats) -> np.ndarray[Any, np.dtype[np.float32]]:

@@ -181,8 +181,8 @@ def test_after_a_training_and_a_fork(processes):
         import os, signal
         import lightgbm as lgb, numpy as np
         import gainsay as gs
-        from gainsay.evaluation import plan
-        plan.COMPILED_PER_THREAD = 1
+        from gainsay.evaluation import groups
+        groups.COMPILED_PER_THREAD = 1
         rng = np.random.default_rng(0)
         features, labels, sizes = rng.normal(size=(20_000, 5)), rng.integers(0, 5, 20_000), [100] * 200
         data = lgb.Dataset(features, labels, group=sizes)

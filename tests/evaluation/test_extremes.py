@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import gainsay as gs
+from gainsay._common.sums import scale_weights
 from gainsay.data import simulate
 from gainsay.experiment.choices import compute_paired_loss
-from gainsay.judgments import scaled_weights
 from gainsay.training.bound import Panel
 from gainsay.training.parts import Part, rounded
 
@@ -62,7 +62,7 @@ class TestWeights:
     def test_scaling_keeps_every_bit_of_ordinary_means(self, weight, seed):
         values = np.random.default_rng(seed).random(len(weight))
         plain = np.array(weight)
-        scaled, exponent = scaled_weights(plain)
+        scaled, exponent = scale_weights(plain)
         assert 0.5 <= scaled.max() < 1
         assert np.array_equal(np.ldexp(scaled, exponent), plain)
         assert (scaled * values).sum() / scaled.sum() == (plain * values).sum() / plain.sum()

@@ -66,6 +66,8 @@ class Panel:
     repeats: tuple[Floats, ...] | None = None
     clusters: Integers | None = None
     vary: Vary | None = None
+    raw_weights: Floats | None = None
+    """`weights` before normalization, so that means equal those of an evaluation in every bit."""
 
     @property
     def queries(self) -> int:
@@ -106,6 +108,7 @@ class Panel:
             self,
             values=np.ascontiguousarray(self.values[:, :, mask]),
             weights=weights,
+            raw_weights=None if self.raw_weights is None else self.raw_weights[mask],
             repeats=self.repeats and tuple(np.ascontiguousarray(array[:, mask]) for array in self.repeats),
             clusters=None if self.clusters is None else np.unique(self.clusters[mask], return_inverse=True)[1],
         )
@@ -259,10 +262,12 @@ def read_panel(
         panel = _add_repeats(panel, recipes, vary)
     if weight is None:
         return panel
-    positive = weight > 0
+    positive, raw = weight > 0, number_table("weights", weights)
     return replace(
-        panel if positive.all() else panel.subset(positive), weights=_simplify_weights(weight[positive])
-    )  # fmt: skip
+        panel if positive.all() else panel.subset(positive),
+        weights=_simplify_weights(weight[positive]),
+        raw_weights=raw[positive],
+    )
 
 
 def _add_repeats(panel: Panel, recipes: Mapping[str, Floats], vary: Vary | None) -> Panel:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from .._common.sums import compute_means
 from .._common.typing import Floats, Integers
 from .data import Panel
 from .labels import sum_by_cluster
@@ -109,14 +110,14 @@ def estimate(panel: Panel, *, joint: bool = True) -> Estimate:
     standard error of two similar models is not lost in cancellation. If `joint` is False, `root` contains the root of
     each metric separately, side by side, which is much faster for many metrics.
     """
-    values, weights = panel.values, panel.weights
+    values = panel.values
     metrics, models, queries = values.shape
     tolerance = ROUNDING * np.abs(values).max(axis=(1, 2))
     wins = count_wins(values, tolerance)
     discordant = wins + wins.transpose(0, 2, 1)
     duplicate_of = np.argmax(discordant == 0, axis=2)
     rows = np.arange(metrics)[:, None]
-    mean = values.mean(axis=2) if weights is None else np.einsum("mjq,q->mj", values, weights)
+    mean = compute_means(values.T, panel.raw_weights).T
     # A vectorized sum may round equal columns differently, so duplicates share one mean.
     mean = mean[rows, duplicate_of]
     units = panel.units

@@ -10,8 +10,7 @@ import numpy as np
 
 from .._common.typing import Bools, Floats
 from .._common.words import confidence, count, listed
-from ..evaluation.coverage import BECAME
-from ..evaluation.evaluator import Evaluator
+from ..evaluation.evaluator import HANDLING, Evaluator
 from ..metrics.judged import Judged
 from .data import FEW_REPEATS, Panel, QueryCounts
 from .estimates import ROUNDING, Estimate
@@ -297,7 +296,7 @@ class UnjudgedDocuments:
     def became(self, models: Sequence[str]) -> str:
         """Return the number of unjudged documents of these models, and how they were treated."""
         counts = [f"{self.unjudged[model]:,} of {self.retrieved[model]:,} for {model}" for model in models]
-        return f"Unjudged documents among those retrieved were {BECAME[self.handling]}: {listed(counts)}"
+        return f"Unjudged documents among those retrieved were {HANDLING[self.handling]}: {listed(counts)}"
 
     def average_repeats(self, recipes: Mapping[str, Sequence[str]], models: Sequence[str]) -> UnjudgedDocuments:
         """Return the mean shares and the total numbers of the repeats of each recipe."""

@@ -18,8 +18,7 @@ from .._common.words import confidence, count, number_text
 from ..evaluation.evaluator import weighted
 from ..judgments import Judgments
 from ..metrics.dcg import NDCG
-from ..metrics.discounts import discounts
-from ..metrics.gains import at_bases, gains_of
+from ..metrics.gains import at_bases, discounts, gains_of
 from .data import validate_alpha
 from .gain_values import (
     GradeCounts,

@@ -21,13 +21,11 @@ import numpy as np
 
 from .._common.cpus import cpus
 from .._common.typing import Floats, Integers
-from ..evaluation.blocks import Family
 from ..evaluation.evaluator import Evaluator
-from ..evaluation.plan import Given, Group
+from ..evaluation.groups import AlignedScores, Family, Group
 from ..metrics.dcg import DCG, NDCG
-from ..metrics.discounts import discounts
-from ..metrics.gains import LARGEST_EXPONENT, at_bases, magnitude, power, raised
-from ..metrics.names import MetricLike, parse_metrics
+from ..metrics.gains import LARGEST_EXPONENT, at_bases, discounts, magnitude, power, raised
+from ..metrics.names import MetricLike, parse_metric
 from ..ranking.rows import table_of
 from .estimates import Estimate, RepeatError, estimate
 from .resampling import JointEstimate, draw_errors
@@ -50,7 +48,7 @@ def read_template(metric: MetricLike) -> DCG:
     ValueError
         If the metric is not a sum of gains over documents.
     """
-    (chosen,) = parse_metrics(metric)
+    chosen = parse_metric(metric)
     if not isinstance(chosen, DCG) or not chosen.is_sum_over_documents:
         raise ValueError(
             f"metric names {chosen}, which is not a sum of gains over documents. Use one of the NDCG and DCG family, "
@@ -146,7 +144,9 @@ class GradeCounts:
         return self._counts(self._group, scores)
 
     def _counts(self, group: Group, scores: Floats) -> Floats:
-        return np.ascontiguousarray(group.evaluate(self.judgments, Given.of(self.judgments, scores), self._threads).T)
+        return np.ascontiguousarray(
+            group.evaluate(self.judgments, AlignedScores.of(self.judgments, scores), self._threads).T
+        )
 
     def values(self, counts: Floats, bases: Sequence[float], queries: Any = slice(None)) -> Floats:
         """Return the metric of every query under the power gain of each base, shape (bases, …, queries).

@@ -11,7 +11,7 @@ import numpy as np
 
 from .._common.cached import cached_property
 from .._common.names import natural_order
-from ..judgments import scaled_weights
+from .._common.sums import scale_weights
 from .rounds import BALANCED, EACH, SelectedModel
 from .trainings import CandidateTrainings, create_finalist_table
 
@@ -331,7 +331,7 @@ def compute_paired_loss(difference: Floats, weights: Floats, alpha: float) -> Lo
     from scipy.special import stdtrit
 
     has_value = (weights > 0) & ~np.isnan(difference)
-    difference, weights = difference[has_value], scaled_weights(weights[has_value])[0]
+    difference, weights = difference[has_value], scale_weights(weights[has_value])[0]
     weights = weights / weights.sum()
     mean = float((weights * difference).sum())
     if not difference.any():

@@ -12,7 +12,7 @@ import numpy as np
 
 from .._common.checks import check_whole
 from ..data import RankingData
-from ..data._features import is_sparse, parts_of
+from ..data.features import is_sparse, parts_of
 from ..data.ranking_data import same_features
 from .validation import StrictModel
 

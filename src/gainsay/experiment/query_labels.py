@@ -11,7 +11,7 @@ from .._common.alignment import index_of
 from .._common.arrays import is_missing
 from .._common.words import count
 from ..comparison.labels import validate_labels
-from ..data._text import one_line
+from ..data.text import one_line
 
 if TYPE_CHECKING:
     import os

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._common.arrays import nearest
-from ..metrics.names import parse_metrics
+from ..metrics.names import parse_metric
 from ..training.bound import in_round
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ def validate_stop_by(stop_by: Any, metrics: Sequence[Metric]) -> str:
     if str(stop_by) in (BALANCED, EACH, *names):
         return str(stop_by)
     try:
-        (metric,) = parse_metrics(stop_by)
+        metric = parse_metric(stop_by)
     except (ValueError, TypeError):
         metric = None
     if metric not in metrics:

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..data import RankingData
-from ..data._features import from_parts, parts_of
-from ..data._text import one_line
+from ..data.features import from_parts, parts_of
+from ..data.text import one_line
 from .custom_metrics import UndefinedMetricError
 from .plan import FORMAT, Plan, Unit, find_differences, shorten
 from .trainers import get_trainer

@@ -7,12 +7,12 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from .._common.shown import call_text
-from ..evaluation.evaluator import Evaluator, check_threads
+from ..evaluation.evaluator import Evaluator, validate_threads
 from ..judgments import Judgments, NegativeLabels, check_negative_labels
 from ..metrics.base import Metric
-from ..metrics.judged import refuse_judged
-from ..metrics.names import MetricLike, parse_metrics
-from ..metrics.safe import Names, check_names, plain_name, safe_name, safe_name_or_none
+from ..metrics.judged import validate_without_judged
+from ..metrics.names import MetricLike, parse_metric, parse_metrics
+from ..metrics.safe import Names, plain_name, safe_name, safe_name_or_none, validate_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator
@@ -59,10 +59,10 @@ class Panel:
         names: Names = "plain",
     ) -> None:
         self.metrics = parse_metrics(metrics, convention=convention)
-        refuse_judged(self.metrics)
-        check_names(names)
+        validate_without_judged(self.metrics)
+        validate_names(names)
         check_negative_labels(negative_labels)
-        check_threads(n_jobs)
+        validate_threads(n_jobs)
         self.names = tuple(safe_name(metric) if names == "safe" else str(metric) for metric in self.metrics)
         """Under which they are logged."""
         self.negative_labels = negative_labels
@@ -117,7 +117,7 @@ def known_metric(metric: MetricLike) -> Metric | None:
         raise TypeError(f"metric must be one name, such as 'ndcg_exp@10', or a Metric, got {metric!r}")
     for name in dict.fromkeys((metric, plain_name(metric))):
         try:
-            return parse_metrics(name)[0]
+            return parse_metric(name)
         except ValueError:
             continue
     return None

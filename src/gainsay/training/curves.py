@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from .._common.checks import check_flag
 from .._common.outputs import check_output
 from ..metrics.base import Metric
-from ..metrics.safe import check_names, safe_name_or_none
+from ..metrics.safe import safe_name_or_none, validate_names
 from .bound import known_metric, metric_name, name_or_none
 from .history import History, read_history
 from .live import Live, Show, display, seconds_now
@@ -58,7 +58,7 @@ class CurvesBase:
         names: Names = "plain",
     ) -> None:
         super().__init__()
-        check_names(names)
+        validate_names(names)
         self.names: Names = names
         self.metrics = _names(metrics)
         self.dataset = name_or_none("dataset", dataset)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from ..data import RankingData
-from ..data._features import as_matrix, is_sparse
+from ..data.features import as_matrix, is_sparse
 from .categories import refuse_unknown_categories
 
 if TYPE_CHECKING:

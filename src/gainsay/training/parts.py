@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._common.alignment import index_of
-from ..evaluation.evaluator import sums, weighted
+from .._common.sums import sum_columns
+from ..evaluation.evaluator import weighted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -80,7 +81,7 @@ class Part:
 
     def sums(self, scores: Any) -> Floats:
         """Return the sums of w * v and of w by metric, shape (metrics, 2), added up as `gainsay.evaluate` does."""
-        return np.array([sums(terms.T) if terms.size else np.zeros(2) for terms in self.terms(scores)])
+        return np.array([sum_columns(terms.T) if terms.size else np.zeros(2) for terms in self.terms(scores)])
 
     def exact_sums(self, scores: Any) -> Floats:
         """Return few rows whose sums are the exact sums of w * v and of w by metric, shape (rows, metrics, 2)."""

@@ -25,8 +25,7 @@ def explain(
     as_json: AsJson = False,
 ) -> None:
     """Show every value that libraries print for one ranking, and which libraries print it."""
-    from ...evaluation.explanation import explain_judgments, judgments_of
-    from ...evaluation.printed import distinct_numbers
+    from ...evaluation.explain import distinct_numbers, explain_judgments, judgments_of
     from ...report.explained import explanation
 
     if (file is None) == (labels is None):

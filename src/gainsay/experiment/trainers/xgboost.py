@@ -13,7 +13,7 @@ import numpy as np
 
 from ... import xgboost as _adapter  # noqa: F401
 from ..._common.arrays import nearest
-from ...data._features import is_sparse
+from ...data.features import is_sparse
 from ...metrics.gains import power
 from ...xgboost.cutting import first_rounds
 from . import validate_aliases
