@@ -194,8 +194,9 @@ def copy_notebooks(app: Sphinx) -> None:
 def write_sample(app: Sphinx, error: Exception | None) -> None:
     """Write the sample report that the landing page links to."""
     if error is None and app.builder.name == "html" and "api/report" in app.env.found_docs:
-        compared = runpy.run_path(str(HERE / "verdict_picture.py"))["compared"]
-        compared().to_html(Path(app.outdir) / "sample_report.html")
+        comparison = runpy.run_path(str(HERE / "verdict_picture.py"))["compare_rankers"]()
+        data = "3,000 simulated queries, about 40 documents each, grades 0 to 4."
+        comparison.to_html(Path(app.outdir) / "sample_report.html", title="Which of 3 rankers is best?", data=data)
 
 
 def setup(app: Sphinx) -> None:
