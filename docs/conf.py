@@ -59,7 +59,10 @@ nb_execution_in_temp = True
 nb_execution_timeout = 120
 nb_execution_raise_on_error = True
 nb_execution_show_tb = True
-nb_execution_excludepatterns = ["notebooks/*", *(OPTIONAL[library] for library in missing)]  # notebooks are stored with outputs
+nb_execution_excludepatterns = [
+    "notebooks/*",
+    *(OPTIONAL[library] for library in missing),
+]  # notebooks are stored with outputs
 nb_merge_streams = True
 nb_output_stderr = "remove"
 copybutton_exclude = ".linenos, .gp, .go"

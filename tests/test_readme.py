@@ -35,7 +35,9 @@ def test_readme_is_short():
     assert len(TEXT.split()) <= 1_100
 
 
-@pytest.mark.parametrize("start", ["python3 -m venv --upgrade-deps .venv && ", ".venv/bin/pip install -e '.[all,dask]'"])
+@pytest.mark.parametrize(
+    "start", ["python3 -m venv --upgrade-deps .venv && ", ".venv/bin/pip install -e '.[all,dask]'"]
+)
 def test_commands_are_on_lines_of_their_own(start):
     assert [line for line in TEXT.splitlines() if line.startswith(start)]
 
