@@ -18,7 +18,7 @@ JUDGMENTS = gs.Judgments([1, 0] * 30, group=[2] * 30)
 
 CASES = [
     BadInput("theme", lambda make, _: make(3).plot.conflict(theme="blue"), "theme", ValueError, "'blue'"),
-    BadInput("kind of picture", lambda make, _: make(3).plot.regret(path="picture"), "path", ValueError, "kind"),
+    BadInput("kind of picture", lambda make, _: make(3).plot.regret(path="picture"), "path", ValueError, "extension"),
     BadInput("no folder", lambda make, _: make(3).plot.regret(path="no/a.png"), "'no'", OSError, "no folder"),
     BadInput("one name of a pair", lambda make, _: make(3).plot.attribution("a"), "both", ValueError, "models"),
     BadInput("one model", lambda make, _: make(1).plot.attribution(), "model", ValueError, "one model"),
@@ -34,7 +34,7 @@ CASES = [
     BadInput("twice", lambda *_: best_rounds(CURVES.iloc[[0, 0]], ("a", "b"), ()), "round 1 of a", ValueError, "once"),
     BadInput("scores", lambda *_: plot_explain([1, 3, 0], [3, 2]), "scores", ValueError, "2 entries"),
     BadInput("NaN scores", lambda *_: plot_explain([1, 3, 0], [3, 2, np.nan]), "scores", ValueError, "1 NaN"),
-    BadInput("one gain", lambda make, _: plot_gains(make(3).gains([1])), "base", ValueError, "two or more"),
+    BadInput("one gain", lambda make, _: plot_gains(make(3).gains([1])), "base", ValueError, "requires two bases"),
     BadInput(
         "baseline",
         lambda *_: gs.compare({"production": None, "b": None}, JUDGMENTS, baseline="prod"),

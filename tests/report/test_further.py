@@ -43,16 +43,16 @@ def test_the_path_of_gains_is_the_one_that_was_asked_for_last(tmp_path, monkeypa
     labels = rng.choice(5, size=2400)
     scores = {name: labels + rng.normal(size=2400) for name in "abc"}
     comparison, other = (gs.compare(scores, gs.Judgments(labels, group=[12] * 200), draws=1000) for _ in range(2))
-    monkeypatch.setattr("gainsay.report.content.MOST_VALUES", 599)
-    assert '<section id="gains">' not in page_of(other, tmp_path)
-    monkeypatch.setattr("gainsay.report.content.MOST_VALUES", 600)
+    monkeypatch.setattr("gainsay.report.content.MAX_PATH_VALUES", 599)
+    assert '<section id="gains" class="narrow">' not in page_of(other, tmp_path)
+    monkeypatch.setattr("gainsay.report.content.MAX_PATH_VALUES", 600)
     assert comparison.gains().headline in page_of(comparison, tmp_path)
-    assert '<section id="gains">' in page_of(gs.compare(scores, comparison.rankings.judgments, draws=1000), tmp_path)
+    assert '<section id="gains" class="narrow">' in page_of(gs.compare(scores, comparison.rankings.judgments, draws=1000), tmp_path)
     assert other.gains().headline in page_of(other, tmp_path)
     path = comparison.gains([1, 1.5, 2, 4])
     page = page_of(comparison, tmp_path)
-    assert '<section id="gains">' in page
-    assert f"{path.headline}. {path.text}" in page
+    assert '<section id="gains" class="narrow">' in page
+    assert f"<p>{path.headline}.</p>" in page
     assert 'alt="The leader changes' in page or f'alt="{path.headline}' in page
 
 
@@ -97,7 +97,7 @@ def test_every_run_of_a_recipe_has_a_tick_where_its_mean_is(tmp_path):
     comparison = gs.compare({**scores, "fixed": labels * 0.5}, judgments, draws=1000)
     metrics = comparison.primary
     page = page_of(comparison, tmp_path)
-    chart = page[page.index('<figure id="chart">') : page.index('<section id="why">')]
+    chart = page[page.index('<figure id="chart">') : page.index('<section id="why"')]
     assert chart.count('<line class="run lin"') == chart.count('<line class="run exp"') == 12
     assert "single repeats" in chart
     for metric in metrics:
@@ -139,4 +139,4 @@ def test_candidates_that_are_numbers_have_curves(tmp_path):
         for lane, metric in enumerate(comparison.primary, start=1)
     )
     page = page_of(comparison, tmp_path)
-    assert "They are furthest apart for <bdi>1</bdi>: rounds" in re.sub("</?(span|strong)[^>]*>", "", page)
+    assert "The largest gap is that of <bdi>1</bdi>: rounds" in re.sub("</?(span|strong)[^>]*>", "", page)

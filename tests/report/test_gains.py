@@ -80,7 +80,7 @@ class TestTables:
     def test_who_leads_and_how_far_behind_the_others_are(self, path):
         tables = gains_tables(path)
         captions = [caption for caption, _ in tables]
-        assert captions[0] == "Best mean of ndcg_power(gain_base=b)@10"
+        assert captions[0] == "Highest mean of ndcg_power(gain_base=b)@10"
         behind = tables[1][1]
         assert behind.columns.tolist() == ["b = 1", "b = 1.5", "b = 2", "b = 3", "b = 4"]
         row = path.frame().set_index(["base", "model"]).loc[(1.0, "noise")]

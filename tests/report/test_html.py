@@ -34,7 +34,7 @@ UNUSUAL = {
     "one model": (lambda _, from_values: from_values([[0.5]] * 40, [[0.25]] * 40), ["full"]),
     "one metric": (lambda make, _: make(4, metrics=("map",)), ["full"]),
     "metrics without grades": (lambda make, _: make(4, metrics=("map", "mrr")), WITHOUT_WHY),
-    "queries without documents": (lambda *_: with_empty_queries(), ["why", "queries", "gains", "full"]),
+    "queries without documents": (lambda *_: with_empty_queries(), ["why", "gains", "queries", "full"]),
 }
 
 
@@ -51,7 +51,7 @@ def hostile_file(hostile, tmp_path_factory):
 
 
 def test_question_and_answer_come_first_then_the_sections_in_order(report):
-    assert [element["id"] for element in report.all("section")] == ["why", "queries", "gains", "when", "full"]
+    assert [element["id"] for element in report.all("section")] == ["why", "gains", "queries", "when", "full"]
     order = [element for element in report.elements if element["tag"] in ("h1", "figure", "section")]
     assert [element["tag"] for element in order[:2]] == ["h1", "figure"]
     assert order[1]["id"] == "chart"
@@ -152,7 +152,7 @@ def test_ids_are_unique_and_references_lead_somewhere(report):
     assert len(ids) == len(set(ids))
     targets = {element["href"][1:] for element in report.elements if element.get("href", "").startswith("#")}
     assert targets <= set(ids)
-    assert {"chart", "why", "queries", "gains", "when", "full"} <= targets
+    assert {"chart", "why", "gains", "queries", "when", "full"} <= targets
 
 
 def query_rows(page, which):

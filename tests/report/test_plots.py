@@ -309,10 +309,10 @@ def test_reports_say_where_a_loss_is_not_known(tmp_path):
     values = np.random.default_rng(0).random((40, 2))
     comparison = gs.Comparison({"a": values, "b": values[::-1]}, ["A", "B"], curves=table, draws=200)
     text = comparison.to_markdown()
-    assert "rounds 3 and 2, where not both metrics have a value" in text
+    assert "rounds 3 and 2. A metric has no value there" in text
     assert "unbounded" not in text.partition("## Best rounds")[2].partition("## Method")[0]
     assert "has no value at the other's best round" in comparison.plot.curves().alt
-    assert "where not both metrics have a value" in comparison.to_html(tmp_path / "report.html").read_text("utf-8")
+    assert "A metric has no value there" in comparison.to_html(tmp_path / "report.html").read_text("utf-8")
 
 
 class TestLeaderboard:

@@ -289,14 +289,14 @@ def format_base(base: float) -> str:
     return number_text(base) if float(base).is_integer() else f"{base:.2f}"
 
 
-def select_labelled_bases(bases: Sequence[float]) -> list[float]:
-    """Return the bases to label on an axis.
+def select_labelled_bases(bases: Sequence[float], distance: float = 0.14) -> list[float]:
+    """Return the bases to label on an axis, at least the share `distance` of its length apart.
 
     >>> select_labelled_bases([1.0, 2.0, 4.0])
     [1.0, 1.5, 2.0, 3.0, 4.0]
     """
     inside = [base for base in AXIS_BASES if bases[0] <= base <= bases[-1]]
-    room = 0.14 * math.log(bases[-1] / bases[0])
+    room = distance * math.log(bases[-1] / bases[0])
     labels: list[float] = []
     for base in sorted({bases[0], *inside, bases[-1]}, key=lambda base: (base not in (1.0, 2.0), base not in bases)):
         if all(abs(math.log(base / label)) >= room for label in labels):

@@ -76,7 +76,7 @@ class Row:
 
     @property
     def in_question(self) -> bool:
-        """Whether the model is starred or tinted in some panel; such rows are never folded."""
+        """Whether the model is starred or tinted in some panel. Such rows are never folded."""
         return self.starred or any(cell.possible for cell in self.cells)
 
 
@@ -127,7 +127,7 @@ class Chart:
     question, headline, advice : str
         Text with emphasis, see `gainsay.drawing.text`.
     panels : tuple of Panel
-        One per primary metric; a single one if both metrics are the same number.
+        One per primary metric, or a single one if both metrics are the same number.
     rows : tuple of Row
         In the order of the first metric. Empty if there is one model.
     level : str
@@ -137,7 +137,7 @@ class Chart:
     last : tuple of two str
         The head of the last column and its second line.
     head : str
-        The head of the column of names: the settings in which the models of a grid differ.
+        The head of the column of names: the settings that differ between the models of a grid.
     notes : tuple of str
         Sentences of the legend.
     """
@@ -164,7 +164,7 @@ class Chart:
         return Axis(low - (room or 0.01), high + (room if high > 0 else 0.0))
 
     def folded(self, limit: int) -> tuple[tuple[Row, ...], str]:
-        """Return at most `limit` rows, with the number of the others in words; rows in question always remain."""
+        """Return at most `limit` rows and the number of other rows in words. Rows in question always remain."""
         needed = sum(row.in_question for row in self.rows)
         room, shown = max(limit - needed, 0), list[Row]()
         for row in self.rows:
@@ -192,7 +192,7 @@ class Chart:
 
 
 def format_signed(value: float, places: int, plus: bool = False) -> str:
-    """Write a difference to so many places, with a real minus sign.
+    """Write a difference with `places` decimals and a real minus sign.
 
     >>> format_signed(-0.0139, 3), format_signed(0.0139, 3, plus=True), format_signed(-0.0001, 3)
     ('−0.014', '+0.014', '0.000')
@@ -286,7 +286,7 @@ def chart_of_baseline(
 
 
 def with_repeats(chart: Chart, distances: Mapping[str, Mapping[str, Sequence[float]]]) -> Chart:
-    """Return a chart with every repeat of training recipes; `distances` to the best are by metric and model."""
+    """Return a chart with every repeat of training recipes. `distances` to the best are by metric and model."""
 
     def marked(row: Row, lane: int) -> Cell:
         metric, cell = chart.panels[lane].label.name, row.cells[lane]
@@ -325,7 +325,7 @@ def _head(names: Names) -> str:
 
 
 def _places(values: Mapping[str, Mapping[str, float]]) -> int:
-    """Return the decimal places that show the largest value to at least two digits; three or more."""
+    """Return the decimal places, at least three, that show the largest value with two digits."""
     largest = max((abs(value) for by in values.values() for value in by.values()), default=0.0)
     return 3 if not 0 < largest < 0.01 else min(9, 1 + math.ceil(-math.log10(largest)))
 
@@ -359,7 +359,7 @@ def _regret_cells(
 
 
 def _row(model: str, names: Names, cells: tuple[Cell, ...], worst: float, starred: bool, remark: str = "") -> Row:
-    if all(cell.text == "best" for cell in cells):  # proven by the verdict; the bounds are of another family
+    if all(cell.text == "best" for cell in cells):  # The verdict proves it. The bounds belong to another family.
         outcome, worst = "best", 0.0
     elif not math.isfinite(worst):
         outcome = "no bound"
@@ -395,9 +395,9 @@ def _verdict_rows(verdict: Verdict, names: Names, metrics: tuple[str, ...]) -> t
 
 
 def _legend_notes(two: bool, level: str) -> tuple[str, ...]:
-    both = "; tinted on both sides: may be best under both" if two else ""
+    both = " Tinted on both sides: may be best under both." if two else ""
     return (
-        f"Tinted: may be best under this metric ({level}){both}.",
+        f"Tinted: may be best under this metric ({level}).{both}",
         "Bar: how far behind the best it may truly be.",
         "Right is better.",
     )

@@ -30,12 +30,12 @@ if TYPE_CHECKING:
     from .chart import Chart
 
 
-MOST_VALUES = 300_000
-"""Of all models on all queries; the path of gains of more, which takes seconds, is shown where it was asked for."""
+MAX_PATH_VALUES = 300_000
+"""Values (models times queries) up to which a report computes the gain path. Beyond, call `Comparison.gains` first."""
 
 
 class Also(NamedTuple):
-    """Another comparison in a report: the id and the heading of its section, what is compared, and its content."""
+    """Another comparison in a report: id and heading of its section, a description of its data, and its content."""
 
     name: str
     title: str
@@ -53,7 +53,7 @@ class Content:
     against : BaselineComparison, optional
         Decisions about a baseline, which come first.
     also : sequence of Also
-        Other comparisons, each of which gets a section.
+        Other comparisons. Each gets a section.
 
     Attributes
     ----------
@@ -104,15 +104,15 @@ class Content:
 
     @cached_property
     def searches(self) -> str:
-        """On how many of 1,000 queries the leading candidate is better and worse; of two models also without baseline.
+        """How many of 1,000 queries the first candidate makes better and worse.
 
-        Of these the first is taken for the old one, as in the question.
+        Two models need no baseline: the first one is the old model, as in the question.
         """
         comparison, found = self.comparison, self.against
         if found is None and (comparison.primary is None or len(comparison.models) != 2):
             return ""
         found = found or comparison.against(comparison.models[0])
-        return searches(found, leading(found)[0], bounds=self.against is None)  # else they stand in their section
+        return searches(found, leading(found)[0], bounds=self.against is None)  # A baseline has its own section.
 
     @cached_property
     def pair(self) -> ChosenPair | None:
@@ -126,7 +126,7 @@ class Content:
 
     @cached_property
     def called(self) -> tuple[str, str]:
-        """What these two are called beside small pictures: their names, or else what they are."""
+        """Labels of the explained pair next to small pictures: their names if short, otherwise their roles."""
         if self.pair is None:
             return "", ""
         first, second = (self.names.short[model] for model in self.pair[:2])
@@ -141,14 +141,14 @@ class Content:
 
     @cached_property
     def attribution(self) -> Attribution | None:
-        """Why these two differ; None where it cannot be said, and `no_attribution` says why."""
+        """The attribution of their difference, or None. `no_attribution` contains the reason."""
         if self.no_attribution or self.pair is None:
             return None
         return self.comparison.attribution(self.pair.first, self.pair.second, self._split)
 
     @cached_property
     def _split(self) -> list[str]:
-        """The metrics whose difference is split: the primary ones that can be, else two others."""
+        """The metrics whose difference is split: primary metrics if possible, otherwise two others."""
         known = self.comparison.definitions
         sums = select_sums(known.values())
         split = [name for name, metric in known.items() if metric in sums]
@@ -157,43 +157,43 @@ class Content:
 
     @property
     def no_attribution(self) -> str:
-        """Why there is no attribution; empty where there is one."""
+        """The reason for a missing attribution, or an empty text."""
         if self.pair is None:
-            return "There are no two models or no two metrics to explain."
+            return "An explanation requires two models and two metrics."
         if self.comparison.rankings is None:
-            return "Made from values alone: without the scores of the models nothing can be said about ranks."
+            return "This comparison was made from metric values. Ranks require the scores of the models."
         if not self._split:
-            return "No compared metric is a sum over documents (NDCG, DCG), so there is no exact split."
+            return "An exact split requires a metric that is a sum over documents (NDCG, DCG)."
         return ""
 
     @cached_property
     def queries(self) -> Queries | None:
-        """What the two metrics say of these two on every query; None without the scores of the models."""
+        """Both metrics of the explained pair on every query, or None without the scores of the models."""
         if self.pair is None or self.comparison.rankings is None:
             return None
         return Queries(self.comparison, self.pair)
 
     @property
     def path(self) -> GainPath | None:
-        """The path of gains that was asked for last, else the usual one; None where there is none."""
+        """The gain path that was computed last, or the default one, or None."""
         gain_paths = self.comparison.gain_paths
         return gain_paths[-1] if gain_paths else self._usual_path
 
     @cached_property
     def _usual_path(self) -> GainPath | None:
-        """The path of all gains; None where it would take long, or the metrics are no two gains of one NDCG."""
+        """The default gain path. None if it is expensive or if the metrics are not two gains of one NDCG."""
         comparison = self.comparison
         if comparison.rankings is None or comparison.primary is None or len(comparison.models) < 2:
             return None
-        if len(comparison.models) * comparison.query_count > MOST_VALUES:
+        if len(comparison.models) * comparison.query_count > MAX_PATH_VALUES:
             return None
-        with suppress(ValueError):  # other metrics, and labels that are no grades
+        with suppress(ValueError):  # Other metrics, or labels that are not grades.
             return comparison.gains()
         return None
 
     @cached_property
     def rounds(self) -> pd.DataFrame | None:
-        """When each metric would stop each candidate, where something was trained."""
+        """The best round of each candidate under each metric, or None if nothing was trained."""
         comparison = self.comparison
         if comparison.curves is None or comparison.primary is None:
             return None
@@ -209,13 +209,13 @@ class Content:
 
 
 def chosen_pair(comparison: Comparison) -> ChosenPair | None:
-    """Return the two models that matter to the choice; None where there is one only.
+    """Return the two models that matter for the choice, or None if there is a single model.
 
-    1. Where the two primary metrics have different winners, these two.
-    2. Else the common winner, and of the other models that may be best under both the nearest.
-    3. Where there is no such rival, the common winner and the nearest of all.
+    1. If the two primary metrics have different winners: these two.
+    2. Otherwise the common winner, and the nearest of the other models that may be best under both.
+    3. If no such rival exists: the common winner and the nearest of all models.
 
-    Near is who is least behind under the metric that likes it less. The model that the first metric prefers is first.
+    The nearest model has the smallest worst regret. The model that the first metric prefers comes first.
     """
     if len(comparison.models) < 2:
         return None

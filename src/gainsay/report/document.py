@@ -1,32 +1,32 @@
 """A comparison as one JSON document.
 
-The document is one object. Keys are always there, unless said otherwise; what is not to be had is null. Numbers that
+The document is one object. All keys are present unless stated otherwise, and missing values are null. Numbers that
 are not finite (bounds from a single query) are null.
 
-- ``gainsay``: version that wrote it; ``schema``: 1, raised when a key changes its meaning or goes.
-- ``kernel``: "compiled" or "numpy", the path on which this process evaluates metrics; both give the same values.
-- ``models``, ``metrics``: lists of names. ``primary``: the two metrics between which disagreement is looked for, or
-  null where there is one metric. ``lower_is_better``: those that are losses.
-- ``missing``: list of sentences, one for each model that should be compared and is not.
+- ``gainsay``: version that wrote the document. ``schema``: increased if a key changes its meaning or is removed.
+- ``kernel``: "compiled" or "numpy", how this process evaluates metrics. Both give the same values.
+- ``models``, ``metrics``: lists of names. ``primary``: the two metrics that may disagree, or null if
+  there is a single metric. ``lower_is_better``: the metrics that are losses.
+- ``missing``: list of sentences, one for each model that could not be compared.
 - ``unjudged``: object of ``shares`` (by metric judged@k and model), ``retrieved`` and ``unjudged`` (by model), and
-  ``handling``, or null where nothing is known of unjudged documents. ``notes``: list of sentences about queries that
-  only the runs or only the judgments have. A share that is no metric stands in ``leaderboard`` too, without rank.
-- ``queries``: how many have a value under some metric; ``metric_queries``: object by metric, how many it has.
-- ``iterations``: object by model of ``used``, ``held``, ``reason`` for every booster: with how many boosting rounds of
-  how many it predicted, and why (``best``, ``all``, ``given``).
+  ``handling``, or null without TREC runs. ``notes``: list of sentences about queries that only the runs or only the
+  judgments contain. A share that is not a metric is also in ``leaderboard``, without rank.
+- ``queries``: number with a value under some metric. ``metric_queries``: the number for each metric.
+- ``iterations``: object by model of ``used``, ``held``, ``reason`` for every booster: the boosting rounds used, the
+  rounds of the model, and the reason (``best``, ``all``, ``given``).
 - ``settings``: object of ``alpha``, ``margin``, ``draws``, ``seed``.
 - ``leaderboard``: object by model of, for each metric M, ``M``, ``M rank``, ``M lower``, ``M upper``, ``M queries``.
 - ``winners``: object by metric.
-- ``verdict``: object, see `Verdict`; ``text`` is its paragraph.
+- ``verdict``: object, see `Verdict`. ``text`` is its paragraph.
 - ``pairs``: list of objects, see `Comparison.pairs`.
 - ``why``: object of ``pair`` (first, second), ``reason``, and ``attribution`` (see `Attribution.to_dict`, or null).
 - ``contradictions``: object of ``count`` and ``queries``, the strongest of them: a list of objects, see
   `contradictory_queries`.
 - ``against``: object, see `BaselineComparison.to_dict`: decisions about a baseline, or null without one.
 - ``segments``: object, see `Segments.to_dict`, or null without them. ``gains``: object, see `GainPath.to_dict`, or null
-  where the metrics are no two gains of one NDCG, or there are so many values that the path has to be asked for.
-- ``also``: object by name of such objects as this one, of other comparisons that the report shows; null without.
-- ``curves``: list of objects ``candidate``, ``fold``, ``round``, ``metric``, ``value``; ``best_rounds``: list of
+  if the metrics are not two gains of one NDCG, or if the comparison is too large for a default path.
+- ``also``: other comparisons in the report, by name, each an object like this one, or null.
+- ``curves``: list of objects ``candidate``, ``fold``, ``round``, ``metric``, ``value``. ``best_rounds``: list of
   objects, see `gainsay.report.rounds.best_rounds`.
 """
 
@@ -55,9 +55,9 @@ def to_json(content: Content, path: str | os.PathLike[str] | None = None, *, que
     Parameters
     ----------
     content : Content
-        What is written.
+        The report to write.
     path : path, optional
-        Where to.
+        The JSON file.
     queries : int
         How many contradictory queries to list.
 
@@ -78,9 +78,9 @@ def to_json(content: Content, path: str | os.PathLike[str] | None = None, *, que
 
 
 def _in_lines(value: Any) -> str:
-    """Return a value as JSON, the entries of a list or an object in lines of their own.
+    """Return a value as JSON with one line per entry of a list or an object.
 
-    All that lies deeper stands in one line: what indents it is written in Python, and takes ten times as long.
+    Deeper levels are not indented: Python's indenting encoder is ten times slower than its C encoder.
     """
     if isinstance(value, list) and value:
         return "[\n" + ",\n".join(map(_written, value)) + "\n]"

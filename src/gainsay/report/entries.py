@@ -1,4 +1,4 @@
-"""What the two metrics say of two models on every query, and what is shown of a query."""
+"""Both metrics of two models on every query, and the entries of queries in a report."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class ChosenPair(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """A query: its id, what was asked, its size, both rankings, the best one, and both differences."""
+    """A query: id, text, size, both rankings, the ideal ranking, and both differences."""
 
     query: str
     asked: str
@@ -53,7 +53,7 @@ class Tab(NamedTuple):
 
 
 class Queries:
-    """What two metrics say of two models on every query."""
+    """Both metrics of two models on every query."""
 
     def __init__(self, comparison: Comparison, pair: ChosenPair) -> None:
         self.comparison, self.pair = comparison, pair
@@ -66,7 +66,7 @@ class Queries:
         return self.comparison.queries(self.pair.first, self.pair.second, most=max(1, self.comparison.query_count))
 
     def tabs(self, most: int, called: tuple[str, str]) -> list[Tab]:
-        """Return the lists that are not empty, each with at most so many queries: the most contradictory first."""
+        """Return the lists with entries, each with at most `most` queries. The most contradictory come first."""
         found = self.found
         weighty = np.flatnonzero(found.weights > 0)
         drawn = np.random.default_rng(self.comparison.seed).permutation(weighty)[:most]
@@ -113,5 +113,5 @@ class Queries:
 
 
 def _cut(texts: Iterable[object]) -> list[str]:
-    """Return texts on one line each, of so many letters at most."""
+    """Return texts on one line each, cut to `MOST_LETTERS` letters."""
     return [text[:MOST_LETTERS] for text in printables(texts)]

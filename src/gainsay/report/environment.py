@@ -33,14 +33,14 @@ def environment() -> jinja2.Environment:
 
 
 def trusted(text: str) -> Markup:
-    """Return text that stays as it is: files of this package, and markup in which every text was escaped."""
+    """Mark text as safe: files of this package, and markup whose texts are escaped already."""
     return Markup(text)  # nosec B704
 
 
-def chart_html(chart: Chart, limit: int, *, link: str = "") -> str:
-    """Return the chart as a table of `limit` rows and all rows in question; `link` leads from the number of others."""
+def chart_html(chart: Chart, limit: int, *, link: str = "", height: int = 0) -> str:
+    """Return the chart as a table of `limit` rows and all rows in question. `link` is the target of the rest."""
     rows, rest = chart.folded(limit)
-    return _table(chart, rows, chart.axis(rows), 46 if len(rows) <= 4 else 36, rest=rest, link=link)
+    return _table(chart, rows, chart.axis(rows), height or (42 if len(rows) <= 4 else 34), rest=rest, link=link)
 
 
 def small_chart_html(chart: Chart, rows: Sequence[Row], axis: Axis) -> str:

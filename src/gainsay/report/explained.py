@@ -1,4 +1,4 @@
-"""What libraries print for one ranking, in a terminal: a row for every distinct number, then what each library does."""
+"""The numbers that libraries print for one ranking, in a terminal, and the conventions of each library."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ WIDTH = 80
 
 
 def explanation(numbers: Sequence[Number], conventions: pd.DataFrame, queries: int) -> Group:
-    """Return what programs print for a ranking, or in the mean over so many `queries`, no wider than 80 columns.
+    """Return the numbers that libraries print for a ranking, or their means over `queries`, in 80 columns.
 
     `numbers` are made by `distinct_numbers`, `conventions` by `gainsay.explain`.
     """
@@ -39,7 +39,7 @@ def explanation(numbers: Sequence[Number], conventions: pd.DataFrame, queries: i
         if heading != first:
             parts += [Text(), Text(heading, style="bold")]
         parts.append(_numbers([number for number in numbers if number.heading == heading], names))
-    parts += [Text(), Text("What the libraries do", style="bold"), Text(), _conventions(conventions), Text()]
+    parts += [Text(), Text("Conventions of the libraries", style="bold"), Text(), _conventions(conventions), Text()]
     return Group(*parts, _notes(conventions["note"]))
 
 
@@ -60,7 +60,7 @@ def _numbers(numbers: Sequence[Number], names: int) -> Table:
 
 
 def _conventions(conventions: pd.DataFrame) -> Table:
-    """Return the options of every library; what is as in gainsay is a dash."""
+    """Return the options of every library. A dash marks an option that equals gainsay's."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True, show_edge=False)
     heads = {"calls NDCG": "NDCG", "ties": "ties", "empty": "no relevant document", "scores": "scores as"}
     for head in ("", *heads.values()):

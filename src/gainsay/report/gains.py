@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from ..comparison.gain_path import GainPath
 
-MOST_SWAPS = 12
-"""Pairs of models that change places; more are counted."""
+MAX_SWAPS = 12
+"""Pairs of models that change places in the table. The others are counted."""
 
 
 def gains_markdown(gains: GainPath) -> str:
@@ -41,25 +41,25 @@ def gains_markdown(gains: GainPath) -> str:
 
 
 def gains_tables(gains: GainPath) -> list[tuple[str, pd.DataFrame]]:
-    """Return who leads from where to where, means and regrets at some bases, and who changes places, with captions."""
+    """Return tables with captions: the highest mean by base, regrets at some bases, and models that change places."""
     names = gains.short_names
     sure = confidence(gains.alpha)
     leaders = gains.winners.assign(model=gains.winners["model"].map(names)).set_index("model").round(2)
     tables = [
-        (f"Best mean of {gains.metric}", leaders),
-        (f"How far behind, {sure} band of all bases", _behind(gains, names)),
+        (f"Highest mean of {gains.metric}", leaders),
+        (f"Difference to the best, {sure} band of all bases", _behind(gains, names)),
     ]
     if len(gains.swaps):
-        shown = gains.swaps.head(MOST_SWAPS)
+        shown = gains.swaps.head(MAX_SWAPS)
         shown = shown.assign(first=shown["first"].map(names), second=shown["second"].map(names)).set_index("first")
         rest = len(gains.swaps) - len(shown)
-        more = f"; {rest} more pairs do" if rest else ""
-        tables.append((f"Who changes places at which base, {sure} intervals{more}", shown.round(2)))
+        more = f" ({rest} more pairs)" if rest else ""
+        tables.append((f"Bases that reverse the order of two models, {sure} intervals{more}", shown.round(2)))
     return tables
 
 
 def _behind(gains: GainPath, names: dict[str, str]) -> pd.DataFrame:
-    """Return regret and band of every model at the bases that an axis would name, the best at the first base on top."""
+    """Return regret and band of every model at the bases that an axis labels. The best at the first base is on top."""
     import pandas as pd
 
     wanted = select_labelled_bases(gains.bases) if len(gains.bases) > 1 else list(gains.bases)

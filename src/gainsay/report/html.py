@@ -27,7 +27,10 @@ if TYPE_CHECKING:
     import os
     from pathlib import Path
 
+    from markupsafe import Markup
+
     from ..drawing.palette import Theme
+    from .tables import Section
 
 
 MAX_ROWS = 12
@@ -35,7 +38,7 @@ MAX_ROWS = 12
 
 
 class Heading(NamedTuple):
-    """Title, description of the data, and date of a report; all of them optional."""
+    """Title, description of the data, and date of a report. All are optional."""
 
     title: str = ""
     data: str = ""
@@ -69,8 +72,8 @@ def write_html(
     queries : int
         How many queries of each list to show.
     heading : Heading, optional
-        Title, description of the data, and date. By default the title is the question and there is no date, so that the
-        same comparison gives the same bytes.
+        Title, description of the data, and date. By default the title is the question and the date is omitted, so
+        that the same comparison gives the same bytes.
 
     Returns
     -------
@@ -100,15 +103,15 @@ def write_html(
 
 
 def data_beside(target: Path) -> Path:
-    """Return where the data of a report go, or raise where that is another's file: nobody has named it."""
+    """Return the path of the data of a report. Raise if another program wrote that file."""
     data = check_output("path", target.with_name(f"{target.stem}.json"))
     if data.is_file():
         with data.open("rb") as file:
             start = file.read(64)
         if start.strip() and not start.removeprefix(b"{").lstrip().startswith(b'"gainsay"'):
             raise FileExistsError(
-                f"path {str(target)!r}: the data of the report go to {str(data)!r}, and what is there is no report's; "
-                f"name the report otherwise"
+                f"path {str(target)!r} would overwrite {str(data)!r}, which is not a file of a report. Choose another "
+                f"name for the report."
             )
     return data
 
@@ -124,7 +127,7 @@ def _page(content: Content, queries: int, heading: Heading, data: Path, beside: 
             page_title=as_text(heading.title or chart.headline),
             title=printable(heading.title) if heading.title else "",
             question=trusted(as_html(chart.question)),
-            data=printable(heading.data) if heading.data else "",
+            data=_end_sentence(printable(heading.data)) if heading.data else "",
             date=heading.written_date,
             headline=trusted(as_html(chart.headline)),
             advice=trusted(as_html(chart.advice)),
@@ -133,7 +136,7 @@ def _page(content: Content, queries: int, heading: Heading, data: Path, beside: 
             legend=[*chart.notes, *content.same_number],
             metrics=None if chart.rows else means_table(content.comparison),
             notes=notes(content),
-            sections=[(it, trusted(as_html(it.said)), trusted(it.figure(queries))) for it in sections(content)],
+            rows=_section_rows(content, queries),
             details=details(content),
             version=__version__,
             style=style,
@@ -143,6 +146,23 @@ def _page(content: Content, queries: int, heading: Heading, data: Path, beside: 
             files=[(quote(file.name), printable(file.name)) for file in (data, beside) if file is not None],
         )
     )
+
+
+def _end_sentence(text: str) -> str:
+    return text if text.endswith((".", "!", "?")) else f"{text}."
+
+
+def _section_rows(content: Content, queries: int) -> list[list[tuple[Section, Markup, Markup]]]:
+    """Return the sections with text and figure, row by row. Two narrow sections share a row."""
+    rows: list[list[tuple[Section, Markup, Markup]]] = []
+    for section in sections(content):
+        entry = section, trusted(as_html(section.said)), trusted(section.figure(queries))
+        previous = rows[-1] if rows else []
+        if len(previous) == 1 and all(part.narrow for part, _, _ in (*previous, entry)):
+            previous.append(entry)
+        else:
+            rows.append([entry])
+    return rows
 
 
 def _style() -> str:

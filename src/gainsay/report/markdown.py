@@ -29,7 +29,7 @@ def to_markdown(content: Content, path: str | os.PathLike[str] | None = None, *,
     content : Content
         The comparison to report.
     path : path, optional
-        Where to write it.
+        The file to write.
     queries : int
         How many queries of each list to show.
 
@@ -108,7 +108,7 @@ def _queries(content: Content, most: int) -> Iterator[str]:
 
 
 def table_text(table: Table) -> str:
-    """Return a table with its caption above; the notes of cells stand in brackets."""
+    """Return a table with its caption above. Notes of cells follow in brackets."""
     lines = [
         f"*{safe(table.caption)}*\n",
         _row(safe(column.label) for column in table.columns),
@@ -126,7 +126,7 @@ def _row(cells: Iterable[str]) -> str:
 
 
 def safe(text: str) -> str:
-    r"""Return text in which nothing is markup.
+    r"""Escape everything in a text that Markdown or HTML would interpret.
 
     >>> print(safe("a|b <i>_c_</i>"))
     a\|b &lt;i&gt;\_c\_&lt;/i&gt;

@@ -61,7 +61,7 @@ def chart_cell(chart: Chart, notes: Iterable[str], call: str = "") -> str:
 def _chart_style() -> str:
     """Return the rules of the chart, for cells of notebooks only.
 
-    JupyterLab styles tables with more specific selectors, so the class of the cell is there twice.
+    JupyterLab styles tables with more specific selectors, so the class of the cell is repeated.
     """
     from .environment import TEMPLATES
 

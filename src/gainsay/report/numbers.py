@@ -11,24 +11,24 @@ if TYPE_CHECKING:
 MINUS = "\u2212"
 
 NONE = "\u2013"
-"""Stands where there is no number."""
+"""Replaces a missing number."""
 
 LEFT_TO_RIGHT = "\u200e"
-"""Unseen; keeps numbers in their place beside names that are written from right to left."""
+"""An invisible mark that keeps numbers in place next to names written from right to left."""
 
 GAP = f"{LEFT_TO_RIGHT}\u2003{LEFT_TO_RIGHT}"
-"""A wide space, between a name and a number that is no part of it."""
+"""A wide space between a name and a number that is not part of it."""
 
 
 def mean(value: float) -> str:
-    """Write the mean of a metric, or a distance from it, to four places; a dash where there is none."""
+    """Write a mean or a distance from it with four decimals, or a dash for NaN."""
     if math.isnan(value):
         return NONE
     return f"{value:.4f}".replace("-", MINUS) if math.isfinite(value) else "unbounded"
 
 
 def bare(value: float, places: int = 4) -> str:
-    """Write a number to so many places; a smaller one that is not 0 by its first digit.
+    """Write a number with `places` decimals, or more until its first digit is visible.
 
     >>> bare(0.01372), bare(0.0), bare(0.00003), bare(-0.5, 3), bare(float("inf"))
     ('0.0137', '0.0000', '0.00003', '−0.500', 'unbounded')
@@ -46,7 +46,7 @@ def means(values: Iterable[float]) -> list[str]:
 
 
 def difference(value: float) -> str:
-    """Write a difference with its sign; a dash where there is none.
+    """Write a difference with its sign, or a dash for NaN.
 
     >>> difference(0.01234), difference(-0.01234), difference(0.0), difference(-0.00001)
     ('+0.0123', '−0.0123', '0', '−0.00001')

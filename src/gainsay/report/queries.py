@@ -1,4 +1,4 @@
-"""Queries on which the metrics contradict each other, a random sample, and the largest differences."""
+"""Queries with contradictory metrics, a random sample, and the largest differences."""
 
 from __future__ import annotations
 
@@ -24,29 +24,31 @@ if TYPE_CHECKING:
     from .entries import Entry, Queries
 
 DOT = "\u00b7"
-"""Stands for grade 0."""
+"""Replaces grade 0."""
 
 FIRST = 3
-"""So many queries of each list stand in view, the others after a click."""
+"""Visible queries of each list. A click shows the others."""
 
 
 def queries_section(content: Content) -> Section | None:
-    """Return the section of queries; None without the scores of the models."""
+    """Return the section of queries, or None without the scores of the models."""
     queries = content.queries
     if queries is None:
         return None
     total, number = count(len(queries.found.queries), "query"), queries.contradictory
     said = (
-        f"On {number:,} of {total} the two metrics prefer different models. The strongest come first, which are not "
-        "typical: the random sample is."
+        f"On {number:,} of {total} the two metrics prefer different models. The strongest come first. They are not "
+        "typical, the random sample is."
     )
-    if not number:
-        said = f"On none of {total} do the two metrics prefer different models."
+    if content.merged:
+        said = "A random sample, and the queries with the largest differences."
+    elif not number:
+        said = f"The two metrics prefer the same model on each of {total}."
     upper, lower = labels_of(content.comparison.verdict.metrics)
-    note = "Grades from rank 1 on, darker ones are higher, a dot is grade 0. Bars: the difference on this query, "
-    note += f"by {upper.by} above and by {lower.by} below."
+    note = "Grades from rank 1 on, darker ones are higher, a dot is grade 0. Bars: the difference on this query"
+    note += "." if content.merged else f", by {upper.by} above and by {lower.by} below."
     if any(content.comparison.verdict.repeats.get(model) for model in queries.pair[:2]):
-        note += " Of a recipe the ranking of its first run is shown; the bars are of the mean of all its runs."
+        note += " Rankings are those of a recipe's first repeat, bars those of the mean of all its repeats."
     return Section("queries", "Which queries", said, lambda most: _figure(content, queries, most), note)
 
 
@@ -75,7 +77,8 @@ def _figure(content: Content, queries: Queries, most: int) -> str:
     )
     bodies, known = [], set[str]()
     for tab in tabs:
-        pictures = pair_bars([(entry.differences, entry.leads) for entry in tab.entries])
+        lanes = 1 if content.merged else 2
+        pictures = pair_bars([(entry.differences[:lanes], entry.leads[:lanes]) for entry in tab.entries])
         rows = (
             _row(tab.name, entry, picture, (second, first), grades, known)
             for entry, picture in zip(tab.entries, pictures, strict=True)
@@ -123,14 +126,15 @@ def pair_bars(rows: Sequence[tuple[Sequence[float], Sequence[float]]]) -> list[s
             bars += f'y="{y}" height="12"/>'
             side = 'dx="5"' if lead >= 0 else 'dx="-5" text-anchor="end"'
             bars += f'<text x="{end:.2f}%" y="{y + 10}" {side}>{bare(abs(difference), 3)}</text>'
-        line = '<line class="z" x1="50%" x2="50%" y1="0" y2="34"/>'
-        picture = f'<svg width="100%" height="34" aria-hidden="true">{line}{bars}</svg>'
+        height = 2 + 16 * len(leads)
+        line = f'<line class="z" x1="50%" x2="50%" y1="0" y2="{height}"/>'
+        picture = f'<svg width="100%" height="{height}" aria-hidden="true">{line}{bars}</svg>'
         pictures.append(f'{picture}<span class="sr">{", ".join(map(bare, differences))}</span>')
     return pictures
 
 
 def _grades(levels: list[float]) -> dict[float, str]:
-    """Return the cell of each grade: what is written in it, and how strong it is."""
+    """Return the cell of each grade, with its text and strength."""
     top, cells = max(len(levels) - 1, 1), {}
     for place, level in enumerate(levels):
         whole = f"{level:g}".replace("-", "\u2212")
@@ -141,7 +145,7 @@ def _grades(levels: list[float]) -> dict[float, str]:
 
 
 def _cells(strip: tuple[float, ...], titles: Sequence[str], grades: Mapping[float, str]) -> str:
-    """Return the cells of a ranking; what a document is called stands where it is pointed at."""
+    """Return the cells of a ranking. The name of a document is its tooltip."""
     cells = [grades[grade] for grade in strip]
     if titles:
         named = zip(titles, cells, strict=True)
@@ -150,7 +154,7 @@ def _cells(strip: tuple[float, ...], titles: Sequence[str], grades: Mapping[floa
 
 
 def grade_rules() -> str:
-    """Return the look of grades: 21 steps of ink, none of middle strength, on which no text would be legible."""
+    """Return the style of grades: 21 strengths without medium ones, because text on them would not be legible."""
     known = ((0.0, 0.0), (0.25, 11.0), (0.5, 27.0), (0.75, 64.0), (1.0, 100.0))
     rules = []
     for step in range(21):
@@ -162,14 +166,14 @@ def grade_rules() -> str:
 
 
 def csv_rows(table: pd.DataFrame) -> list[list[Any]]:
-    """Return a table of queries as rows for a file: labels side by side, and no text that a spreadsheet runs."""
+    """Return a table of queries as rows for a CSV file, without text that a spreadsheet would execute."""
     head = list(map(_harmless, printables(table.columns)))
     return [head, *([_cell(value) for value in row] for row in table.itertuples(index=False))]
 
 
 def _cell(value: Any) -> Any:
     if isinstance(value, tuple):
-        return " ".join(map(str, value))  # plain labels, whole
+        return " ".join(map(str, value))  # Plain labels.
     return _harmless(value) if isinstance(value, str) else value
 
 

@@ -7,7 +7,6 @@ To add one, write a function from `Content` to a `Section`, or None if there is 
 from __future__ import annotations
 
 import math
-from functools import partial
 from html import escape
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -35,39 +34,41 @@ if TYPE_CHECKING:
 
 
 def why_section(content: Content) -> Section | None:
-    """Return why the two models that matter differ: only a sentence unless a difference is proven, None without any."""
+    """Return why the explained pair differs. Unless a difference is proven, the section is only a sentence."""
     attribution, pair = content.attribution, content.pair
     if attribution is None or pair is None:
         return None
     if not content.proven:
         first, second = (styled("n", content.names.said[model]) for model in pair[:2])
         said = f"The difference between {first} and {second} is not proven, so there is nothing to explain yet."
-        return Section("why", "Why", said, lambda most: "")
+        return Section("why", "Why", said, lambda most: "", narrow=True)
     table, losses = attribution.grades_by_ranks, attribution.lower_is_better
     cells = [(-1.0 if it in losses else 1.0) * table.loc[it].to_numpy(float) for it in attribution.metrics]
-    note = "What documents of each grade, at each rank, add to the difference."
+    note = ""
     left = [metric for metric in content.comparison.verdict.metrics if metric not in attribution.metrics]
     said = _explain_pair(content, attribution, [cell.sum(axis=1) for cell in cells])
     if left and not content.merged:
-        said += f" There is no split of {left[0]}, which is not a sum over documents."
+        said += f" {left[0]} has no split because it is not a sum over documents."
     if attribution.left_out:
-        note += (
-            f" On the {attribution.queries:,} queries that all these metrics have; {attribution.left_out:,} more are "
+        note = (
+            f"On the {attribution.queries:,} queries that all these metrics have. {attribution.left_out:,} more are "
             "left out."
         )
 
     def figure(most: int) -> str:
         from .plots.explain import plot_attribution
         from .plots.picture import embedded
+        from .plots.style import start
 
         names = content.comparison.short_names
-        return embedded(lambda theme: plot_attribution(attribution, None, theme, names=names))
+        size = (NARROW, 1.1 + 0.3 * (len(attribution.grades_by_ranks.loc[attribution.metrics[0]]) + 1))
+        return embedded(lambda theme: plot_attribution(attribution, start(None, theme, size)[0], theme, names=names))
 
-    return Section("why", "Why", said, figure, note)
+    return Section("why", "Why", said, figure, note, narrow=True)
 
 
 def _explain_pair(content: Content, attribution: Attribution, nets: list[np.ndarray]) -> str:
-    """Return one sentence: what the one gains and the other, under both metrics."""
+    """Return one sentence: gains and losses of the first model against the second under both metrics."""
     pair = content.pair
     assert pair is not None
     verdict, said = content.comparison.verdict, content.names.said
@@ -86,7 +87,7 @@ def _explain_pair(content: Content, attribution: Attribution, nets: list[np.ndar
             worth = f", which counts grade {top} as {2**top - 1:,} instead of {top},"
         return (
             f"{first} gains {won} on {_grades(gains, grades)} and loses {lost} on {_grades(losses, grades)} under "
-            f"{labels[0].long}; {labels[1].long}{worth} turns that into {later} against {against}."
+            f"{labels[0].long}. Under {labels[1].long}{worth} these are {later} and {against}."
         )
     leads = [_grades([it for it, value in zip(grades, net, strict=True) if value > 0], grades) for net in nets]
     rival = "the next best" if verdict.kind == "agree" else "its nearest rival"
@@ -103,7 +104,7 @@ def _explain_pair(content: Content, attribution: Attribution, nets: list[np.ndar
 
 
 def _turned(nets: list[np.ndarray], grades: list[str], gains: list[str], losses: list[str]) -> list[str] | None:
-    """Return what the grades that gain and those that lose come to under both metrics; None where one turns over."""
+    """Return the sums of gaining and of losing grades under both metrics, or None if one of them changes its sign."""
     won = [sum(value for it, value in zip(grades, net, strict=True) if it in gains) for net in nets]
     lost = [-sum(value for it, value in zip(grades, net, strict=True) if it in losses) for net in nets]
     if min(won + lost) < 0:
@@ -112,7 +113,7 @@ def _turned(nets: list[np.ndarray], grades: list[str], gains: list[str], losses:
 
 
 def _grades(names: list[str], every: list[str]) -> str:
-    """Write grades as a range where they are neighbours.
+    """Write consecutive grades as a range.
 
     >>> _grades(["1", "2"], ["0", "1", "2", "4"]), _grades(["1", "4"], ["0", "1", "2", "4"]), _grades(["4"], ["4"])
     ('grades 1–2', 'grades 1 and 4', 'grade 4')
@@ -130,7 +131,7 @@ def _grades(names: list[str], every: list[str]) -> str:
 
 
 def stopping_section(content: Content) -> Section | None:
-    """Return the section of best rounds; None where nothing was trained."""
+    """Return the section of best rounds, or None if nothing was trained."""
     best, curves = content.rounds, content.comparison.curves
     if best is None or curves is None:
         return None
@@ -163,26 +164,26 @@ def stopping_section(content: Content) -> Section | None:
     here = own.iloc[int(gap[called == torn].to_numpy().argmax())]
     said = _describe_rounds(content, here, apart, folds=len(own))
     if "compared" in best.columns:
-        said = f"{said} Every other number here is of the candidates at the rounds at which they are compared."
+        said = f"{said} All other numbers belong to the rounds of the compared models."
     return Section("when", "When to stop", said, figure, note)
 
 
 def _describe_rounds(content: Content, here: pd.Series[Any], apart: pd.Series[float], folds: int) -> str:
-    """Return on how many candidates both agree, and what is lost where they are furthest apart: `here`."""
+    """Return the number of candidates with equal rounds, and the losses of the largest gap, in row `here`."""
     labels, total, same = labels_of(content.comparison.verdict.metrics), len(apart), int((apart == 0).sum())
     if same == total:
         return f"{'Each candidate' if total > 1 else 'The candidate'} has the same best round under both metrics."
     have = "have" if same > 1 else "has"
-    lead = f"{same or 'None'} of {total} candidates {have} the same best round under both. They are furthest apart for"
+    lead = f"{same or 'None'} of {total} candidates {have} the same best round under both. The largest gap is that of"
     fold = printable(str(here["fold"])) if folds > 1 else ""
     fold = fold and f" ({fold})" if "fold" in fold or not fold else f" (fold {fold})"
     rounds = [str(int(here[f"round {label.name}"])) for label in labels]
     one, other = (styled(f"b {it}", number) for it, number in zip("le", rounds, strict=True))
     name = styled("n", content.names.said[str(here["candidate"])])
-    start = f"{lead if total > 1 else 'They are apart for'} {name}{fold}: rounds {one} and {other}"
+    start = f"{lead if total > 1 else 'The best rounds differ for'} {name}{fold}: rounds {one} and {other}"
     lost = [float(here[f"loss {label.name}"]) for label in labels]
     if not all(map(math.isfinite, lost)):
-        return f"{start}, where not both metrics have a value, so what stopping there loses is not known."
+        return f"{start}. A metric has no value there, so the loss of stopping there is unknown."
     first, second = (styled(it, amount(loss)) for it, loss in zip("le", lost, strict=True))
     return (
         f"{start}. On the validation set, stopping at the other metric's round is {first} worse by {labels[0].by} and "
@@ -190,30 +191,36 @@ def _describe_rounds(content: Content, here: pd.Series[Any], apart: pd.Series[fl
     )
 
 
+NARROW = 5.1
+"""Width in inches of a picture that takes half of the page."""
+
 MOST_ROWS = 5
 MOST_SEGMENTS = 12
 
 
 def gains_part(content: Content) -> Section | None:
-    """Return the path of gains that was asked for last, else the usual one; None where there is none."""
+    """Return the section of the gain path, or None without a path."""
     path = content.path
     if path is None or content.merged:
         return None
     one_leader = len(path.winners) == 1
-    said = f"{path.headline}." if one_leader else f"{path.headline}. {path.text}"
-    said = isolated(said, content.comparison.short_names).replace("(b^l - 1)/(b - 1)", "(bˡ − 1)/(b − 1)")
+    said = isolated(f"{path.headline}.", content.comparison.short_names)
 
     def figure(most: int) -> str:
         from .plots.gains import plot_gains
         from .plots.picture import embedded
+        from .plots.style import start
 
-        return "" if one_leader or len(path.bases) < 2 else embedded(partial(plot_gains, path, None))
+        if one_leader or len(path.bases) < 2:
+            return ""
+        size = (NARROW, 2.8 + 0.12 * len(set(path.best_ranges["model"])))
+        return embedded(lambda theme: plot_gains(path, start(None, theme, size)[0], theme))
 
-    return Section("gains", "At which gain", said, figure)
+    return Section("gains", "At which gain", said, figure, narrow=True)
 
 
 def segments_part(content: Content) -> Section | None:
-    """Return every segment as a small chart of its own, all on one scale; None without segments."""
+    """Return a small chart for each segment, all on one scale, or None without segments."""
     comparison = content.comparison
     if not comparison.segment_labels or content.pair is None:
         return None
@@ -231,9 +238,9 @@ def segments_part(content: Content) -> Section | None:
     axis = charts[0].axis([row for own in shown for row in own])
     figure = "".join(_small(part, chart, own, axis) for (part, _), chart, own in zip(parts, charts, shown, strict=True))
     told = " ".join(contrast.text for contrast in found.contrasts)
-    told = isolated(told or "No model is proven best in one segment and not best in another.", comparison.short_names)
+    told = isolated(told or "No model is proven best in one segment and ruled out in another.", comparison.short_names)
     left = len(found.parts) - len(parts)
-    note = f"All on one scale, in the order of the chart above; each interval at {charts[0].level}."
+    note = f"All on one scale, in the order of the chart above. Each interval has {charts[0].level} confidence."
     note += f" {count(left, 'segment')} more." if left else ""
     return Section("segments", "Segments", told, lambda most: f'<div class="two">{figure}</div>', note)
 
@@ -247,13 +254,12 @@ def other_part(also: Also) -> Section:
     def drawn(most: int) -> str:
         from .environment import chart_html
 
-        parts = [said, chart_html(chart, MOST_SEGMENTS)]
-        for section in (why_section(content), stopping_section(content)):
-            if section is not None:
-                parts.append(f'<p class="mini">{as_html(section.said)}</p>{section.figure(most)}')
-        return "".join(parts)
+        sentences = (section.said for section in (why_section(content), stopping_section(content)) if section)
+        return "".join(
+            (said, chart_html(chart, MOST_SEGMENTS, height=32), f'<p class="mini">{as_html(" ".join(sentences))}</p>')
+        )
 
-    return Section(also.name, also.title, also.said, drawn, " ".join(chart.notes))
+    return Section(also.name, also.title, "", drawn, f"{also.said}. {chart.notes[-1]}")
 
 
 def _small(part: Segment, chart: Chart, rows: Sequence[Row], axis: Axis) -> str:
@@ -268,15 +274,15 @@ def _small(part: Segment, chart: Chart, rows: Sequence[Row], axis: Axis) -> str:
 
 SECTIONS: tuple[Callable[[Content], Section | None], ...] = (
     why_section,
+    gains_part,
     queries_section,
     segments_part,
-    gains_part,
     stopping_section,
 )
-"""In order."""
+"""The sections in order."""
 
 
 def sections(content: Content) -> tuple[Section, ...]:
-    """Return the sections for which there are data, or for which something was asked."""
+    """Return the sections that have something to state."""
     own = [found for make in SECTIONS if (found := make(content)) is not None]
     return (*own, *map(other_part, content.also))

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class Cell(NamedTuple):
-    """What stands in a cell: text, a smaller note with it, and the whole name where the text is short for one."""
+    """A cell: text, a smaller note, and the full name if the text is a shortened name."""
 
     text: str
     note: str = ""
@@ -41,7 +41,7 @@ class Cell(NamedTuple):
 
 
 class Column(NamedTuple):
-    """A column, from its head down; `low` says of numbers that the lowest are wanted first."""
+    """A column with its head. With `low`, a click on the head sorts the lowest numbers first."""
 
     label: str
     cells: Sequence[Cell | str]
@@ -51,7 +51,7 @@ class Column(NamedTuple):
 
 
 class Table(NamedTuple):
-    """A table; the first cell of each row is its heading."""
+    """A table. The first cell of each row is its heading."""
 
     caption: str
     columns: list[Column]
@@ -68,8 +68,8 @@ def named(label: str, names: Names, models: Iterable[str]) -> Column:
     return Column(label, [Cell(names.short[model], full=names.full[model]) for model in models], numeric=False)
 
 
-MOST_PAIRS = 500
-"""So many pairs of models stand in the report; all are in its JSON."""
+MAX_PAIRS = 500
+"""Pairs of models in the report. The JSON contains all."""
 
 
 @dataclass(frozen=True)
@@ -79,15 +79,17 @@ class Section:
     Attributes
     ----------
     name : str
-        Its id: what a link leads to.
+        The id, the target of links.
     title : str
         The heading.
     said : str
-        What stands above the figure.
+        The text above the figure.
     figure : function of int
-        Makes the figure as HTML, in which every text is escaped, with at most so many entries where it lists any.
+        Return the figure as escaped HTML, with at most the given number of entries in each list.
     note : str
-        What stands below the figure.
+        The text below the figure.
+    narrow : bool
+        Whether the section may share the width of the page with the next narrow section.
     """
 
     name: str
@@ -95,10 +97,11 @@ class Section:
     said: str
     figure: Callable[[int], str] = field(repr=False)
     note: str = ""
+    narrow: bool = False
 
 
 class Detail(NamedTuple):
-    """A part that is folded: its id, heading, sentences, tables, and terms with what they mean."""
+    """A folded part: id, heading, sentences, tables, and terms with their meaning."""
 
     name: str
     title: str
@@ -108,7 +111,7 @@ class Detail(NamedTuple):
 
 
 def details(content: Content) -> tuple[Detail, ...]:
-    """Return what is folded at the end of a report."""
+    """Return the folded parts at the end of a report."""
     comparison, short = content.comparison, content.comparison.short_names
     models, metrics = len(comparison.models), len(comparison.metrics)
     many = f"All {count(models, 'model')}" if models > 1 else "The model"
@@ -120,7 +123,7 @@ def details(content: Content) -> tuple[Detail, ...]:
     found.append(Detail("models", f"{many} under {under}", scope(comparison), [leaderboard(comparison)]))
     if comparison.primary is not None and models > 1:
         number = len(comparison.pairs)
-        some = [] if number <= MOST_PAIRS else [f"The {MOST_PAIRS} clearest of {number:,} pairs; all are in the JSON."]
+        some = [] if number <= MAX_PAIRS else [f"The {MAX_PAIRS} clearest of {number:,} pairs. The JSON contains all."]
         found.append(Detail("pairs", f"Pairs of models ({number:,})", some, [pairs(comparison)]))
     if content.against is not None:
         text = isolated(content.against.text, short)
@@ -130,6 +133,9 @@ def details(content: Content) -> tuple[Detail, ...]:
         sentences, tables = _why(content.attribution)
         sentences.insert(0, _leads(content.attribution, content.pair, content.names.said))
         found.append(Detail("parts", "Why, in numbers", sentences, tables))
+    if content.path is not None and not content.merged:
+        text = isolated(content.path.text, short).replace("(b^l - 1)/(b - 1)", "(bˡ − 1)/(b − 1)")
+        found.append(Detail("by-gain", "At which gain, word for word", [text]))
     if comparison.segment_labels and comparison.primary is not None:
         text = isolated(comparison.segments.text, short)
         found.append(Detail("by-segment", "Segments, word for word", [text]))
@@ -141,7 +147,7 @@ def details(content: Content) -> tuple[Detail, ...]:
 
 
 def notes(content: Content) -> list[str]:
-    """Return reservations, who is missing, and what became of queries and documents: below the chart."""
+    """Return reservations, missing models, and changes to queries and documents, for the text below the chart."""
     comparison = content.comparison
     several = comparison.primary is not None and len(comparison.models) > 1
     found = []
@@ -161,32 +167,32 @@ def notes(content: Content) -> list[str]:
 
 
 def scope(comparison: Comparison) -> list[str]:
-    """Return on what the means are: queries of each metric, rounds of boosters."""
+    """Return the scope of the means: queries of each metric, rounds of boosters."""
     text, queries = [], comparison.metric_queries
     if len(set(queries.values())) > 1:
         own = ", ".join(f"{printable(metric)} on {number:,}" for metric, number in queries.items())
-        text.append(f"Each metric is compared on the queries that it has: {own}.")
+        text.append(f"Each metric is compared on the queries with a value: {own}.")
         if comparison.primary is not None and any(comparison.verdict.left_out.values()):
             both = " and ".join(map(printable, comparison.primary))
             text[-1] += (
-                f" What is said of {both} together (chart, verdict, opposite order, which queries) is on "
-                f"the {count(comparison.verdict.queries, 'query')} that both have."
+                f" Statements about {both} together (chart, verdict, opposite order, which queries) use "
+                f"the {count(comparison.verdict.queries, 'query')} of both."
             )
     if comparison.iterations:
         short = comparison.short_names
-        used = "; ".join(f"{short[name]} with {iteration}" for name, iteration in comparison.iterations.items())
-        text.append(f"Boosters predict at their best iteration, if not told otherwise: {used}.")
+        used = ", ".join(f"{short[name]} with {iteration}" for name, iteration in comparison.iterations.items())
+        text.append(f"Boosters predict at their best iteration unless you pass another: {used}.")
     return text
 
 
 def over(comparison: Comparison) -> str:
-    """Return what the means are over."""
-    alike = len(set(comparison.metric_queries.values())) == 1
-    return count(comparison.query_count, "query") if alike else "the queries that each metric has"
+    """Return the queries that the means cover, in words."""
+    is_same = len(set(comparison.metric_queries.values())) == 1
+    return count(comparison.query_count, "query") if is_same else "the queries of each metric"
 
 
 def leaderboard(comparison: Comparison) -> Table:
-    """Return every model: means under all metrics, and what it loses under the primary ones."""
+    """Return every model with its means under all metrics and its regrets under the primary ones."""
     board, losses = comparison.leaderboard, comparison.lower_is_better
     models = list(map(str, board.index))
     columns = [named("model", comparison.names, models)]
@@ -230,7 +236,7 @@ def pairs(comparison: Comparison) -> Table:
     """Return pairs of models, the clearest conflicts first: both differences with intervals, p-value, counts."""
     metrics, names = comparison.verdict.metrics, comparison.names
     table = comparison.pairs
-    table = table.sort_values(["conflict", "p_holm"], ascending=[False, True], kind="stable").head(MOST_PAIRS)
+    table = table.sort_values(["conflict", "p_holm"], ascending=[False, True], kind="stable").head(MAX_PAIRS)
     columns = [named(label, names, table[column]) for label, column in (("model", "model_x"), ("against", "model_y"))]
     columns += [Column(f"\u0394 {metric}", _differences(comparison, table, metric)) for metric in metrics]
     opposite = [
@@ -250,20 +256,20 @@ def pairs(comparison: Comparison) -> Table:
 
 
 def _between(written: Callable[[Iterable[float]], list[str]], ends: Sequence[Iterable[float]]) -> list[Cell]:
-    """Return a cell for each of several numbers, with its interval; `ends` are three columns."""
+    """Return a cell for each number with its interval. `ends` contains value, lower and upper end."""
     rows = np.reshape(written(chain(*ends)), (3, -1)).T.tolist()
     return [Cell(text, f"{low} to {high}") for text, low, high in rows]
 
 
 def _differences(comparison: Comparison, table: pd.DataFrame, metric: str) -> list[Cell]:
-    """Return a cell for every pair: the difference, its interval, and that on the queries of both where it differs."""
+    """Return a cell for every pair: the difference, its interval, and the value on common queries if it differs."""
     columns = [f"{what} {metric}" for what in ("difference", "lower", "upper")]
     cells = _between(differences, [table[column] for column in columns])
     if not comparison.verdict.left_out[metric]:
         return cells
     common = differences(table[select_common_column(table, columns[0])])
     return [
-        cell._replace(note=f"{cell.note}; {text} on the queries of both")
+        cell._replace(note=f"{cell.note}, {text} on the common queries")
         for cell, text in zip(cells, common, strict=True)
     ]
 
@@ -273,7 +279,7 @@ def _flag(flag: str, differing: float) -> str:
 
 
 def _decisions(content: Content, found: BaselineComparison) -> Table:
-    """Return every candidate: decision, differences, of 1,000 queries how many change, and what would decide."""
+    """Return every candidate: decision, differences, changed queries of 1,000, and the queries that would decide."""
     shown = leading(found)
     columns = [
         named("candidate", content.names, [one.candidate for one in shown]),
@@ -292,22 +298,22 @@ def _decisions(content: Content, found: BaselineComparison) -> Table:
         needed = [getattr(one, f"{what}_needed") for one in shown]
         written = ["\u2013" if number is None else f"{number:,}" for number in needed]
         columns.append(Column(f"{what} that decide", written, low=True))
-    told = f"Against {content.names.said[found.baseline]}; of 1,000 queries how many are better, worse and the same"
+    told = f"Against {content.names.said[found.baseline]}. Better, worse and same: of 1,000 queries"
     return Table(isolated(told, content.comparison.short_names), columns)
 
 
 def _leads(attribution: Attribution, pair: ChosenPair, said: Mapping[str, str]) -> str:
-    """Say which two models are explained, and which of them leads under each metric."""
+    """Return the two explained models and their difference under each metric."""
     leads = []
     for metric, value in attribution.difference.items():
-        ahead = (value > 0) != (metric in attribution.lower_is_better)
-        verb = f"{'leads' if ahead else 'trails'} by {abs(value):.4f}" if value else "is level"
-        leads.append(f"by {metric} {said[pair.first]} {verb}")
+        is_better = (value > 0) != (metric in attribution.lower_is_better)
+        verb = f"is {'better' if is_better else 'worse'} by {abs(value):.4f}" if value else "is equal"
+        leads.append(f"under {metric} {said[pair.first]} {verb}")
     return f"{said[pair.first]} against {said[pair.second]} ({pair.reason}): {', '.join(leads)}."
 
 
 def _why(attribution: Attribution) -> tuple[list[str], list[Table]]:
-    """Return by discount and gain, by grade and rank, and by class of queries what adds to the difference."""
+    """Return the parts of the difference by discount and gain, by grade and rank, and by class of queries."""
     sentences, tables = [], []
     for metric in attribution.metrics:
         part = attribution.grades_by_ranks.loc[metric]
@@ -328,7 +334,7 @@ def _why(attribution: Attribution) -> tuple[list[str], list[Table]]:
             f"{discount} by the discount, {gain} by the gain."
         )
     sentences += [attribution.parts_note] if attribution.parts_note else []
-    texts = (("what changes", list(map(str, parts.index))), ("from", list(parts["from"])), ("to", list(parts["to"])))
+    texts = (("change", list(map(str, parts.index))), ("from", list(parts["from"])), ("to", list(parts["to"])))
     columns = [Column(label, cells, numeric=False) for label, cells in texts]
     columns += [Column(name, differences(parts[name])) for name in ("before", "after", "change")]
     tables.append(Table("From one definition to the other", columns))
@@ -338,12 +344,12 @@ def _why(attribution: Attribution) -> tuple[list[str], list[Table]]:
         Column("queries", [f"{number:,}" for number in classes["queries"]]),
         *(Column(metric, differences(classes[metric])) for metric in attribution.metrics),
     ]
-    tables.append(Table("What each class of queries adds", columns))
+    tables.append(Table("Contribution of each class of queries", columns))
     return sentences, tables
 
 
 def _best_rounds(content: Content, best: pd.DataFrame) -> Table:
-    """Return the best round of every candidate under both metrics, and what stopping elsewhere loses."""
+    """Return the best round of every candidate under both metrics, and the loss of stopping at another round."""
     comparison = content.comparison
     metrics, losses = comparison.verdict.metrics, comparison.lower_is_better
     columns = [named("candidate", content.names, map(str, best["candidate"]))]

@@ -1,4 +1,4 @@
-"""Comparisons in a terminal: the answer, the advice, the chart, and what to do next."""
+"""Comparisons in a terminal: the answer, the advice, the chart, and the next steps."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def chart_lines(content: Content, width: int, *, unicode: bool = True, every: bo
 
 
 def next_lines(content: Content, *further: tuple[str, str]) -> list[Text]:
-    """Return what to ask next, and how."""
+    """Return next steps with their commands."""
     comparison, steps = content.comparison, []
     if (
         comparison.primary is not None
@@ -150,7 +150,7 @@ def next_lines(content: Content, *further: tuple[str, str]) -> list[Text]:
 
 
 def notes_lines(content: Content) -> list[Text]:
-    """Return reservations, and on what the means are."""
+    """Return reservations and the scope of the means."""
     return [_shown(sentence) for sentence in (*notes(content), *scope(content.comparison))]
 
 

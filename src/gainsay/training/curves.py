@@ -297,7 +297,9 @@ class CurvesBase:
         try:
             self.frame().to_parquet(target, index=False)
         except ImportError as error:
-            raise ImportError(f"{target.name} needs pyarrow: pip install 'gainsay-ltr[parquet]', or end in .csv") from error
+            raise ImportError(
+                f"{target.name} needs pyarrow: pip install 'gainsay-ltr[parquet]', or end in .csv"
+            ) from error
         return target
 
     def plot(self, ax: Axes | None = None, theme: str = "light") -> Axes:

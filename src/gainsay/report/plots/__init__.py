@@ -1,7 +1,7 @@
 """Pictures of a comparison, drawn with Matplotlib.
 
-Functions take a comparison (or one of its tables), `ax` and `theme`, and return a `Picture`; `comparison.plot` has them
-as methods. They change no global state: figures are unknown to pyplot, and no `rcParams` are set.
+Functions take a comparison (or one of its tables), `ax` and `theme`, and return a `Picture`. `comparison.plot` has them
+as methods. They change no global state: pyplot does not manage the figures, and no `rcParams` are set.
 """
 
 try:

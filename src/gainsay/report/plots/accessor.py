@@ -36,7 +36,7 @@ class Plots:
     Parameters
     ----------
     comparison : Comparison
-        What is drawn.
+        The comparison to draw.
 
     Examples
     --------
@@ -66,7 +66,7 @@ class Plots:
         return drawn(path, lambda: plot_conflict(self._comparison, ax, theme))
 
     def regret(self, ax: Axes | None = None, theme: str = "light", *, path: Path = None) -> Picture:
-        """Draw what every model loses under either metric: see `plot_regret`."""
+        """Draw the regret of every model under both metrics: see `plot_regret`."""
         return drawn(path, lambda: plot_regret(self._comparison, ax, theme))
 
     def attribution(
@@ -125,7 +125,7 @@ class Plots:
         )
 
     def gains(self, ax: Axes | None = None, theme: str = "light", *, path: Path = None, **options: Any) -> Picture:
-        """Draw who is best at which gain: see `plot_gains`. Further options are those of `Comparison.gains`."""
+        """Draw the best model for each gain: see `plot_gains`. Further options are those of `Comparison.gains`."""
         return drawn(path, lambda: plot_gains(self._comparison.gains(**options), ax, theme))
 
     def _pair(self, first: str | None, second: str | None) -> tuple[str, str]:

@@ -19,6 +19,7 @@ from ...metrics.names import parse_metrics
 from ..numbers import MINUS, difference, mean
 from .style import (
     beside,
+    column_width,
     finish,
     grade_colours,
     legend_below,
@@ -47,29 +48,30 @@ if TYPE_CHECKING:
 
 LANES = (-0.2, 0.2)
 TALL = 0.34
-"""Where the bars of the two metrics stand in the row of a grade, and how tall they are."""
+"""Positions of the bars of the two metrics in the row of a grade, and their height."""
 
 STRENGTHS = (1.0, 0.72, 0.48, 0.28)
-"""How much colour the bands of ranks have, the first ones most."""
+"""Strength of the color of each band of ranks."""
 
 
 def plot_attribution(
     attribution: Attribution, ax: Axes | None = None, theme: str = "light", *, names: Mapping[str, str] | None = None
 ) -> Picture:
-    """Draw where the difference between two models comes from: a row a grade, a bar a metric, a piece a band of ranks.
+    """Draw the parts of the difference between two models by grade, metric and band of ranks.
 
-    Pieces to the right favour the first model and have the colour of their metric, pieces to the left the second model
-    and are grey; the stronger, the higher the ranks. The number is what the grade adds in all; the last row is the
-    difference, the sum of all pieces. Grades that no metric sees are left out.
+    Each grade has a row, each metric a bar, each band of ranks a segment of the bar. Segments to the right favor the
+    first model and have the color of their metric. Segments to the left favor the second model and are gray. Higher
+    ranks have stronger colors. The number is the sum of the grade, the last row the whole difference. Grades without
+    any effect are left out.
 
     Parameters
     ----------
     attribution : Attribution
-        Made by `Comparison.attribution`; its first two metrics are drawn.
+        Result of `Comparison.attribution`. Its first two metrics are drawn.
     ax, theme
         As for `plot_conflict`.
     names : mapping of model to str, optional
-        What to call the models, such as `Comparison.short_names`.
+        Labels of the models, such as `Comparison.short_names`.
     """
     metrics = attribution.metrics[:2]
     blocks = {metric: _block(attribution, metric) for metric in metrics}
@@ -92,14 +94,14 @@ def plot_attribution(
     first, second = (short[name] for name in attribution.models)
     two_sides(ax, colours, (0, -0.66), second, first, size=9)
     _legend(ax, colours, metrics, bands)
-    note = f"what documents of a grade add to {first} {MINUS} {second}"
+    note = f"contribution of a grade to {first} {MINUS} {second}"
     if attribution.lower_is_better:
-        note += " (of a loss the other way round)"
+        note += " (reversed for a loss)"
     return finish(ax, colours, _finding(blocks, first), _in_words(blocks, first, second), x=note, wide=0.85)
 
 
 def _block(attribution: Attribution, metric: str) -> pd.DataFrame:
-    """Return the grades that matter, the highest first, by bands of ranks; above 0 favours the first model."""
+    """Return the grades that matter by bands of ranks, the highest first. Values above 0 favor the first model."""
     cells = attribution.grades_by_ranks
     of = cells.loc[cells.index.get_level_values(0) == metric].droplevel(0).iloc[::-1]
     matter = cells.abs().groupby(level=1).sum().sum(axis=1)
@@ -108,7 +110,7 @@ def _block(attribution: Attribution, metric: str) -> pd.DataFrame:
 
 
 def _stack(ax: Axes, colours: Theme, y: float, pieces: Floats, look: Look, weight: str = "normal") -> None:
-    """Draw pieces outwards from 0, those of the first ranks nearest to it; their sum ends the side that has more."""
+    """Draw segments outwards from 0, the first ranks nearest to it, and write their sum at the longer side."""
     ends = {True: 0.0, False: 0.0}
     for place, piece in enumerate(pieces.tolist()):
         if piece:
@@ -133,12 +135,13 @@ def _legend(ax: Axes, colours: Theme, metrics: Sequence[str], bands: Sequence[st
         shades = [mixed(colours.face, colour, strength) for colour in (*marks, colours.muted)]
         more = " and beyond" if len(bands) > len(STRENGTHS) == place else ""
         entries.append((tuple(Patch(facecolor=shade) for shade in shades), f"rank {band}{more}"))
-    legend_below(ax, colours, entries, below=0.42 / (0.44 * len(ax.get_yticks())), ncols=6, handlelength=1.4,
+    columns = 6 if column_width(ax) > 6.5 else 3
+    legend_below(ax, colours, entries, below=0.42 / (0.44 * len(ax.get_yticks())), ncols=columns, handlelength=1.4,
                  handletextpad=0.4, columnspacing=1.1, handler_map={tuple: HandlerTuple(None, pad=0)})  # fmt: skip
 
 
 def _finding(blocks: Mapping[str, pd.DataFrame], first: str) -> str:
-    """Say on which grades the first model gains and loses how much under either metric."""
+    """Return a sentence about the grades that the first model gains and loses under each metric."""
     said = {}
     for metric, block in blocks.items():
         by_grade = block.sum(axis=1)
@@ -157,11 +160,11 @@ def _finding(blocks: Mapping[str, pd.DataFrame], first: str) -> str:
     for metric, about in others:
         if [on for _, on in about] == [on for _, on in one]:
             return f"{first} {texts[0]}, {' and '.join(much for much, _ in about)} under {metric}"
-    return f"{first} {'; '.join(texts)}"
+    return f"{first} {', and '.join(texts)}"
 
 
 def _grades(grades: Sequence[str]) -> str:
-    """Write grades, given from the highest down, as a list, or those in a row as a range.
+    """Write grades, highest first, as a list, or consecutive ones as a range.
 
     >>> _grades(["3", "2", "1"]), _grades(["4"]), _grades(["4", "0"])
     ('grades 1–3', 'grade 4', 'grades 0 and 4')
@@ -174,7 +177,7 @@ def _grades(grades: Sequence[str]) -> str:
 
 
 def _in_words(blocks: Mapping[str, pd.DataFrame], first: str, second: str) -> str:
-    alt = [f"Bars of what documents of each grade at each rank add to the difference {first} minus {second}."]
+    alt = [f"Bars: contributions of documents of each grade at each rank to {first} minus {second}."]
     for metric, block in blocks.items():
         cells = [
             (f"grade {grade} at rank {band}", value)
@@ -183,22 +186,22 @@ def _in_words(blocks: Mapping[str, pd.DataFrame], first: str, second: str) -> st
         ]
         cells.sort(key=lambda cell: -abs(cell[1]))
         parts = ", ".join(f"{cell} {difference(value)}" for cell, value in cells[:12])
-        alt.append(f"{metric}: {difference(float(block.to_numpy().sum()))} in all; {parts}.")
+        alt.append(f"{metric}: {difference(float(block.to_numpy().sum()))} in total. {parts}.")
     return " ".join(alt)
 
 
-MOST_RANKS = 20
-"""So many ranks of a query are drawn."""
+MAX_RANKS = 20
+"""Ranks of a query that are drawn."""
 
 STEP = 2.75
-"""From one query to the next, in rows of cells."""
+"""Distance from one query to the next, in rows of cells."""
 
 BARS = 9.0
-"""Width of the bars beside the strips, in cells."""
+"""Width of the bars next to the strips, in cells."""
 
 
 class _Strips(NamedTuple):
-    """A query: the grades under both models, the differences under both metrics, and whom the first one prefers."""
+    """A query: grades under both models, differences under both metrics, and the preference of the first metric."""
 
     query: str
     labels: list[Sequence[float]]
@@ -207,7 +210,7 @@ class _Strips(NamedTuple):
 
 
 def strips_of(queries: pd.DataFrame) -> tuple[tuple[str, str], tuple[str, str]]:
-    """Return the models and the metrics that a table of `Comparison.queries` is about."""
+    """Return the models and the metrics of a table of `Comparison.queries`."""
     names = [str(column) for column in queries.columns]
     models = [name.removeprefix("labels ") for name in names if name.startswith("labels ")]
     metrics = [name.removeprefix("difference ") for name in names if name.startswith("difference ")]
@@ -227,22 +230,21 @@ def plot_queries(
 ) -> Picture:
     """Draw the most contradictory queries as pairs of strips: the grades of the documents from rank 1 on.
 
-    The higher the grade the darker the cell, and grade 0 is a dot. Bars to the right say by how much either metric
-    prefers which model.
+    Higher grades have darker cells, and grade 0 is a dot. Bars to the right show the difference under each metric.
 
     Parameters
     ----------
     queries : DataFrame
-        Made by `Comparison.queries`.
+        Result of `Comparison.queries`.
     ax, theme
         As for `plot_conflict`.
     most : int
-        How many queries.
+        Number of queries.
     grades : sequence of numbers, optional
-        All grades there are, ascending, so that colours do not depend on which queries are drawn; by default those of
-        `queries`.
+        All grades of the data in ascending order, so that colors do not depend on the selected queries. By default the
+        grades of `queries`.
     names : mapping of model to str, optional
-        What to call the models, such as `Comparison.short_names`.
+        Labels of the models, such as `Comparison.short_names`.
     """
     models, metrics = strips_of(queries)
     most = check_whole("most", most)
@@ -253,7 +255,7 @@ def plot_queries(
     ]  # fmt: skip
     found = {grade for model in models for labels in queries[f"labels {model}"] for grade in labels}
     levels = sorted(found if grades is None else {*grades, *found})
-    longest = max([10, *(min(len(labels), MOST_RANKS) for row in rows for labels in row.labels)])
+    longest = max([10, *(min(len(labels), MAX_RANKS) for row in rows for labels in row.labels)])
     ax, colours = start(ax, theme, (4.6 + 0.33 * longest, 1.5 + 0.8 * max(len(rows), 1)))
     shades = dict(zip(levels, grade_colours(len(levels), colours), strict=True))
     short = short_names(models) if names is None else names
@@ -270,7 +272,7 @@ def plot_queries(
         ax.text(0, top - 0.1, f"query {row.query[:32]}", fontsize=8.5, weight="bold", va="bottom", color=colours.ink,
                 parse_math=False)  # fmt: skip
         for line, (value, look) in enumerate(zip(row.differences, looks(colours), strict=True)):
-            # above 0 favours the model that the metric prefers, of a loss too
+            # Values above 0 favor the model that the metric prefers, also for a loss.
             reach = abs(value) * scale if row.first_leads == (line == 0) else -abs(value) * scale
             y = top + line + 0.5
             ax.barh(y, reach, 0.56, middle, color=look.colour, zorder=3)
@@ -290,7 +292,7 @@ def plot_queries(
     ax.tick_params(length=0, labelsize=8)
     without_frame(ax)
     title, alt = _describe_queries(rows, (one, other), metrics)
-    picture = finish(ax, colours, title, alt, x="rank; cells hold the grade" if rows else "", wide=0.7)
+    picture = finish(ax, colours, title, alt, x="rank (cells: grade of the document)" if rows else "", wide=0.7)
     ax.xaxis.label.set_horizontalalignment("left")
     ax.xaxis.set_label_coords(0, -0.05 - 0.12 / max(len(rows), 1))
     return picture
@@ -300,45 +302,45 @@ def _describe_queries(rows: Sequence[_Strips], called: tuple[str, str], metrics:
     """Return the title and the text alternative of the strips."""
     one, other = called
     title = (
-        f"{count(len(rows), 'query')} on which {metrics[0]} and {metrics[1]} pull hardest in opposite directions"
+        f"{count(len(rows), 'query')} with the strongest contradiction of {metrics[0]} and {metrics[1]}"
         if rows
-        else f"{metrics[0]} and {metrics[1]} pull in opposite directions on no query"
+        else f"{metrics[0]} and {metrics[1]} contradict each other on no query"
     )
-    alt = [f"Strips of grades from rank 1 on, {one} above {other}; differences are the first minus the second."]
+    alt = [f"Strips of grades from rank 1 on, {one} above {other}. Differences are the first minus the second."]
     for row in rows:
         strips = ", ".join(f"{name} {_graded(labels)}" for name, labels in zip(called, row.labels, strict=True))
         signs = (f"{metric} {difference(value)}" for metric, value in zip(metrics, row.differences, strict=True))
-        alt.append(f"Query {row.query}: {strips}; {', '.join(signs)}.")
+        alt.append(f"Query {row.query}: {strips}. {', '.join(signs)}.")
     return title, " ".join(alt)
 
 
 def draw_strip(
     ax: Axes, labels: Sequence[float], top: float, shades: Mapping[float, tuple[str, str]], colours: Theme
 ) -> None:
-    """Draw one row of coloured cells, each with its grade written in it."""
+    """Draw one row of colored cells that contain their grades."""
     from matplotlib.patches import Rectangle
 
-    for place, grade in enumerate(labels[:MOST_RANKS]):
+    for place, grade in enumerate(labels[:MAX_RANKS]):
         shade, ink = shades[grade]
         edge = colours.rule if shade == colours.face else shade
         cell = Rectangle((place + 0.05, top + 0.07), 0.9, 0.86, facecolor=shade, edgecolor=edge, linewidth=0.8)
         ax.add_patch(cell)
         words, ink = ("·", colours.muted) if grade == 0 else (f"{grade:g}", ink)
         ax.text(place + 0.5, top + 0.5, words, ha="center", va="center_baseline", fontsize=8, color=ink)
-    if len(labels) > MOST_RANKS:
-        ax.text(MOST_RANKS + 0.05, top + 0.5, "…", va="center", fontsize=9, color=colours.ink)
+    if len(labels) > MAX_RANKS:
+        ax.text(MAX_RANKS + 0.05, top + 0.5, "…", va="center", fontsize=9, color=colours.ink)
 
 
 def _graded(labels: Sequence[float]) -> str:
-    more = f" and {len(labels) - MOST_RANKS} more" if len(labels) > MOST_RANKS else ""
-    return " ".join(f"{grade:g}" for grade in labels[:MOST_RANKS]) + more
+    more = f" and {len(labels) - MAX_RANKS} more" if len(labels) > MAX_RANKS else ""
+    return " ".join(f"{grade:g}" for grade in labels[:MAX_RANKS]) + more
 
 
 NAMES = ("ndcg_jk", "ndcg_linear", "ndcg_exp")
 
 
 def rank_contributions(labels: Numbers, scores: Numbers, k: int = 10) -> dict[str, Floats]:
-    """Return for each of the three NDCGs what ranks 1 to k add to it; tied documents share their ranks.
+    """Return the contributions of ranks 1 to k to each of the three NDCGs. Tied documents share their ranks.
 
     Examples
     --------
@@ -362,7 +364,7 @@ def rank_contributions(labels: Numbers, scores: Numbers, k: int = 10) -> dict[st
 def plot_explain(
     labels: Numbers, scores: Numbers, k: int = 10, ax: Axes | None = None, theme: str = "light"
 ) -> Picture:
-    """Draw what each rank of one ranking adds to the three NDCGs, above the grades in ranked order.
+    """Draw the contribution of each rank to the three NDCGs, above the grades in ranked order.
 
     Parameters
     ----------
@@ -402,9 +404,9 @@ def plot_explain(
         f"{name} is {totals[name]}: {', '.join(mean(float(value)) for value in values)}."
         for name, values in parts.items()
     )
-    alt = f"Bars of what each rank adds. Grades from rank 1: {' '.join(f'{grade:g}' for grade in strip)}. {added}"
+    alt = f"Bars: contribution of each rank. Grades from rank 1: {' '.join(f'{grade:g}' for grade in strip)}. {added}"
     title = f"One ranking, three NDCGs: {', '.join(totals.values())}"
-    below_axis = "rank; cells hold the grade of the document there"
-    picture = finish(ax, colours, title, alt, x=below_axis, y="added by the rank")
+    below_axis = "rank (cells: grade of the document)"
+    picture = finish(ax, colours, title, alt, x=below_axis, y="contribution of the rank")
     ax.xaxis.labelpad = 36
     return picture

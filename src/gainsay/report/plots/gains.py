@@ -1,4 +1,4 @@
-"""The path of gains: how far each model is behind the best at each base, and who may be best where."""
+"""The gain path: the regret of each model at each base, and the ranges of bases that may make it best."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from matplotlib.ticker import FixedLocator, MaxNLocator, NullLocator
 
 from ...comparison.gain_path import select_labelled_bases
-from .style import beside, finish, looks, start
+from .style import beside, column_width, finish, looks, start
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -24,29 +24,29 @@ if TYPE_CHECKING:
 __all__ = ["plot_gains"]
 
 MAX_BARS = 12
-"""Models whose range is drawn below; of more the first by base."""
+"""Maximum number of models with a bar below, the first by base."""
 
 CROWD = 6
-"""As many models that may be best have room for thick lines."""
+"""Maximum number of models with thick lines."""
 
 ROW = 0.055
 """Height of a bar's row, as a share of the scale."""
 
 
 def plot_gains(gains: GainPath, ax: Axes | None = None, theme: str = "light") -> Picture:
-    """Draw how far each model is behind the best mean along the base of the gain.
+    """Draw the regret of each model along the base of the gain.
 
-    Down is worse, the line at the top is the best mean at each base, and its band is coloured by who leads. A line is
-    thick where the model may be best (all bases together), and the same stands as bars below. Models that neither lead
-    nor may be best are hairlines. The linear gain is b = 1 and the exponential one b = 2; the base that preferences say
-    is a shaded stretch.
+    Down is worse. The line at the top is the highest mean at each base, and the band above it has the color of the
+    leading model. A line is thick if the model may be best at this base (simultaneously over all bases). Bars below
+    repeat these ranges. Models that neither lead nor may be best are thin lines. The linear gain is b = 1, the
+    exponential one b = 2. The base fitted to preferences is a shaded range.
 
     Parameters
     ----------
     gains : GainPath
         From `Comparison.gains`.
     ax : Axes, optional
-        Where to draw, by default a new figure that pyplot does not manage.
+        The axes to draw on, by default those of a new figure that pyplot does not manage.
     theme : {"light", "dark"}
 
     Raises
@@ -64,7 +64,7 @@ def plot_gains(gains: GainPath, ax: Axes | None = None, theme: str = "light") ->
     'log'
     """
     if len(gains.bases) < 2:
-        raise ValueError("a path of a single base has nothing to draw: give gains(bases) two or more")
+        raise ValueError("A plot of gains requires two bases, got 1. Pass more to gains(bases).")
     bars = list(gains.best_ranges["model"].unique())[:MAX_BARS]
     ax, colours = start(ax, theme, (7.6, 4.2 + 0.15 * len(bars)))
     colour, scale = _colours(gains, colours), _scale(gains)
@@ -77,12 +77,12 @@ def plot_gains(gains: GainPath, ax: Axes | None = None, theme: str = "light") ->
         _name(ax, gains, model, y, colours.ink, size=8)
     _axes(ax, colours, gains, scale, lowest=scale * (1 + ROW * (1.2 + len(bars))))
     _fitted_base(ax, colours, gains)
-    base = "gain base b, gain of grade l = (b^l − 1)/(b − 1)"
-    return finish(ax, colours, gains.headline, f"{gains.headline}. {gains.text}", x=base, y="behind the best")
+    base = "gain base b, gain of grade l = (bˡ − 1)/(b − 1)"
+    return finish(ax, colours, gains.headline, f"{gains.headline}. {gains.text}", x=base, y="regret")
 
 
 def _colours(gains: GainPath, theme: Theme) -> dict[str, str]:
-    """Return the colours of the leaders at base 1 and base 2; none where both are one."""
+    """Return the colors of the leaders at base 1 and base 2, or no colors if they are the same model."""
     leaders = {
         model: colour
         for base, colour in ((1.0, theme.first), (2.0, theme.second))
@@ -103,14 +103,14 @@ def _ranges(gains: GainPath, model: str) -> list[list[float]]:
 
 
 def _scale(gains: GainPath) -> float:
-    """Return up to which distance the figure goes: as far as models that lead or may be best do, and a second one."""
+    """Return the largest regret of the figure: that of the models that lead or may be best, and of a second one."""
     largest = gains.regret.max(axis=0)
     shown = largest[[gains.models.index(model) for model in _notable(gains)]]
     return 1.05 * float(max(shown.max(initial=0.0), np.sort(largest)[:2].max(), 1e-9))
 
 
 def _lines(ax: Axes, theme: Theme, gains: GainPath, colour: Mapping[str, str], scale: float) -> None:
-    """Draw the lines, each with its name where it ends; names without room stand beside bars only."""
+    """Draw the lines with their names at the end. Names without space are only next to the bars."""
     bases, notable, ends = np.array(gains.bases), _notable(gains), dict[str, float]()
     width = 4.5 if gains.best_ranges["model"].nunique() <= CROWD else 2.8
     for model in sorted(gains.models, key=lambda model: (model in notable, model in colour)):
@@ -142,7 +142,7 @@ def _name(ax: Axes, gains: GainPath, model: str, y: float, colour: str, size: fl
 
 
 def _with_room(ends: Mapping[str, float], gap: float, bottom: float) -> dict[str, float]:
-    """Return where names of lines stand, `gap` apart and beside their ends; of names without room the first stay."""
+    """Return positions of names next to the ends of lines, `gap` apart. The first names win if space is short."""
     found: dict[str, float] = {}
     for name in ends:
         ordered = sorted([*found, name], key=ends.__getitem__)
@@ -153,7 +153,7 @@ def _with_room(ends: Mapping[str, float], gap: float, bottom: float) -> dict[str
 
 
 def _apart(places: Sequence[float], gap: float, bottom: float) -> list[float]:
-    """Return ascending places moved on until they are `gap` apart, and those beyond the bottom back again.
+    """Move ascending positions until they are `gap` apart, and those beyond the bottom back again.
 
     >>> [round(place, 1) for place in _apart([1, 1.1, 5, 9.5, 9.6], 1, 10)]
     [1, 2, 5, 9, 10]
@@ -163,7 +163,7 @@ def _apart(places: Sequence[float], gap: float, bottom: float) -> list[float]:
 
 
 def _leaders(ax: Axes, theme: Theme, gains: GainPath, colour: Mapping[str, str], scale: float) -> None:
-    """Draw who leads as a band above the best."""
+    """Draw the leading models as a band above the best."""
     width, row = np.log(gains.bases[-1] / gains.bases[0]), ROW * scale
     for place, (model, low, high) in enumerate(gains.winners.itertuples(index=False)):
         ax.fill_between([low, high], -1.7 * row, -0.4 * row, color=colour.get(model, theme.ink), lw=0)
@@ -180,7 +180,8 @@ def _axes(ax: Axes, theme: Theme, gains: GainPath, scale: float, lowest: float) 
     ax.set_xscale("log")
     ax.set_xlim(first, last)
     ax.set_ylim(lowest, -1.9 * ROW * scale)
-    bases, named = select_labelled_bases(gains.bases), {1.0: "1: linear", 2.0: "2: exponential"}
+    room = 0.14 if column_width(ax) > 6.5 else 0.28
+    bases, named = select_labelled_bases(gains.bases, room), {1.0: "1: linear", 2.0: "2: exponential"}
     worth = [" ".join(gain_text(base, grade) for grade in gains.grades[:5]) for base in bases]
     ax.xaxis.set_major_locator(FixedLocator(bases))
     ax.xaxis.set_minor_locator(NullLocator())
@@ -207,7 +208,7 @@ def _fitted_base(ax: Axes, theme: Theme, gains: GainPath) -> None:
 
 
 def gain_text(base: float, grade: float) -> str:
-    """Return what a grade is worth to three digits, however large it is."""
+    """Return the gain of a grade with three digits, also for very large values."""
     try:
         return f"{grade if base == 1 else (base**grade - 1) / (base - 1):.3g}"
     except OverflowError:

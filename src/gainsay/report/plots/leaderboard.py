@@ -37,7 +37,7 @@ CAPTIONS, TICKS = 42.0, 22.0
 
 
 def plot_leaderboard(comparison: Comparison, ax: Axes | None = None, theme: str = "light") -> Picture:
-    """Draw the difference of every model to the best under both metrics; right is better.
+    """Draw the difference of every model to the best under both metrics. Right is better.
 
     Each metric has a panel. A tinted cell with a filled mark means that the model may be best under this metric, a
     hollow mark that it is ruled out. The bar is the simultaneous interval, the last column the worst case under either
@@ -48,8 +48,8 @@ def plot_leaderboard(comparison: Comparison, ax: Axes | None = None, theme: str 
     comparison : Comparison
         The models to draw.
     ax : Axes, optional
-        Where to draw, by default a new figure that pyplot does not manage. All texts have sizes in points, so give it
-        8 inches of width.
+        The axes to draw on, by default those of a new figure that pyplot does not manage. All texts have sizes in
+        points, so the axes need a width of 8 inches.
     theme : {"light", "dark"}
         Colors.
 
@@ -114,7 +114,7 @@ class _Pen:
         self.ax.plot(x, y, color=color, linewidth=width, **look)
 
     def headline(self, text: str) -> None:
-        """Write the headline, names of winners in the color of their metric; smaller if it is too long."""
+        """Write the headline with winners in the color of their metric, smaller if it is too long."""
         parts, size = pieces(text), 14.0
         size *= min(1.0, 0.96 * (self.width - 2 * PAD) / max(width_of([as_text(text)], size, True), 1.0))
         metric = {"l": self.colors.first_text, "e": self.colors.second_text}
@@ -137,7 +137,7 @@ def width_of(texts: Iterable[str], size: float, bold: bool = False) -> float:
 
 
 def _wrapped(text: str, size: float, width: float) -> list[str]:
-    """Return a text in lines that are at most so wide in points."""
+    """Return a text in lines of at most the given width in points."""
     lines: list[str] = []
     for word in text.split():
         line = f"{lines[-1]} {word}" if lines else word

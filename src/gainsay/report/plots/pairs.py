@@ -36,7 +36,7 @@ FEW = 4
 def pareto_front(verdict: Verdict) -> tuple[str, ...]:
     """Return the models that no other beats under both metrics, the best under the first metric first.
 
-    A model is left out where another one is at least as good under both metrics and better under one.
+    A model is left out if another one is at least as good under both metrics and better under one.
     """
     first, second = (verdict.regrets[metric] for metric in verdict.metrics)
     at = {name: (first[name], second[name]) for name in verdict.models}
@@ -47,14 +47,13 @@ def pareto_front(verdict: Verdict) -> tuple[str, ...]:
 
 
 def plot_regret(comparison: Comparison, ax: Axes | None = None, theme: str = "light") -> Picture:
-    """Draw one point per model: what it loses under the first metric against what it loses under the second.
+    """Draw one point per model: its regret under the first metric against its regret under the second.
 
     The corner at 0 | 0 is best under both. Filled marks may be best under both (the confidence set), hollow ones are
-    ruled out; a star marks the safe choice, a blue circle and an orange diamond the winners under the first and the
-    second metric where they are two; a line joins the Pareto front, the models that no other beats under both
-    metrics; a dotted box shows the margin. Models far from all of these are drawn as triangles at the edge. Beyond ten
-    models, only those on the front, the winners, the safe choice and a small confidence set have their names.
-    Parameters and result are those of `plot_conflict`.
+    ruled out. A star marks the safe choice. A blue circle and an orange diamond mark two different winners. A line
+    joins the Pareto front, the models that no other beats under both metrics. A dotted box shows the margin. Models far
+    from all of these are triangles at the edge. Beyond ten models, only those on the front, the winners, the safe
+    choice and a small confidence set have names. Parameters and result are those of `plot_conflict`.
     """
     from matplotlib.patches import Rectangle
 
@@ -161,21 +160,21 @@ MAX_NAMED_PAIRS = 3
 
 
 def plot_conflict(comparison: Comparison, ax: Axes | None = None, theme: str = "light") -> Picture:
-    """Draw one point per pair of models: its lead under the first metric against its lead under the second.
+    """Draw one point per pair of models: its difference under the first metric against that under the second.
 
-    Every pair is put so that the first metric prefers its first model (of a loss the lower mean leads), so no point
-    stands left of 0; in the shaded half, below 0, the second metric prefers the other one. Diamonds are such conflicts,
-    filled where significant after Holm's correction over all pairs; circles are pairs on which the metrics agree. With
-    45 pairs or fewer, lines show the simultaneous confidence intervals of both leads.
+    Every pair is ordered so that the first metric prefers its first model, so no point is left of 0. In the shaded
+    half, below 0, the second metric prefers the other model. Diamonds are such conflicts, filled if significant after
+    Holm's adjustment over all pairs. Circles are pairs without a conflict. With 45 pairs or fewer, lines show
+    the simultaneous confidence intervals of both differences.
 
     Parameters
     ----------
     comparison : Comparison
         Two models or more under two metrics or more.
     ax : Axes, optional
-        Where to draw, by default a new figure that pyplot does not manage.
+        The axes to draw on, by default those of a new figure that pyplot does not manage.
     theme : {"light", "dark"}
-        Colours.
+        Colors.
 
     Returns
     -------
@@ -254,7 +253,7 @@ def _scatter_pairs(ax: Axes, colours: Theme, leads: Floats, conflict: Bools, pro
 
 
 def _intervals(pairs: pd.DataFrame, metrics: tuple[str, str], losses: Sequence[str], sign: Floats) -> list[Floats]:
-    """Return both ends of the intervals under both metrics; nothing where one of them is infinite."""
+    """Return both ends of the intervals under both metrics, or None if one of them is infinite."""
     ends = [
         sign * np.array([compute_advantages(pairs, metric, losses, of=end) for end in ("lower", "upper")], dtype=float)
         for metric in metrics

@@ -1,4 +1,4 @@
-"""What every plot returns: a picture that shows itself, can be drawn on, and saves."""
+"""The result of every plot: a picture that notebooks display and that can be saved or extended."""
 
 from __future__ import annotations
 
@@ -22,21 +22,20 @@ if TYPE_CHECKING:
 __all__ = ["Picture", "drawn", "embedded"]
 
 SHARP = 2
-"""Pixels of the image for each of the notebook's, which is sharp on screens of high resolution."""
+"""Pixels of the image per pixel of the notebook, for screens with a high resolution."""
 
 
 class Picture:
     """A drawn picture: the last line of a notebook's cell shows it, `save` writes it to a file.
 
-    Made by the methods of `comparison.plot`. Matplotlib's axes are there to change or to add to what was drawn.
+    The methods of `comparison.plot` return it. Use its Matplotlib axes to change the picture or to add to it.
 
     Attributes
     ----------
     ax : Axes
-        What was drawn on.
+        The axes of the picture.
     alt : str
-        What the picture shows, in words and with its numbers, for those who do not see it. Files and notebooks get it
-        along with the image.
+        Text alternative: the content of the picture in words and numbers. Files and notebooks contain it.
     """
 
     def __init__(self, ax: Axes, alt: str) -> None:
@@ -49,18 +48,18 @@ class Picture:
 
     @property
     def title(self) -> str:
-        """What the picture found, in a sentence."""
+        """The finding of the picture as a sentence."""
         return self.ax.get_title(loc="left").replace("\n", " ")
 
     def save(self, path: str | os.PathLike[str], *, dpi: float = 150) -> Path:
-        """Write the whole figure to a file whose ending says of what kind: .png, .svg, .pdf, or other.
+        """Write the whole figure to a file. The extension selects the format: .png, .svg, .pdf or another one.
 
-        Title and text alternative become part of PNG, SVG and PDF files.
+        PNG, SVG and PDF files also contain the title and the text alternative.
 
         Parameters
         ----------
         path : path
-            Written anew if it is there.
+            The file. An existing file is replaced.
         dpi : float
             Dots per inch of an image.
 
@@ -72,7 +71,7 @@ class Picture:
         Raises
         ------
         ValueError
-            If Matplotlib does not write files with this ending.
+            If Matplotlib does not support the extension.
         OSError
             If the file cannot be written.
         """
@@ -83,7 +82,7 @@ class Picture:
         return target
 
     def to_svg(self) -> str:
-        """Return the whole figure as SVG, the same text for the same picture, in the fonts of whoever shows it."""
+        """Return the whole figure as deterministic SVG text that uses the fonts of the viewer."""
         from matplotlib import rc_context
 
         written = io.StringIO()
@@ -95,7 +94,7 @@ class Picture:
     def _repr_mimebundle_(
         self, include: object = None, exclude: object = None
     ) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Return the picture as notebooks show it; one on a figure of pyplot's is left to pyplot, which shows it."""
+        """Return the picture for notebooks, except for figures of pyplot, which pyplot displays itself."""
         data: dict[str, Any] = {"text/plain": repr(self)}
         figure = self.figure
         if figure.canvas.manager is not None:
@@ -111,24 +110,24 @@ class Picture:
 
 
 _DESCRIPTION = {".png": "Description", ".svg": "Description", ".pdf": "Subject"}
-"""What the formats call a text alternative."""
+"""The metadata field of the text alternative in each format."""
 
 
 def check_path(path: str | os.PathLike[str]) -> Path:
-    """Return the path that a picture is to be written to, or raise where it cannot be."""
+    """Return the path of a picture. Raise if the picture cannot be written there."""
     from matplotlib.backend_bases import FigureCanvasBase
 
     target = Path(path)
     known = FigureCanvasBase.get_supported_filetypes()
     if target.suffix.lower().removeprefix(".") not in known:
-        raise ValueError(f"path {str(target)!r} must end in the kind of the picture: {', '.join(sorted(known))}")
+        raise ValueError(f"path {str(target)!r} must end in an extension of a picture: {', '.join(sorted(known))}.")
     return check_output("path", target)
 
 
 def embedded(draw: Callable[[str], Picture]) -> str:
-    """Return HTML that shows a picture, without its title and any other file, in the theme of its reader."""
+    """Return HTML with a picture in both themes, without its title."""
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Glyph .* missing from font")  # whoever reads has more fonts
+        warnings.filterwarnings("ignore", "Glyph .* missing from font")  # The browser of the reader has more fonts.
         return _embedded(draw("light"), draw("dark"))
 
 
@@ -147,7 +146,7 @@ def _embedded(light: Picture, dark: Picture) -> str:
 
 
 def drawn(path: str | os.PathLike[str] | None, draw: Callable[[], Picture]) -> Picture:
-    """Return the picture that `draw` makes, saved where there is a path; whether it can be is tried before."""
+    """Return the picture that `draw` makes, and save it if a path is given. An invalid path raises before drawing."""
     if path is None:
         return draw()
     check_path(path)

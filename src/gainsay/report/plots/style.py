@@ -30,14 +30,14 @@ if TYPE_CHECKING:
 __all__ = ["finish", "grade_colours", "looks", "mixed", "plain", "short_metrics", "start"]
 
 MARGIN = 0.12
-"""Inches to the left and the right of a picture: letters are wider in some readers' fonts, and at some resolutions."""
+"""Inches to the left and the right of a picture, because letters are wider in some fonts and resolutions."""
 
 LETTERS = 11.5
 """Letters of a title in an inch."""
 
 
 class Look(NamedTuple):
-    """What a metric is drawn with; the size is in square points."""
+    """Marker, size (square points) and colors of a metric."""
 
     marker: str
     size: float
@@ -46,12 +46,12 @@ class Look(NamedTuple):
 
 
 def looks(theme: Theme) -> tuple[Look, Look]:
-    """Return what the first and the second metric are drawn with, about as large to the eye."""
+    """Return the looks of the first and the second metric, with marks that look equally large."""
     return Look("o", 46, theme.first, theme.first_text), Look("D", 32, theme.second, theme.second_text)
 
 
 def start(ax: Axes | None, name: str, size: tuple[float, float]) -> tuple[Axes, Theme]:
-    """Return the axes to draw on, those given or those of a new figure (inches) unknown to pyplot, and the theme."""
+    """Return the theme and the axes to draw on: `ax`, or those of a new figure (inches) outside of pyplot."""
     theme = theme_named(name)
     if ax is None:
         layout = ConstrainedLayoutEngine(w_pad=MARGIN)
@@ -80,11 +80,10 @@ def finish(
     wide: float = 0.8,
     left: float = 0.0,
 ) -> Picture:
-    """Give axes their title (the finding) and the names of their axes, and return the picture.
+    """Set the title (the finding) and the labels of the axes, and return the picture.
 
-    The title is broken to fit axes that take the share `wide` of the width of their column of the figure; it begins the
-    share `left` of the axes' width to the left of them. What belongs to a metric has its colour, here the name of an
-    axis.
+    The title is wrapped for axes with the share `wide` of the width of their column in the figure. It begins the share
+    `left` of the axes' width to the left of them. Labels of axes may have the color of their metric.
     """
     letters = max(24, int(wide * column_width(ax) * LETTERS))
     title = "\n".join(textwrap.wrap(plain(title).replace("p = ", "p\u00a0=\u00a0"), letters))
@@ -95,7 +94,7 @@ def finish(
 
 
 def column_width(ax: Axes) -> float:
-    """Return the width in inches of the column of the figure that axes stand in."""
+    """Return the width in inches of the column of the figure that contains the axes."""
     width = ax.figure.get_figwidth() if isinstance(ax.figure, Figure) else 6.0
     place = ax.get_subplotspec()
     return width if place is None else width * len(place.colspan) / place.get_gridspec().ncols
@@ -109,7 +108,7 @@ def key(marker: str, edge: str, fill: str) -> Line2D:
 
 
 def beside(ax: Axes, text: str, at: Point, offset: Point = (0, 0), *, colour: str, size: float, **look: Any) -> None:
-    """Write a text some points away from a position, growing away from it; nothing in it is parsed as a formula."""
+    """Write a text next to a position, growing away from it. Nothing in it is parsed as a formula."""
     right, up = offset
     across = "center" if abs(right) <= 0.3 * abs(up) else "left" if right > 0 else "right"
     along = "center" if abs(up) <= 0.5 * abs(right) else "bottom" if up > 0 else "top"
@@ -122,7 +121,7 @@ NAME_OFFSETS = ((9.0, 0.0), (-9.0, 0.0), (7.0, 6.0), (-7.0, 6.0), (7.0, -6.0), (
 
 
 def name_points(ax: Axes, points: Sequence[Point], texts: Sequence[str], colour: str, around: Sequence[Point]) -> None:
-    """Write each text next to its point, the first ones first; a text that would cover something is left out."""
+    """Write each text next to its point in the given order, and omit texts that would cover something."""
     scale, size = 72 / ax.figure.dpi, 8.5
     pixels = np.asarray(ax.transData.transform([*points, *around]), dtype=float).reshape(-1, 2) * scale
     taken = [np.array([place - 4, place + 4]) for place in pixels]
@@ -141,7 +140,7 @@ def name_points(ax: Axes, points: Sequence[Point], texts: Sequence[str], colour:
 
 
 def legend_below(ax: Axes, theme: Theme, entries: Entries = (), *, below: float = 0.13, **look: Any) -> None:
-    """Write the legend below the axes, where it hides nothing: the entries that are given, else what was drawn."""
+    """Write the legend below the axes: `entries`, or by default everything with a label."""
     given = {"handles": [handle for handle, _ in entries], "labels": [label for _, label in entries]} if entries else {}
     look = {"bbox_to_anchor": (0.5, -below), "fontsize": 8, "ncols": 3, **given, **look}
     legend = ax.legend(loc="upper center", frameon=False, labelcolor=theme.ink, **look)
@@ -150,13 +149,13 @@ def legend_below(ax: Axes, theme: Theme, entries: Entries = (), *, below: float 
 
 
 def without_frame(ax: Axes) -> None:
-    """Take the lines around axes away."""
+    """Remove the lines around axes."""
     for spine in ax.spines.values():
         spine.set_visible(False)
 
 
 def only_across(ax: Axes, theme: Theme, most_ticks: int) -> None:
-    """Leave of axes nothing but the numbers below and lines up from them."""
+    """Keep only the tick labels below the axes and vertical grid lines."""
     without_frame(ax)
     ax.tick_params(length=0)
     ax.locator_params(axis="x", nbins=most_ticks)
@@ -166,7 +165,7 @@ def only_across(ax: Axes, theme: Theme, most_ticks: int) -> None:
 def two_sides(
     ax: Axes, theme: Theme, at: tuple[float, float], left: str, right: str, *, size: float = 8.5, va: str = "center"
 ) -> None:
-    """Write what lies to the left and what to the right of a line."""
+    """Label the left and the right side of a line."""
     for words, ha in ((f"◂ {left}\u00a0", "right"), (f"\u00a0{right} ▸", "left")):
         ax.text(*at, words, ha=ha, va=va, fontsize=size, color=theme.muted, parse_math=False)
 
@@ -177,7 +176,7 @@ def plain(text: object) -> str:
 
 
 def short_metrics(metrics: tuple[str, str]) -> dict[str, str]:
-    """Return what tags and heads of columns call two metrics: two NDCGs of one cutoff by what they differ in.
+    """Return short labels of two metrics: the gain or discount of two NDCGs with the same cutoff.
 
     >>> short_metrics(("ndcg_linear@10", "ndcg_exp@10"))
     {'ndcg_linear@10': 'linear', 'ndcg_exp@10': 'exp'}
@@ -191,7 +190,7 @@ def short_metrics(metrics: tuple[str, str]) -> dict[str, str]:
 
 
 def mixed(face: str, colour: str, share: float) -> str:
-    """Return a share of a colour on the background.
+    """Mix a share of a color with the background.
 
     >>> mixed("#ffffff", "#000000", 0.5)
     '#808080'
@@ -202,11 +201,11 @@ def mixed(face: str, colour: str, share: float) -> str:
 
 
 GRADES = (0.0, 0.11, 0.27, 0.64, 1.0)
-"""How much ink the cell of a document has, of five grades."""
+"""Strength of the cell of a document for five grades."""
 
 
 def grade_colours(count: int, theme: Theme = LIGHT) -> list[tuple[str, str]]:
-    """Return for each of `count` grades, lowest first, the colour of its cell and that of text on it.
+    """Return the color of the cell and of its text for `count` grades, lowest first.
 
     >>> grade_colours(2)
     [('#ffffff', '#1a1e24'), ('#1a1e24', '#ffffff')]
