@@ -1,12 +1,12 @@
 """Draw the pictures at the top of README.md: ``python docs/verdict_picture.py``.
 
-Three rankers of different character score 3,000 simulated queries. The seeds are fixed, so everybody gets the same
-numbers. The notebook ``which_model_is_best`` analyzes them and a fourth one. Nothing is drawn behind the chart, so that
-it fits any page.
+Three rankers score 3,000 simulated queries. The seeds are fixed, so the numbers are always the same. The picture has no
+background, so that it fits any page.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
@@ -22,32 +22,33 @@ SHADES = (0.05, 0.13, 0.28, 0.6, 1.0)
 """Opacity of the box of each grade."""
 
 
-def compared() -> gs.Comparison:
+def compare_rankers() -> gs.Comparison:
     """Compare a ranker that finds fair documents, one that finds excellent ones, and one that finds some of both."""
     data = simulate(3000, seed=4, mean_length=40)
     return gs.compare(simulate_rankers(data, seed=4), data.judgments())
 
 
-def shown_query(comparison: gs.Comparison) -> Any:
-    """Return the query that pulls the two winners apart most, of those on which the safe choice is between them."""
+def select_query(comparison: gs.Comparison) -> Any:
+    """Return the query with the largest contradiction for which the safe choice is between the two winners."""
     verdict = comparison.verdict
     ordered = [verdict.winners[metric] for metric in verdict.metrics]
-    values = comparison.frame()[list(verdict.metrics)]
+    by_query = comparison.frame()[list(verdict.metrics)]
     for query in comparison.queries(*ordered, 200)["query"]:
-        first, safe, second = (values.loc[query, model] for model in (ordered[0], verdict.safe_choice, ordered[1]))
+        first, safe, second = (by_query.loc[query, model] for model in (ordered[0], verdict.safe_choice, ordered[1]))
         if ((first - safe) * (safe - second) > 0).all():
             return query
-    raise LookupError("on no query is the safe choice between the two winners")
+    raise LookupError("The safe choice is not between the two winners on any query.")
 
 
-def content(comparison: gs.Comparison) -> dict[str, Any]:
-    """Return the chart, the grades of the top 10 of one query, and the words of the picture."""
-    verdict, chart, query = comparison.verdict, comparison.content.chart, shown_query(comparison)
+def collect_values(comparison: gs.Comparison) -> dict[str, Any]:
+    """Return the chart, the grades of the top 10 of one query, and the names and numbers in the text."""
+    verdict, chart, query = comparison.verdict, comparison.content.chart, select_query(comparison)
     linear, exponential = verdict.winners.values()
     (safe,) = (row for row in chart.rows if row.starred)
+    worst = math.ceil(1000 * verdict.safe_regret_upper) / 1000
     alt = (
-        f"Three rankers on {verdict.queries:,} queries. {linear} is best by linear NDCG, {exponential} by exponential "
-        f"NDCG, and {safe.name} is at most {safe.outcome} under both."
+        f"Three rankers on {verdict.queries:,} simulated queries. {linear} is best by linear NDCG, {exponential} by "
+        f"exponential NDCG, and {safe.name} is within {worst:.3f} of the best under both."
     )
     grades = {
         row.model: [int(label) for label in comparison.ranking(query, row.model)["label"][:10]] for row in chart.rows
@@ -108,31 +109,29 @@ class Drawing:
             self.text(left + cell / 2, y + 0.72 * cell, str(grade), 0.62 * cell, color, weight=600, anchor="middle")
 
 
-def headings(drawing: Drawing, found: dict[str, Any]) -> float:
+def draw_headings(drawing: Drawing, values: dict[str, Any]) -> float:
     """Write the lines above the chart, and return where it begins."""
     theme, bold = drawing.theme, f'font-weight="700" fill="{drawing.theme.ink}"'
-    first = f'scikit-learn’s NDCG picks <tspan fill="{theme.first_text}">{escape(found["linear"])}.</tspan>'
-    second = f'LightGBM’s picks <tspan fill="{theme.second_text}">{escape(found["exponential"])}.</tspan>'
-    safe = f"<tspan {bold}>★ {escape(found['safe'])}</tspan>."
+    first = f'scikit-learn’s NDCG picks <tspan fill="{theme.first_text}">{escape(values["linear"])}.</tspan>'
+    second = f'LightGBM’s picks <tspan fill="{theme.second_text}">{escape(values["exponential"])}.</tspan>'
+    safe = f"<tspan {bold}>★ {escape(values['safe'])}</tspan>."
     if not drawing.narrow:
         drawing.text(0, 30, f"{first} {second}", 26, weight=700)
-        words = (
-            f"Three rankers on the same {found['queries']} queries. gainsay computes both and says what is safe: {safe}"
-        )
-        drawing.text(0, 57, words, 15, "muted")
+        summary = f"Three rankers on {values['queries']} simulated queries. gainsay computes both and recommends {safe}"
+        drawing.text(0, 57, summary, 15, "muted")
         drawing.text(0, 120, "grades of the top 10, one query", 12, "muted")
         return 82
-    for place, words in enumerate((first, second)):
-        drawing.text(0, 26 + 29 * place, words, 21, weight=700)
-    drawing.text(0, 82, f"Three rankers, {found['queries']} queries. gainsay computes", color="muted")
-    drawing.text(0, 102, f"both and says what is safe: {safe}", color="muted")
+    for place, heading in enumerate((first, second)):
+        drawing.text(0, 26 + 29 * place, heading, 21, weight=700)
+    drawing.text(0, 82, f"Three rankers, {values['queries']} simulated queries.", color="muted")
+    drawing.text(0, 102, f"gainsay computes both and recommends {safe}", color="muted")
     drawing.text(0, 130, "Numbers in boxes: grades of the top 10, one query.", 12, "muted")
     return 146
 
 
-def rows(drawing: Drawing, found: dict[str, Any], base: float, height: float) -> None:
+def draw_rows(drawing: Drawing, values: dict[str, Any], base: float, height: float) -> None:
     """Write names, grades and the last column."""
-    for place, row in enumerate(found["chart"].rows):
+    for place, row in enumerate(values["chart"].rows):
         y, star = base + place * height, "★ " * row.starred
         if place:
             drawing.line(f"M0 {y:.1f}H{drawing.width}", "grid", 1)
@@ -141,14 +140,14 @@ def rows(drawing: Drawing, found: dict[str, Any], base: float, height: float) ->
             drawing.text(0, y + 22, star + escape(row.name), 16, weight=700)
             color = "ink" if row.starred else "muted"
             drawing.text(drawing.width, y + 22, f"worst case {row.outcome}", 13, color, **strong)
-            drawing.strip(0, y + 31, found["grades"][row.model], 20)
+            drawing.strip(0, y + 31, values["grades"][row.model], 20)
         else:
             drawing.text(0, y + height / 2 - 6, star + escape(row.name), 16, weight=700 if row.starred else 600)
             drawing.text(drawing.width, y + height / 2 + 5, star + row.outcome, **strong)
-            drawing.strip(0, y + height / 2 + 6, found["grades"][row.model], 18)
+            drawing.strip(0, y + height / 2 + 6, values["grades"][row.model], 18)
 
 
-def panel(drawing: Drawing, chart: Any, lane: int, left: float, wide: float, base: float, height: float) -> None:
+def draw_panel(drawing: Drawing, chart: Any, lane: int, left: float, wide: float, base: float, height: float) -> None:
     """Draw one metric: its caption, and the cell of every row."""
     side, narrow, axis = ("first", "second")[lane], drawing.narrow, chart.axis()
     bottom, room = base + len(chart.rows) * height, wide - (62 if narrow else 76)
@@ -185,33 +184,33 @@ def panel(drawing: Drawing, chart: Any, lane: int, left: float, wide: float, bas
     drawing.text(at(0), bottom + 18, chart.reference, 12, weight=700, anchor="middle")
 
 
-def draw(found: dict[str, Any], theme: Theme, narrow: bool = False) -> str:
+def draw(values: dict[str, Any], theme: Theme, narrow: bool = False) -> str:
     """Return the picture as SVG, 880 pixels wide or, for phones, 360."""
-    drawing, chart = Drawing(theme, narrow), found["chart"]
-    top = headings(drawing, found)
+    drawing, chart = Drawing(theme, narrow), values["chart"]
+    top = draw_headings(drawing, values)
     base, height = top + 52, 98.0 if narrow else 64.0
     first, last, gap = (0.0, 0.0, 12.0) if narrow else (219.0, 130.0, 20.0)
     if not narrow:
         drawing.text(drawing.width, top + 19, chart.last[0], 15, weight=650, anchor="end")
         drawing.text(drawing.width, top + 38, chart.last[1], 12, "muted", anchor="end")
     drawing.line(f"M0 {base - 4:.1f}H{drawing.width}", "ink")
-    rows(drawing, found, base, height)
+    draw_rows(drawing, values, base, height)
     wide = (drawing.width - first - last - gap) / 2
     for lane in range(2):
-        panel(drawing, chart, lane, first + lane * (wide + gap), wide, base, height)
+        draw_panel(drawing, chart, lane, first + lane * (wide + gap), wide, base, height)
     full = round(base + len(chart.rows) * height + 28)
     size = f'viewBox="0 0 {drawing.width} {full}" width="{drawing.width}" height="{full}"'
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" {size} fill="none" font-family="{FONT}" '
-        f'style="font-variant-numeric:tabular-nums" role="img" aria-label="{escape(found["alt"])}">'
+        f'style="font-variant-numeric:tabular-nums" role="img" aria-label="{escape(values["alt"])}">'
         f"{''.join(drawing.parts)}</svg>\n"
     )
 
 
 if __name__ == "__main__":
-    comparison = compared()
-    found = content(comparison)
+    comparison = compare_rankers()
+    values = collect_values(comparison)
     for theme in (LIGHT, DARK):
         for name, narrow in ((f"hero-{theme.name}", False), (f"hero-narrow-{theme.name}", True)):
-            (HERE / "_static" / f"{name}.svg").write_text(draw(found, theme, narrow), encoding="utf-8")
+            (HERE / "_static" / f"{name}.svg").write_text(draw(values, theme, narrow), encoding="utf-8")
     print(comparison.verdict.text)

@@ -1,4 +1,4 @@
-"""Stored notebooks are executed, links lead to files of the checkout, and no page names a folder of a machine."""
+"""Stored notebooks are executed, links lead to files, pages are short, and no output contains a path of a machine."""
 
 import json
 import os
@@ -14,6 +14,15 @@ ROOT = Path(__file__).parents[1]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 PAGES = [path for path in sorted((ROOT / "docs").rglob("*.md")) if "_build" not in path.parts]
 LINK = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)|src(?:set)?=\"([^\":]+)\"")
+MAX_WORDS = {
+    "docs/get_started/*.md": 600,
+    "docs/guides/*.md": 700,
+    "docs/concepts/*.md": 1_200,
+    "docs/reference/*.md": 1_200,
+    "docs/background/*.md": 1_800,
+    "CONTRIBUTING.md": 1_200,
+    "CHANGELOG.md": 400,
+}
 MACHINE_PATH = re.compile(r"(?<![\w.])/(home|root|tmp|work|Users|opt)/")
 
 
@@ -27,12 +36,12 @@ def test_notebook_is_stored_with_its_outputs(notebook):
     cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
     code = [cell for cell in cells if cell["cell_type"] == "code"]
     outputs = [output for cell in code for output in cell["outputs"]]
-    shown = [(kind, "".join(value)) for output in outputs for kind, value in output.get("data", {}).items()]
+    displayed = [(kind, "".join(value)) for output in outputs for kind, value in output.get("data", {}).items()]
     printed = ["".join(output.get("text", [])) for output in outputs]
     assert [cell["execution_count"] for cell in code] == list(range(1, len(code) + 1))
     assert not [output for output in outputs if output["output_type"] == "error"]
-    assert sum(kind == "image/png" for kind, _ in shown) >= 3
-    for text in (*printed, *(value for kind, value in shown if kind.startswith("text/"))):
+    assert sum(kind == "image/png" for kind, _ in displayed) >= 3
+    for text in (*printed, *(value for kind, value in displayed if kind.startswith("text/"))):
         assert not MACHINE_PATH.search(text)
 
 
@@ -54,13 +63,20 @@ def test_links_lead_to_tracked_files(page, tracked):
         assert Path(os.path.relpath(page.parent / link, ROOT)) in tracked, link
 
 
+@pytest.mark.parametrize(("pages", "limit"), MAX_WORDS.items(), ids=list(MAX_WORDS))
+def test_pages_are_short(pages, limit):
+    for page in sorted(ROOT.glob(pages)):
+        text = re.sub(r"```.*?```|\$\$.*?\$\$", "", page.read_text(encoding="utf-8"), flags=re.S)
+        assert len(text.split()) <= limit, page.name
+
+
 def test_reference_lists_every_public_name():
     listed = re.findall(r"^   (\w+)$", (ROOT / "docs" / "api" / "index.md").read_text(encoding="utf-8"), re.MULTILINE)
     assert sorted(listed) == sorted(gs.__all__)
 
 
 def test_measured_results_are_part_of_the_built_pages():
-    shown = re.compile(r"<!-- shown in the built page -->\n\[.+\]\((?:\.\./)+(\w+/\w+\.md)\)\n<!-- end -->")
-    names = [name for page in PAGES for name in shown.findall(page.read_text(encoding="utf-8"))]
-    written = [f"benchmarks/{path.name}" for path in (ROOT / "benchmarks").glob("*.md")]
-    assert sorted(names) == sorted(["calibration/CALIBRATION.md", *written])
+    included = re.compile(r"<!-- shown in the built page -->\n\[.+\]\((?:\.\./)+(\w+/\w+\.md)\)\n<!-- end -->")
+    names = [name for page in PAGES for name in included.findall(page.read_text(encoding="utf-8"))]
+    results = [f"benchmarks/{path.name}" for path in (ROOT / "benchmarks").glob("*.md")]
+    assert sorted(names) == sorted(["calibration/CALIBRATION.md", *results])

@@ -1,4 +1,4 @@
-"""Pages about other programs: their code gives equal numbers, and their tables contain every name."""
+"""Code on pages about other libraries computes equal numbers, and the tables contain every metric and option."""
 
 from __future__ import annotations
 
@@ -11,11 +11,18 @@ from gainsay.metrics.conventions import CONVENTIONS
 from gainsay.metrics.names import BUILT_IN
 
 DOCS = Path(__file__).parents[1] / "docs"
-COMING_FROM = (DOCS / "coming_from.md").read_text("utf-8")
+COMING_FROM = (DOCS / "guides" / "coming_from.md").read_text("utf-8")
 TABS = dict(re.findall(r":::\{tab-item\} (\S+)\n.*?```python\n(.*?)```", COMING_FROM, re.DOTALL))
 MODULES = {"scikit-learn": "sklearn", "trec_eval": "pytrec_eval"}
-COMMANDS = re.findall(r"`gainsay ([^`]+)`", (DOCS / "cli.md").read_text("utf-8") + COMING_FROM)
-NAMES = (DOCS / "metric_names.md").read_text("utf-8")
+PAGES = "\n".join(path.read_text("utf-8") for path in sorted(DOCS.rglob("*.md")) if "_build" not in path.parts)
+COMMANDS = sorted(
+    {
+        re.sub(r"\s*#.*", "", command.replace("\\\n", " "))
+        for pattern in (r"`gainsay ([a-z][^`\n]+)`", r"^ *gainsay ([a-z](?:\\\n|[^\n|>])+)")
+        for command in re.findall(pattern, PAGES, re.MULTILINE)
+    }
+)
+NAMES = (DOCS / "reference" / "metric_names.md").read_text("utf-8")
 ROWS = dict(re.findall(r"^\| `([a-z_]+)` \| (.*) \|$", NAMES, re.MULTILINE))
 
 
@@ -32,7 +39,7 @@ def test_code_of_both_libraries_gives_the_same_number(library):
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[:32])
-def test_command_has_the_options_of_the_page(command):
+def test_command_has_the_options_of_a_page(command):
     typer = pytest.importorskip("typer")
     from gainsay.cli.app import app
 

@@ -35,7 +35,7 @@ def test_there_is_a_definition_in_plain_python(name, definitions):
 
 @pytest.mark.parametrize("name", OURS)
 def test_the_definitions_explain_the_name(name):
-    assert name in listed_names(page("docs/explanation/definitions.md"))
+    assert name in listed_names(page("docs/concepts/definitions.md"))
 
 
 @pytest.mark.parametrize("metric", sorted({metric.__name__ for metric in OURS.values()}))

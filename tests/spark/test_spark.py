@@ -26,7 +26,7 @@ pytestmark = [
     pytest.mark.filterwarnings("default"),  # PySpark's own, about pandas and sockets
 ]
 
-PAGE = Path(__file__).parents[2] / "docs" / "howto" / "spark.md"
+PAGE = Path(__file__).parents[2] / "docs" / "guides" / "spark.md"
 METRICS = ["ndcg_linear@10", "ndcg_exp(ties=worst)@10", "map(empty=skip)", "mrr", "rbp(p=0.9)"]
 
 
