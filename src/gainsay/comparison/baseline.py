@@ -117,8 +117,8 @@ class CandidateDecision:
         The decision.
     deciding : DecidingBounds
         The one-sided bounds that decide.
-    proven_losses : tuple of str
-        Metrics under which a loss is proven, even if it is within the margin.
+    proven_losses, excessive_losses : tuple of str
+        Metrics under which a loss is proven, and under which a loss of more than the margin is proven.
     difference, lower, upper : dict of metric name to float
         Mean of the candidate minus mean of the baseline in the unit of the metric, with bounds that are simultaneous
         for all candidates and metrics. They describe the differences and do not decide. Infinite (or the range of the
@@ -136,6 +136,7 @@ class CandidateDecision:
     decision: Decision
     deciding: DecidingBounds
     proven_losses: tuple[str, ...]
+    excessive_losses: tuple[str, ...]
     difference: dict[str, float]
     lower: dict[str, float]
     upper: dict[str, float]
@@ -150,6 +151,7 @@ class CandidateDecision:
             "decision": self.decision,
             "deciding": plain(self.deciding._asdict()),
             "proven_losses": list(self.proven_losses),
+            "excessive_losses": list(self.excessive_losses),
             "metrics": {
                 metric: {
                     "difference": difference,
@@ -223,8 +225,8 @@ class BaselineComparison(Spoken):
 
     - *no_loss*: δ ≤ −Δ under at least one metric. All metrics must reject it, so each is tested at level γ without a
       correction for their number (intersection-union test): the smallest d − k·e must exceed −Δ.
-    - *gain*: that, or δ ≤ 0 under all metrics. The largest d − c·e must exceed 0, with c the one-sided critical value of
-      the largest of all metrics (max-T). γ is not split between the two.
+    - *gain*: that, or δ ≤ 0 under all metrics. The largest d − c·e must exceed 0, with c the one-sided critical value
+      of the largest of all metrics (max-T). γ is not split between the two.
     - *do not ship*: δ ≥ −Δ under all metrics. Some d + c·e must be below −Δ.
 
     k and c are quantiles of the t distribution and are corrected for the skewness of the differences. If the two models
@@ -265,6 +267,11 @@ class BaselineComparison(Spoken):
     def decisions(self) -> dict[str, Decision]:
         """Decision about each candidate."""
         return {candidate.candidate: candidate.decision for candidate in self.candidates}
+
+    @property
+    def one_sided_confidence(self) -> str:
+        """Confidence of each deciding bound, for example "97.5 %"."""
+        return confidence(float(f"{self.level:.2g}"))
 
     @property
     def is_last_look(self) -> bool:
@@ -313,7 +320,7 @@ class BaselineComparison(Spoken):
         """Return the decision about one candidate, its reason and the bounds that decide."""
         validate_model(candidate, self.decisions)
         chosen = next(decision for decision in self.candidates if decision.candidate == candidate)
-        return f"{self._describe(chosen)}{self._describe_next_step(chosen)}"
+        return f"{self._describe(chosen)}{self.describe_next_step(chosen)}"
 
     @property
     def text(self) -> str:
@@ -325,7 +332,7 @@ class BaselineComparison(Spoken):
         )
         about = [
             f"{self._describe(candidate)} {self._describe_changes(candidate)} {self._describe_shares(candidate)}"
-            f"{self._describe_next_step(candidate)}"
+            f"{self.describe_next_step(candidate)}"
             for candidate in self.candidates
         ]
         parts = [*about, accepted, bounds, *self._describe_looks(), *describe_losses(self.lower_is_better)]
@@ -386,11 +393,11 @@ class BaselineComparison(Spoken):
             head = "Undecided about"
         losses = [metric for metric in candidate.proven_losses if candidate.decision != "do not ship"]
         inside = f" A loss within the margin is proven under {listed(losses)}." if losses else ""
-        level = f"one-sided, {confidence(float(f'{self.level:.2g}'))} each, {format_sample_size(self)}"
+        level = f"one-sided, {self.one_sided_confidence} each, {format_sample_size(self)}"
         few = [metric for metric in self.metrics if candidate.differing[metric] < MIN_QUERIES]
         rare = (
-            f" The models differ on fewer than {MIN_QUERIES} queries under {listed(few)}, so the loss is bounded by the "
-            "share of queries on which the candidate is worse."
+            f" The models differ on fewer than {MIN_QUERIES} queries under {listed(few)}, so the share of queries on "
+            "which the candidate is worse bounds the loss."
             if few
             else ""
         )
@@ -416,7 +423,7 @@ class BaselineComparison(Spoken):
             "over all of them."
         ]
 
-    def _describe_next_step(self, candidate: CandidateDecision) -> str:
+    def describe_next_step(self, candidate: CandidateDecision) -> str:
         """Return sentences about further evidence, for an undecided candidate."""
         if candidate.decision != "undecided":
             return ""
@@ -585,6 +592,7 @@ def _decide(sample: Sample, joint: JointEstimate, b: int, c: int, rule: _Rule, p
         decision=decision,
         deciding=bounds,
         proven_losses=tuple(metric for metric, row in rows.items() if one_sided.upper[row] < 0),
+        excessive_losses=tuple(metric for metric, row in rows.items() if one_sided.upper[row] < -rule.margin),
         difference={metric: float(panel.in_unit(metric, pair.difference[row])) for metric, row in rows.items()},
         lower={metric: low for metric, (low, _) in intervals.items()},
         upper={metric: high for metric, (_, high) in intervals.items()},

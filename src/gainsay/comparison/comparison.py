@@ -789,10 +789,16 @@ class Comparison:
             return Content(self, self.against(baseline))
         validate_baseline(baseline.baseline, self.models)
         own = compare_with_baseline(
-            self.sample, self._deciding, baseline.baseline, baseline.margin, require=baseline.require,
-            looks=baseline.looks or None, anytime=baseline.anytime, earlier=baseline.earlier if baseline.looks else None,
+            self.sample,
+            self._deciding,
+            baseline.baseline,
+            baseline.margin,
+            require=baseline.require,
+            looks=baseline.looks or None,
+            anytime=baseline.anytime,
+            earlier=baseline.earlier if baseline.looks else None,
             plan=False,
-        )  # fmt: skip
+        )
         if not own.has_same_numbers(baseline):
             raise ValueError(
                 f"baseline contains decisions about {baseline.baseline!r} from another comparison. Pass the name of "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 from collections.abc import Mapping
@@ -57,7 +58,7 @@ def validate_looks(looks: Sequence[int] | None) -> tuple[int, ...]:
         return ()
     refuse_unordered("looks", looks)
     planned = tuple(check_whole("looks", number) for number in np.atleast_1d(np.asarray(looks, dtype=object)))
-    if not planned or any(first >= second for first, second in zip(planned, planned[1:], strict=False)):
+    if not planned or any(first >= second for first, second in itertools.pairwise(planned)):
         raise ValueError(
             f"looks must be increasing numbers of queries, got {list(planned)}. Pass for example 5000, 10000."
         )
@@ -96,13 +97,14 @@ def find_earlier_looks(looks: Sequence[int], queries: int, recorded: Sequence[in
         return tuple(looks[:place])
     if recorded and queries < max(recorded):
         raise ValueError(
-            f"earlier contains a look at {max(recorded):,} queries, but this sample has {queries:,}. Include the queries "
-            "of all earlier looks."
+            f"earlier contains a look at {max(recorded):,} queries, but this sample has {queries:,}. Include the "
+            "queries of all earlier looks."
         )
     earlier = tuple(number for number in recorded if number < queries)
     if earlier and earlier[-1] >= looks[-1]:
         raise ValueError(
-            f"earlier contains the last planned look, at {earlier[-1]:,} queries. Start a new experiment with new queries."
+            f"earlier contains the last planned look, at {earlier[-1]:,} queries. Start a new experiment with new "
+            "queries."
         )
     return earlier
 
@@ -243,6 +245,6 @@ def validate_record(record: Mapping[str, Any], settings: Mapping[str, Any]) -> N
     for name, value in settings.items():
         if record.get(name) != value:
             raise ValueError(
-                f"{name} must be {record.get(name)!r} as in the earlier look, got {value!r}. Repeat the settings of the "
-                "first look, or start a new experiment with new queries."
+                f"{name} must be {record.get(name)!r} as in the earlier look, got {value!r}. Repeat the settings of "
+                "the first look, or start a new experiment with new queries."
             )

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .._common.typing import Floats
+from .estimates import ROUNDING
 from .inference import MIN_QUERIES
 from .labels import sum_by_cluster
-from .estimates import ROUNDING
 from .looks import bound_share
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ class DifferenceErrors:
         while self.compute_tail(rows, high) > level:
             high *= 2
         z = brentq(lambda z: self.compute_tail(rows, z) - level, 0.0, high, xtol=1e-10)
-        return -float(stdtrit(self.freedom, ndtr(-z)))
+        return -float(stdtrit(self.freedom, float(ndtr(-z))))
 
 
 def draw_variance_ratios(
