@@ -14,7 +14,7 @@ from gainsay.comparison.data import read_panel
 from gainsay.comparison.estimates import estimate
 from gainsay.comparison.inference import two_step_test
 from gainsay.comparison.resampling import draw_errors
-from gainsay.comparison.simulation import SimulatedSample, Simulation, build_covariances, is_genuine, is_ship
+from gainsay.comparison.simulation import SimulatedSample, Simulation, build_covariances, is_genuine
 
 FIRST, SECOND = METRICS = ("ndcg_linear@10", "ndcg_exp@10")
 BOOTSTRAP = {"query": 0.010, "repeat": 0.0035, "query_repeat": 0.095}

@@ -7,11 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from os import PathLike
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from .._common.arrays import nearest
 from .._common.shown import Spoken, plain
 from .._common.words import amount, confidence, count, listed
 from ..drawing.notebook import table_cell
@@ -27,6 +26,7 @@ from .looks import (
     validate_anytime,
     validate_looks,
     validate_record,
+    validate_requirement,
 )
 from .one_sided import PairErrors, compute_ship_probability
 from .rankings import validate_model
@@ -498,7 +498,7 @@ def compare_with_baseline(
     joint = sample.joint(metrics)
     panel = joint.panel
     validate_baseline(baseline, panel.models)
-    _validate_requirement(require, width)
+    validate_requirement(require, width)
     repeats = dict(zip(panel.models, panel.repeat_counts, strict=True)) if any(panel.repeat_counts) else {}
     planned, tuned = validate_looks(looks), validate_anytime(anytime)
     b = panel.models.index(baseline)
@@ -544,16 +544,6 @@ def compare_with_baseline(
         clusters=None if panel.clusters is None else panel.units,
         vary=panel.vary,
     )
-
-
-def _validate_requirement(require: Requirement, margin: float) -> None:
-    names = get_args(Requirement)
-    if require not in names:
-        raise ValueError(
-            f"require must be {' or '.join(map(repr, names))}, got {require!r}{nearest(str(require), names)}."
-        )
-    if require == "no_loss" and margin == 0:
-        raise ValueError("require='no_loss' requires a margin above 0. Pass margin=, the largest acceptable loss.")
 
 
 class _Rule(NamedTuple):

@@ -435,13 +435,14 @@ class Comparison:
         models: Sequence[str] | None = None,
         margin: float | None = None,
         repeats: int | Sequence[int] | None = None,
+        require: Requirement = "gain",
     ) -> Plan:
         """Estimate how many queries, and repeats of each recipe, prove a difference, from the variances found here.
 
         Parameters
         ----------
         difference : float
-            True difference to prove, above 0, in the unit of the metrics.
+            True difference to prove, above 0, in the unit of the metrics. For ``require="no_loss"``, above −`margin`.
         power : float, default 0.8
             Probability with which to prove it.
         claim : {"genuine", "pair", "ship"}, default "genuine"
@@ -454,11 +455,18 @@ class Comparison:
             Largest acceptable loss for ``"ship"``. Defaults to the margin of the comparison.
         repeats : int or sequence of int, optional
             Number of repeats of each recipe, 3 or more. Defaults to the number there is, and 3, 5 and 10.
+        require : {"gain", "no_loss"}, default "gain"
+            Condition for ``"ship"``. See `against`.
 
         Raises
         ------
         ValueError
             If `difference` is not positive, or there are fewer than 30 queries or two models.
+
+        Notes
+        -----
+        The sample is a pilot, so the result is a range: `Plan.queries` is sufficient with 50 % confidence and
+        `Plan.queries_upper` with 80 %, by a bootstrap of the queries.
 
         Examples
         --------
@@ -475,8 +483,8 @@ class Comparison:
         candidates = self.verdict.in_question if several else self.models
         width = self.margin if margin is None else margin
         return plan_from_sample(
-            self.sample, self._deciding, difference, power, claim, models, width, candidates, repeats
-        )  # fmt: skip
+            self.sample, self._deciding, difference, power, claim, models, width, require, candidates, repeats
+        )
 
     def attribution(
         self,

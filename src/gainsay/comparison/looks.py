@@ -7,12 +7,13 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
-from statistics import NormalDist
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
+from .._common.arrays import nearest
 from .._common.checks import check_whole, refuse_unordered
 
 if TYPE_CHECKING:
@@ -50,6 +51,17 @@ class ErrorLevel:
     total: float
     marginal: float
     by_metric: float | None = None
+
+
+def validate_requirement(require: Requirement, margin: float) -> None:
+    """Raise `ValueError` unless the requirement is known and has the margin that it needs."""
+    names = get_args(Requirement)
+    if require not in names:
+        raise ValueError(
+            f"require must be {' or '.join(map(repr, names))}, got {require!r}{nearest(str(require), names)}."
+        )
+    if require == "no_loss" and margin == 0:
+        raise ValueError("require='no_loss' requires a margin above 0. Pass margin=, the largest acceptable loss.")
 
 
 def validate_looks(looks: Sequence[int] | None) -> tuple[int, ...]:
@@ -166,10 +178,13 @@ def _exceed_increment(z: float, scale: float, step: float, grid: Floats, density
     return float(simpson(ndtr((grid - z * scale) / step) * density, x=grid)) - increment
 
 
-def compute_look_level(level: float, looks: Sequence[int], earlier: Sequence[int], queries: int) -> float:
+@lru_cache(maxsize=256)
+def compute_look_level(level: float, looks: tuple[int, ...], earlier: tuple[int, ...], queries: int) -> float:
     """Return the one-sided level of a look, after looks at the numbers of queries `earlier`."""
     times = [min(number / looks[-1], 1.0) for number in (*earlier, queries)]
-    return NormalDist().cdf(-float(compute_boundaries(times, level)[-1]))
+    from scipy.special import ndtr
+
+    return float(ndtr(-compute_boundaries(times, level)[-1]))
 
 
 def compute_anytime_level(level: float, queries: int, tuned: int) -> float:
@@ -183,17 +198,20 @@ def compute_anytime_level(level: float, queries: int, tuned: int) -> float:
     Waudby-Smith, Arbour, Sinha, Kennedy & Ramdas (2021), "Time-uniform central limit theory and asymptotic confidence
     sequences", arXiv:2103.06476.
 
+    >>> from statistics import NormalDist
     >>> round(-NormalDist().inv_cdf(compute_anytime_level(0.025, 1000, 1000)), 2)
     3.04
     """
+    from scipy.special import ndtr
+
     shrinkage = -2 * math.log(2 * level) + math.log(1 - 2 * math.log(2 * level))
     size = queries * shrinkage / tuned
     k = math.sqrt(2 * (size + 1) / size * math.log(1 + math.sqrt(size + 1) / (2 * level)))
-    return NormalDist().cdf(-k)
+    return float(ndtr(-k))
 
 
 def find_test_level(
-    level: float, queries: int, metrics: int, looks: Sequence[int], earlier: Sequence[int], anytime: int | None
+    level: float, queries: int, metrics: int, looks: tuple[int, ...], earlier: tuple[int, ...], anytime: int | None
 ) -> ErrorLevel:
     """Return the level of a single test, of a planned look, or of bounds that are valid at any time."""
     if anytime is not None:

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 VARIANCE_DRAWS = 4000
 """Draws of the estimated variance of repeats, over which tail probabilities are averaged."""
 
+MIN_LEVEL, MAX_CRITICAL = 1e-12, 1e6
+"""Looks with a smaller level are too early to decide anything. They have this critical value."""
+
 BINORMAL_LIMIT = 38.0
 """Normal quantiles beyond this limit have probability 0."""
 
@@ -65,12 +68,15 @@ class DifferenceErrors:
         Draws of the ratio of estimated to true standard error, which differs from 1 for recipes only.
     freedom : float
         Degrees of freedom of the variance over queries or clusters.
+    skewness : ndarray, shape (metrics,)
+        Skewness of the mean differences.
     """
 
     error: Floats
     correlation: float
     ratio: Floats
     freedom: float
+    skewness: Floats
 
     def compute_tail(self, rows: Sequence[int], z: float) -> float:
         """Return the probability that the largest studentized error of one or two metrics is at least z."""
@@ -86,33 +92,41 @@ class DifferenceErrors:
     def compute_critical(self, rows: Sequence[int], level: float) -> float:
         """Return the one-sided critical value of the largest studentized error of one or two metrics (max-T).
 
-        The normal quantile z becomes a quantile of the t distribution: t_ν⁻¹(Φ(z)).
+        For fixed models, the normal quantile z becomes a quantile of the t distribution, t_ν⁻¹(Φ(z)). The ratios of
+        recipes contain the estimated variance over queries.
         """
         from scipy.optimize import brentq
         from scipy.special import ndtr, stdtrit
 
+        if level < MIN_LEVEL:
+            return MAX_CRITICAL
         high = 2.0
         while self.compute_tail(rows, high) > level:
             high *= 2
         z = brentq(lambda z: self.compute_tail(rows, z) - level, 0.0, high, xtol=1e-10)
-        return -float(stdtrit(self.freedom, float(ndtr(-z))))
+        return float(z) if self.ratio.shape[1] > 1 else -float(stdtrit(self.freedom, float(ndtr(-z))))
 
 
 def draw_variance_ratios(
-    of_queries: Floats, of_repeats: Sequence[Floats], freedom: float, generator: np.random.Generator
+    of_queries: Floats,
+    of_repeats: Sequence[Floats],
+    freedom: float,
+    freedom_of_repeats: float,
+    generator: np.random.Generator,
 ) -> Floats:
-    """Return draws of estimated over true standard errors, shape (metrics, draws).
+    """Return draws of estimated over true standard errors, shape (metrics, draws). They are 1 for fixed models.
 
-    `of_queries` and each of `of_repeats` are variances by metric. The variance of the repeats of a recipe is estimated
-    with `freedom` degrees of freedom, separately for each recipe and metric.
+    `of_queries` and each of `of_repeats` are variances by metric. Each of them is estimated separately for each recipe
+    and metric, with these degrees of freedom.
     """
     varying = [variance for variance in of_repeats if (variance > 0).any()]
     if not varying:
         return np.ones((len(of_queries), 1))
     shape = (len(of_queries), VARIANCE_DRAWS)
-    estimated = sum(variance[:, None] * generator.chisquare(freedom, shape) / freedom for variance in varying)
     total = of_queries + sum(varying)
-    spread = of_queries[:, None] + estimated
+    spread = of_queries[:, None] * generator.chisquare(freedom, shape) / freedom
+    for variance in varying:
+        spread += variance[:, None] * generator.chisquare(freedom_of_repeats, shape) / freedom_of_repeats
     ratios: Floats = np.sqrt(np.divide(spread, total[:, None], out=np.ones_like(spread), where=total[:, None] > 0))
     return ratios
 
@@ -161,23 +175,22 @@ class PairErrors:
         self.query_variance = np.where(np.isfinite(of_query), of_query, 0.0) ** 2
         self.freedom = max(1.0, (estimated.effective if panel.clusters is not None else estimated.units) - 1.0)
         # Repeats are assumed to be symmetric, so the third cumulant is that of the queries.
-        share = np.divide(
-            of_query, self.error, out=np.zeros_like(self.error), where=self.has_support & (self.error > 0)
-        )
-        self.skewness = compute_mean_skewness(panel, b, c) * share**3
+        self.third_cumulant = compute_mean_skewness(panel, b, c) * self.query_variance**1.5
 
     def scale(self, more_queries: float = 1.0, more_repeats: float = 1.0) -> DifferenceErrors:
         """Return the errors with this many times the queries and repeats."""
         of_queries = self.query_variance / more_queries
         of_repeats = [variance / more_repeats for variance in self.repeat_variances]
+        freedom = (self.freedom + 1) * more_queries - 1
         generator = np.random.default_rng([self.seed, 2])
-        ratio = draw_variance_ratios(of_queries, of_repeats, self.repeats * more_repeats - 1, generator)
+        ratio = draw_variance_ratios(of_queries, of_repeats, freedom, self.repeats * more_repeats - 1, generator)
         covariance = self.query_covariance / more_queries + self.repeat_covariance / more_repeats
         product = np.sqrt(covariance[0, 0] * covariance[-1, -1])
         correlation = float(covariance[0, -1] / product) if product > 0 else 1.0
         error = np.sqrt(of_queries + sum(of_repeats, start=np.zeros_like(of_queries)))
-        freedom = (self.freedom + 1) * more_queries - 1
-        return DifferenceErrors(error, correlation, ratio, freedom)
+        third = self.third_cumulant / more_queries**2
+        skewness = np.divide(third, error**3, out=np.zeros_like(error), where=error > 0)
+        return DifferenceErrors(error, correlation, ratio, freedom, skewness)
 
     def bound(self, level: ErrorLevel, value_ranges: Floats) -> OneSidedBounds:
         """Return the bounds that decide. `value_ranges` are the widths of the metrics, possibly infinite.
@@ -191,7 +204,7 @@ class PairErrors:
         errors = self.scale()
         simultaneous = find_joint_critical(errors, rows, level) if rows else 0.0
         for row in rows:
-            difference, error, skewness = self.difference[row], self.error[row], self.skewness[row]
+            difference, error, skewness = self.difference[row], self.error[row], errors.skewness[row]
             marginal = add_skewness(errors.compute_critical([row], level.marginal), -skewness)
             bounds.marginal_lower[row] = difference - marginal * error
             bounds.lower[row] = difference - add_skewness(simultaneous, -skewness) * error
@@ -264,7 +277,7 @@ def add_skewness(critical: float, skewness: float) -> float:
     ----------
     Hall (1992), "On the removal of skewness by transformation", Journal of the Royal Statistical Society B 54(1).
     """
-    return critical + max(0.0, skewness) * (2 * critical**2 + 1) / 6
+    return critical + max(0.0, float(skewness)) * (2 * critical**2 + 1) / 6
 
 
 def compute_mean_skewness(panel: Panel, k: int, j: int) -> Floats:
@@ -296,19 +309,22 @@ def compute_ship_probability(
     require: Requirement,
     spread: Floats | None = None,
 ) -> float:
-    """Return the probability to ship a candidate with these true differences, without the correction for skewness.
+    """Return the probability to ship a candidate with these true differences, if the errors are normal.
 
     `spread` is the true standard deviation of the differences, by default the standard error.
     """
     rows = range(len(difference))
-    critical = np.array([errors.compute_critical([row], level.marginal) for row in rows])
+    critical = np.array(
+        [add_skewness(errors.compute_critical([row], level.marginal), -errors.skewness[row]) for row in rows]
+    )
     scale = np.maximum(errors.error if spread is None else spread, 1e-300)[:, None]
     estimated = errors.ratio * errors.error[:, None]
     lowest = (critical[:, None] * estimated - (difference + margin)[:, None]) / scale
     highest = lowest
     if require == "gain" and margin > 0:
-        simultaneous = find_joint_critical(errors, list(rows), level)
-        highest = np.maximum(lowest, (simultaneous * estimated - difference[:, None]) / scale)
+        joint = find_joint_critical(errors, list(rows), level)
+        simultaneous = np.array([add_skewness(joint, -errors.skewness[row]) for row in rows])
+        highest = np.maximum(lowest, (simultaneous[:, None] * estimated - difference[:, None]) / scale)
     return compute_corner_probability(lowest, highest, errors.correlation)
 
 
@@ -328,21 +344,26 @@ def compute_corner_probability(lowest: Floats, highest: Floats, correlation: flo
     return float((compute_binormal(-a, -b, correlation) - np.maximum(inside, 0.0)).mean())
 
 
+def compute_support_chance(queries: Floats | float, share: Floats | float) -> Floats:
+    """Return the probability that at least 30 of these queries differ, for a share of differing queries."""
+    from scipy.special import betainc
+
+    rest = np.maximum(np.asarray(queries, dtype=float) - MIN_QUERIES + 1, 1e-9)
+    return np.asarray(betainc(MIN_QUERIES, rest, share), dtype=np.float64)
+
+
 def find_support_floor(share: float, power: float) -> float:
     """Return the least number of queries of which 30 differ with this probability, for a share of differing queries.
 
     >>> [find_support_floor(share, 0.8) for share in (1.0, 0.1, 0.01)]
     [30.0, 343.0, 3446.0]
     """
-    from scipy.special import betainc
-
     if share <= 0:
         return np.inf
     low, high = MIN_QUERIES - 1, MIN_QUERIES
-    while betainc(MIN_QUERIES, high - MIN_QUERIES + 1, share) < power:
+    while compute_support_chance(high, share) < power:
         low, high = high, high * 2
     while high - low > 1:
         middle = (low + high) // 2
-        sufficient = betainc(MIN_QUERIES, middle - MIN_QUERIES + 1, share) >= power
-        low, high = (low, middle) if sufficient else (middle, high)
+        low, high = (low, middle) if compute_support_chance(middle, share) >= power else (middle, high)
     return float(high)

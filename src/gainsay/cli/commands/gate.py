@@ -12,17 +12,14 @@ from typer import Option
 from ..._common.version import __version__
 from ..app import command
 from ..inputs import is_recipe, read_comparison
-from ..options import Alpha, InputOptions, Margin, Metrics, Seed
+from ..options import Alpha, InputOptions, Margin, Metrics, Require, Seed, parse_requirement
 from ..outputs import check_overwrites, format_json, print_text
 
 if TYPE_CHECKING:
     from ...comparison.baseline import BaselineComparison
-    from ...comparison.looks import Requirement
 
 SCHEMA = 2
 """The version of the JSON output, which increases when a key changes its meaning or is removed."""
-
-REQUIREMENTS: dict[str, Requirement] = {"gain": "gain", "no-loss": "no_loss"}
 
 EXIT_CODES = {"ship": 0, "do not ship": 3, "undecided": 4}
 
@@ -43,9 +40,7 @@ def gate(
     metric: Metrics = None,
     alpha: Alpha = 0.05,
     margin: Margin = 0.0,
-    require: Annotated[
-        str, Option(metavar="gain|no-loss", help="Ship a gain, or any candidate without a loss.")
-    ] = "gain",
+    require: Require = "gain",
     looks: Annotated[
         str | None, Option(metavar="N,N,…", help="Planned numbers of queries, to test while queries accumulate.")
     ] = None,
@@ -77,8 +72,7 @@ def gate(
         raise ValueError(f"gate requires one metric or two, got {len(metrics)}: {', '.join(metrics)}.")
     if baseline == candidate:
         raise ValueError(f"--baseline and --candidate must be two different models, got {baseline!r} for both.")
-    if require not in REQUIREMENTS:
-        raise ValueError(f"--require must be gain or no-loss, got {require!r}.")
+    requirement = parse_requirement(require)
     planned = None if looks is None else _parse_looks(looks)
     recipes = [text for text in (baseline, candidate) if is_recipe(text)]
     models = [text for text in (baseline, candidate) if text not in recipes]
@@ -90,7 +84,7 @@ def gate(
     first, second = comparison.models
     if recipes == [baseline]:  # because recipes are the last models of a comparison
         first, second = second, first
-    decided = comparison.against(first, require=REQUIREMENTS[require], looks=planned, anytime=anytime, earlier=earlier)
+    decided = comparison.against(first, require=requirement, looks=planned, anytime=anytime, earlier=earlier)
     content = _format_decision(decided, second)
     if prints_json:
         typer.echo(content)
