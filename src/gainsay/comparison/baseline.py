@@ -379,10 +379,12 @@ class BaselineComparison(Spoken):
         limit = f"a loss of {margin} or more" if self.margin > 0 else "a loss"
         several = len(self.metrics) > 1
         if candidate.decision == "ship":
-            head, reason = "Ship", f"{limit} against {self.baseline} is excluded{' under every metric' * several}"
-            if self.require == "gain":
-                gain = "a gain under some metric is proven" if several and self.margin > 0 else "a gain is proven"
-                reason = f"{reason}, and {gain}" if self.margin > 0 else f"{gain}{' under every metric' * several}"
+            head, every = "Ship", " under every metric" * several
+            reason = f"{limit} against {self.baseline} is excluded{every}"
+            if self.require == "gain" and self.margin > 0:
+                reason += f", and a gain is proven{' under some metric' * several}"
+            elif self.require == "gain":
+                reason = f"a gain against {self.baseline} is proven{every}"
         elif candidate.decision == "do not ship":
             beyond = f"a loss of more than {margin}" if self.margin > 0 else "a loss"
             head, reason = "Do not ship", f"{beyond} against {self.baseline} is proven{' under some metric' * several}"
