@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 import gainsay as gs
 from gainsay import Comparison
+from gainsay.comparison.baseline import compare_with_baseline
 
 Array = NDArray[np.float64]
 
@@ -69,8 +70,8 @@ def compare(differences: Array, widest: float = np.inf) -> Comparison:
 
 def decide(differences: Array, margin: float, widest: float = np.inf, **options: Any) -> list[str]:
     """Return the decision about every candidate."""
-    comparison = compare(differences, widest)
-    return list(comparison.against("baseline", margin, **options).decisions.values())
+    sample = compare(differences, widest).sample
+    return list(compare_with_baseline(sample, METRICS, "baseline", margin, plan=False, **options).decisions.values())
 
 
 def ships_without_loss(population: Population, queries: int, margin: float) -> Callable[..., bool]:

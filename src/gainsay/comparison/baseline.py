@@ -14,7 +14,7 @@ import numpy as np
 from .._common.shown import Spoken, plain
 from .._common.words import amount, confidence, count, listed
 from ..drawing.notebook import table_cell
-from .data import validate_margin
+from .data import Panel, validate_margin
 from .estimates import ROUNDING
 from .inference import MIN_QUERIES, POWER
 from .looks import (
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from .._common.typing import Floats
-    from .data import Panel, Vary
+    from .data import Vary
     from .resampling import JointEstimate, Sample
 
 Decision: TypeAlias = Literal["ship", "do not ship", "undecided"]

@@ -3,7 +3,7 @@
 The document is one object. Keys are always there, unless said otherwise; what is not to be had is null. Numbers that
 are not finite (bounds from a single query) are null.
 
-- ``gainsay``: version that wrote it; ``schema``: 1, raised when a key changes its meaning or goes.
+- ``gainsay``: version that wrote it; ``schema``: 2, raised when a key changes its meaning or goes.
 - ``kernel``: "compiled" or "numpy", the path on which this process evaluates metrics; both give the same values.
 - ``models``, ``metrics``: lists of names. ``primary``: the two metrics between which disagreement is looked for, or
   null where there is one metric. ``lower_is_better``: those that are losses.
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
     from .content import Content
 
-SCHEMA = 1
+SCHEMA = 2
 
 
 def to_json(content: Content, path: str | os.PathLike[str] | None = None, *, queries: int = 50) -> str:
