@@ -29,10 +29,27 @@ def test_sentence_code_and_json_are_those_of_against(files, tmp_path, candidate,
     content = json.loads((tmp_path / "gate.json").read_text())
     expected = files.compare("old", candidate, metrics=METRICS).against("old", 0.002)
     assert expected.decisions[candidate] == decision
-    assert (content["schema"], content["exit_code"], content["decision"]) == (1, code, decision)
+    assert (content["schema"], content["exit_code"], content["decision"]) == (2, code, decision)
     assert content["metrics"] == as_json(expected.to_dict()["candidates"][candidate]["metrics"])
     assert content["sentence"] + "\n" == sentence == expected.sentence(candidate) + "\n"
     assert (content["baseline"], content["candidate"], content["margin"]) == ("old", candidate, 0.002)
+
+
+def test_looks_and_requirements_are_those_of_against(files, tmp_path):
+    call = f"{JUDGED} --candidate equal.npy --margin 0.2 --require no-loss --json -"
+    options = {"margin": 0.2, "require": "no_loss"}
+    comparison = files.compare("old", "equal", metrics=METRICS)
+    record = tmp_path / "first.json"
+    for extra, settings in ((" --looks 120,240", {"looks": (120, 240)}), (" --anytime", {"anytime": True}), ("", {})):
+        expected = comparison.against("old", **options, **settings)
+        content = json.loads(output_of(call + extra, code=CODES[expected.decisions["equal"]]))
+        fields = ("looks", "earlier", "anytime", "level", "require", "queries", "alpha")
+        assert {name: content[name] for name in fields} == as_json({name: getattr(expected, name) for name in fields})
+        assert content["deciding"] == as_json(expected.candidates[0].deciding._asdict())
+        if "looks" in settings:
+            record.write_text(json.dumps(content))
+    again = json.loads(output_of(f"{call} --earlier {record}", code=CODES[content["decision"]]))
+    assert (again["looks"], again["earlier"]) == ([120, 240], [])
 
 
 def test_gate_of_runs(files):
@@ -64,6 +81,11 @@ class TestPlan:
     def test_from_given_variances(self):
         content = json_of("plan --difference 0.02 --claim pair --query-sd 0.1 --power 0.9")
         assert content == as_json(gs.plan(0.02, 0.9, "pair", query=0.1).to_dict())
+        content = json_of(
+            "plan --difference 0.01 --claim ship --query-sd 0.1 --differing 0.04 --require no-loss --margin 0.01"
+        )
+        ship = {"claim": "ship", "query": 0.1, "differing": 0.04, "require": "no_loss", "margin": 0.01}
+        assert content == as_json(gs.plan(0.01, **ship).to_dict())
         options = "--query-sd 0.01 --repeat-sd 0.003 --query-repeat-sd 0.1"
         options += " --correlation 0.5 --models 3 --alpha 0.1 --seed 2"
         expected = gs.plan(

@@ -31,6 +31,13 @@ MISSING = (None, math.nan, pd.NaT, pd.NA)
 IGNORING = "ndcg_linear(weights=ignore)@5"
 
 
+LOOK = {
+    "looks": [20, 60], "earlier": [], "queries": 20, "baseline": "A", "candidates": {"B": {}, "C": {}},
+    "metrics": ["x", "y"], "alpha": 0.05, "margin": 0.0, "require": "gain", "repeats": {},
+}  # fmt: skip
+"""Record of a look at 20 queries."""
+
+
 class Halved(gs.NDCG):
     """NDCG with values that are no sums over documents."""
 
@@ -203,6 +210,32 @@ VALUES = [
     ("no such baseline", lambda: values(models=["prod", "B", "C"]).against("pro"), "'pro'", V, "did you mean"),
     ("a baseline alone", lambda: values({"x": GOOD[:, :1]}, "A").against("A"), "'A'", V, "no candidate"),
     ("no such candidate", lambda: values().against("A").sentence("D"), "'D'", V, "models"),
+    (
+        "no_loss without margin",
+        lambda: values().against("A", require="no_loss"),
+        "require='no_loss'",
+        V,
+        "margin above",
+    ),
+    ("requirement", lambda: values().against("A", require="noloss"), "'noloss'", V, "did you mean"),
+    ("looks that decrease", lambda: values().against("A", looks=(20, 10)), "looks", V, "increasing"),
+    ("no looks", lambda: values().against("A", looks=()), "looks", V, "increasing"),
+    ("half a look", lambda: values().against("A", looks=(10.5, 20)), "looks", V, "whole number"),
+    ("before the first look", lambda: values().against("A", looks=(50, 60)), "40 queries", V, "first planned look"),
+    ("looks at any time", lambda: values().against("A", looks=(40, 60), anytime=True), "looks and anytime", V),
+    ("other looks", lambda: values().against("A", looks=(20, 50), earlier=LOOK), "looks", V, "earlier look"),
+    ("another margin", lambda: values().against("A", 0.1, earlier=LOOK), "margin", V, "earlier look"),
+    ("fewer queries", lambda: values().against("A", earlier={**LOOK, "queries": 50}), "50 queries", V, "earlier looks"),
+    (
+        "after the last",
+        lambda: values().against("A", earlier={**LOOK, "looks": [20, 30], "queries": 30}),
+        "30",
+        V,
+        "last",
+    ),
+    ("no record", lambda: values().against("A", earlier={"looks": []}), "earlier", V, "planned looks"),
+    ("no file of a look", lambda: values().against("A", earlier="no.json"), "'no.json'", V, "JSON file"),
+    ("zero at any time", lambda: values().against("A", anytime=0.5), "anytime", V, "whole number"),
     ("decisions of other values", lambda: values().to_markdown(baseline=values({"x": OTHER}).against("A")), "'A'", V),
     ("decisions of other names", lambda: values().to_markdown(baseline=values(models="ABD").against("A")), "'A'", V),
     (
@@ -331,6 +364,14 @@ PLANS = [
     ("no difference", lambda: plan(0), "difference", V, "above 0"),
     ("power", lambda: plan(power=1.0), "power", V, "0 and 1"),
     ("claim", lambda: plan(claim="pairs"), "claim", V, "did you mean"),
+    ("no share that differs", lambda: plan(differing=0), "differing", V, "above 0"),
+    (
+        "a loss to prove",
+        lambda: plan(-0.02, claim="ship", require="no_loss", margin=0.01),
+        "difference",
+        V,
+        "above -0.01",
+    ),
     ("no variance", lambda: plan(query=0), "query", V, "all 0"),
     ("repeats of fixed models", lambda: plan(repeats=5), "repeats=5", V, "recipes"),
     ("two repeats", lambda: plan(repeat=0.01, repeats=[5, 2]), "repeats", V, "at least 3"),

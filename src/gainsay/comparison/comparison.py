@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from .flags import UnjudgedDocuments
     from .gain_fit import GainFit
     from .gain_path import GainPath
+    from .looks import Requirement
     from .rankings import Rankings
 
 RANGE_TOLERANCE = 1e-9
@@ -305,7 +306,16 @@ class Comparison:
         """Whether the two primary metrics disagree about the best model, and the model that is safe under both."""
         return Verdict.from_sample(self.sample, self._require_two_metrics(), self.margin).with_unjudged(self.unjudged)
 
-    def against(self, baseline: str, margin: float | None = None) -> BaselineComparison:
+    def against(
+        self,
+        baseline: str,
+        margin: float | None = None,
+        *,
+        require: Requirement = "gain",
+        looks: Sequence[int] | None = None,
+        anytime: bool | int = False,
+        earlier: Mapping[str, Any] | str | os.PathLike[str] | None = None,
+    ) -> BaselineComparison:
         """Decide for every other model whether to replace the baseline by it.
 
         Both primary metrics decide, or the only metric if there is one.
@@ -316,6 +326,19 @@ class Comparison:
             Name of the deployed model.
         margin : float, optional
             Largest acceptable loss, in the unit of the metrics. Defaults to the margin of the comparison.
+        require : {"gain", "no_loss"}, default "gain"
+            Condition for *ship*. ``"no_loss"``: the loss is proven to be below `margin` under every metric.
+            ``"gain"``: in addition, some metric is proven to improve.
+        looks : sequence of int, optional
+            Planned numbers of queries, if you test several times while queries accumulate. The error probability is
+            divided between the looks, and the present one is recognized by its number of queries. Each look contains
+            all queries of the earlier ones, with the same models and settings.
+        anytime : bool or int, default False
+            Use bounds that are valid at any number of queries, without planned looks. An integer is the number of
+            queries at which the bounds are narrowest, 1,000 by default. Choose it before the first test.
+        earlier : mapping or path, optional
+            Result of the previous look (``to_dict()``, or the JSON of `gainsay gate` or a report). Its settings are
+            checked, and looks that were skipped are taken into account.
 
         Returns
         -------
@@ -324,7 +347,14 @@ class Comparison:
         Raises
         ------
         ValueError
-            If `baseline` is unknown or the only model, or `margin` is negative.
+            If `baseline` is unknown or the only model, `margin` is negative, ``require="no_loss"`` has no margin,
+            `looks` do not increase or start above the number of queries, or `earlier` has other settings.
+
+        Notes
+        -----
+        A test that ends undecided has spent its error probability. Do not add queries and test again: plan looks, use
+        `anytime`, or start a new experiment. Planned looks need a few percent more queries in total than one test.
+        Bounds that are valid at any time need about 1.9 times as many.
 
         Examples
         --------
@@ -336,8 +366,14 @@ class Comparison:
         >>> comparison = Comparison({"ndcg_linear@10": values, "ndcg_exp@10": values - [0, 0.001]}, ["production", "B"])
         >>> comparison.against("production", margin=0.002).decisions
         {'B': 'ship'}
+        >>> first_look = comparison.against("production", margin=0.02, require="no_loss", looks=(2000, 4000))
+        >>> first_look.candidates[0].decision, round(first_look.level, 4)
+        ('ship', 0.0015)
         """
-        return compare_with_baseline(self.sample, self._deciding, baseline, self.margin if margin is None else margin)
+        width = self.margin if margin is None else margin
+        return compare_with_baseline(
+            self.sample, self._deciding, baseline, width, require=require, looks=looks, anytime=anytime, earlier=earlier
+        )
 
     @cached_property
     def variance(self) -> dict[str, VarianceComponents]:
@@ -399,13 +435,14 @@ class Comparison:
         models: Sequence[str] | None = None,
         margin: float | None = None,
         repeats: int | Sequence[int] | None = None,
+        require: Requirement = "gain",
     ) -> Plan:
         """Estimate how many queries, and repeats of each recipe, prove a difference, from the variances found here.
 
         Parameters
         ----------
         difference : float
-            True difference to prove, above 0, in the unit of the metrics.
+            True difference to prove, above 0, in the unit of the metrics. For ``require="no_loss"``, above −`margin`.
         power : float, default 0.8
             Probability with which to prove it.
         claim : {"genuine", "pair", "ship"}, default "genuine"
@@ -418,11 +455,18 @@ class Comparison:
             Largest acceptable loss for ``"ship"``. Defaults to the margin of the comparison.
         repeats : int or sequence of int, optional
             Number of repeats of each recipe, 3 or more. Defaults to the number there is, and 3, 5 and 10.
+        require : {"gain", "no_loss"}, default "gain"
+            Condition for ``"ship"``. See `against`.
 
         Raises
         ------
         ValueError
             If `difference` is not positive, or there are fewer than 30 queries or two models.
+
+        Notes
+        -----
+        The sample is a pilot, so the result is a range: `Plan.queries` is sufficient with 50 % confidence and
+        `Plan.queries_upper` with 80 %, by a bootstrap of the queries.
 
         Examples
         --------
@@ -439,8 +483,8 @@ class Comparison:
         candidates = self.verdict.in_question if several else self.models
         width = self.margin if margin is None else margin
         return plan_from_sample(
-            self.sample, self._deciding, difference, power, claim, models, width, candidates, repeats
-        )  # fmt: skip
+            self.sample, self._deciding, difference, power, claim, models, width, require, candidates, repeats
+        )
 
     def attribution(
         self,
@@ -752,7 +796,17 @@ class Comparison:
         if isinstance(baseline, str):
             return Content(self, self.against(baseline))
         validate_baseline(baseline.baseline, self.models)
-        own = compare_with_baseline(self.sample, self._deciding, baseline.baseline, baseline.margin, plan=False)
+        own = compare_with_baseline(
+            self.sample,
+            self._deciding,
+            baseline.baseline,
+            baseline.margin,
+            require=baseline.require,
+            looks=baseline.looks or None,
+            anytime=baseline.anytime,
+            earlier=baseline.earlier if baseline.looks else None,
+            plan=False,
+        )
         if not own.has_same_numbers(baseline):
             raise ValueError(
                 f"baseline contains decisions about {baseline.baseline!r} from another comparison. Pass the name of "

@@ -15,7 +15,7 @@ from ..metrics.judged import Judged
 from .data import FEW_REPEATS, Panel, QueryCounts
 from .estimates import ROUNDING, Estimate
 from .inference import MIN_QUERIES
-from .labels import sum_by_cluster
+from .one_sided import compute_mean_skewness
 
 if TYPE_CHECKING:
     from collections.abc import Container, Mapping, Sequence
@@ -227,30 +227,15 @@ def find_skewed_candidates(panel: Panel, estimated: Estimate) -> Bools:
 
 
 def compute_skewness(panel: Panel, pairs: Bools | None = None) -> Floats:
-    """Return the skewness of the mean difference of each pair of models, the larger one of the metrics.
+    """Return the absolute skewness of the mean difference of each pair of models, the larger one of the metrics.
 
-    It is |Σ e³| / (Σ e²)^1.5 of e = w (d − mean), with the differences d and their weighted mean. With equal weights it
-    is the skewness of d over √n, the leading term of the error of the normal limit (Edgeworth). For queries in
-    clusters, e is summed within each. Shape (models, models), symmetric, 0 for constant differences and for pairs
-    outside `pairs`.
+    Shape (models, models), symmetric, 0 for constant differences and for pairs outside `pairs`.
     """
-    metrics, models, queries = panel.values.shape
-    weights = np.full(queries, 1 / queries) if panel.weights is None else panel.weights
-    rounding = ROUNDING * np.abs(panel.values).max()
+    models = len(panel.models)
     skewness = np.zeros((models, models))
     for k, j in itertools.combinations(range(models), 2):
-        if pairs is not None and not pairs[k, j]:
-            continue
-        difference = panel.values[:, j] - panel.values[:, k]
-        difference -= (difference @ weights)[:, None]
-        difference[np.abs(difference) <= rounding] = 0.0
-        difference *= weights
-        if panel.clusters is not None and panel.units < queries:
-            difference = sum_by_cluster(difference, panel.clusters)
-        squares = difference * difference
-        spread = squares.sum(axis=1) ** 1.5
-        third = np.abs(np.einsum("mq,mq->m", squares, difference))
-        skewness[k, j] = skewness[j, k] = np.divide(third, spread, out=np.zeros(metrics), where=spread > 0).max()
+        if pairs is None or pairs[k, j]:
+            skewness[k, j] = skewness[j, k] = np.abs(compute_mean_skewness(panel, k, j)).max()
     return skewness
 
 

@@ -428,7 +428,7 @@ def _candidate_row(
     cells = []
     for metric, sign in turned.items():
         lower, upper = sorted((sign * one.lower[metric], sign * one.upper[metric]))
-        value, possible = sign * one.difference[metric], upper >= -found.margin
+        value, possible = sign * one.difference[metric], metric not in one.excessive_losses
         description = (
             f"{metric}: {format_signed(value, 4, plus=True)}, in truth {format_signed(lower, 4, plus=True)} to "
             f"{format_signed(upper, 4, plus=True)}; {'not proven worse' if possible else 'proven worse'}"

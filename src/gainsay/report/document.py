@@ -3,7 +3,7 @@
 The document is one object. All keys are present unless stated otherwise, and missing values are null. Numbers that
 are not finite (bounds from a single query) are null.
 
-- ``gainsay``: version that wrote the document. ``schema``: increased if a key changes its meaning or is removed.
+- ``gainsay``: version that wrote the document. ``schema``: 2, increased if a key changes its meaning or is removed.
 - ``kernel``: "compiled" or "numpy", how this process evaluates metrics. Both give the same values.
 - ``models``, ``metrics``: lists of names. ``primary``: the two metrics that may disagree, or null if
   there is a single metric. ``lower_is_better``: the metrics that are losses.
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
     from .content import Content
 
-SCHEMA = 1
+SCHEMA = 2
 
 
 def to_json(content: Content, path: str | os.PathLike[str] | None = None, *, queries: int = 50) -> str:

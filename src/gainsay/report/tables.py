@@ -284,6 +284,7 @@ def _decisions(content: Content, found: BaselineComparison) -> Table:
     columns = [
         named("candidate", content.names, [one.candidate for one in shown]),
         Column("decision", [one.decision for one in shown], numeric=False),
+        Column("deciding bounds", [found.describe_bounds(one) for one in shown], numeric=False),
     ]
     for metric in found.metrics:
         ends = [[getattr(one, what)[metric] for one in shown] for what in ("difference", "lower", "upper")]
@@ -295,9 +296,8 @@ def _decisions(content: Content, found: BaselineComparison) -> Table:
             cells.append(Cell(values, bounds.replace("(", "").replace(")", "")))
         columns.append(Column(f"better, worse, same by {metric}", cells))
     for what in ("queries", "repeats"):
-        needed = [getattr(one, f"{what}_needed") for one in shown]
-        written = ["\u2013" if number is None else f"{number:,}" for number in needed]
-        columns.append(Column(f"{what} that decide", written, low=True))
+        needed = [str(getattr(one, f"{what}_needed") or "\u2013") or "\u2013" for one in shown]
+        columns.append(Column(f"{what} of a new experiment that ships", needed, low=True))
     told = f"Against {content.names.said[found.baseline]}. Better, worse and same: of 1,000 queries"
     return Table(isolated(told, content.comparison.short_names), columns)
 
