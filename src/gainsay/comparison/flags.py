@@ -14,7 +14,7 @@ from ..evaluation.coverage import BECAME
 from ..evaluation.evaluator import Evaluator
 from ..metrics.judged import Judged
 from .data import FEW_REPEATS, Panel, QueryCounts
-from .estimates import ROUNDING, Estimate
+from .estimates import Estimate, compute_influences, sum_powers
 from .inference import MIN_QUERIES
 from .labels import sum_by_cluster
 
@@ -176,7 +176,7 @@ def _find_pair_flags(panel: Panel, estimated: Estimate, alpha: float) -> list[Fl
     unseen = 1 - alpha ** (1 / estimated.effective)
     support = estimated.support.min(axis=0)
     same = estimated.support.max(axis=0) == 0
-    skewness = compute_skewness(panel, find_skewed_candidates(panel, estimated))
+    skewness = compute_skewness(panel, estimated)
     first, second = np.triu_indices(len(panel.models), 1)
     flags, units = [], "queries" if panel.units == panel.queries else "clusters"
     for code, mask, text in (
@@ -212,46 +212,19 @@ def _find_pair_flags(panel: Panel, estimated: Estimate, alpha: float) -> list[Fl
     return flags
 
 
-def find_skewed_candidates(panel: Panel, estimated: Estimate) -> Bools:
-    """Return the pairs of models whose skewness may exceed the limit, shape (models, models).
-
-    |Σ e³| is at most max|e| · Σ e², so the skewness is at most max|e| / √Σ e²: the largest weight times the largest
-    possible difference, divided by the standard error. With many queries, this is far below the limit for most pairs.
-    """
-    queries = panel.queries
-    if panel.units < queries or estimated.repeats is not None or queries < 2:
-        return np.ones(estimated.error.shape[1:], dtype=bool)
-    heaviest = 1 / queries if panel.weights is None else panel.weights.max()
-    widest = 2 * np.ptp(panel.values, axis=(1, 2))[:, None, None]
-    root = estimated.error * np.sqrt((queries - 1) / queries)
-    return np.asarray((heaviest * widest > 0.99 * MAX_SKEWNESS * root).any(axis=0))
-
-
-def compute_skewness(panel: Panel, pairs: Bools | None = None) -> Floats:
+def compute_skewness(panel: Panel, estimated: Estimate) -> Floats:
     """Return the skewness of the mean difference of each pair of models, the larger one of the metrics.
 
-    It is |Σ e³| / (Σ e²)^1.5 of e = w (d − mean), with the differences d and their weighted mean. With equal weights it
-    is the skewness of d over √n, the leading term of the error of the normal limit (Edgeworth). For queries in
-    clusters, e is summed within each. Shape (models, models), symmetric, 0 for constant differences and for pairs
-    outside `pairs`.
+    It is |Σ e³| / (Σ e²)^1.5 of the contributions e of the queries or clusters to the error of the difference. With
+    equal weights it is the skewness of the differences over √n, the leading term of the error of the normal limit
+    (Edgeworth). Shape (models, models), symmetric, 0 for constant differences.
     """
-    metrics, models, queries = panel.values.shape
-    weights = np.full(queries, 1 / queries) if panel.weights is None else panel.weights
-    rounding = ROUNDING * np.abs(panel.values).max()
-    skewness = np.zeros((models, models))
-    for k, j in itertools.combinations(range(models), 2):
-        if pairs is not None and not pairs[k, j]:
-            continue
-        difference = panel.values[:, j] - panel.values[:, k]
-        difference -= (difference @ weights)[:, None]
-        difference[np.abs(difference) <= rounding] = 0.0
-        difference *= weights
-        if panel.clusters is not None and panel.units < queries:
-            difference = sum_by_cluster(difference, panel.clusters)
-        squares = difference * difference
-        spread = squares.sum(axis=1) ** 1.5
-        third = np.abs(np.einsum("mq,mq->m", squares, difference))
-        skewness[k, j] = skewness[j, k] = np.divide(third, spread, out=np.zeros(metrics), where=spread > 0).max()
+    skewness = np.zeros(estimated.error.shape[1:])
+    error = estimated.error if estimated.repeats is None else estimated.repeats.query_error
+    for row, influences in enumerate(compute_influences(panel, estimated.mean)):
+        spread = np.where(np.isfinite(error[row]), error[row], 0.0) ** 3
+        third = np.abs(sum_powers(influences, 3))
+        skewness = np.maximum(skewness, np.divide(third, spread, out=np.zeros_like(third), where=spread > 0))
     return skewness
 
 

@@ -117,8 +117,9 @@ class Inequalities:
         t = np.where(self._has_support[:, tested], t, -np.inf)
         statistic = t.max(axis=(0, 2))
         slack = np.minimum(0.0, t + self._first_critical[tested, None])
-        largest = self._bootstrap.compute_shifted_max_t(self._rows, tested, error, slack)
-        critical = np.maximum(0.0, critical_value(largest, 1 - self._alpha + self._beta))
+        level = 1 - self._alpha + self._beta
+        largest = self._bootstrap.compute_shifted_max_t(self._rows, tested, slack, level, statistic)
+        critical = np.maximum(0.0, critical_value(largest, level))
         exceeded = (largest >= statistic[:, None]).sum(axis=1)
         p_values = np.minimum(1.0, (1 + exceeded) / (self._draws + 1) + self._beta)
         lower = difference - critical[:, None] * np.where(t > -np.inf, error, 0.0)
@@ -221,7 +222,7 @@ def compute_regret_band(estimated: Estimate, bootstrap: BootstrapDraws, alpha: f
     slack = np.divide(first[:, None, :], estimated.error, out=np.zeros_like(estimated.error), where=estimated.error > 0)
     slack[(first[:, None, :] == 0) | (first[:, :, None] == 0)] = 0.0  # Both signs of a difference count for these.
     rows, models = map(range, first.shape)
-    largest = bootstrap.compute_shifted_max_t(rows, models, estimated.error, -slack).max(axis=0)
+    largest = bootstrap.compute_shifted_max_t(rows, models, -slack, 1 - alpha + beta).max(axis=0)
     critical = float(critical_value(largest, 1 - alpha + beta))
     lower = _bound_regrets(estimated, critical)
     lower[lower <= estimated.tolerance[:, None]] = 0.0
@@ -268,14 +269,13 @@ def estimate_detectable_difference(
     fixed = (critical + NormalDist().inv_cdf(POWER)) * error
     if estimated.repeats is None:
         return fixed
-    of_recipes = np.argwhere(has_support & (estimated.error > estimated.repeats.query_error))
-    return max([fixed, *(_find_revealed_difference(bootstrap, critical, *cell) for cell in of_recipes.tolist())])
-
-
-def _find_revealed_difference(bootstrap: BootstrapDraws, critical: float, row: int, k: int, j: int) -> float:
-    """Return the difference of j to k that exceeds its critical value in 80 % of the draws."""
-    needed = critical * bootstrap.errors(row, k, j) - (bootstrap.values[row, j] - bootstrap.values[row, k])
-    return float(critical_value(needed, POWER))
+    revealed, of_recipes = fixed, has_support & (estimated.error > estimated.repeats.query_error)
+    for row, k in np.argwhere(of_recipes.any(axis=2)).tolist():
+        others = np.flatnonzero(of_recipes[row, k])
+        drawn = bootstrap.values[row, others] - bootstrap.values[row, k]
+        needed = critical * bootstrap.errors(row, k, others) - drawn
+        revealed = max(revealed, float(critical_value(needed, POWER).max()))
+    return revealed
 
 
 def estimate_best_probabilities(estimated: Estimate, bootstrap: BootstrapDraws) -> tuple[Floats, float]:
