@@ -42,8 +42,9 @@ class BestTest:
         Critical value of the two-step test, 0 or more.
     not_rejected : ndarray of bool, shape (M,)
         Models that may be best (the confidence set): their statistic does not exceed the critical value.
-    p_values : ndarray, shape (M,)
-        At most α exactly if `statistic` exceeds `critical`. Never 0.
+    p_value : float
+        P-value of the hypothesis that some model is best, the largest one of the models. At most α exactly if every
+        model is rejected. Never 0.
     rejected_margin : ndarray, shape (M,)
         A rejected model is also rejected for all margins up to this one, the largest ``difference - critical · error``.
         For other models, it is at most the tested margin.
@@ -54,14 +55,9 @@ class BestTest:
     statistic: Floats
     critical: Floats
     not_rejected: Bools
-    p_values: Floats
+    p_value: float
     rejected_margin: Floats
     inequalities: Inequalities
-
-    @property
-    def p_value(self) -> float:
-        """P-value of the hypothesis that some model is best."""
-        return float(self.p_values.max())
 
     @property
     def lower(self) -> float:
@@ -76,7 +72,7 @@ def two_step_test(
 
     Step one bounds how far each inequality is from binding: with c₁ the 1 − β quantile of the largest studentized error
     and β = α/10 (or 1/(B + 1) if that is larger), an inequality with λ = min(0, t + c₁) < 0 is slack and counts less in
-    step two. Its critical value is c = max(0, q_{1−α+β}(max(t* + λ))). The p-value is
+    step two. Its critical value is c = max(0, q_{1−α+β}(max(t* + λ))). The p-value of a model is
     (1 + #{max(t* + λ) >= T})/(B + 1) + β, at most 1, and 1 if T <= 0.
 
     If the standard error is 0 (a constant difference), t is +inf or −inf by the sign of the difference. For a pair that
@@ -109,7 +105,7 @@ class Inequalities:
 
         Models that are not tested are still compared with the tested ones.
         """
-        tested = range(self._difference.shape[1]) if models is None else models
+        tested = np.arange(self._difference.shape[1]) if models is None else np.asarray(models)
         difference, error = self._difference[:, tested], self._error[:, tested]
         excess = difference - np.reshape(margin, (-1, 1))
         t = np.where(excess > self._tolerance[:, None, None], np.inf, -np.inf)
@@ -118,14 +114,30 @@ class Inequalities:
         statistic = t.max(axis=(0, 2))
         slack = np.minimum(0.0, t + self._first_critical[tested, None])
         level = 1 - self._alpha + self._beta
-        largest = self._bootstrap.compute_shifted_max_t(self._rows, tested, slack, level, statistic)
-        critical = np.maximum(0.0, critical_value(largest, level))
-        exceeded = (largest >= statistic[:, None]).sum(axis=1)
-        p_values = np.minimum(1.0, (1 + exceeded) / (self._draws + 1) + self._beta)
+        quantiles = [
+            self._bootstrap.find_shifted_quantile(self._rows, [k], slack[:, [place]], level)
+            for place, k in enumerate(tested.tolist())
+        ]
+        critical = np.maximum(0.0, quantiles)
         lower = difference - critical[:, None] * np.where(t > -np.inf, error, 0.0)
         rejected_margin = np.where(t > -np.inf, lower, -np.inf).max(axis=(0, 2))
-        p_values = np.where(statistic > 0, p_values, 1.0)
-        return BestTest(statistic, critical, statistic <= critical, p_values, rejected_margin, self)
+        p_value = self._find_p_value(tested, statistic, slack)
+        return BestTest(statistic, critical, statistic <= critical, p_value, rejected_margin, self)
+
+    def _find_p_value(self, tested: Integers, statistic: Floats, slack: Floats) -> float:
+        """Return the largest p-value of the tested models. Models that cannot have it are not computed."""
+        if (statistic <= 0).any():
+            return 1.0
+        largest = 0
+        reaches = self._bootstrap.max_t[np.ix_(self._rows, tested)].max(axis=0) >= statistic[:, None]
+        bounds = reaches.sum(axis=1)
+        for place in np.argsort(-bounds, kind="stable").tolist():
+            if bounds[place] <= largest:
+                break
+            part = np.flatnonzero(reaches[place])
+            shifted = self._bootstrap.compute_shifted_max_t(self._rows, int(tested[place]), slack[:, place], part)
+            largest = max(largest, int(np.count_nonzero(shifted >= statistic[place])))
+        return float(min(1.0, (1 + largest) / (self._draws + 1) + self._beta))
 
 
 def bound_regrets_from_below(test: BestTest) -> Floats:
@@ -222,8 +234,7 @@ def compute_regret_band(estimated: Estimate, bootstrap: BootstrapDraws, alpha: f
     slack = np.divide(first[:, None, :], estimated.error, out=np.zeros_like(estimated.error), where=estimated.error > 0)
     slack[(first[:, None, :] == 0) | (first[:, :, None] == 0)] = 0.0  # Both signs of a difference count for these.
     rows, models = map(range, first.shape)
-    largest = bootstrap.compute_shifted_max_t(rows, models, -slack, 1 - alpha + beta).max(axis=0)
-    critical = float(critical_value(largest, 1 - alpha + beta))
+    critical = bootstrap.find_shifted_quantile(rows, models, -slack, 1 - alpha + beta)
     lower = _bound_regrets(estimated, critical)
     lower[lower <= estimated.tolerance[:, None]] = 0.0
     if estimated.units < MIN_QUERIES:

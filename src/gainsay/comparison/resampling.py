@@ -8,10 +8,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._common.cached import cached_property
 from .._common.typing import Floats, Integers
 from .data import Panel
 from .estimates import Estimate, draw_repeat_errors, estimate
@@ -52,22 +54,30 @@ def map_to_t(draws: Floats, freedom: float) -> Floats:
     >>> map_to_t(np.array([-1.96, 0.0, 3.0]), 29.0).round(3)
     array([-2.045,  0.   ,  3.277])
     """
+    terms = _find_terms(freedom)
+    squares = draws * draws
+    factor = squares * terms[-1] if len(terms) > 1 else np.full_like(draws, terms[0])
+    for term in terms[-2:0:-1]:
+        factor += term
+        factor *= squares
+    if len(terms) > 1:
+        factor += terms[0]
+    draws *= factor
+    return draws
+
+
+@lru_cache
+def _find_terms(freedom: float) -> tuple[float, ...]:
+    """Return the factors of 1, z², z⁴, … in t⁻¹(Φ(z)) / z, without those that do not matter for |z| <= 6."""
     v = 1 / freedom
-    polynomial = (
+    terms = (
         1 + v / 4 + 3 * v**2 / 96 - 15 * v**3 / 384 - 945 * v**4 / 92160,
         v / 4 + 16 * v**2 / 96 + 17 * v**3 / 384 - 1920 * v**4 / 92160,
         5 * v**2 / 96 + 19 * v**3 / 384 + 1482 * v**4 / 92160,
         3 * v**3 / 384 + 776 * v**4 / 92160,
         79 * v**4 / 92160,
     )
-    terms = [term for power, term in enumerate(polynomial) if power == 0 or term * 6.0 ** (2 * power) > 1e-6]
-    squares = draws * draws
-    factor = np.full_like(draws, terms[-1])
-    for term in terms[-2::-1]:
-        factor *= squares
-        factor += term
-    draws *= factor
-    return draws
+    return tuple(term for power, term in enumerate(terms) if power == 0 or term * 6.0 ** (2 * power) > 1e-6)
 
 
 @dataclass(frozen=True)
@@ -107,7 +117,7 @@ class BootstrapDraws:
         factor = None if self.factor is None else self.factor[one]
         return BootstrapDraws(self.values[one], self.max_t[one], self.estimated.select(row), factor)
 
-    def errors(self, row: int, k: int, others: Any, part: slice = slice(None)) -> Floats:
+    def errors(self, row: int, k: int, others: Any, part: slice | Integers = slice(None)) -> Floats:
         """Return the standard errors of the differences of other models to model k in every draw, shape (…, draws).
 
         If all models are fixed, the last axis has length 1.
@@ -116,12 +126,12 @@ class BootstrapDraws:
         if repeats is None:
             return np.asarray(self.estimated.error[row, k, others])[..., None]
         assert self.factor is not None
-        variance = repeats.variance[row][:, None] * self.factor[row, :, part]
+        variance = repeats.variance[row][:, None] * self.factor[row][:, part]
         squares = np.asarray(repeats.query_error[row, k, others])[..., None] ** 2 + variance[others] + variance[k]
         found: Floats = np.sqrt(squares, out=squares)
         return found
 
-    def compute_t(self, row: int, k: int, others: Any, part: slice = slice(None)) -> Floats:
+    def compute_t(self, row: int, k: int, others: Any, part: slice | Integers = slice(None)) -> Floats:
         """Return the t-statistics of the errors of the differences of other models to model k, shape (…, draws).
 
         `others` is the index of a model, or selects several. `part` selects draws. A t-statistic is 0 if the two models
@@ -130,66 +140,81 @@ class BootstrapDraws:
         t = map_to_t(self._compute_z(row, k, others, part), self.estimated.freedom)
         return t if self.factor is None else self._studentize(t, row, k, others, part)
 
-    def _compute_z(self, row: int, k: int, others: Any, part: slice) -> Floats:
+    def _compute_z(self, row: int, k: int, others: Any, part: slice | Integers) -> Floats:
         """Return the errors of the differences divided by their standard errors, which are normal deviates."""
         error = np.asarray(self.estimated.error[row, k, others])
         usable = (error > 0) & (error < np.inf)
         inverse = np.divide(1.0, error, out=np.zeros_like(error), where=usable)
-        z: Floats = self.values[row, others, part] - self.values[row, k, part]
+        draws = self.values[row][:, part]
+        z: Floats = draws[others] - draws[k]
         z *= inverse[..., None]
         return z
 
-    def _studentize(self, t: Floats, row: int, k: int, others: Any, part: slice) -> Floats:
+    def _studentize(self, t: Floats, row: int, k: int, others: Any, part: slice | Integers) -> Floats:
         """Multiply deviates by the ratio of the standard errors to those that the draws would show, in place."""
         shown, error = self.errors(row, k, others, part), np.asarray(self.estimated.error[row, k, others])[..., None]
         t *= np.divide(error, shown, out=np.zeros_like(shown), where=(shown > 0) & (error < np.inf))
         return t
+
+    @cached_property
+    def _by_draw(self) -> Floats:
+        """The values in the shape (metrics, draws, M), from which some draws are selected quickly."""
+        return np.ascontiguousarray(self.values.transpose(0, 2, 1))
 
     def _parts(self, models: int) -> Iterator[slice]:
         """Yield parts of the draws, so that blocks of so many models are small."""
         step = max(1, MAX_BLOCK // max(models, 1))
         return (slice(start, min(start + step, self.draws)) for start in range(0, self.draws, step))
 
-    def _raise_to_max(self, largest: Floats, row: int, k: int, others: Integers, shift: Floats | None = None) -> None:
-        """Raise the values of `largest`, shape (draws,), to the largest `compute_t` + shift over model k."""
-        for part in self._parts(len(others)) if len(others) else ():
-            if shift is None and self.factor is None:  # The map is monotonic, so the maximum comes first.
-                t = map_to_t(self._compute_z(row, k, others, part).max(axis=0), self.estimated.freedom)
-            else:
-                block = self.compute_t(row, k, others, part)
-                t = (block if shift is None else block + shift[:, None]).max(axis=0)
-            np.maximum(largest[part], t, out=largest[part])
+    def compute_shifted_max_t(self, rows: Sequence[int], k: int, shift: Floats, part: Integers) -> Floats:
+        """Return the largest `compute_t` + shift of any other model over model k in some draws, or 0 if all are less.
 
-    def compute_shifted_max_t(
-        self,
-        rows: Sequence[int],
-        models: Sequence[int] | Integers,
-        shift: Floats,
-        level: float,
-        statistic: Floats | None = None,
-    ) -> Floats:
-        """Return the largest `compute_t` + shift of any other model over each model, or 0 if all are negative.
-
-        `rows` are the metrics. `shift`, shape (rows, models, M), contains shifts of 0 or less. The result has shape
-        (models, draws). Its quantile at `level` is exact, and so is the number of values that reach `statistic`, shape
-        (models,). Other values may be too small, because pairs that affect neither are skipped.
+        `rows` are the metrics, `shift` contains shifts of 0 or less, shape (rows, M), and `part` the indices of draws.
         """
-        error, largest = self.estimated.error, np.zeros((len(models), self.draws))
-        for place, k in enumerate(models):
-            usable = [(error[row, k] > 0) & (error[row, k] < np.inf) for row in rows]
-            for row, used, shifts in zip(rows, usable, shift[:, place], strict=True):
-                binding = used & (shifts == 0)
-                if np.array_equal(binding, used):
-                    np.maximum(largest[place], self.max_t[row, k], out=largest[place])
-                else:
-                    self._raise_to_max(largest[place], row, int(k), np.flatnonzero(binding))
-            floor = float(critical_value(largest[place], level))
-            floor = max(0.0, floor if statistic is None else min(floor, float(statistic[place])))
-            for row, used, shifts in zip(rows, usable, shift[:, place], strict=True):
-                ceiling = self.max_t[row, k].max(initial=0.0)
-                active = np.flatnonzero(used & (shifts < 0) & (shifts + ceiling >= floor))
-                self._raise_to_max(largest[place], row, int(k), active, shifts[active])
+        largest = np.zeros(len(part))
+        for row, shifts in zip(rows, shift, strict=True):
+            error = self.estimated.error[row, k]
+            used = (error > 0) & (error < np.inf) & (shifts + self.max_t[row, k].max(initial=0.0) > 0)
+            binding, slack = used & (shifts == 0), np.flatnonzero(used & (shifts < 0))
+            if self.factor is not None:
+                t = self.compute_t(row, k, used, part) + shifts[used, None]
+                np.maximum(largest, t.max(axis=0, initial=0.0), out=largest)
+                continue
+            draws = self._by_draw[row][part]
+            draws -= draws[:, [k]]
+            if len(slack):
+                t = map_to_t(draws[:, slack] / error[slack], self.estimated.freedom) + shifts[slack]
+                np.maximum(largest, t.max(axis=1), out=largest)
+            draws *= np.divide(1.0, error, out=np.zeros_like(error), where=binding)
+            # The map is monotonic, so the maximum comes first.
+            np.maximum(largest, map_to_t(draws.max(axis=1), self.estimated.freedom), out=largest)
         return largest
+
+    def find_shifted_quantile(
+        self, rows: Sequence[int], models: Sequence[int] | Integers, shift: Floats, level: float
+    ) -> float:
+        """Return the `critical_value` of the largest `compute_t` + shift over any of these models.
+
+        `shift`, shape (rows, models, M), contains shifts of 0 or less. So without shifts, the values are at least as
+        large, and only draws in which these are large have to be computed.
+        """
+        bound = self.max_t[np.ix_(rows, models)].max(axis=(0, 1))
+        error = self.estimated.error[np.ix_(rows, models)]
+        if not shift[(error > 0) & (error < np.inf)].any():
+            return float(critical_value(bound, level))
+        order, values = np.argsort(-bound, kind="stable"), np.empty(0)
+        number = self.draws - find_quantile_place(level, self.draws)  # the rank of the quantile from above
+        while len(values) < self.draws:
+            if len(values) >= number:
+                quantile = float(np.partition(values, -number)[-number])
+                if bound[order[len(values)]] <= quantile:
+                    return quantile
+            part = order[len(values) : len(values) + number + number // 2 + 1]
+            shifted = [
+                self.compute_shifted_max_t(rows, int(k), shift[:, place], part) for place, k in enumerate(models)
+            ]
+            values = np.concatenate([values, np.max(shifted, axis=0)])
+        return float(np.partition(values, -number)[-number])
 
     def half_widths(self, alpha: float) -> Floats:
         """Return the half-widths of simultaneous intervals of all differences, shape (metrics, M, M).
@@ -247,17 +272,23 @@ def draw_errors(
 
 def _compute_max_t(bootstrap: BootstrapDraws) -> None:
     """Fill `max_t`. Every pair is computed once for both of its directions."""
-    metrics, models, _ = bootstrap.values.shape
-    fixed = bootstrap.factor is None
+    (metrics, models, _), fixed = bootstrap.values.shape, bootstrap.factor is None
+    error = bootstrap.estimated.error
+    inverse = np.divide(1.0, error, out=np.zeros_like(error), where=(error > 0) & (error < np.inf))
     for m in range(metrics):
         for part in bootstrap._parts(models):
-            largest = np.zeros_like(bootstrap.max_t[m, :, part])
+            draws = np.ascontiguousarray(bootstrap.values[m, :, part])
+            highest, lowest, buffer = np.zeros_like(draws), np.zeros_like(draws), np.empty_like(draws)
             for k in range(models - 1):
                 others = slice(k + 1, None)
-                t = bootstrap._compute_z(m, k, others, part) if fixed else bootstrap.compute_t(m, k, others, part)
-                np.maximum(largest[k], t.max(axis=0), out=largest[k])
-                np.negative(t, out=t)
-                np.maximum(largest[others], t, out=largest[others])
+                if fixed:
+                    t = np.subtract(draws[others], draws[k], out=buffer[others])
+                    t *= inverse[m, k, others, None]
+                else:
+                    t = bootstrap.compute_t(m, k, others, part)
+                np.maximum(highest[k], t.max(axis=0), out=highest[k])
+                np.minimum(lowest[others], t, out=lowest[others])
+            largest = np.maximum(highest, -lowest)
             bootstrap.max_t[m, :, part] = map_to_t(largest, bootstrap.estimated.freedom) if fixed else largest
 
 
@@ -277,10 +308,14 @@ def critical_value(draws: Floats, level: float) -> Floats:
     >>> float(critical_value(np.arange(1.0, 100.0), 0.95))
     95.0
     """
-    count = draws.shape[-1]
-    place = min(max(int(np.ceil(level * (count + 1) - 1e-9)), 1), count) - 1
+    place = find_quantile_place(level, draws.shape[-1])
     quantile: Floats = np.partition(draws, place)[..., place]
     return quantile
+
+
+def find_quantile_place(level: float, count: int) -> int:
+    """Return the index of the `critical_value` of sorted draws."""
+    return min(max(math.ceil(level * (count + 1) - 1e-9), 1), count) - 1
 
 
 class JointEstimate(NamedTuple):

@@ -28,7 +28,7 @@ from .inference import (
     estimate_detectable_difference,
     two_step_test,
 )
-from .resampling import JointEstimate, Sample
+from .resampling import JointEstimate, Sample, limit_draws
 from .wording import describe_losses, describe_sample, format_sample_size, name_unit
 
 Kind: TypeAlias = Literal["genuine", "agree", "immaterial", "unresolved"]
@@ -243,7 +243,7 @@ class Verdict(Spoken):
         losses = _read_losses(names, higher_is_better)
         values, repeats = split_repeats(dict(zip(names, (first, second), strict=True)), labels, models)
         panel = read_panel(values, models, weights, labels, losses, repeats, clusters, vary)
-        return cls.from_sample(Sample(panel, level, draws, seed), names, width)
+        return cls.from_sample(Sample(panel, level, limit_draws(draws, len(panel.models), level), seed), names, width)
 
     @classmethod
     def from_sample(cls, sample: Sample, names: tuple[str, str], margin: float) -> Verdict:
