@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import asdict, dataclass, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from ..evaluation.coverage import BECAME
 from ..evaluation.evaluator import Evaluator
 from ..metrics.judged import Judged
 from .data import FEW_REPEATS, Panel, QueryCounts
-from .estimates import Estimate, compute_influences, sum_powers
+from .estimates import ROUNDING, Estimate, compute_repeat_means, compute_influences, sum_powers
 from .inference import MIN_QUERIES
 from .labels import sum_by_cluster
 
@@ -37,6 +38,10 @@ MAX_JUDGED_DIFFERENCE = 0.05
 """Models in question are flagged if their shares of judged documents differ by more."""
 
 
+OUTLIER_LEVEL = 0.01
+"""Probability with which a healthy set of repeats is flagged."""
+
+
 @dataclass(frozen=True)
 class Flag:
     """A reason to be careful with a verdict.
@@ -45,7 +50,8 @@ class Flag:
     ----------
     code : str
         ``"left-out queries"``, ``"one model"``, ``"few queries"``, ``"few clusters"``, ``"uneven weights"``,
-        ``"uneven clusters"``, ``"identical repeats"``, ``"few repeats"``, ``"tied winners"``, ``"identical models"``,
+        ``"uneven clusters"``, ``"identical repeats"``, ``"unchecked repeats"``, ``"outlying repeats"``, ``"few repeats"``,
+        ``"tied winners"``, ``"identical models"``,
         ``"ignored pairs"``, ``"thin pairs"``, ``"lopsided pairs"`` or ``"uneven judging"``.
     message : str
         One sentence with numbers.
@@ -126,6 +132,16 @@ def _find_repeat_flags(panel: Panel, estimated: Estimate) -> list[Flag]:
             "example without sampling of queries or features, so the variance between repeats is unknown."
         )
         flags.append(Flag("identical repeats", text, same))
+    if sum(number > 0 for _, _, number in recipes) == 1:
+        (name,) = (name for name, _, number in recipes if number)
+        text = f"Outlying repeats of {name} cannot be checked, because no other recipe shows how much repeats vary."
+        flags.append(Flag("unchecked repeats", text, (name,)))
+    outliers = find_outlying_repeats(panel)
+    if outliers:
+        names = tuple(dict.fromkeys(name for name, _ in outliers))
+        places = listed([f"repeat {number} of {name}" for name, number in outliers])
+        text = f"The means of {places} are further from the other repeats than chance explains. A training may have failed."
+        flags.append(Flag("outlying repeats", text, names))
     if few:
         text = (
             f"{listed(few)} {'has' if len(few) == 1 else 'have'} fewer than {FEW_REPEATS} repeats. The variance "
@@ -133,6 +149,56 @@ def _find_repeat_flags(panel: Panel, estimated: Estimate) -> list[Flag]:
         )
         flags.append(Flag("few repeats", text, few))
     return flags
+
+
+def find_outlying_repeats(panel: Panel) -> list[tuple[str, int]]:
+    """Return repeats whose mean is an outlier under some metric: names of recipes and numbers of repeats from 1.
+
+    The distance of a repeat from the median of its recipe is divided by the pooled standard deviation of the repeats of
+    the other recipes. It is an outlier if the ratio exceeds a limit that a healthy set of normal repeats exceeds with
+    probability `OUTLIER_LEVEL`. With a single recipe, no repeat can be checked. The standard deviation of few repeats
+    of the same recipe would flag many healthy sets.
+    """
+    counts = np.array(panel.repeat_counts)
+    recipes = np.flatnonzero(counts)
+    if len(recipes) < 2:
+        return []
+    means = [compute_repeat_means(panel, k) for k in recipes.tolist()]
+    limit = simulate_outlier_limit(tuple(counts[recipes].tolist()), OUTLIER_LEVEL / len(panel.metrics))
+    outliers = set()
+    for row in range(len(panel.metrics)):
+        rounding = ROUNDING * float(np.abs(panel.values[row]).max())
+        ratios = _compute_outlier_ratios([values[row][None] for values in means], rounding)
+        for k, ratio in zip(recipes.tolist(), ratios, strict=True):
+            outliers |= {(k, number) for number in np.flatnonzero(ratio[0] > limit).tolist()}
+    return [(panel.models[k], number + 1) for k, number in sorted(outliers)]
+
+
+@lru_cache
+def simulate_outlier_limit(counts: tuple[int, ...], level: float) -> float:
+    """Return the ratio that the repeats of recipes with these numbers exceed with a probability, if they are normal.
+
+    >>> 17 < simulate_outlier_limit((3, 3), 0.01) < 23
+    True
+    >>> round(simulate_outlier_limit((5, 5, 5, 5), 0.01))
+    5
+    """
+    samples = max(10_000, min(30_000, 1_000_000 // sum(counts)))
+    generator = np.random.default_rng(0)
+    ratios = _compute_outlier_ratios([generator.standard_normal((samples, number)) for number in counts], 0.0)
+    return float(np.quantile(np.max([ratio.max(axis=1) for ratio in ratios], axis=0), 1 - level))
+
+
+def _compute_outlier_ratios(means: list[Floats], rounding: float) -> list[Floats]:
+    """Return distances from the median over the pooled standard deviation of other recipes, shape (samples, R) each."""
+    squares = np.array([((it - it.mean(axis=1, keepdims=True)) ** 2).sum(axis=1) for it in means])
+    freedom = np.array([it.shape[1] - 1 for it in means])
+    ratios = []
+    for place, values in enumerate(means):
+        pooled = np.sqrt((squares.sum(axis=0) - squares[place]) / (freedom.sum() - freedom[place]))[:, None]
+        distance = np.abs(values - np.median(values, axis=1, keepdims=True))
+        ratios.append(np.divide(distance, pooled, out=np.zeros_like(distance), where=pooled > rounding))
+    return ratios
 
 
 def _has_equal_repeats(repeats: Floats, tolerance: Floats) -> bool:

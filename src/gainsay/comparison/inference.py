@@ -18,13 +18,16 @@ import numpy as np
 
 from .._common.typing import Bools, Floats, Integers
 from .estimates import Estimate
-from .resampling import BootstrapDraws, compute_half_widths, critical_value
+from .resampling import MAX_MODELS, BootstrapDraws, compute_half_widths, critical_value
 
 MIN_QUERIES = 30
 """A pair of models that differ on fewer queries cannot rule out a model, because the normal limit is not reliable."""
 
 POWER = 0.80
 """Probability with which a detectable difference is detected."""
+
+MIN_SELECTED = 5
+"""Number of models from which the optimism of the winner's mean is estimated."""
 
 MAX_STEPS, PRECISION = 25, 1e-6
 """Steps to refine a lower bound: the limit, and the least gain of a step as a share of the largest difference."""
@@ -145,10 +148,10 @@ def bound_regrets_from_below(test: BestTest) -> Floats:
 
     The regret of a model is below a margin if no other model is better by more than that. The margins that the test
     rejects are a confidence statement, so the bound is positive exactly if `test`, the test of this metric at margin 0,
-    rejects the model. It is refined in steps, as in `bound_price`.
+    rejects the model. It is refined in steps, as in `bound_price`. There are only two steps above `MAX_MODELS` models.
     """
     bounds, rising = np.where(test.not_rejected, 0.0, test.rejected_margin), np.flatnonzero(~test.not_rejected)
-    for _ in range(MAX_STEPS):
+    for _ in range(MAX_STEPS if len(bounds) <= MAX_MODELS else 2):
         if not len(rising):
             break
         further = test.inequalities.test(bounds[rising], rising).rejected_margin
@@ -298,3 +301,26 @@ def estimate_best_probabilities(estimated: Estimate, bootstrap: BootstrapDraws) 
     best = drawn >= drawn.max(axis=1, keepdims=True)
     shares: Floats = (best / best.sum(axis=1, keepdims=True)).mean(axis=2)
     return shares, float(np.mean(~best.all(axis=0).any(axis=0)))
+
+
+def estimate_optimism(estimated: Estimate, bootstrap: BootstrapDraws) -> Floats:
+    """Return the part of the winner's mean that is due to selecting the best of several models, shape (metrics,).
+
+    It is the mean over draws of the error of the model with the largest drawn mean. The drawn means are estimates that
+    are shrunk towards their average (James & Stein 1961), because estimates scatter more than true means. Errors are
+    those of differences from the average of the models. It is 0 for fewer than `MIN_SELECTED` models.
+
+    References
+    ----------
+    James & Stein (1961), "Estimation with quadratic loss", Proceedings of the Fourth Berkeley Symposium 1.
+    """
+    metrics, models = estimated.mean.shape
+    optimism = np.zeros(metrics)
+    for row in range(metrics) if models >= MIN_SELECTED else ():
+        errors = bootstrap.values[row] - bootstrap.values[row].mean(axis=0)
+        means = estimated.mean[row] - estimated.mean[row].mean()
+        spread = float((means**2).sum())
+        shrinkage = max(0.0, 1 - (models - 3) * float((errors**2).mean()) / spread) if spread > 0 else 0.0
+        best = np.argmax(shrinkage * means[:, None] + errors, axis=0)
+        optimism[row] = max(0.0, float(errors[best, np.arange(bootstrap.draws)].mean()))
+    return optimism
