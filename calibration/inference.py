@@ -190,7 +190,11 @@ def simulate(claim: Callable[[Generator], bool], samples: int, parts: int, seed:
     rate = errors / trials
     spread = np.sqrt(max(rate, 1 / trials) * (1 - rate) / trials)
     whole = 1 - (1 - rate) ** parts
-    return {"rate": round(whole, 4), "se": round(float(spread * parts * (1 - rate) ** (parts - 1)), 4), "samples": trials}
+    return {
+        "rate": round(whole, 4),
+        "se": round(float(spread * parts * (1 - rate) ** (parts - 1)), 4),
+        "samples": trials,
+    }
 
 
 def main() -> None:

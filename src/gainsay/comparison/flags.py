@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._common.typing import Bools, Floats
+from .._common.typing import Floats
 from .._common.words import confidence, count, listed
 from ..evaluation.coverage import BECAME
 from ..evaluation.evaluator import Evaluator
 from ..metrics.judged import Judged
 from .data import FEW_REPEATS, Panel, QueryCounts
-from .estimates import ROUNDING, Estimate, compute_repeat_means, compute_influences, sum_powers
+from .estimates import ROUNDING, Estimate, compute_influences, compute_repeat_means, sum_powers
 from .inference import MIN_QUERIES
-from .labels import sum_by_cluster
 
 if TYPE_CHECKING:
     from collections.abc import Container, Mapping, Sequence
@@ -50,9 +49,9 @@ class Flag:
     ----------
     code : str
         ``"left-out queries"``, ``"one model"``, ``"few queries"``, ``"few clusters"``, ``"uneven weights"``,
-        ``"uneven clusters"``, ``"identical repeats"``, ``"unchecked repeats"``, ``"outlying repeats"``, ``"few repeats"``,
-        ``"tied winners"``, ``"identical models"``,
-        ``"ignored pairs"``, ``"thin pairs"``, ``"lopsided pairs"`` or ``"uneven judging"``.
+        ``"uneven clusters"``, ``"identical repeats"``, ``"unchecked repeats"``, ``"outlying repeats"``,
+        ``"few repeats"``, ``"tied winners"``, ``"identical models"``, ``"ignored pairs"``, ``"thin pairs"``,
+        ``"lopsided pairs"`` or ``"uneven judging"``.
     message : str
         One sentence with numbers.
     models : tuple of str
@@ -140,7 +139,7 @@ def _find_repeat_flags(panel: Panel, estimated: Estimate) -> list[Flag]:
     if outliers:
         names = tuple(dict.fromkeys(name for name, _ in outliers))
         places = listed([f"repeat {number} of {name}" for name, number in outliers])
-        text = f"The means of {places} are further from the other repeats than chance explains. A training may have failed."
+        text = f"The distance of {places} from the other repeats is more than chance. A training may have failed."
         flags.append(Flag("outlying repeats", text, names))
     if few:
         text = (

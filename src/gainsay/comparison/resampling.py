@@ -18,7 +18,6 @@ from .._common.typing import Floats, Integers
 from .data import Panel
 from .estimates import Estimate, draw_repeat_errors, estimate
 
-
 MAX_BLOCK = 65_536
 """So many t-statistics are computed at a time, which fit into the cache of a processor."""
 

@@ -356,11 +356,6 @@ class Verdict(Spoken):
         """Sentences about which parts are a sample and which are fixed."""
         return describe_sample(self)
 
-    def _repr_html_(self) -> str:
-        from ..report.notebook import verdict_html
-
-        return verdict_html(self)
-
     def to_dict(self) -> dict[str, Any]:
         """Return all attributes and `text` as plain values for JSON. Infinite bounds become None.
 
