@@ -28,7 +28,7 @@ Generator = np.random.Generator
 
 
 def draw_values(rng: Generator, queries: int, models: int, truth: Any = 0.0, metrics: int = 2) -> dict[str, Any]:
-    """Return values like NDCG: easy and hard queries, 30 % of the queries without any difference, metrics correlated."""
+    """Return values like NDCG: easy and hard queries, 30 % of them without any difference, and correlated metrics."""
     base = rng.beta(2, 2, (queries, 1))
     differ = rng.random((queries, 1)) < 0.7
     shared = rng.standard_normal((queries, models)) * rng.gamma(4, 0.25, (queries, 1))

@@ -139,8 +139,8 @@ class GainPath(Spoken):
     def frame(self) -> pd.DataFrame:
         """Return one row per base and model: `base`, `model`, `mean`, `regret`, `lower`, `upper`.
 
-        `regret` is the gap to the best model at that base. `lower` to `upper` is its band, which is simultaneous for all
-        bases and models. `lower` is positive exactly if the model is not in `best_sets`.
+        `regret` is the gap to the best model at that base. `lower` to `upper` is its band, simultaneous for all bases
+        and models. `lower` is positive exactly if the model is not in `best_sets`.
         """
         import pandas as pd
 

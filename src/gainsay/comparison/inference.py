@@ -132,7 +132,7 @@ class Inequalities:
         if (statistic <= 0).any():
             return 1.0
         largest = 0
-        reaches = self._bootstrap.max_t[np.ix_(self._rows, tested)].max(axis=0) >= statistic[:, None]
+        reaches = self._bootstrap.max_t[self._rows][:, tested].max(axis=0) >= statistic[:, None]
         bounds = reaches.sum(axis=1)
         for place in np.argsort(-bounds, kind="stable").tolist():
             if bounds[place] <= largest:

@@ -197,8 +197,8 @@ class BootstrapDraws:
         `shift`, shape (rows, models, M), contains shifts of 0 or less. So without shifts, the values are at least as
         large, and only draws in which these are large have to be computed.
         """
-        bound = self.max_t[np.ix_(rows, models)].max(axis=(0, 1))
-        error = self.estimated.error[np.ix_(rows, models)]
+        bound = self.max_t[list(rows)][:, models].max(axis=(0, 1))
+        error = self.estimated.error[list(rows)][:, models]
         if not shift[(error > 0) & (error < np.inf)].any():
             return float(critical_value(bound, level))
         order, values = np.argsort(-bound, kind="stable"), np.empty(0)
