@@ -15,7 +15,7 @@ import xgboost as xgb
 
 import gainsay as gs
 from gainsay.data import simulate
-from gainsay.drawing.palette import DARK, LIGHT
+from gainsay._common.palette import DARK, LIGHT
 
 ROOT = Path(__file__).parents[1]
 TEXT = (ROOT / "README.md").read_text(encoding="utf-8")

@@ -325,7 +325,7 @@ XGBOOST = [
     BadInput("two names", lambda: stop_xgb("mrr", dataset="a", data_name="b"), "data_name=", TypeError, "'a' and 'b'"),
     BadInput("custom_metric in the ranker", fit_xgb_ranker, "custom_metric", TypeError, "EvaluateRanking"),
     BadInput("exact list", lambda: full_precision(["mrr"]), "log", TypeError, "got list"),
-    BadInput("exact without data", lambda: fit_xgb(log=full_precision(XGB_LOG)), "evals=", ValueError, "no data set"),
+    BadInput("exact without data", lambda: fit_xgb(log=full_precision(XGB_LOG)), "evals=", ValueError, "no dataset"),
     BadInput("exact, other log", lambda: fit_other_log(), "custom_metric=", ValueError, "same log"),
     BadInput("exact in cv", lambda: cv_xgb(full_precision(XGB_LOG)), "xgboost.cv", ValueError, "full_precision"),
     BadInput("curves of nothing", lambda: curves_xgb(log=None), "EvaluateRanking", ValueError, "nothing to show"),

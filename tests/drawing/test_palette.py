@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gainsay.drawing.palette import DARK, LIGHT
+from gainsay._common.palette import DARK, LIGHT
 from gainsay.report.plots.style import grade_colours
 
 DEUTERANOPIA = np.array(  # Machado, Oliveira & Fernandes 2009, severity 1, on linear RGB

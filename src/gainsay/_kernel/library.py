@@ -58,5 +58,7 @@ def _load(path: Path) -> Found:
         return Found(None, f"{path} cannot be loaded: {error}")
     version.argtypes, version.restype = (), ctypes.c_int
     if (abi := version()) != ABI:
-        return Found(None, f"{path} was built from other source (interface {abi}, not {ABI}): install gainsay-ltr again")
+        return Found(
+            None, f"{path} was built from other source (interface {abi}, not {ABI}): install gainsay-ltr again"
+        )
     return Found(loaded, f"loaded from {path}")

@@ -267,7 +267,7 @@ class GainPath(Spoken):
     def _repr_html_(self) -> str:
         from html import escape
 
-        from ..drawing.notebook import scoped
+        from .._common.notebook import scoped
 
         try:
             from ..report.plots.picture import embedded

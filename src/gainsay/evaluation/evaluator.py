@@ -176,8 +176,8 @@ class Evaluation:
         return f"Evaluation of {count(self.judgments.queries, 'query')}\n{lines}{notes}"
 
     def _repr_html_(self) -> str:
+        from .._common.notebook import table_cell
         from .._common.words import count
-        from ..drawing.notebook import table_cell
 
         size = f"{count(self.judgments.queries, 'query')}, {count(self.judgments.documents, 'document')}"
         rows = [(name, f"{value:.6f}") for name, value in self.mean.items()]

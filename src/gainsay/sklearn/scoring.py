@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from sklearn.utils.metadata_routing import MetadataRequest
 
 from ..metrics.base import Metric
-from ..training.bound import Panel
+from ..training.bound_metrics import BoundMetrics
 from .queries import queries_of
 
 if TYPE_CHECKING:
@@ -75,14 +75,14 @@ def scorer(
     ['num_leaves']
     """
     several = not isinstance(metrics, str | Metric)
-    return Scorer(Panel(metrics, convention, negative_labels, n_jobs), several)
+    return Scorer(BoundMetrics(metrics, convention, negative_labels, n_jobs), several)
 
 
 class Scorer:
     """A scorer of scikit-learn; made by `scorer`."""
 
-    def __init__(self, panel: Panel, several: bool) -> None:
-        self.panel = panel
+    def __init__(self, bound_metrics: BoundMetrics, several: bool) -> None:
+        self.bound_metrics = bound_metrics
         self.several = several
         self._requests: dict[str, bool | str | None] = {"qid": True, "sample_weight": None}
 
@@ -122,16 +122,16 @@ class Scorer:
         """Return the mean over the queries of these rows, of the estimator's predictions: higher is better."""
         queries = queries_of(X, qid)
         if queries is None:
-            raise ValueError(WITHOUT_QUERIES.format(names=", ".join(self.panel.names)))
-        evaluator = self.panel.bind(y_true, qid=queries, weight=sample_weight)
+            raise ValueError(WITHOUT_QUERIES.format(names=", ".join(self.bound_metrics.names)))
+        evaluator = self.bound_metrics.bind(y_true, qid=queries, weight=sample_weight)
         scores = estimator.predict(evaluator.judgments.in_row_order("X", X))
         means = evaluator(scores).mean.values()
         signed = {
             name if metric.higher_is_better else f"neg_{name}": mean if metric.higher_is_better else -mean
-            for name, metric, mean in zip(self.panel.names, self.panel.metrics, means, strict=True)
+            for name, metric, mean in zip(self.bound_metrics.names, self.bound_metrics.metrics, means, strict=True)
         }
         return signed if self.several else next(iter(signed.values()))
 
     def __repr__(self) -> str:
-        names = list(self.panel.names) if self.several else self.panel.names[0]
+        names = list(self.bound_metrics.names) if self.several else self.bound_metrics.names[0]
         return f"scorer({names!r})"
