@@ -226,7 +226,7 @@ class TestViews:
         assert ": −0.1000 at 1</td>" in ties.create_row()
         nothing = self.view({LINEAR: [0.5, 0.6], EXP: [NAN, NAN]})
         assert nothing.format_final_line() == f"a model  ● {LINEAR} 0.6000 @2  ◆ {EXP} n/a"
-        assert f"{EXP}" in create_picture(nothing)
+        assert "exponential gain" in create_picture(nothing)
         empty = self.view({}, seconds=3.0)
         assert [" ".join(join(line).split()) for line in empty.create_lines(79)] == ["a model round 4 3 s"]
         assert empty.format_final_line().split() == ["a", "model", "3.0", "s"]
@@ -261,6 +261,26 @@ class TestPicture:
         curves = {LINEAR: [0.5, 0.6, 0.5], EXP: [0.3, 0.4, 0.1], "mrr": [0.1, 0.0, 0.0], "map": [0.1, 0.3, 0.2]}
         marks = self.marks(self.svg(TestViews().view(curves)))
         assert marks["first"] == marks["second"] == marks["fourth"] != marks["third"]
+
+    def points(self, curves, **options):
+        """The points of every line."""
+        svg = self.svg(TestViews().view(curves, **options))
+        lines = [element.get("points").split() for element in svg.iter() if element.tag.endswith("polyline")]
+        return [[tuple(map(float, point.split(","))) for point in line] for line in lines]
+
+    def test_points_are_distances_from_the_best_value(self):
+        """The axes have 560 units for the rounds 1 to 5, and 190 for 0.04 or 4 % of the best value."""
+        values = [0.50, 0.52, 0.55, 0.54]
+        (line,) = self.points({"mrr": values}, total=5)
+        expected = [(56 + 140 * place, 22 + 190 * min(0.55 - value, 0.04) / 0.04) for place, value in enumerate(values)]
+        assert np.array(line) == pytest.approx(np.array(expected), abs=0.051)
+        (line,) = self.points({"rmse": [200.0, 101.0, 100.0]})
+        assert [y for _, y in line] == pytest.approx([212, 22 + 190 * 0.01 / 0.04, 22], abs=0.051)
+        assert [len(line) for line in self.points({"mrr": [0.1, 0.2, NAN, 0.3]})] == [2, 1]
+
+    def test_nothing_that_notebooks_remove(self):
+        view = TestViews().view({"<script>": [0.1, 0.2]}, patience=("<script>", 3, 10))
+        assert not re.search(r" (style|id|onload)=|<script|href", create_picture(view))
 
     def test_grays_differ(self):
         svg = self.svg(TestViews().view({"mrr": [0.1, 0.2], "map": [0.2, 0.1], "rmse": [0.2, 0.3], "err": [0.1, 0.2]}))
