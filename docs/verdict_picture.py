@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import gainsay as gs
-from gainsay.data import simulate, simulate_rankers
 from gainsay._common.palette import DARK, LIGHT, Theme
+from gainsay.data import simulate, simulate_rankers
 
 HERE = Path(__file__).parent
 FONT = "system-ui,'Segoe UI','Noto Sans',Roboto,Helvetica,Arial,sans-serif"
@@ -115,18 +115,18 @@ def headings(drawing: Drawing, found: dict[str, Any]) -> float:
     second = f'LightGBM’s picks <tspan fill="{theme.second_text}">{escape(found["exponential"])}.</tspan>'
     safe = f"<tspan {bold}>★ {escape(found['safe'])}</tspan>."
     if not drawing.narrow:
-        _common.markup(0, 30, f"{first} {second}", 26, weight=700)
+        drawing.text(0, 30, f"{first} {second}", 26, weight=700)
         words = (
             f"Three rankers on the same {found['queries']} queries. gainsay computes both and says what is safe: {safe}"
         )
-        _common.markup(0, 57, words, 15, "muted")
-        _common.markup(0, 120, "grades of the top 10, one query", 12, "muted")
+        drawing.text(0, 57, words, 15, "muted")
+        drawing.text(0, 120, "grades of the top 10, one query", 12, "muted")
         return 82
     for place, words in enumerate((first, second)):
-        _common.markup(0, 26 + 29 * place, words, 21, weight=700)
-    _common.markup(0, 82, f"Three rankers, {found['queries']} queries. gainsay computes", color="muted")
-    _common.markup(0, 102, f"both and says what is safe: {safe}", color="muted")
-    _common.markup(0, 130, "Numbers in boxes: grades of the top 10, one query.", 12, "muted")
+        drawing.text(0, 26 + 29 * place, words, 21, weight=700)
+    drawing.text(0, 82, f"Three rankers, {found['queries']} queries. gainsay computes", color="muted")
+    drawing.text(0, 102, f"both and says what is safe: {safe}", color="muted")
+    drawing.text(0, 130, "Numbers in boxes: grades of the top 10, one query.", 12, "muted")
     return 146
 
 
@@ -138,13 +138,13 @@ def rows(drawing: Drawing, found: dict[str, Any], base: float, height: float) ->
             drawing.line(f"M0 {y:.1f}H{drawing.width}", "grid", 1)
         strong = {"weight": 700 if row.starred else 400, "anchor": "end"}
         if drawing.narrow:
-            _common.markup(0, y + 22, star + escape(row.name), 16, weight=700)
+            drawing.text(0, y + 22, star + escape(row.name), 16, weight=700)
             color = "ink" if row.starred else "muted"
-            _common.markup(drawing.width, y + 22, f"worst case {row.outcome}", 13, color, **strong)
+            drawing.text(drawing.width, y + 22, f"worst case {row.outcome}", 13, color, **strong)
             drawing.strip(0, y + 31, found["grades"][row.model], 20)
         else:
-            _common.markup(0, y + height / 2 - 6, star + escape(row.name), 16, weight=700 if row.starred else 600)
-            _common.markup(drawing.width, y + height / 2 + 5, star + row.outcome, **strong)
+            drawing.text(0, y + height / 2 - 6, star + escape(row.name), 16, weight=700 if row.starred else 600)
+            drawing.text(drawing.width, y + height / 2 + 5, star + row.outcome, **strong)
             drawing.strip(0, y + height / 2 + 6, found["grades"][row.model], 18)
 
 
@@ -157,13 +157,13 @@ def panel(drawing: Drawing, chart: Any, lane: int, left: float, wide: float, bas
         return left + room * axis.at(value) / 100
 
     drawing.mark(lane, left + 8, base - 38, 5.5, filled=True)
-    _common.markup(left + 22, base - 33, chart.panels[lane].caption, 15, f"{side}_text", weight=650)
-    _common.markup(left, base - 14, chart.panels[lane].libraries, 12, "muted")
+    drawing.text(left + 22, base - 33, chart.panels[lane].caption, 15, f"{side}_text", weight=650)
+    drawing.text(left, base - 14, chart.panels[lane].libraries, 12, "muted")
     for value, words in axis.ticks(3):
         if not narrow:
             drawing.line(f"M{at(value):.1f} {base - 2:.1f}V{bottom:.1f}", "grid", 1)
         if abs(at(value) - at(0)) > 36 and at(value) - left > 17:
-            _common.markup(at(value), bottom + 18, words, 12, "muted", anchor="middle")
+            drawing.text(at(value), bottom + 18, words, 12, "muted", anchor="middle")
     for place, row in enumerate(chart.rows):
         cell, size = row.cells[lane], 7.5 if row.cells[lane].highest else 5.5
         y = base + place * height + (height - 20 if narrow else height / 2)
@@ -181,8 +181,8 @@ def panel(drawing: Drawing, chart: Any, lane: int, left: float, wide: float, bas
         drawing.mark(lane, at(cell.value), y, size, cell.possible)
         color = f"{side}_text" if cell.possible else "muted"
         weight = 700 if cell.highest else 400
-        _common.markup(left + wide - 7, y + 5, cell.text, 14, color, weight=weight, anchor="end")
-    _common.markup(at(0), bottom + 18, chart.reference, 12, weight=700, anchor="middle")
+        drawing.text(left + wide - 7, y + 5, cell.text, 14, color, weight=weight, anchor="end")
+    drawing.text(at(0), bottom + 18, chart.reference, 12, weight=700, anchor="middle")
 
 
 def draw(found: dict[str, Any], theme: Theme, narrow: bool = False) -> str:
@@ -192,8 +192,8 @@ def draw(found: dict[str, Any], theme: Theme, narrow: bool = False) -> str:
     base, height = top + 52, 98.0 if narrow else 64.0
     first, last, gap = (0.0, 0.0, 12.0) if narrow else (219.0, 130.0, 20.0)
     if not narrow:
-        _common.markup(drawing.width, top + 19, chart.last[0], 15, weight=650, anchor="end")
-        _common.markup(drawing.width, top + 38, chart.last[1], 12, "muted", anchor="end")
+        drawing.text(drawing.width, top + 19, chart.last[0], 15, weight=650, anchor="end")
+        drawing.text(drawing.width, top + 38, chart.last[1], 12, "muted", anchor="end")
     drawing.line(f"M0 {base - 4:.1f}H{drawing.width}", "ink")
     rows(drawing, found, base, height)
     wide = (drawing.width - first - last - gap) / 2

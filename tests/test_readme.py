@@ -14,8 +14,8 @@ import sklearn
 import xgboost as xgb
 
 import gainsay as gs
-from gainsay.data import simulate
 from gainsay._common.palette import DARK, LIGHT
+from gainsay.data import simulate
 
 ROOT = Path(__file__).parents[1]
 TEXT = (ROOT / "README.md").read_text(encoding="utf-8")

@@ -22,8 +22,7 @@ class Terminal(io.StringIO):
         return True
 
 
-@pytest.fixture
-def terminal(monkeypatch):
+def use_terminal(monkeypatch):
     """Make stdout and stderr one terminal, which is updated in every round."""
     monkeypatch.setattr(display, "TERMINAL_INTERVAL", 0.0)
     for name, value in {"TERM": "xterm", "COLUMNS": "80", "LINES": "24"}.items():
@@ -39,7 +38,8 @@ def lines(*texts):
 
 
 class TestScreen:
-    def test_lines_are_rewritten_in_place(self, terminal, screen):
+    def test_lines_are_rewritten_in_place(self, screen, monkeypatch):
+        terminal = use_terminal(monkeypatch)
         live, state = Screen(terminal), {"n": 0}
         live.add("a", lambda width: [[(f"first {state['n']}", "bold")], [("second", "")]])
         for number in range(5):
@@ -50,7 +50,8 @@ class TestScreen:
         assert screen().feed(terminal.getvalue()).text == "[red]a has ended"
         assert not terminal.getvalue().rpartition("\x1b[?25")[2].startswith("l")  # the cursor is visible
 
-    def test_output_appears_above_and_hides_lines_until_the_next_update(self, terminal, screen):
+    def test_output_appears_above_and_hides_lines_until_the_next_update(self, screen, monkeypatch):
+        terminal = use_terminal(monkeypatch)
         live = Screen(terminal)
         live.add("a", lines("one", "two"))
         live.update("a")
@@ -66,7 +67,8 @@ class TestScreen:
         print("afterwards")
         assert screen().feed(terminal.getvalue()).text.endswith("second\nend\nafterwards")
 
-    def test_streams_are_restored(self, terminal):
+    def test_streams_are_restored(self, monkeypatch):
+        terminal = use_terminal(monkeypatch)
         live = Screen(terminal)
         live.add("a", lines("one"))
         assert sys.stdout is not terminal
@@ -76,7 +78,8 @@ class TestScreen:
         assert sys.stdout is terminal
         assert sys.stderr is terminal
 
-    def test_output_of_another_stream_stays_there(self, terminal, monkeypatch):
+    def test_output_of_another_stream_stays_there(self, monkeypatch):
+        terminal = use_terminal(monkeypatch)
         file = io.StringIO()
         monkeypatch.setattr(sys, "stdout", file)
         live = Screen(terminal)
@@ -85,7 +88,8 @@ class TestScreen:
         live.remove("a")
         assert file.getvalue() == "to a file\n"
 
-    def test_several_trainings(self, terminal, screen):
+    def test_several_trainings(self, screen, monkeypatch):
+        terminal = use_terminal(monkeypatch)
         live = Screen(terminal)
         live.add("a", lines("a"))
         live.add("b", lines("b"))
@@ -98,7 +102,8 @@ class TestScreen:
         live.remove("b")
         assert screen().feed(terminal.getvalue()).text == "a has ended"
 
-    def test_lines_of_an_ended_training_stay_in_place(self, terminal, screen):
+    def test_lines_of_an_ended_training_stay_in_place(self, screen, monkeypatch):
+        terminal = use_terminal(monkeypatch)
         live, over = Screen(terminal), []
         live.add("a", lines("one", "two"), is_over=lambda: bool(over))
         live.update("a")
@@ -109,7 +114,8 @@ class TestScreen:
         assert screen().feed(terminal.getvalue()).text == "one\ntwo\n>>> typed by the user\nan answer\nthe end"
         assert sys.stdout is terminal
 
-    def test_no_more_often_than_four_times_a_second(self, terminal, monkeypatch):
+    def test_no_more_often_than_four_times_a_second(self, monkeypatch):
+        terminal = use_terminal(monkeypatch)
         monkeypatch.setattr(display, "TERMINAL_INTERVAL", 0.25)
         now = [100.0]
         monkeypatch.setattr(display.time, "monotonic", lambda: now[0])
@@ -121,7 +127,8 @@ class TestScreen:
         live.remove("a")
         assert len(drawn) <= 10
 
-    def test_lines_that_do_not_fit_have_a_sign(self, terminal, screen, monkeypatch):
+    def test_lines_that_do_not_fit_have_a_sign(self, screen, monkeypatch):
+        terminal = use_terminal(monkeypatch)
         monkeypatch.setenv("LINES", "5")
         live = Screen(terminal)
         live.add("a", lines(*(f"line {number}" for number in range(20)), "long " * 30))
@@ -132,7 +139,8 @@ class TestScreen:
         assert shown[4].strip() == "..."
         live.remove("a")
 
-    def test_a_closed_terminal_does_not_end_the_training(self, terminal, monkeypatch):
+    def test_a_closed_terminal_does_not_end_the_training(self, monkeypatch):
+        terminal = use_terminal(monkeypatch)
         live = Screen(terminal)
         live.add("a", lines("line"))
         monkeypatch.undo()
@@ -152,7 +160,8 @@ class TestTerminals:
         assert not is_terminal(Terminal())
 
     @pytest.mark.parametrize("no_color", ["", "1"])
-    def test_color(self, terminal, monkeypatch, no_color):
+    def test_color(self, monkeypatch, no_color):
+        terminal = use_terminal(monkeypatch)
         monkeypatch.setenv("NO_COLOR", no_color)
         monkeypatch.setenv("TERM", "xterm-256color")
         live = Screen(terminal)

@@ -121,7 +121,7 @@ class View:
                 sparkline = draw_sparkline(shown.curve, room, ascii_only)
                 line += [(f"{value:<{left}}  ", ""), (f"{sparkline:<{room}}", color), (f"  {loss}", "")]
             else:
-                line += [(_shorten(f"{value:<{left}}  {loss}".rstrip(), width - 2, ascii_only), "")]
+                line += [(_cut(f"{value:<{left}}  {loss}".rstrip(), width - 2, ascii_only), "")]
             lines.append(line)
         return lines
 
@@ -134,7 +134,7 @@ class View:
         if self.seconds is not None:
             right += f"  {self.seconds:.0f} s"
         title = _shorten(self.title, max(width - len(right) - 3, 1), ascii_only)
-        return _shorten(f"{title}   {right}", width, ascii_only)
+        return _cut(f"{title}   {right}", width, ascii_only)
 
     def create_final_line(
         self, width: int | None = None, *, ascii_only: bool = False, running: bool = False
@@ -157,7 +157,7 @@ class View:
                 if count_columns(title) <= room or room >= MIN_TITLE:
                     short = title if room == math.inf else _shorten(title, int(room), ascii_only)
                     return [(short, ""), *values, (tail, "")]
-        line = _shorten(f"{title}{''.join(text for text, _ in values)}", width, ascii_only)
+        line = _cut(f"{title}{''.join(text for text, _ in values)}", width, ascii_only)
         return [(line, "")]
 
     def format_final_line(self, ascii_only: bool = False) -> str:
@@ -341,11 +341,14 @@ def _format_loss(shown: ShownMetric, ascii_only: bool) -> str:
     return f"{sign}{shown.loss:.4f} at {shown.at}"
 
 
-def _shorten(text: str, width: int | None, ascii_only: bool) -> str:
-    """Return printable text with at most `width` columns. A shortened text ends with an ellipsis."""
-    text = printable(text)
-    if ascii_only:
-        text = text.encode("ascii", "replace").decode()
+def _shorten(name: str, width: int | None, ascii_only: bool) -> str:
+    """Return a name without control characters, with at most `width` columns."""
+    text = printable(name)
+    return _cut(text.encode("ascii", "replace").decode() if ascii_only else text, width, ascii_only)
+
+
+def _cut(text: str, width: int | None, ascii_only: bool) -> str:
+    """Return a text with at most `width` columns. A shortened text ends with an ellipsis."""
     if width is None or count_columns(text) <= width:
         return text
     ellipsis = "..." if ascii_only else "…"
