@@ -62,7 +62,7 @@ def test_one_line_per_training_without_a_terminal(make, tmp_path, capsys):
 def test_curves_on_a_terminal(make, monkeypatch, screen):
     tty = use_terminal(monkeypatch)
     result = make(candidates=[Candidate("[red]a[/red]", "lightgbm")]).run()
-    frames = tty.getvalue().split("\x1b[1A\x1b[2K\x1b[1A\x1b[2K")
+    frames = tty.getvalue().split("\r\x1b[2K\x1b[1A\x1b[2K\x1b[1A\x1b[2K")
     inside = screen().feed(frames[8]).text.splitlines()
     assert re.fullmatch(r"\[1/1\] \[red\]a\[/red\]   round \d+/12  \d+ s", inside[0])
     assert inside[1].startswith(" ● linear 0.")
