@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import hypothesis
 import numpy as np
 import pytest
-from tests.drawing.screen import Screen
 from tests.oracles import definitions as plain_python
+from tests.training.screen import Screen
 
 import gainsay as gs
 
@@ -192,5 +192,5 @@ def cluster_of(processes: BaseContext) -> Any:
 
 @pytest.fixture
 def screen() -> Any:
-    """A small terminal to see what was written to it; see `drawing/screen.py`."""
+    """A small terminal to see what was written to it; see `training/screen.py`."""
     return Screen

@@ -293,8 +293,8 @@ class Judgments:
         )
 
     def _repr_html_(self) -> str:
+        from ._common.notebook import shares_cell
         from ._common.words import count
-        from .drawing.notebook import shares_cell
 
         several = len(self.levels) > 7
         counts = [] if several else np.bincount(self._flat_codes, minlength=len(self.levels)).tolist()

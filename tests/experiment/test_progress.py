@@ -10,9 +10,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from gainsay.drawing import terminal
 from gainsay.experiment import Candidate
 from gainsay.experiment.progress import create_progress
+from gainsay.training import display
 
 
 class Terminal(io.StringIO):
@@ -24,7 +24,7 @@ class Terminal(io.StringIO):
 
 def use_terminal(monkeypatch):
     """Make stderr a terminal on which every round is drawn."""
-    monkeypatch.setattr(terminal, "OFTEN", 0.0)
+    monkeypatch.setattr(display, "TERMINAL_INTERVAL", 0.0)
     for name, value in {"TERM": "xterm", "COLUMNS": "80", "LINES": "24"}.items():
         monkeypatch.setenv(name, value)
     stderr = Terminal()
@@ -39,7 +39,7 @@ def marks(result, candidate):
     for mark, metric in zip("●◆", result.metrics, strict=False):
         line = curves[curves["metric"] == metric]
         best = line.loc[line["value"].idxmax()]
-        texts.append(f"{mark} {best['value']:.4f} @{best['round']}")
+        texts.append(f"{mark} {metric} {best['value']:.4f} @{best['round']}")
     return "  ".join(texts)
 
 
@@ -62,7 +62,7 @@ def test_one_line_per_training_without_a_terminal(make, tmp_path, capsys):
 def test_curves_on_a_terminal(make, monkeypatch, screen):
     tty = use_terminal(monkeypatch)
     result = make(candidates=[Candidate("[red]a[/red]", "lightgbm")]).run()
-    frames = re.split(r"\x1b\[\d+A", tty.getvalue())
+    frames = tty.getvalue().split("\r\x1b[2K\x1b[1A\x1b[2K\x1b[1A\x1b[2K")
     inside = screen().feed(frames[8]).text.splitlines()
     assert re.fullmatch(r"\[1/1\] \[red\]a\[/red\]   round \d+/12  \d+ s", inside[0])
     assert inside[1].startswith(" ● linear 0.")
@@ -102,7 +102,7 @@ def test_a_round_is_drawn_completely_or_not_at_all(make, monkeypatch):
 
     class Slow(list):
         def append(self, value):
-            threads.append(threading.Thread(target=lambda: drawn.append(progress._block(80))))
+            threads.append(threading.Thread(target=lambda: drawn.append(progress._create_lines(80))))
             threads[-1].start()
             threads[-1].join(0.2)
             super().append(value)
@@ -114,7 +114,7 @@ def test_a_round_is_drawn_completely_or_not_at_all(make, monkeypatch):
     threads[0].join()
     progress.stop()
     ((_, *lines),) = drawn
-    assert all("0.6000  best 0.6000 at 2" in text for text in lines)
+    assert all("0.6000  best 0.6000 at 2" in "".join(text for text, _ in line) for line in lines)
 
 
 def test_names_and_marks_that_the_console_cannot_show(make, monkeypatch):
@@ -122,7 +122,7 @@ def test_names_and_marks_that_the_console_cannot_show(make, monkeypatch):
     monkeypatch.setattr(sys, "stderr", narrow)
     make(candidates=[Candidate("模型", "lightgbm")]).run()
     narrow.seek(0)
-    assert re.match(r"\[1/1\] \?\?  o 0\.\d{4} @\d+  x 0\.\d{4} @\d+  \d", narrow.read())
+    assert re.match(r"\[1/1\] \?\?  o ndcg_linear@10 0\.\d{4} @\d+  x ndcg_exp@10 0\.\d{4} @\d+  \d", narrow.read())
 
 
 NOTEBOOK = """

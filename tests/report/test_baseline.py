@@ -11,9 +11,9 @@ import pytest
 from rich.console import Console
 
 import gainsay as gs
+from gainsay._common.markup import as_text
 from gainsay.comparison.comparison import Comparison
 from gainsay.comparison.replacing import leading, replacing
-from gainsay.drawing.text import as_text
 from gainsay.report.text import decisions_table
 
 FIRST, SECOND = "ndcg_linear@10", "ndcg_exp@10"

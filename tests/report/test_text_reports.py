@@ -12,9 +12,9 @@ from rich.cells import cell_len
 from tests.report.pages import Page
 
 import gainsay as gs
+from gainsay._common.markup import as_text
 from gainsay._common.shown import printable
 from gainsay._common.words import p_value
-from gainsay.drawing.text import as_text
 from gainsay.report.content import chosen_pair
 from gainsay.report.document import SCHEMA
 from gainsay.report.numbers import difference, mean

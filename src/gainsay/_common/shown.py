@@ -76,7 +76,7 @@ def call_text(function: Callable[..., Any], *arguments: Any, **options: Any) -> 
     return f"{function.__name__}({', '.join([*map(repr, arguments), *shown])})"
 
 
-# U+E000 to U+E002 are the markers of emphasis in gainsay.drawing.text.
+# U+E000 to U+E002 are the markers of emphasis in gainsay._common.markup.
 _OVERRIDES = "\ue000\ue001\ue002\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ufffe\uffff"
 
 

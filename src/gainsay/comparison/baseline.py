@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
+from .._common.notebook import table_cell
 from .._common.shown import Spoken, plain
 from .._common.words import amount, confidence, count, listed
-from ..drawing.notebook import table_cell
 from .data import Panel, validate_margin
 from .estimates import ROUNDING
 from .inference import MIN_QUERIES, POWER

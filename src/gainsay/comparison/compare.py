@@ -13,7 +13,7 @@ from .._common.words import listed
 from ..evaluation.evaluator import Evaluator, shared_weights, validate_judgments
 from ..evaluation.trec_runs import align_runs
 from ..metrics.names import MetricLike, parse_metrics
-from ..training.predictions import read_predictions
+from ..training.prediction import read_predictions
 from .baseline import validate_baseline
 from .comparison import Comparison
 from .data import expand_recipes
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from .._common.typing import Bools, Columns, Features, Floats, Listed, Models, OfQueries
     from ..judgments import Judgments, Unjudged
-    from ..training.iterations import Iteration
+    from ..training.prediction import Iteration
     from .data import Vary
 
 DEFAULT_METRICS = ("ndcg_linear@10", "ndcg_exp@10", "map", "mrr")

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from ..metrics.names import MetricLike
     from ..report.content import Content
     from ..report.plots import Plots
-    from ..training.iterations import Iteration
+    from ..training.prediction import Iteration
     from .data import Repeats, Vary
     from .estimates import VarianceComponents
     from .flags import UnjudgedDocuments

@@ -147,7 +147,7 @@ class GainFit(Spoken):
     def _repr_html_(self) -> str:
         from html import escape
 
-        from ..drawing.notebook import scoped
+        from .._common.notebook import scoped
 
         return scoped(
             f'<p class="a"><strong>{escape(self.verdict.capitalize())}</strong></p><p>{escape(self.text)}</p>'

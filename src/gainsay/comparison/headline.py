@@ -6,8 +6,8 @@ import math
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from .._common.markup import styled
 from .._common.words import amount, confidence, count, p_value
-from ..drawing.text import styled
 from .inference import MIN_QUERIES
 from .wording import format_sample_size, name_unit
 

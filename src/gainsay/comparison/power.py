@@ -11,9 +11,9 @@ import numpy as np
 
 from .._common.arrays import nearest
 from .._common.checks import check_real, check_whole
+from .._common.notebook import table_cell
 from .._common.shown import Spoken
 from .._common.words import amount, count, listed
-from ..drawing.notebook import table_cell
 from .data import MIN_REPEATS, validate_alpha, validate_margin
 from .inference import MIN_QUERIES
 from .labels import sum_by_cluster

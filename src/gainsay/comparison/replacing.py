@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from .._common.markup import styled
 from .._common.words import amount, confidence, listed
-from ..drawing.text import styled
 from .baseline import format_change
 from .headline import labels_of
 from .wording import format_sample_size

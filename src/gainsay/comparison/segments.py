@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._common.notebook import table_cell
 from .._common.shown import Spoken, plain
 from .._common.typing import Bools
 from .._common.words import amount, confidence, count, listed
-from ..drawing.notebook import table_cell
 from .inference import MIN_QUERIES
 from .labels import Labels, list_labels
 from .pairs import build_leaderboard

@@ -12,8 +12,8 @@ import pandas as pd
 
 from .._common.cached import cached_property
 from .._common.words import count
-from ..training.bound import Panel
-from ..training.parts import ratios
+from ..training.bound_metrics import BoundMetrics
+from ..training.partial_sums import compute_ratios
 from .summed import Cluster, Summed, evaluated
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class ClusterEvaluation:
     @cached_property
     def mean(self) -> dict[str, float]:
         """The weighted mean over queries, sum(w * v) / sum(w), by metric name; NaN where every query is skipped."""
-        return dict(zip(map(str, self.metrics), ratios(self._found.totals[0]).tolist(), strict=True))
+        return dict(zip(map(str, self.metrics), compute_ratios(self._found.totals[0]).tolist(), strict=True))
 
     @property
     def queries(self) -> int:
@@ -173,20 +173,22 @@ def evaluate(
     2            0.674  1.000
     3            0.364  0.250
     """
-    panel = Panel(metrics, convention, negative_labels, n_jobs=1)
-    cluster = Cluster.of(panel, group, qid, labels=labels, scores=scores, weight=weight)
-    return ClusterEvaluation(panel.metrics, cluster.summed(), cluster)
+    bound_metrics = BoundMetrics(metrics, convention, negative_labels, n_jobs=1)
+    cluster = Cluster.of(bound_metrics, group, qid, labels=labels, scores=scores, weight=weight)
+    return ClusterEvaluation(bound_metrics.metrics, cluster.summed(), cluster)
 
 
-def _values(panel: Panel, number: int, **data: Any) -> Floats:
+def _values(bound_metrics: BoundMetrics, number: int, **data: Any) -> Floats:
     """Return the values by query of a partition, shape (queries, metrics)."""
-    found = evaluated(panel, number, **data)
-    return np.zeros((0, len(panel.metrics))) if found is None else found.per_query
+    found = evaluated(bound_metrics, number, **data)
+    return np.zeros((0, len(bound_metrics.metrics))) if found is None else found.per_query
 
 
-def _frame(empty: pd.DataFrame, panel: Panel, number: int, first: int | None, **data: Any) -> pd.DataFrame:
+def _frame(
+    empty: pd.DataFrame, bound_metrics: BoundMetrics, number: int, first: int | None, **data: Any
+) -> pd.DataFrame:
     """Return the values by query of a partition as a DataFrame, queries numbered from `first` where they have no id."""
-    found = evaluated(panel, number, **data)
+    found = evaluated(bound_metrics, number, **data)
     if found is None:
         return empty
     frame = found.frame()

@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 
 from .._common.arrays import integers, nearest
-from ..training.bound import Panel, metric_name
-from ..training.categories import refuse_unknown_categories
-from ..training.parts import ratios
+from ..training.bound_metrics import BoundMetrics, canonical_name
+from ..training.partial_sums import compute_ratios
+from ..training.prediction import validate_categories
 from .summed import Cluster
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class ClusterCurves:
             Where the metric is not among these, is needed and not given, or is NaN in every round.
         """
         names = [str(known) for known in self.metrics]
-        name = names[0] if metric is None and len(names) == 1 else None if metric is None else metric_name(metric)
+        name = names[0] if metric is None and len(names) == 1 else None if metric is None else canonical_name(metric)
         if name not in names:
             hint = "" if name is None else nearest(name, names)
             raise ValueError(f"metric must be one of {', '.join(names)}, got {metric!r}{hint}")
@@ -137,11 +137,13 @@ def evaluate_rounds(
     >>> curves.best("ndcg_exp@10").round
     5
     """
-    panel = Panel(metrics, convention, negative_labels, n_jobs=1)
+    bound_metrics = BoundMetrics(metrics, convention, negative_labels, n_jobs=1)
     booster = _booster_of(model)
     chosen = _chosen(rounds, _rounds_of(booster))
-    cluster = Cluster.of(panel, group, qid, Staged(booster, chosen), labels=labels, features=features, weight=weight)
-    return ClusterCurves(panel.metrics, chosen, ratios(cluster.summed().totals))
+    cluster = Cluster.of(
+        bound_metrics, group, qid, Staged(booster, chosen), labels=labels, features=features, weight=weight
+    )
+    return ClusterCurves(bound_metrics.metrics, chosen, compute_ratios(cluster.summed().totals))
 
 
 def _chosen(rounds: Iterable[int] | None, trained: int) -> tuple[int, ...]:
@@ -221,7 +223,7 @@ def _lightgbm(booster: Any, features: Any) -> Iterator[np.ndarray[Any, Any]]:
 def _xgboost(booster: Any, features: Any) -> Iterator[np.ndarray[Any, Any]]:
     import xgboost as xgb
 
-    refuse_unknown_categories(booster, features)
+    validate_categories(booster, features)
     booster = booster.copy()  # its number of threads is to change here only
     booster.set_param({"nthread": 1})
     data = xgb.DMatrix(features, enable_categorical=True, nthread=1)

@@ -11,7 +11,7 @@ from dask.base import compute
 from dask.delayed import delayed
 
 from ..metrics.registry import UnpicklableError
-from ..training.parts import Part, add_exactly, beside, rounded
+from ..training.partial_sums import Partition, add_exact_sums, round_sum, stack_rows
 from .partitions import Seen, aligned, raise_if_split, tree
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from .._common.typing import Floats, Integers, Partitions
     from ..evaluation.evaluator import Evaluation
-    from ..training.bound import Panel
+    from ..training.bound_metrics import BoundMetrics
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +43,7 @@ class Summed:
         """Return the evaluation of several sets of partitions."""
         seen = [part.seen for part in parts if part.seen is not None]
         return cls(
-            add_exactly([part.sums for part in parts]),
+            add_exact_sums([part.sums for part in parts]),
             np.concatenate([part.queries for part in parts]),
             np.concatenate([part.documents for part in parts]),
             any(part.counts for part in parts),
@@ -54,7 +54,7 @@ class Summed:
     @property
     def totals(self) -> Floats:
         """The sums of w * v and of w, shape (stages, metrics, 2)."""
-        return rounded(self.sums)
+        return round_sum(self.sums)
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,14 +64,14 @@ class Cluster:
     `stages` turns a partition of `features` into arrays of scores; None where there are `scores`.
     """
 
-    panel: Panel
+    bound_metrics: BoundMetrics
     partitions: Sequence[dict[str, Any]]
     stages: Any = None
 
     @classmethod
     def of(
         cls,
-        panel: Panel,
+        bound_metrics: BoundMetrics,
         group: Partitions | None,
         qid: Partitions | None,
         stages: Any = None,
@@ -84,7 +84,7 @@ class Cluster:
                 "give exactly one of group= (documents per query, by partition) and qid= (the query of each document), "
                 f"got {given}"
             )
-        return cls(panel, aligned({**collections, "group": group, "qid": qid}), stages)
+        return cls(bound_metrics, aligned({**collections, "group": group, "qid": qid}), stages)
 
     def summed(self) -> Summed:
         """Evaluate all partitions and add up; raise where a query is split, or where there is nothing to add up."""
@@ -100,10 +100,10 @@ class Cluster:
         return found
 
     def map(self, work: Callable[..., Any], **more: Sequence[Any]) -> list[Any]:
-        """Return the Delayed results of `work(panel, number, **arguments)`; `more` has an argument per partition."""
-        lazily, panel = delayed(work, pure=False), delayed(self.panel, traverse=False)
+        """Return `work(bound_metrics, number, **arguments)` as Delayed, with values of `more` for each partition."""
+        lazily, bound_metrics = delayed(work, pure=False), delayed(self.bound_metrics, traverse=False)
         return [
-            lazily(panel, number, **part, **{name: values[number] for name, values in more.items()})
+            lazily(bound_metrics, number, **part, **{name: values[number] for name, values in more.items()})
             for number, part in enumerate(self.partitions)
         ]
 
@@ -131,21 +131,23 @@ def _in_partition(number: int) -> Iterator[None]:
         raise kind(f"in partition {number}: {error}") from error.__cause__
 
 
-def evaluated(panel: Panel, number: int, scores: Any, **data: Any) -> Evaluation | None:
+def evaluated(bound_metrics: BoundMetrics, number: int, scores: Any, **data: Any) -> Evaluation | None:
     """Return the values of the queries of a partition; None where there are none."""
     with _in_partition(number):
-        return Part(panel, **data).evaluate(scores)
+        return Partition(bound_metrics, **data).evaluate(scores)
 
 
-def _summed(panel: Panel, number: int, stages: Any, scores: Any = None, features: Any = None, **data: Any) -> Summed:
+def _summed(
+    bound_metrics: BoundMetrics, number: int, stages: Any, scores: Any = None, features: Any = None, **data: Any
+) -> Summed:
     """Evaluate a partition at each stage, and keep what is to be added up or checked."""
     with _in_partition(number):
-        part = Part(panel, **data)
-        each = [part.exact_sums(found) for found in ([scores] if stages is None else stages(features))]
+        part = Partition(bound_metrics, **data)
+        each = [part.compute_exact_sums(found) for found in ([scores] if stages is None else stages(features))]
     judgments = None if part.evaluator is None else part.evaluator.judgments
     ids = np.zeros(0, dtype=np.int64) if judgments is None else judgments.query_ids
     return Summed(
-        beside(each),
+        stack_rows(each),
         np.array([len(ids)]),
         np.array([0 if judgments is None else judgments.documents]),
         part.counts,

@@ -244,7 +244,8 @@ class Evaluation:
         return f"Evaluation of {count(self.judgments.queries, 'query')}\n{lines}{notes}"
 
     def _repr_html_(self) -> str:
-        from ..drawing.notebook import table_cell
+        from .._common.notebook import table_cell
+        from .._common.words import count
 
         size = f"{count(self.judgments.queries, 'query')}, {count(self.judgments.documents, 'document')}"
         rows = [(name, format_mean(value)) for name, value in self.mean.items()]

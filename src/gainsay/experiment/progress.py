@@ -11,16 +11,15 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from .._common.shown import printable
-from ..drawing.rounds import STYLE
-from ..drawing.terminal import board_of, is_terminal, knows_blocks, may_colour
-from ..drawing.updating import Picture, in_notebook
-from ..training.history import Line
-from ..training.live import seconds_now, tell_line
-from ..training.views import View, view_of
+from ..training.display import NotebookOutput, get_screen, is_notebook, is_terminal, print_final_line, seconds_now
+from ..training.history import MetricCurve
+from ..training.picture import STYLE, create_picture
+from ..training.view import View, create_view
 from .plan import Plan, Unit
 
 if TYPE_CHECKING:
     from .._common.typing import Floats
+    from ..training.view import Segments
 
 MAX_BLOCKS = 3
 """Limit on simultaneous trainings with curves. If there are more, each has one line."""
@@ -39,7 +38,7 @@ class Outcome:
     seconds: float
     rounds: int = 0
     failure: str | None = None
-    lines: dict[str, Line] = field(default_factory=dict)
+    lines: dict[str, MetricCurve] = field(default_factory=dict)
 
 
 class Progress:
@@ -63,12 +62,12 @@ def create_progress(show: bool) -> Progress:
     """Return the progress for a notebook, a terminal or plain lines on stderr."""
     if not show:
         return Progress()
-    if in_notebook():
+    if is_notebook():
         return _Notebook()
     return _Terminal() if is_terminal(sys.stderr) else _Lines()
 
 
-def create_curves(plan: Plan, curves: Floats) -> dict[str, Line]:
+def create_curves(plan: Plan, curves: Floats) -> dict[str, MetricCurve]:
     """Return the curves of the metrics that choose rounds."""
     lines = _create_empty_curves(plan)
     for metric, line in lines.items():
@@ -86,9 +85,9 @@ def get_last_line(text: str) -> str:
     return str(errors[-1]) if errors else text.strip().splitlines()[-1]
 
 
-def _create_empty_curves(plan: Plan) -> dict[str, Line]:
+def _create_empty_curves(plan: Plan) -> dict[str, MetricCurve]:
     directions = dict(zip(plan.names, plan.metrics, strict=True))
-    return {metric: Line(directions[metric].higher_is_better) for metric in plan.primary_metrics}
+    return {metric: MetricCurve(directions[metric].higher_is_better) for metric in plan.primary_metrics}
 
 
 class _Running:
@@ -109,7 +108,7 @@ class _Running:
 
     def create_view(self) -> View:
         """Return the current view."""
-        return view_of(
+        return create_view(
             self.lines,
             title=self._title,
             dataset=self._dataset,
@@ -150,7 +149,7 @@ class _Reporter(Progress):
         if outcome.failure is not None:
             self.print_line(printable(f"{number} {outcome.unit}: failed, {get_last_line(outcome.failure)}"))
         else:
-            view = view_of(
+            view = create_view(
                 outcome.lines,
                 title=f"{number} {outcome.unit}",
                 dataset=outcome.unit.fold.valid,
@@ -170,7 +169,7 @@ class _Reporter(Progress):
 
     def finish(self, view: View) -> None:
         """Report a finished training."""
-        self.print_line(tell_line(view, sys.stderr))
+        print_final_line(view)
 
     def touch(self) -> None:
         """Draw again."""
@@ -187,35 +186,35 @@ class _Terminal(_Reporter):
     """Curves of the running trainings at the bottom of a terminal, below one line per finished training."""
 
     def start(self, plan: Plan, total: int, done: int) -> None:
-        self._board, self._started = board_of(sys.stderr), seconds_now()
+        self._screen, self._started = get_screen(sys.stderr), seconds_now()
         super().start(plan, total, done)
-        self._board.put(self, self._block)
+        self._screen.add(self, self._create_lines)
         self.touch()
 
     def print_line(self, text: str) -> None:
-        encoding = getattr(self._board.stream, "encoding", None) or "utf-8"
-        self._board.say(text.encode(encoding, "replace").decode(encoding))
+        encoding = getattr(self._screen.stream, "encoding", None) or "utf-8"
+        self._screen.print_line([(text.encode(encoding, "replace").decode(encoding), "")])
         self.touch()
 
     def finish(self, view: View) -> None:
-        self.print_line(tell_line(view, self._board.stream))
+        super().finish(view)
+        self.touch()
 
     def touch(self) -> None:
-        self._board.touch(self)
+        self._screen.update(self)
 
     def stop(self) -> None:
-        self._board.drop(self)
+        self._screen.remove(self)
 
-    def _block(self, width: int) -> list[str]:
-        stream = self._board.stream
-        look = {"ascii_only": not knows_blocks(stream), "colour": may_colour(stream)}
+    def _create_lines(self, width: int) -> list[Segments]:
+        ascii_only = self._screen.ascii_only
         with self._lock:
             views = self.create_views()
             if not views:
-                return [f"{self._done} of {self._total} trained, {seconds_now() - self._started:.0f} s"]
+                return [[(f"{self._done} of {self._total} trained, {seconds_now() - self._started:.0f} s", "")]]
             if len(views) > MAX_BLOCKS:
-                return [view.final_line(width, running=True, **look) for view in views]
-            return [line for view in views for line in view.block(width, **look)]
+                return [view.create_final_line(width, running=True, ascii_only=ascii_only) for view in views]
+            return [line for view in views for line in view.create_lines(width, ascii_only=ascii_only)]
 
 
 class _Notebook(_Reporter):
@@ -223,30 +222,30 @@ class _Notebook(_Reporter):
 
     def start(self, plan: Plan, total: int, done: int) -> None:
         self._finished: list[str] = []
-        self._picture = Picture(self._html)
+        self._output = NotebookOutput(self._html)
         super().start(plan, total, done)
 
     def print_line(self, text: str) -> None:
-        self._append(f'<tr><td colspan="5">{escape(text)}</td></tr>')
+        self._append(f'<tr><td colspan="6">{escape(text)}</td></tr>')
 
     def finish(self, view: View) -> None:
-        self._append(view.row())
+        self._append(view.create_row())
 
     def _append(self, row: str) -> None:
         self._finished.append(row)
-        self._picture.draw()
+        self._output.draw()
 
     def touch(self) -> None:
-        self._picture.touch()
+        self._output.update()
 
     def stop(self) -> None:
         with self._lock:
             self._running.clear()
-        self._picture.draw()
+        self._output.draw()
 
     def _html(self) -> str:
         with self._lock:
-            pictures = [view.picture(style=False) for view in self.create_views()[:MAX_BLOCKS]]
+            pictures = [create_picture(view, style=False) for view in self.create_views()[:MAX_BLOCKS]]
         omitted = len(self._finished) - MAX_FINISHED
         more = [f'<p class="gs-quiet">{omitted} more before these</p>'] if omitted > 0 else []
         count = f'<p class="gs-quiet">{self._done} of {self._total} trained</p>'

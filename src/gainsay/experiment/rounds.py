@@ -11,7 +11,7 @@ import numpy as np
 
 from .._common.arrays import nearest
 from ..metrics.names import parse_metric
-from ..training.bound import in_round
+from ..training.bound_metrics import in_round
 
 if TYPE_CHECKING:
     from .._common.typing import Floats

@@ -189,7 +189,7 @@ class Metric:
 
     def _repr_html_(self) -> str:
         """Return name, formula and all options."""
-        from ..drawing.notebook import table_cell
+        from .._common.notebook import table_cell
 
         formula = (inspect.getdoc(type(self)) or "").partition("\n")[0]
         texts = {

@@ -128,7 +128,7 @@ class Chart:
     Attributes
     ----------
     question, headline, advice : str
-        Text with emphasis, see `gainsay.drawing.text`.
+        Text with emphasis, see `gainsay._common.markup`.
     panels : tuple of Panel
         One per primary metric, or a single one if both metrics are the same number.
     rows : tuple of Row

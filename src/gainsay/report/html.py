@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote
 
 from .._common.checks import check_whole
+from .._common.markup import as_html, as_text
 from .._common.outputs import check_output
+from .._common.palette import DARK, LIGHT
 from .._common.shown import printable
 from .._common.version import __version__
-from ..drawing.palette import DARK, LIGHT
-from ..drawing.text import as_html, as_text
 from .content import Content
 from .document import to_json
 from .environment import TEMPLATES, chart_html, environment, trusted
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
     from markupsafe import Markup
 
-    from ..drawing.palette import Theme
     from .tables import Section
+    from .._common.palette import Theme
 
 
 MAX_ROWS = 12

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._common.markup import as_html, styled
 from .._common.shown import isolated, printable
 from .._common.words import amount, count, listed
 from ..comparison.headline import labels_of
-from ..drawing.text import as_html, styled
 from .chart import chart_of
 from .numbers import bare
 from .queries import queries_section

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from .._common.markup import as_text
 from .._common.shown import isolated, printable
 from .._common.words import confidence, count, p_values
 from ..comparison.pairs import select_common_column
 from ..comparison.replacing import leading
 from ..comparison.wording import describe_losses
-from ..drawing.text import as_text
 from .method import glossary, method
 from .numbers import differences, means
 

@@ -12,11 +12,11 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
+from .._common.markup import pieces
 from .._common.shown import printable
 from .._common.words import count
 from ..comparison.headline import labels_of
 from ..comparison.replacing import leading
-from ..drawing.text import pieces
 from .chart import STAR
 from .numbers import bare
 from .tables import leaderboard, notes, over, scope

@@ -15,7 +15,7 @@ from ... import xgboost as _adapter  # noqa: F401
 from ..._common.arrays import nearest
 from ...data.features import is_sparse
 from ...metrics.gains import power
-from ...xgboost.cutting import first_rounds
+from ...xgboost.early_stopping import cut_booster
 from . import validate_aliases
 
 # After the adapter, whose error names the extra to install.
@@ -178,7 +178,7 @@ def cut(model: bytes, rounds: int) -> bytes:
 
     By default, `Booster.predict` uses all rounds and `XGBRanker.predict` the rounds up to the best one.
     """
-    booster = first_rounds(load(model), rounds)
+    booster = cut_booster(load(model), rounds)
     booster.set_attr(best_iteration=str(rounds - 1))
     return bytes(booster.save_raw("ubj"))
 

@@ -39,9 +39,9 @@ if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
 
+    from ..._common.palette import Theme
     from ..._common.typing import Floats, Numbers
     from ...comparison.attribution import Attribution
-    from ...drawing.palette import Theme
     from .picture import Picture
     from .style import Look
 

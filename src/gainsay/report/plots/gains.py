@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
+    from ..._common.palette import Theme
     from ...comparison.gain_path import GainPath
-    from ...drawing.palette import Theme
     from .picture import Picture
 
 __all__ = ["plot_gains"]

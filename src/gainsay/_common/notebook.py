@@ -1,4 +1,4 @@
-"""Cells of notebooks as HTML in the colors of the notebook, with styles that touch nothing else on the page."""
+"""HTML for the cells of notebooks, in the colors of the notebook. Its styles do not affect the rest of the page."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ if TYPE_CHECKING:
     from .palette import Theme
 
 
-def _colours(theme: Theme) -> str:
-    metrics = ((name, colour) for name, colour in theme.colours().items() if name.startswith(("first", "second")))
-    return "".join(f"--{name}:{colour};" for name, colour in metrics)
+def _list_colors(theme: Theme) -> str:
+    metrics = ((name, color) for name, color in theme.colours().items() if name.startswith(("first", "second")))
+    return "".join(f"--{name}:{color};" for name, color in metrics)
 
 
 _STYLE = (
     ".gainsay{--ink:var(--jp-content-font-color1,var(--vscode-editor-foreground,currentColor));"
     "--muted:var(--jp-content-font-color2,var(--vscode-descriptionForeground,#6b7480));"
     "--face:var(--jp-layout-color0,var(--vscode-editor-background,var(--colab-primary-surface-color,#fff)));"
-    f"--grid:#8883;--tint:#8881;{_colours(LIGHT)}"
+    f"--grid:#8883;--tint:#8881;{_list_colors(LIGHT)}"
     "max-width:880px;color:var(--ink);font:13px/1.35 var(--jp-content-font-family,system-ui,sans-serif);"
     "font-variant-numeric:tabular-nums}"
     '[data-jp-theme-light="false"] .gainsay,body.vscode-dark .gainsay,html[theme="dark"] .gainsay,'
-    f'html[data-theme="dark"] .gainsay{{{_colours(DARK)}}}'
+    f'html[data-theme="dark"] .gainsay{{{_list_colors(DARK)}}}'
     ".gainsay p{margin:0}.gainsay .a{font-size:16px}.gainsay .l{color:var(--first-text)}"
     ".gainsay .e{color:var(--second-text)}.gainsay .m{color:var(--muted)}"
-    # JupyterLab has tables of fixed layout with striped rows and cells at the right: twice .gainsay comes before that
+    # JupyterLab styles tables with a fixed layout, stripes and right alignment. `.gainsay.gainsay` has priority.
     ".gainsay.gainsay table{table-layout:auto;border-collapse:collapse;border:0;margin:2px 0 0;font-size:13px}"
     ".gainsay.gainsay table.w{width:100%}.gainsay.gainsay tbody tr:nth-child(n){background:none}"
     ".gainsay.gainsay table tr>*{padding:0 10px 0 0;border:0;white-space:nowrap;text-align:left;font-weight:400;"
@@ -43,32 +43,32 @@ _STYLE = (
 
 
 def scoped(inner: str, style: str = "") -> str:
-    """Return HTML with the styles of all cells of gainsay, and with further rules."""
+    """Return HTML with the styles of all cells of gainsay and additional rules."""
     return f'<div class="gainsay"><style>{_STYLE}{style}</style>{inner}</div>'
 
 
 def shares_cell(title: str, rows: Sequence[tuple[str, int]], note: str = "") -> str:
-    """Return counts as HTML: for each its name, a bar, the count and its share; nothing but a title without rows."""
+    """Return counts as HTML: a name, a bar, the count and its share per row, or only a title without rows."""
     total = sum(number for _, number in rows) or 1
-    most = max((number for _, number in rows), default=1) or 1
+    largest = max((number for _, number in rows), default=1) or 1
     body = "".join(
         f'<tr><td class="p">{escape(name)}</td><td class="w"><svg width="100%" height="16" aria-hidden="true">'
-        f'<rect class="bar" width="{96 * number / most:.2f}%" y="3" height="10"/></svg></td>'
+        f'<rect class="bar" width="{96 * number / largest:.2f}%" y="3" height="10"/></svg></td>'
         f'<td class="v">{number:,}</td><td class="v m">{100 * number / total:.1f} %</td></tr>'
         for name, number in rows
     )
-    told = f'<p class="m">{escape(note)}</p>' if note else ""
+    text = f'<p class="m">{escape(note)}</p>' if note else ""
     table = f'<table class="w">{body}</table>' if rows else ""
-    return scoped(f'<p class="a"><strong>{escape(title)}</strong></p>{told}{table}')
+    return scoped(f'<p class="a"><strong>{escape(title)}</strong></p>{text}{table}')
 
 
 def table_cell(title: str, head: Sequence[str], rows: Iterable[Sequence[str]], *notes: str) -> str:
-    """Return a small table as HTML, below its title and above notes."""
+    """Return a small table as HTML, between its title and notes."""
 
     def row(cells: Sequence[str], tag: str) -> str:
         return f"<tr>{''.join(f'<{tag}>{escape(cell)}</{tag}>' for cell in cells)}</tr>"
 
     body = "".join(row(cells, "td") for cells in rows)
     table = f'<table class="t"><thead>{row(head, "th")}</thead><tbody>{body}</tbody></table>'
-    told = "".join(f'<p class="m">{escape(note)}</p>' for note in notes if note)
-    return scoped(f'<p class="a"><strong>{escape(title)}</strong></p>{table}{told}')
+    text = "".join(f'<p class="m">{escape(note)}</p>' for note in notes if note)
+    return scoped(f'<p class="a"><strong>{escape(title)}</strong></p>{table}{text}')

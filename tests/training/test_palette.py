@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gainsay.drawing.palette import DARK, LIGHT
+from gainsay._common.palette import DARK, LIGHT
 from gainsay.report.plots.style import grade_colours
 
 DEUTERANOPIA = np.array(  # Machado, Oliveira & Fernandes 2009, severity 1, on linear RGB
@@ -49,7 +49,8 @@ def contrast(one, other):
 def test_text_and_marks_are_legible_on_the_background(theme):
     assert contrast(theme.ink, theme.face) >= 7
     assert contrast(theme.muted, theme.face) >= 4.5
-    assert all(contrast(colour, theme.face) >= 3 for colour in (theme.first, theme.second, theme.third))
+    assert all(contrast(colour, theme.face) >= 3 for colour in (theme.first, theme.second, theme.third, theme.fourth))
+    assert contrast(theme.third, theme.fourth) >= 1.8
     assert len(set(theme.colours().values())) == len(theme.colours())
 
 

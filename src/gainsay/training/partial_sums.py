@@ -1,4 +1,4 @@
-"""Some of all queries, as a worker of a cluster holds them, and sums over them that can be added up."""
+"""Metrics of a part of all queries, on one worker of a cluster, and their exact sums."""
 
 from __future__ import annotations
 
@@ -18,49 +18,55 @@ if TYPE_CHECKING:
     from .._common.typing import Floats
     from ..evaluation.evaluator import Evaluation
     from ..metrics.base import Metric
-    from .bound import Panel
-
+    from .bound_metrics import BoundMetrics
 
 SMALLEST, LARGEST = 2.0**-500, 2.0**500
-"""Where the largest weight of a part lies between these, its sums neither overflow nor lose digits to the range."""
+"""If the largest weight is in this range, sums neither overflow nor lose digits."""
 
 
-class Part:
-    """Metrics bound to some of all queries: perhaps to none, perhaps to queries of weight 0 only.
+class Partition:
+    """Metrics bound to a part of all queries.
 
-    Either is an error where the part is the whole.
+    A partition may be empty or have only queries of weight 0, unless it is the whole dataset.
     """
 
     def __init__(
-        self, panel: Panel, labels: Any, *, group: Any = None, qid: Any = None, weight: Any = None, whole: bool = False
+        self,
+        bound_metrics: BoundMetrics,
+        labels: Any,
+        *,
+        group: Any = None,
+        qid: Any = None,
+        weight: Any = None,
+        whole: bool = False,
     ) -> None:
-        self.metrics = panel.metrics
+        self.metrics = bound_metrics.metrics
         self.evaluator = None
         self._whole = whole
         weights = list(weight.values()) if isinstance(weight, Mapping) else weight
         weightless = weight is not None and not whole and not np.any(weights)
         self.counts = len(labels) > 0 and not weightless
-        """Whether any query has a document and a weight."""
+        """Whether a query has documents and a positive weight."""
         if len(labels) or whole:
             weight = _ones_like(weight) if weightless else weight
-            self.evaluator = panel.bind(labels, group=group, qid=qid, weight=weight)
+            self.evaluator = bound_metrics.bind(labels, group=group, qid=qid, weight=weight)
             return
         for name, values in (("group", group), ("qid", qid), ("weight", weight)):
             if values is not None and len(values) and not isinstance(values, Mapping):
                 raise ValueError(
-                    f"{name} has {len(values)} entries but there is no document: leave out queries without documents"
+                    f"{name} has {len(values)} entries but there are no documents: remove queries without documents"
                 )
 
     def evaluate(self, scores: Any) -> Evaluation | None:
-        """Return the values of the queries of this part; None where there are none."""
+        """Return the values of the queries, or None without queries."""
         if self.evaluator is not None:
             return self.evaluator(scores)
         if len(scores):
-            raise ValueError(f"scores has {len(scores)} entries but there are no labels; give one score per document")
+            raise ValueError(f"scores has {len(scores)} entries but there are no labels: pass one score per document")
         return None
 
-    def terms(self, scores: Any) -> list[Floats]:
-        """Return, for each metric, w * v and w of the queries that count, shape (2, queries)."""
+    def compute_terms(self, scores: Any) -> list[Floats]:
+        """Return w * v and w of each query, for each metric, shape (2, queries)."""
         evaluation = self.evaluate(scores)
         if evaluation is None:
             return [np.zeros((2, 0)) for _ in self.metrics]
@@ -74,37 +80,37 @@ class Part:
         largest = terms[1].max(initial=0.0)
         if not self._whole and largest and not SMALLEST <= largest <= LARGEST:
             raise ValueError(
-                f"weight goes up to {largest:g}: sums over several parts of the data need weights between "
-                f"{SMALLEST:g} and {LARGEST:g}; multiply all of them by the same number"
+                f"weight goes up to {largest:g}: sums over several partitions need weights between "
+                f"{SMALLEST:g} and {LARGEST:g}. Multiply all of them by one number"
             )
         return terms
 
-    def sums(self, scores: Any) -> Floats:
-        """Return the sums of w * v and of w by metric, shape (metrics, 2), added up as `gainsay.evaluate` does."""
-        return np.array([sum_columns(terms.T) if terms.size else np.zeros(2) for terms in self.terms(scores)])
+    def compute_sums(self, scores: Any) -> Floats:
+        """Return the sums of w * v and of w by metric, shape (metrics, 2), with the rounding of `gainsay.evaluate`."""
+        return np.array([sum_columns(terms.T) if terms.size else np.zeros(2) for terms in self.compute_terms(scores)])
 
-    def exact_sums(self, scores: Any) -> Floats:
-        """Return few rows whose sums are the exact sums of w * v and of w by metric, shape (rows, metrics, 2)."""
-        return beside([exact_sum(terms) for terms in self.terms(scores)])
+    def compute_exact_sums(self, scores: Any) -> Floats:
+        """Return a few rows with the exact sums of w * v and of w by metric, shape (rows, metrics, 2)."""
+        return stack_rows([exact_sum(terms) for terms in self.compute_terms(scores)])
 
 
 def _ones_like(weight: Any) -> Any:
-    """Return a weight of 1 instead of each 0."""
+    """Return weights of 1 instead of 0."""
     if isinstance(weight, Mapping):
         return dict.fromkeys(weight, 1.0)
     return np.ones(len(weight)) if index_of(weight) is None else weight + 1
 
 
 def exact_sum(terms: Floats) -> Floats:
-    """Return few rows whose sum is exactly the sum of `terms` over their last axis, however these are split and added.
+    """Return a few rows whose sum is the exact sum of `terms` over their last axis, for any split of the terms.
 
-    Each pass takes from every number the bits above a common place, few enough that adding them rounds nothing, and
-    leaves the rest to the next pass (Rump, Ogita and Oishi 2008, "Accurate floating-point summation, part I").
+    Each pass takes the bits of every number above a common place, so few that their sum is not rounded. The next pass
+    continues with the other bits (Rump, Ogita and Oishi 2008, "Accurate floating-point summation, part I").
 
     >>> import numpy as np
-    >>> from gainsay.training.parts import exact_sum, rounded
+    >>> from gainsay.training.partial_sums import exact_sum, round_sum
     >>> terms = np.array([1e16, 1.0, -1e16])
-    >>> float(terms[::-1].sum()), float(rounded(exact_sum(terms)))
+    >>> float(terms[::-1].sum()), float(round_sum(exact_sum(terms)))
     (0.0, 1.0)
     """
     bits = (terms.shape[-1] + 1).bit_length()  # 2 ** bits is at least the number of terms + 2
@@ -120,28 +126,28 @@ def exact_sum(terms: Floats) -> Floats:
     return np.array(rows).reshape(-1, *terms.shape[:-1])
 
 
-def add_exactly(sums: Sequence[Floats]) -> Floats:
-    """Return few rows whose sum is exactly that of all rows of all `sums`."""
+def add_exact_sums(sums: Sequence[Floats]) -> Floats:
+    """Return a few rows whose sum is the exact sum of all rows of all `sums`."""
     return exact_sum(np.moveaxis(np.concatenate(sums), 0, -1))
 
 
-def rounded(rows: Floats) -> Floats:
-    """Return the sum of rows, rounded once."""
+def round_sum(rows: Floats) -> Floats:
+    """Return the sum of the rows, rounded once."""
     totals: Floats = np.apply_along_axis(math.fsum, 0, rows)
     return totals
 
 
-def ratios(sums: Floats) -> Floats:
-    """Return means from the sums of w * v and of w, shape (…, 2); NaN where no query counts."""
+def compute_ratios(sums: Floats) -> Floats:
+    """Return means from the sums of w * v and of w, shape (…, 2). They are NaN if no query counts."""
     products, weights = sums[..., 0], sums[..., 1]
     means = np.full(weights.shape, np.nan)
     np.divide(products, weights, out=means, where=weights > 0)
     return means
 
 
-def beside(columns: Sequence[Floats]) -> Floats:
-    """Stack arrays of rows of different numbers along a new second axis, filled up with zeros."""
+def stack_rows(columns: Sequence[Floats]) -> Floats:
+    """Stack arrays with different numbers of rows along a new second axis, padded with zeros."""
     stacked = np.zeros((max(map(len, columns)), len(columns), *columns[0].shape[1:]))
-    for at, column in enumerate(columns):
-        stacked[: len(column), at] = column
+    for index, column in enumerate(columns):
+        stacked[: len(column), index] = column
     return stacked

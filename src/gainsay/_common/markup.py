@@ -1,4 +1,4 @@
-"""Short text with emphasis, which HTML, terminals and plain text write each in its way."""
+"""Short text with emphasis, for HTML, terminals and plain text."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from html import escape
 __all__ = ["as_html", "as_text", "pieces", "styled"]
 
 PIECE = re.compile("\ue000(.*?)\ue001(.*?)\ue002", re.DOTALL)
-"""A styled piece of text: the style and the text, between characters that stand in no other text."""
+"""A styled piece of text: the style and the text, between characters that never occur in other text."""
 
 
 def styled(style: str, text: str) -> str:
@@ -26,20 +26,20 @@ def as_text(text: str) -> str:
 
 
 def pieces(text: str) -> list[tuple[str, str]]:
-    """Return the pieces of a text, each with its style, which is empty for plain ones.
+    """Return the pieces of a text, each with its style, which is empty for plain text.
 
     >>> pieces(f"Choose {styled('b n', 'old')}.")
     [('', 'Choose '), ('b n', 'old'), ('', '.')]
     """
     parts = iter(PIECE.split(text))
-    found = [("", next(parts))]
+    segments = [("", next(parts))]
     for style, inner, after in zip(parts, parts, parts, strict=True):
-        found += [(style, inner), ("", after)]
-    return [(style, part) for style, part in found if part]
+        segments += [(style, inner), ("", after)]
+    return [(style, part) for style, part in segments if part]
 
 
 def as_html(text: str) -> str:
-    """Return text as HTML, everything in it escaped; names keep to themselves, whichever way they are written.
+    """Return text as escaped HTML. Names are isolated from the direction of other text.
 
     >>> as_html(f"{styled('b n', '<old>')}{styled('l', '0.1')} & more")
     '<strong><bdi>&lt;old&gt;</bdi></strong><span class="l">0.1</span> &amp; more'
@@ -50,6 +50,6 @@ def as_html(text: str) -> str:
 def _tagged(piece: re.Match[str]) -> str:
     style, text = piece[1].split(), piece[2]
     text = f"<bdi>{text}</bdi>" if "n" in style else text
-    colour = "".join(f' class="{mark}"' for mark in style if mark in "le")
-    tag = "strong" if "b" in style else "span" if colour else ""
-    return f"<{tag}{colour}>{text}</{tag}>" if tag else text
+    color = "".join(f' class="{mark}"' for mark in style if mark in "le")
+    tag = "strong" if "b" in style else "span" if color else ""
+    return f"<{tag}{color}>{text}</{tag}>" if tag else text

@@ -13,9 +13,9 @@ import warnings
 warnings.simplefilter("ignore")
 import lightgbm as lgb
 from gainsay.data import simulate
-from gainsay.drawing import updating
+from gainsay.training import display
 from gainsay.lightgbm import Curves, early_stopping, feval
-updating.OFTEN = 0.0
+display.NOTEBOOK_INTERVAL = 0.0
 train, valid = simulate(60, seed=1, mean_length=20).split_queries(0.5, 0.5, seed=1)
 train_set = lgb.Dataset(train.features, train.labels, group=train.group)
 valid_set = lgb.Dataset(valid.features, valid.labels, group=valid.group, reference=train_set)

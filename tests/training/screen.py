@@ -1,4 +1,4 @@
-"""A small terminal: what a person would see after what was written to it. Written against ECMA-48, not against us."""
+"""A small terminal that shows the text of control sequences. It follows ECMA-48, not the code under test."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 
 
 class Screen:
-    """Knows the few controls that may occur, refuses all others, and wraps as terminals do."""
+    """Supports the few controls that may occur, rejects all others, and wraps long lines."""
 
     def __init__(self, columns=80):
         self.columns = columns
@@ -14,11 +14,11 @@ class Screen:
         self.row = self.column = 0
 
     def feed(self, text):
-        for control, parameter, final, character in re.findall(r"(\x1b\[([0-9;]*)([A-Za-z]))|([\s\S])", text):
+        for control, parameter, final, character in re.findall(r"(\x1b\[([0-9;?]*)([A-Za-z]))|([\s\S])", text):
             if control:
                 self._control(parameter, final)
             elif character == "\n":
-                self.row, self.column = self.row + 1, 0  # as with ONLCR, which terminals have
+                self.row, self.column = self.row + 1, 0  # terminals add a carriage return (ONLCR)
                 self.lines += [""] * (self.row + 1 - len(self.lines))
             elif character == "\r":
                 self.column = 0
@@ -29,9 +29,9 @@ class Screen:
     def _control(self, parameter, final):
         if final == "A":
             self.row = max(self.row - int(parameter or 1), 0)
-        elif final == "J" and parameter in ("", "0"):
-            self.lines = [*self.lines[: self.row], self.lines[self.row][: self.column]]
-        elif final != "m":
+        elif final == "K" and parameter == "2":
+            self.lines[self.row] = ""
+        elif final != "m" and (parameter, final) not in (("?25", "l"), ("?25", "h")):
             raise AssertionError(f"an unknown control: {parameter}{final}")
 
     def _put(self, character):

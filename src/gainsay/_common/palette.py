@@ -1,4 +1,4 @@
-"""Colours in two themes, and what each of them stands for."""
+"""The colors of all pictures, in two themes."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ __all__ = ["DARK", "LIGHT", "Theme", "theme_named"]
 
 @dataclass(frozen=True)
 class Theme:
-    """Colors: blue is the first metric, orange the second, ink the rest. Every color comes with a marker or a sign.
+    """Colors: blue is the first metric, orange the second, gray any other. Every color comes with a marker or a sign.
 
     `tint` is the background of cells, `bar` the color of intervals, `rule` of lines between parts, `grid` of faint
-    lines, `shade` of areas that are set off, `hover` of the row under the pointer.
+    lines, `shade` of distinct areas, `hover` of the row under the pointer.
     """
 
     name: str
@@ -26,6 +26,7 @@ class Theme:
     first: str
     second: str
     third: str
+    fourth: str
     first_text: str
     second_text: str
     first_tint: str
@@ -34,7 +35,7 @@ class Theme:
     second_bar: str
 
     def colours(self) -> dict[str, str]:
-        """Return every colour by the name that it has in a style sheet."""
+        """Return every color by its name in a style sheet."""
         return {name.replace("_", "-"): colour for name, colour in asdict(self).items() if name != "name"}
 
 
@@ -50,6 +51,7 @@ LIGHT = Theme(
     first="#1b6ab3",
     second="#d96400",
     third="#4a525d",
+    fourth="#858e99",
     first_text="#15599a",
     second_text="#a84c00",
     first_tint="#e3eefa",
@@ -69,6 +71,7 @@ DARK = Theme(
     first="#5aa9f0",
     second="#f5953d",
     third="#b3bcc6",
+    fourth="#737e8b",
     first_text="#7dbcf5",
     second_text="#f8ac66",
     first_tint="#17304a",
@@ -79,8 +82,8 @@ DARK = Theme(
 
 
 def theme_named(theme: str) -> Theme:
-    """Return the light or the dark theme; raise a ValueError for another name."""
-    for known in (LIGHT, DARK):
-        if theme == known.name:
-            return known
+    """Return the light or the dark theme, or raise an error for other names."""
+    for candidate in (LIGHT, DARK):
+        if theme == candidate.name:
+            return candidate
     raise ValueError(f"theme must be 'light' or 'dark': got {theme!r}")
