@@ -108,6 +108,8 @@ class Comparison:
         Segment of each query, in one column or in several named ones.
     baseline : str, optional
         Name of the deployed model. Reports then state first whether to replace it.
+    selected : str, optional
+        Name of the model that was selected on a validation set. Reports then state its gap to the best model.
 
     Raises
     ------
@@ -152,6 +154,7 @@ class Comparison:
         clusters: Ids | None = None,
         segments: Ids | Mapping[str, Ids] | None = None,
         baseline: str | None = None,
+        selected: str | None = None,
     ) -> None:
         refuse_unordered("models", models)
         self.models = tuple(models)
@@ -188,6 +191,9 @@ class Comparison:
         self.baseline = baseline
         if baseline is not None:
             validate_baseline(baseline, self.models)
+        self.selected = selected
+        if selected is not None:
+            validate_model(selected, self.models)
 
     def _find_ranges(self) -> dict[str, tuple[float, float]]:
         """Return the ranges of the metrics. Without scores they are unlimited, because values may be scaled."""
@@ -724,6 +730,8 @@ class Comparison:
             content["segments"] = self.segments.to_dict()
         if self.baseline is not None:
             content["against"] = self.against(self.baseline).to_dict()
+        if self.selected is not None:
+            content["selected"] = self.selected
         return content
 
     @property

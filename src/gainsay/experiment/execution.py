@@ -22,7 +22,7 @@ from .plan import Plan, Unit
 from .progress import Outcome, create_curves
 from .rounds import Watch, find_stored_rounds, orient
 from .storage import SharedParts, Storage, create_canonical_json
-from .trainers import Predict, get_trainer
+from .trainers import get_trainer, predict_scores
 from .trainings import Training
 
 if TYPE_CHECKING:
@@ -32,10 +32,6 @@ if TYPE_CHECKING:
     from .candidate import Candidate
     from .folds import Parts
     from .progress import Follow
-
-DOCUMENTS_PER_PREDICTION = 65_536
-"""Both libraries copy the features they predict on, XGBoost into twice the memory."""
-
 
 class CalledOffError(Exception):
     """The run that started a training has ended."""
@@ -139,7 +135,7 @@ def train_candidate(
     curves = np.array(watch.rounds, dtype=np.float64)
     test = context.parts[unit.fold.test]
     predict = trainer.create_predictor(model, test, threads)
-    scores = _predict_scores(predict, test, find_stored_rounds(orient(curves, metrics)))
+    scores = predict_scores(predict, test, find_stored_rounds(orient(curves, metrics)))
     weights = shared_weights(on_test.metrics, on_test.judgments)
     return model, Training(
         unit.fold.name,
@@ -155,13 +151,6 @@ def train_candidate(
         },
         {"gainsay": __version__, "numpy": np.__version__, candidate.library: trainer.get_version()},
     )
-
-
-def _predict_scores(predict: Predict, data: RankingData, rounds: Sequence[int]) -> dict[int, Any]:
-    """Return the scores of all documents after each of these rounds."""
-    starts = range(0, len(data.labels), DOCUMENTS_PER_PREDICTION)
-    pieces = [predict(slice(start, start + DOCUMENTS_PER_PREDICTION), rounds) for start in starts]
-    return {number: np.concatenate(scores) for number, scores in zip(rounds, zip(*pieces, strict=True), strict=True)}
 
 
 def compute_total_weights(evaluator: Evaluator) -> list[float]:

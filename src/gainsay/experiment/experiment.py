@@ -20,7 +20,7 @@ from ..judgments import Judgments
 from .config import ExperimentConfig, read_toml
 from .custom_metrics import find_import_paths, validate_importable
 from .execution import compute_total_weights, perform_all, uses_other_processes
-from .folds import compute_fingerprint, divide
+from .folds import FeatureColumns, compute_fingerprint, divide
 from .plan import Plan, Unit
 from .progress import Outcome, create_progress
 from .query_labels import align_clusters, align_segments
@@ -161,6 +161,7 @@ class Experiment:
             **{**dict(config), "candidates": resolved},
             folds=divided,
             data={name: compute_fingerprint(part) for name, part in self._parts.items()},
+            features=FeatureColumns.from_data(next(iter(self._parts.values()))),
             clusters=None if clusters is None else align_clusters(clusters, tests),
             segments=None if segments is None else align_segments(segments, tests),
         )
@@ -395,8 +396,6 @@ def _validate_unchanged(plan: Plan, trainings: Mapping[str, Training]) -> None:
 
 def _validate_data(plan: Plan, parts: Parts) -> None:
     """Raise if data do not suit the metrics or the libraries, before hours of training."""
-    for name, part in parts.items():
-        _validate_weights(name, part)
     names = next(iter(parts.values())).feature_names
     for library in _list_libraries(plan):
         get_trainer(library).validate_features(names or ())
@@ -405,19 +404,6 @@ def _validate_data(plan: Plan, parts: Parts) -> None:
             judgments = parts[name].judgments()
             compute_total_weights(Evaluator(plan.metrics, judgments))
             shared_weights(plan.metrics, judgments)
-
-
-def _validate_weights(name: str, data: RankingData) -> None:
-    """Raise if weights do not fit into the 32-bit floats of both libraries."""
-    if data.weight is None or not data.weight.any():
-        return
-    limits = np.finfo(np.float32)
-    smallest, largest = data.weight[data.weight > 0].min(), data.weight.max()
-    if largest > limits.max or smallest < limits.tiny:
-        raise ValueError(
-            f"{name} has a weight of {largest if largest > limits.max else smallest:g}, but LightGBM and XGBoost use "
-            f"32-bit floats ({limits.tiny:.0e} to {limits.max:.0e}). Multiply all weights by the same number."
-        )
 
 
 def _warn_of_waste(plan: Plan, parts: Parts) -> None:

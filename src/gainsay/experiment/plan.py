@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from .candidate import Candidate
 from .config import ExperimentConfig
 from .custom_metrics import find_import_paths, restore_metrics
-from .folds import Fold
+from .folds import FeatureColumns, Fold
 from .repeats import compute_seed, resample
 from .rounds import BALANCED, EACH, find_balanced_round, find_best_rounds, orient
 from .validation import validate_model
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from ..data import RankingData
     from .folds import Parts
 
-FORMAT = 5
-"""Version of the files in the directory. Up to format 4, repeats were runs."""
+FORMAT = 6
+"""Version of the files in the directory. From format 6, the plan contains the columns of the features."""
 
 
 @dataclass(frozen=True)
@@ -75,6 +75,8 @@ class Plan(ExperimentConfig):
         Division of the data.
     data : dict of part to str
         Fingerprints of the data.
+    features : FeatureColumns
+        Columns of the features, which are the same in all parts.
     clusters : tuple of str, or None
         Cluster of each test query, folds one after the other.
     segments : dict of column to tuple of str, or None
@@ -83,6 +85,7 @@ class Plan(ExperimentConfig):
 
     folds: Annotated[tuple[Fold, ...], Field(strict=False, min_length=1)]
     data: dict[str, str]
+    features: FeatureColumns
     clusters: Annotated[tuple[str, ...], Field(strict=False)] | None = None
     segments: dict[str, Annotated[tuple[str, ...], Field(strict=False)]] | None = None
 

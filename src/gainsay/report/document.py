@@ -11,6 +11,7 @@ are not finite (bounds from a single query) are null.
 - ``unjudged``: object of ``shares`` (by metric judged@k and model), ``retrieved`` and ``unjudged`` (by model), and
   ``handling``, or null where nothing is known of unjudged documents. ``notes``: list of sentences about queries that
   only the runs or only the judgments have. A share that is no metric stands in ``leaderboard`` too, without rank.
+- ``selected``: name of the model selected on a validation set, or null.
 - ``queries``: how many have a value under some metric; ``metric_queries``: object by metric, how many it has.
 - ``iterations``: object by model of ``used``, ``held``, ``reason`` for every booster: with how many boosting rounds of
   how many it predicted, and why (``best``, ``all``, ``given``).
@@ -111,6 +112,7 @@ def document(content: Content, queries: int = 50) -> dict[str, Any]:
         "missing": list(comparison.missing),
         "unjudged": None if comparison.unjudged is None else comparison.unjudged.to_dict(),
         "notes": list(comparison.notes),
+        "selected": comparison.selected,
         "queries": comparison.query_count,
         "metric_queries": comparison.metric_queries,
         "iterations": {name: iteration.to_dict() for name, iteration in comparison.iterations.items()},
