@@ -87,27 +87,42 @@ class TestSelected:
         turned = RankingData(parts.test.features, parts.test.labels[::-1], qid=parts.test.qid)
         assert run(make(test=turned)).selected == done.result.selected
 
-    def test_report_states_selection_and_bound(self, done, make, parts):
-        """The chart has its star there, and the next sentence names a model that the test set favors."""
-        turned = RankingData(parts.test.features, parts.test.labels[::-1], qid=parts.test.qid)
-        favors_another = 0
-        for test in (turned, parts.test):
-            result = run(make(test=RankingData.concatenate([test, parts.test])))
-            verdict, name, chart = result.verdict, result.selected, result.comparison.content.chart
-            said = result.comparison.names.said
-            (starred,) = [row for row in chart.rows if row.starred]
-            bound = max(verdict.regrets_upper[metric][name] for metric in verdict.metrics)
-            assert (starred.model, starred.worst) == (name, bound)
-            text = result.summary()
-            assert text.startswith(f"★ Selected on the validation set: {said[name]}. On the test set, {said[name]} is ")
-            stated = float(re.search(r"is at most (\d\.\d+) from the best under either metric", text)[1])
-            assert bound <= stated < bound + 0.001
-            favors_another += verdict.safe_choice != name
-            favored = f"The test set favors {said[verdict.safe_choice]}, which is at most "
-            assert (favored in text) == (verdict.safe_choice != name)
-            assert text.splitlines()[0].replace("★ ", "") in as_text(chart.advice).replace("★ ", "")
-            assert json.loads(result.comparison.to_json())["selected"] == name
-        assert favors_another
+    def test_summary_and_json_begin_with_it(self, done):
+        result = done.result
+        said = result.comparison.names.said[result.selected]
+        assert result.summary().startswith(f"★ Selected on the validation set: {said}. ")
+        assert json.loads(result.comparison.to_json())["selected"] == result.selected
+        (starred,) = [row for row in result.comparison.content.chart.rows if row.starred]
+        assert starred.model == result.selected
+
+    @pytest.mark.parametrize("lead", [0.0, 0.05], ids=["unresolved", "agree"])
+    @pytest.mark.parametrize("metrics", [METRICS[:2], METRICS[:1]], ids=["two metrics", "one metric"])
+    @pytest.mark.parametrize("selected", ["A", "B", "C"])
+    def test_report_states_the_bound_and_what_the_test_set_favors(self, selected, metrics, lead):
+        rng = np.random.default_rng(8)
+        tables = {metric: rng.uniform(0.4, 0.6, (400, 3)) + [lead, 0, 0] for metric in metrics}
+        comparison = gs.Comparison(tables, ["A", "B", "C"], selected=selected, draws=1000)
+        table = comparison.standings.groupby("model")["regret_upper"].max()
+        if len(metrics) == 2:
+            table = {name: max(bounds[name] for bounds in comparison.verdict.regrets_upper.values()) for name in "ABC"}
+        favored = comparison.verdict.safe_choice if len(metrics) == 2 else comparison.winners[metrics[0]]
+        chart = comparison.content.chart
+        (starred,) = [row.model for row in chart.rows if row.starred]
+        text = as_text(chart.advice)
+        assert starred == selected
+        under = "under either metric" if len(metrics) == 2 else f"under {metrics[0]}"
+        start, _, rest = text.partition(". On the test set, ")
+        assert start == f"★ Selected on the validation set: {selected}"
+        if lead and selected == "A":
+            assert rest.startswith("A is proven best under ")
+        else:
+            stated = re.match(rf"{selected} is at most (\S+) from the best {under} \(95 %\)\.", rest)[1]
+            assert table[selected] <= float(stated) < table[selected] + 0.001
+        assert (f"The test set favors {favored}" in rest) == (favored != selected)
+        if favored != selected:
+            less = float(re.search(r": (\S+) less", rest)[1])
+            assert less == pytest.approx(table[selected] - (0 if lead else table[favored]), abs=5e-5)
+        assert f"Selected on the validation set: <strong><bdi>{selected}" in comparison._repr_html_()
 
 
 class TestLosses:
