@@ -28,7 +28,8 @@ def make_shops(queries, seed, categories):
     """Return a frame in which the category alone determines the label."""
     rng = np.random.default_rng(seed)
     shop = rng.choice(list(categories), queries * 8)
-    frame = pd.DataFrame({"bm25": rng.normal(size=len(shop)), "shop": pd.Categorical(shop, categories=list(categories))})
+    shops = pd.Categorical(shop, categories=list(categories))
+    frame = pd.DataFrame({"bm25": rng.normal(size=len(shop)), "shop": shops})
     return RankingData(frame, [LABELS[name] for name in shop], group=[8] * queries)
 
 
@@ -82,7 +83,7 @@ class TestPredict:
         np.testing.assert_array_equal(done.result.predict(data), done.result.predict(parts.test)[rows])
 
     def test_categories_are_matched_by_value(self, shops):
-        frame = pd.DataFrame({"bm25": 0.0, "shop": pd.Categorical(list("abcd") + [None], categories=list("dacbe"))})
+        frame = pd.DataFrame({"bm25": 0.0, "shop": pd.Categorical([*"abcd", None], categories=list("dacbe"))})
         for name in shops.candidates:
             scores = shops.predict(frame, name)
             assert scores[[1, 3]].min() > scores[[0, 2]].max()
@@ -163,7 +164,7 @@ class TestRefit:
             scores = shops.predict(new, name, refit=True)
             means = [scores[new.labels == label].mean() for label in (0, 1, 3)]
             assert means == sorted(means)
-            assert shops.refits[name].features.categories == {"shop": ["a", "b", "c", "d", "e"]}
+            assert shops.refits[name].features.categories == {"shop": tuple("abcde")}
 
     def test_damaged_file_is_noticed(self, done, parts, copy):
         result = Experiment.load(copy)

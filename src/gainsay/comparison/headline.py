@@ -140,7 +140,8 @@ def advice(verdict: Verdict, said: Mapping[str, str], selected: str | None = Non
         if verdict.kind == "agree":
             bounds[verdict.safe_choice] = 0.0
         metric = f"{under} metric" if under else ""
-        return describe_selection(selected, verdict.safe_choice, bounds, regrets, said, metric, level) + _evidence(verdict)
+        choice = describe_selection(selected, verdict.safe_choice, bounds, regrets, said, metric, level)
+        return choice + _evidence(verdict)
     bound = f"at worst {rounded(verdict.safe_regret_upper, up=True)} behind the best{under} ({level})"
     if not verdict.safe_regret_upper:
         bound = f"not behind any other{under}"

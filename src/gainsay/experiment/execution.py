@@ -26,12 +26,12 @@ from .trainers import get_trainer, predict_scores
 from .trainings import Training
 
 if TYPE_CHECKING:
-    from ..data import RankingData
     from ..judgments import Judgments
     from ..metrics.base import Metric
     from .candidate import Candidate
     from .folds import Parts
     from .progress import Follow
+
 
 class CalledOffError(Exception):
     """The run that started a training has ended."""

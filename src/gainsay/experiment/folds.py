@@ -57,16 +57,15 @@ class FeatureColumns(StrictModel):
 
     number: int
     sparse: bool
-    names: list[str] | None
-    categories: dict[str, list[Any]] | None
+    names: Annotated[tuple[str, ...], Field(strict=False)] | None
+    categories: dict[str, Annotated[tuple[Any, ...], Field(strict=False)]] | None
 
     @classmethod
     def from_data(cls, data: RankingData) -> FeatureColumns:
         """Return the columns of a dataset."""
-        categories = None if data.categories is None else {name: list(its) for name, its in data.categories.items()}
-        names = None if data.feature_names is None else list(data.feature_names)
+        categories = None if data.categories is None else dict(data.categories)
         columns, sparse = data.features.shape[1], is_sparse(data.features)
-        return cls(number=columns, sparse=sparse, names=names, categories=categories)
+        return cls(number=columns, sparse=sparse, names=data.feature_names, categories=categories)
 
     def align(self, argument: str, data: RankingData, *, new_categories: bool = False) -> RankingData:
         """Return data with the codes of these categories, or raise `ValueError` if the columns differ.

@@ -37,10 +37,11 @@ class TrainedModel:
     def predict(self, features: Features | RankingData) -> Floats:
         """Return one score per row. See `ExperimentResult.predict`."""
         if not isinstance(features, RankingData):
-            rows = np.shape(features)[0] if np.ndim(features) or not hasattr(features, "shape") else features.shape[0]
+            table: Any = features
+            rows = table.shape[0] if hasattr(table, "shape") else len(table)
             if not rows:
                 return np.zeros(0)
-            features = RankingData(features, np.zeros(rows), group=[rows])
+            features = RankingData(table, np.zeros(rows), group=[rows])
         data = self.features.align("X", features)
         threads = self.candidate.threads or 1
         predict = get_trainer(self.candidate.library).create_predictor(self.content, data, threads)
@@ -80,7 +81,11 @@ class Refit(StrictModel):
 
 
 def train_on_all_data(
-    candidate: Candidate, data: RankingData, features: FeatureColumns, compared_rounds: Sequence[int], rounds: int | None
+    candidate: Candidate,
+    data: RankingData,
+    features: FeatureColumns,
+    compared_rounds: Sequence[int],
+    rounds: int | None,
 ) -> tuple[bytes, Refit]:
     """Train a candidate once without a validation set. Return the model file and how it was trained."""
     data = replace(features.align("data", data, new_categories=True).contiguous(), document_ids=None)

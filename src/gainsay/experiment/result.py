@@ -420,7 +420,7 @@ class ExperimentResult:
 
     def predict(
         self,
-        X: Features | RankingData,
+        X: Features | RankingData,  # noqa: N803 - the name that scikit-learn uses
         candidate: str | None = None,
         *,
         fold: str | None = None,
@@ -586,16 +586,17 @@ class ExperimentResult:
     def _compute_loss(self, metric: str, own: Sequence[str], other: Sequence[str], rule: str) -> dict[str, float]:
         """Return the loss of a metric if its own candidates and rounds are replaced by other candidates and a rule."""
         column = self.plan.names.index(metric)
-        first, second = (
-            np.concatenate(
-                [
-                    self.trainings[name].collect_fold_values(fold, self._choose_rounds(name, by)).mean(axis=2)[:, column]
-                    for fold, name in enumerate(candidates)
-                ]
-            )
-            for candidates, by in ((own, metric), (other, rule))
-        )
-        difference = first - second if self.plan.metrics[column].higher_is_better else second - first
+
+        def collect(candidates: Sequence[str], by: str) -> Floats:
+            pieces = [
+                self.trainings[name].collect_fold_values(fold, self._choose_rounds(name, by)).mean(axis=2)
+                for fold, name in enumerate(candidates)
+            ]
+            return np.concatenate(pieces)[:, column]
+
+        difference = collect(own, metric) - collect(other, rule)
+        if not self.plan.metrics[column].higher_is_better:
+            difference = -difference
         loss, lower, upper = compute_paired_loss(difference, self._weights, self.plan.alpha)
         return {"loss": loss, "lower": lower, "upper": upper}
 
@@ -611,13 +612,15 @@ class ExperimentResult:
         folds = [names[key] for key in zip(curves["fold"], curves["repeat"], strict=True)]
         return curves.assign(fold=folds).drop(columns="repeat")
 
-    def _find_model(self, name: str | None) -> ComparedModel:
-        """Return a compared model by its name, or by the name of a candidate with one compared model."""
+    def _find_model(self, name: str | None, *, any_round: bool = False) -> ComparedModel:
+        """Return a compared model by its name, or by the name of a candidate with one compared model or `any_round`."""
         name = self.selected if name is None else name
         models = {model.name: model for model in self.models}
         if name in models:
             return models[name]
         of_candidate = [model for model in self.models if model.candidate == name]
+        if of_candidate and any_round:
+            return of_candidate[0]
         if of_candidate:
             names = " and ".join(repr(model.name) for model in of_candidate)
             raise ValueError(f"{name!r} was compared at two rounds, as {names}. Pass one of these names.")
@@ -631,12 +634,7 @@ class ExperimentResult:
         self, name: str | None, stop_by: MetricLike | int | None, repeat: int | str | None, fold: str | None
     ) -> TrainedModel:
         """Return a compared model, or another round, repeat or fold of its candidate."""
-        try:
-            model = self._find_model(name)
-        except ValueError:  # Two rounds were compared, and `stop_by` names one of them.
-            model = next((model for model in self.models if model.candidate == name and stop_by is not None), None)
-            if model is None:
-                raise
+        model = self._find_model(name, any_round=stop_by is not None)
         unit, training = self._find_training(model, repeat, fold)
         rounds = self._choose_round(unit, training, model, stop_by)
         if self.directory is None:
@@ -687,7 +685,7 @@ class ExperimentResult:
         if repeat == FULL and has_full:
             return 0
         if repeat is None:
-            return 1 if repeats == 1 else 1 + self._select(self.repeat_values.loc[model.name])
+            return 1 if repeats == 1 else 1 + self._select(self.repeat_values.loc[[model.name]])
         if isinstance(repeat, str):
             allowed = f" or {FULL!r}" if has_full else ""
             raise ValueError(f"repeat must be a number from 1 to {repeats}{allowed}, got {repeat!r}")
@@ -707,7 +705,8 @@ class ExperimentResult:
             raise RuntimeError(f"The refit of {model.name!r}: {error}. Call refit(data) again.") from error
 
     def _get_candidate(self, model: ComparedModel) -> Candidate:
-        return next(candidate for candidate in self.plan.candidates if candidate.name == model.candidate)
+        by_name: dict[str, Candidate] = {candidate.name: candidate for candidate in self.plan.candidates}
+        return by_name[model.candidate]
 
     def _read_refit(self, name: str | None) -> TrainedModel:
         model = self._find_model(name)

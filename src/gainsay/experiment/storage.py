@@ -46,7 +46,8 @@ class Storage:
     `experiment.json` contains the plan. Each unit has a directory in `candidates` with the trained model
     (`all-rounds.txt` or `all-rounds.ubj`), `arrays.npz` (see `Training`) and `manifest.json` with the checksums of
     both, which is written last. The compared models, cut at their rounds, are `model.txt` (`.ubj`), or `model@70.txt`
-    and `model@83.txt`. `refits` contains models that were trained on all data, each with a manifest. `failures` contains tracebacks, and `.shared` the data for other processes while they train.
+    and `model@83.txt`. `refits` contains models that were trained on all data, each with a manifest. `failures`
+    contains tracebacks, and `.shared` the data for other processes while they train.
     """
 
     def __init__(self, directory: Path) -> None:

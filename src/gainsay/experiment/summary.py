@@ -21,10 +21,10 @@ def summarize(result: ExperimentResult) -> list[str]:
     """Return sentences on the selected model, the compared rounds, and the best models on the test set."""
     lines = [_describe_rounds(result)]
     means = result.leaderboard.to_dict("index")
+    rounds = {model.name: model.rounds for model in result.models}
     for metric in result.comparison.primary or result.metrics[:1]:
         name = result.winners[metric]
-        rounds = result.compared.loc[name, "rounds"]
-        text = f"round{'s' if len(rounds) > 1 else ''} {join_rounds(rounds)}"
+        text = f"round{'s' if len(rounds[name]) > 1 else ''} {join_rounds(rounds[name])}"
         lines.append(f"Best on the test set by {metric}: {name} at {text} ({means[name][metric]:.4f}).")
     if len(result.comparison.models) == 1:
         return lines

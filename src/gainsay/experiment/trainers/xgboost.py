@@ -120,12 +120,14 @@ def bin_data(candidate: Candidate, train: RankingData, valid: RankingData | None
         "weight": train.judgments().weights,
     }
     bins = {"max_bin": candidate.params.get("max_bin", 256)}
+    matrix: xgb.DMatrix
     if uses_bins:
         matrix = xgb.QuantileDMatrix(_create_features(train), **labels, **options, **bins)
     else:
         matrix = xgb.DMatrix(_create_features(train), **labels, **options)
     if valid is None:
         return Binned(matrix, None, train.feature_names)
+    valid_matrix: xgb.DMatrix
     # QuantileDMatrix would bin a category without training data as another one.
     if uses_bins and not valid.categories:
         valid_matrix = xgb.QuantileDMatrix(_create_features(valid), ref=matrix, **options, **bins)
