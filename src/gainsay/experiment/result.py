@@ -14,7 +14,7 @@ from .._common.arrays import nearest
 from .._common.cached import cached_property
 from .._common.checks import check_whole
 from .._common.names import natural_order
-from .._common.shown import printable
+from .._common.shown import printable, printables
 from .._common.words import count
 from ..comparison.comparison import Comparison
 from ..comparison.verdict import Verdict
@@ -625,10 +625,10 @@ class ExperimentResult:
             names = " and ".join(repr(model.name) for model in of_candidate)
             raise ValueError(f"{name!r} was compared at two rounds, as {names}. Pass one of these names.")
         if name in self._first:
-            raise KeyError(f"{name!r} was trained once and is not a finalist. Finalists: {', '.join(self.candidates)}")
+            raise KeyError(f"{name!r} was trained once and is not a finalist. Finalists: {', '.join(printables(self.candidates))}")
         if name in self.failures:
             raise KeyError(f"{name!r} is not finished: {get_last_line(self.failures[name])}")
-        raise KeyError(f"no model {name!r}{nearest(str(name), models)}. Models: {', '.join(models)}")
+        raise KeyError(f"no model {name!r}{nearest(str(name), models)}. Models: {', '.join(printables(models))}")
 
     def _read_model(
         self, name: str | None, stop_by: MetricLike | int | None, repeat: int | str | None, fold: str | None

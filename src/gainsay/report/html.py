@@ -6,6 +6,7 @@ import base64
 import csv
 import hashlib
 import io
+import re
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote
 
@@ -90,7 +91,7 @@ def write_html(
     data = data_beside(target)
     beside, found = None, content.queries
     if found is not None and found.contradictory > queries:
-        beside = check_output("path", target.with_name(f"{target.stem}.queries.csv"))
+        beside = queries_beside(target)
         written = io.StringIO()
         csv.writer(written, lineterminator="\n").writerows(csv_rows(found.table))
         beside.write_bytes(written.getvalue().encode("utf-8", "replace"))
@@ -100,17 +101,27 @@ def write_html(
 
 
 def data_beside(target: Path) -> Path:
-    """Return where the data of a report go, or raise where that is another's file: nobody has named it."""
-    data = check_output("path", target.with_name(f"{target.stem}.json"))
-    if data.is_file():
-        with data.open("rb") as file:
-            start = file.read(64)
-        if start.strip() and not start.removeprefix(b"{").lstrip().startswith(b'"gainsay"'):
+    """Return the path of the data of a report, or raise if a file of the user has this name."""
+    return _check_beside(target, "json", rb'\s*\{\s*"gainsay"')
+
+
+def queries_beside(target: Path) -> Path:
+    """Return the path of the contradictory queries of a report, or raise if a file of the user has this name."""
+    return _check_beside(target, "queries.csv", rb"query,contradiction strength,")
+
+
+def _check_beside(target: Path, suffix: str, start: bytes) -> Path:
+    """Return the path of a file next to a report. An existing file is only replaced if it begins like our own."""
+    path = check_output("path", target.with_name(f"{target.stem}.{suffix}"))
+    if path.is_file():
+        with path.open("rb") as file:
+            content = file.read(256)
+        if content.strip() and not re.match(start, content):
             raise FileExistsError(
-                f"path {str(target)!r}: the data of the report go to {str(data)!r}, and what is there is no report's; "
-                f"name the report otherwise"
+                f"path {str(target)!r}: data of the report go to {str(path)!r}, but this file is not from a report. "
+                "Choose another name for the report."
             )
-    return data
+    return path
 
 
 def _page(content: Content, queries: int, heading: Heading, data: Path, beside: Path | None) -> str:
