@@ -63,8 +63,8 @@ ACTING = "a\x1b[31m\x07\u202eb"
 def acting():
     """A comparison of models with such names in segments with such names."""
     rng = np.random.default_rng(3)
-    models = {name: rng.random(240) for name in (ACTING, f"{ACTING}2", "c")}
-    judgments = gs.Judgments(rng.integers(0, 3, 240), group=[3] * 80)
+    models = {name: rng.random(800) for name in (ACTING, f"{ACTING}2", "c")}
+    judgments = gs.Judgments(rng.integers(0, 5, 800), group=[10] * 80)
     return gs.compare(models, judgments, draws=500, segments={ACTING: [ACTING, "tail"] * 40}, baseline=ACTING)
 
 
@@ -94,12 +94,12 @@ def test_report_does_not_overwrite_files_of_the_user(acting, tmp_path, name):
     page = tmp_path / "test.html"
     (tmp_path / name).write_text("query,clicks\n1,2\n")
     with pytest.raises(FileExistsError, match=name):
-        acting.to_html(page, queries=1)
+        acting.to_html(page, queries=0)
     assert (tmp_path / name).read_text() == "query,clicks\n1,2\n"
     assert not page.exists()
     (tmp_path / name).unlink()
     for _ in range(2):  # Its own files are written again.
-        acting.to_html(page, queries=1)
+        acting.to_html(page, queries=0)
     assert (tmp_path / name).exists()
 
 

@@ -19,7 +19,7 @@ from .._common.cpus import cpus
 from .._common.version import __version__
 from ..evaluation.evaluator import Evaluator, shared_weights
 from .plan import Plan, Unit
-from .progress import Outcome, create_curves
+from .progress import Outcome, find_best_values
 from .rounds import Watch, find_stored_rounds, orient
 from .storage import SharedParts, Storage, create_canonical_json
 from .trainers import get_trainer, predict_scores
@@ -210,13 +210,13 @@ def perform(task: Task) -> Outcome:
             raise CalledOffError(unit) from None  # The data may have been removed.
         text = traceback.format_exc()
         storage.save_failure(unit, text)
-        return Outcome(unit, time.perf_counter() - started, failure=text)
+        return Outcome(unit, time.perf_counter() - started, text)
     seconds = time.perf_counter() - started
     if shared is not None and not shared.exist:
         raise CalledOffError(unit)
     storage.save(task.plan, unit, model, training)
     storage.write_compared_models(task.plan, unit, training.curves)
-    return Outcome(unit, seconds, rounds=len(training.curves), lines=create_curves(task.plan, training.curves))
+    return Outcome(unit, seconds, best=find_best_values(task.plan, training.curves))
 
 
 def uses_other_processes(executor: Executor | None) -> bool:

@@ -22,7 +22,7 @@ from .custom_metrics import find_import_paths, validate_importable
 from .execution import compute_total_weights, perform_all, uses_other_processes
 from .folds import FeatureColumns, compute_fingerprint, divide
 from .plan import Plan, Unit
-from .progress import Outcome, create_progress
+from .progress import Outcome, Progress
 from .query_labels import align_clusters, align_segments
 from .result import ExperimentResult, create_result
 from .rounds import BALANCED
@@ -248,7 +248,7 @@ class Experiment:
             Where to train: threads, processes, or a cluster (Dask: `client.get_executor()`) whose workers share the
             directory. Start processes by "spawn" or "forkserver", because OpenMP does not survive a fork.
         progress : bool, default True
-            Show the progress: curves in a terminal or notebook, otherwise one line per training on stderr.
+            Show the progress: bars in a terminal, and one line per finished training.
         jobs : int, optional
             Number of simultaneous trainings without an executor. Defaults to CPUs divided by threads. The result does
             not depend on it.
@@ -315,7 +315,7 @@ class Experiment:
         trainings = _load_trainings(storage, self.plan, units, versions)
         _validate_unchanged(self.plan, trainings)
         pending = [unit for unit in units if unit.slug not in trainings]
-        progress, remaining = create_progress(show), len(pending)
+        progress, remaining = Progress(show), len(pending)
 
         def report(outcome: Outcome) -> None:
             nonlocal remaining
