@@ -48,7 +48,10 @@ def python(code, **environment):
 
 @pytest.mark.parametrize(
     ("call", "unneeded"),
-    [("--version", {"typer", "numpy"}), ("--help", {"pandas", "scipy", "matplotlib", "pydantic", "lightgbm", "xgboost"})],
+    [
+        ("--version", {"typer", "numpy"}),
+        ("--help", {"pandas", "scipy", "matplotlib", "pydantic", "lightgbm", "xgboost"}),
+    ],
 )
 def test_start_loads_no_unneeded_package(call, unneeded):
     code = f"""

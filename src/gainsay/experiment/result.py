@@ -625,7 +625,9 @@ class ExperimentResult:
             names = " and ".join(repr(model.name) for model in of_candidate)
             raise ValueError(f"{name!r} was compared at two rounds, as {names}. Pass one of these names.")
         if name in self._first:
-            raise KeyError(f"{name!r} was trained once and is not a finalist. Finalists: {', '.join(printables(self.candidates))}")
+            raise KeyError(
+                f"{name!r} was trained once and is not a finalist. Finalists: {', '.join(printables(self.candidates))}"
+            )
         if name in self.failures:
             raise KeyError(f"{name!r} is not finished: {get_last_line(self.failures[name])}")
         raise KeyError(f"no model {name!r}{nearest(str(name), models)}. Models: {', '.join(printables(models))}")
