@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import gainsay as gs
 from gainsay.data import simulate
-from gainsay.experiment.result import compute_paired_loss
+from gainsay.experiment.tables import compute_paired_loss
 from gainsay.judgments import scaled_weights
 from gainsay.training.bound import Panel
 from gainsay.training.parts import Part, rounded

@@ -17,7 +17,8 @@ import gainsay as gs
 from gainsay.data import RankingData
 from gainsay.drawing.text import as_text
 from gainsay.experiment import Candidate
-from gainsay.experiment.result import ExperimentResult, compute_paired_loss
+from gainsay.experiment.result import ExperimentResult
+from gainsay.experiment.tables import compute_paired_loss
 from gainsay.experiment.trainings import CandidateTrainings, Training
 
 TWO = [Candidate("a", "lightgbm"), Candidate("b", "xgboost")]

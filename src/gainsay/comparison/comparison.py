@@ -188,12 +188,15 @@ class Comparison:
         self.segment_labels = {} if segments is None else validate_labels(segments, self.query_ids)
         if self.segment_labels:
             self._require_two_metrics()
-        self.baseline = baseline
-        if baseline is not None:
-            validate_baseline(baseline, self.models)
-        self.selected = selected
-        if selected is not None:
-            validate_model(selected, self.models)
+        self.baseline, self.selected = baseline, selected
+        self._validate_names()
+
+    def _validate_names(self) -> None:
+        """Raise unless the baseline and the selected model are models."""
+        if self.baseline is not None:
+            validate_baseline(self.baseline, self.models)
+        if self.selected is not None:
+            validate_model(self.selected, self.models)
 
     def _find_ranges(self) -> dict[str, tuple[float, float]]:
         """Return the ranges of the metrics. Without scores they are unlimited, because values may be scaled."""

@@ -367,7 +367,8 @@ def _read_repeats(repeats: Repeats, values: Mapping[str, Floats], models: Sequen
     for model, by_metric in repeats.items():
         if model not in models:
             hint = nearest(str(model), models)
-            raise ValueError(f"repeats must name compared models, got {model!r}{hint} (models: {', '.join(printables(models))}).")
+            known = ", ".join(printables(models))
+            raise ValueError(f"repeats must name compared models, got {model!r}{hint} (models: {known}).")
         label, column = f"repeats[{model!r}]", models.index(model)
         missing = next((metric for metric in values if metric not in by_metric), None)
         if missing is not None:

@@ -24,7 +24,8 @@ def validate_model(name: str, models: Iterable[str]) -> None:
     """Raise `ValueError` unless the name is one of the models."""
     names = list(models)
     if name not in names:
-        raise ValueError(f"{name!r} is not among the models{nearest(str(name), names)} (known: {', '.join(printables(names))}).")
+        known = ", ".join(printables(names))
+        raise ValueError(f"{name!r} is not among the models{nearest(str(name), names)} (known: {known}).")
 
 
 def validate_pair(first: str, second: str, models: Iterable[str]) -> None:

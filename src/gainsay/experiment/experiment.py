@@ -18,12 +18,11 @@ from .._common.words import count, listed
 from ..evaluation.evaluator import Evaluator, shared_weights
 from ..judgments import Judgments
 from .config import ExperimentConfig, read_toml
-from .custom_metrics import find_import_paths, validate_importable
 from .execution import compute_total_weights, perform_all, uses_other_processes
 from .folds import FeatureColumns, compute_fingerprint, divide
-from .plan import Plan, Unit
+from .labels import align_clusters, align_segments
+from .plan import Plan, Unit, find_import_paths, validate_importable
 from .progress import Outcome, Progress
-from .query_labels import align_clusters, align_segments
 from .result import ExperimentResult, create_result
 from .rounds import BALANCED
 from .storage import DamagedError, Storage, create_canonical_json

@@ -20,8 +20,7 @@ import numpy as np
 from ..data import RankingData
 from ..data._features import from_parts, parts_of
 from ..data._text import one_line
-from .custom_metrics import UndefinedMetricError
-from .plan import FORMAT, Plan, Unit, create_slug, find_differences, shorten
+from .plan import FORMAT, Plan, UndefinedMetricError, Unit, create_slug, find_differences, shorten
 from .trainers import get_trainer
 from .trainings import Archive, Training
 

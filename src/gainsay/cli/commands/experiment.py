@@ -38,7 +38,7 @@ def run(
 ) -> None:
     """Train the candidates of an experiment and compare them. An interrupted experiment resumes."""
     from ...experiment import Experiment
-    from ...experiment.query_labels import read_cluster_file, read_segment_file
+    from ...experiment.labels import read_cluster_file, read_segment_file
     from ...experiment.repeats import parse_repeats
 
     if as_json:
