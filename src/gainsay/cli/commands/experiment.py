@@ -91,7 +91,6 @@ def summarize(result: ExperimentResult) -> dict[str, Any]:
         "stop_by": result.plan.stop_by,
         "compared": result.compared.to_dict("index"),
         "best_rounds": _nest_rows(result.best_rounds),
-        "selected": result.selected,
         "choice_loss": result.choice_loss.to_dict("records"),
         "stopping_loss": result.stopping_loss.to_dict("records"),
         "repeats": result.repeat_values.reset_index().to_dict("records"),
