@@ -56,7 +56,7 @@ class Experiment:
         metrics at the top level of a module.
     directory : path, optional
         Directory for models, curves, values and failures. An interrupted run continues there with the same result.
-        By default, only the result remains.
+        By default, the result and its models stay in memory.
     folds : sequence of RankingData, optional
         Parts for LETOR's cross-validation: test on fold i, validate on fold i + 1, train on the others. See `k_folds`.
     primary : sequence of two metrics, optional

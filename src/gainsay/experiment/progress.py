@@ -66,6 +66,7 @@ class Progress:
         self._plan, self._total, self._done = plan, total, done
         self._tasks: dict[str, Any] = {}
         self._stream = sys.stdout if "ipykernel" in sys.modules else sys.stderr
+        self._show = self._show and self._stream is not None  # pythonw has no streams.
         if self._show and done:
             self._print(f"{done} of {total} are already finished")
         if self._show and self._stream.isatty():
