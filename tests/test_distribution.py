@@ -41,7 +41,7 @@ def resolve_extra(name):
 
 def test_distribution_has_the_name_of_this_project():
     assert PROJECT["name"] == "gainsay-ltr"
-    assert PROJECT["scripts"] == {"gainsay": "gainsay.cli:main"}
+    assert PROJECT["scripts"] == {"gainsay": "gainsay.__main__:main"}
 
 
 @pytest.mark.parametrize("extra", PROJECT["optional-dependencies"])

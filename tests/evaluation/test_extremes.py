@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import gainsay as gs
 from gainsay._common.sums import scale_weights
 from gainsay.data import simulate
-from gainsay.experiment.choices import compute_paired_loss
+from gainsay.experiment.tables import compute_paired_loss
 from gainsay.training.bound_metrics import BoundMetrics
 from gainsay.training.partial_sums import Partition, round_sum
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
+import sys
 import unicodedata
 from dataclasses import dataclass
 from inspect import signature
@@ -43,12 +44,14 @@ def printables(texts: Iterable[object]) -> list[str]:
 
 
 class Spoken:
-    """What has a `text` and shows itself by that; fields would be pages long."""
+    """A result that is printed as its `text`, because its fields would fill pages."""
 
     text: Any
 
     def __str__(self) -> str:
-        return str(self.text)
+        # A terminal that writes only ASCII gets question marks instead of an error.
+        encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+        return repr(self).encode(encoding, "replace").decode(encoding)
 
     def __repr__(self) -> str:
         return "\n".join(map(printable, self.text.split("\n")))

@@ -15,7 +15,7 @@ from ..data import read_letor, read_lightgbm, read_scores
 from ..data.frames import get_column, read_table
 from ..data.text import shown, to_number
 from ..judgments import Judgments
-from .options import InputOptions, open_input, reject_options
+from .options import InputOptions, decode_name, open_input, reject_options
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -62,7 +62,7 @@ def parse_models(texts: Sequence[str], *, columns: bool = True) -> dict[str, Sou
         source = parse_source(file if equals else text, columns=columns)
         if not equals:
             name = source.column or ("stdin" if text == "-" else source.path.name.partition(".")[0])
-        names.append(check_name(f"the name in {text!r}", name))
+        names.append(check_name(f"the name in {text!r}", decode_name(name)))
         sources.append(source)
     _validate_unique("Names of models (NAME=FILE)", names)
     return dict(zip(names, sources, strict=True))
@@ -80,7 +80,7 @@ def parse_recipes(texts: Sequence[str]) -> dict[str, list[str]]:
         repeats = files.split(",")
         if not equals or not all(repeats):
             raise ValueError(f"--recipe must have the form NAME=FILE,FILE,FILE, got {text!r}.")
-        names.append(check_name(f"the name in --recipe {text!r}", name))
+        names.append(check_name(f"the name in --recipe {text!r}", decode_name(name)))
         recipes.append(repeats)
         _validate_unique(f"Repeats of --recipe {name!r}", repeats)
     _validate_unique("Names of --recipe", names)
@@ -94,7 +94,7 @@ def is_recipe(text: str) -> bool:
 
 def parse_iterations(texts: Sequence[str]) -> int | dict[str, int] | None:
     """Return the boosting rounds of all models (`ROUNDS`), or of each by name (`NAME=ROUNDS`)."""
-    parts = [text.rpartition("=") for text in texts]
+    parts = [decode_name(text).rpartition("=") for text in texts]
     for text, (_, equals, number) in zip(texts, parts, strict=True):
         if not re.fullmatch("[1-9][0-9]{0,8}", number):
             raise ValueError(f"--iteration must be a positive whole number or NAME=ROUNDS, got {text!r}.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import os
 import sys
 from dataclasses import dataclass, fields
 from functools import partial
@@ -46,6 +47,14 @@ def open_input(path: str | Path) -> Path:
     copy = Path(folder.name, f"stdin{suffix}")
     copy.write_bytes(content)
     return copy
+
+
+def decode_name(text: str) -> str:
+    """Return a name from the command line as Unicode. In the C locale, Python decodes its bytes as surrogates."""
+    try:
+        return os.fsencode(text).decode()
+    except UnicodeError:
+        return text
 
 
 def reject_options(context: str, **options: object) -> None:

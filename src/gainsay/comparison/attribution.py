@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from .._common.checks import check_whole
+from .._common.shown import printable
 from .._common.words import number_text
 from ..evaluation.evaluator import shared_weights
 from ..metrics.base import max_depth
@@ -174,7 +175,7 @@ class Attribution:
         return f" (± {self.spread[metric]:.{places}f} between repeats)" if metric in self.spread else ""
 
     def __repr__(self) -> str:
-        first, second = self.models
+        first, second = map(printable, self.models)
         width = max(map(len, self.metrics))
         lines = [f"Attribution of {first} - {second} over {self._size()}"]
         cells = self.frame()

@@ -109,6 +109,8 @@ class Comparison:
         Segment of each query, in one column or in several named ones.
     baseline : str, optional
         Name of the deployed model. Reports then state first whether to replace it.
+    selected : str, optional
+        Name of the model that was selected on a validation set. Reports then state its gap to the best model.
 
     Raises
     ------
@@ -153,6 +155,7 @@ class Comparison:
         clusters: Ids | None = None,
         segments: Ids | Mapping[str, Ids] | None = None,
         baseline: str | None = None,
+        selected: str | None = None,
     ) -> None:
         refuse_unordered("models", models)
         self.models = tuple(models)
@@ -186,9 +189,15 @@ class Comparison:
         self.segment_labels = {} if segments is None else validate_labels(segments, self.query_ids)
         if self.segment_labels:
             self._require_two_metrics()
-        self.baseline = baseline
-        if baseline is not None:
-            validate_baseline(baseline, self.models)
+        self.baseline, self.selected = baseline, selected
+        self._validate_names()
+
+    def _validate_names(self) -> None:
+        """Raise unless the baseline and the selected model are models."""
+        if self.baseline is not None:
+            validate_baseline(self.baseline, self.models)
+        if self.selected is not None:
+            validate_model(self.selected, self.models)
 
     def _find_ranges(self) -> dict[str, tuple[float, float]]:
         """Return the ranges of the metrics. Without scores they are unlimited, because values may be scaled."""
@@ -768,6 +777,8 @@ class Comparison:
             content["segments"] = self.segments.to_dict()
         if self.baseline is not None:
             content["against"] = self.against(self.baseline).to_dict()
+        if self.selected is not None:
+            content["selected"] = self.selected
         return content
 
     @property

@@ -15,6 +15,7 @@ from .._common.alignment import index_of
 from .._common.arrays import nearest, number_table
 from .._common.checks import check_number, check_whole, refuse_unordered
 from .._common.names import check_text, natural_order
+from .._common.shown import printables
 from .._common.typing import Floats, Ids, Integers
 from .labels import read_clusters
 
@@ -371,7 +372,8 @@ def _read_repeats(repeats: Repeats, values: Mapping[str, Floats], models: Sequen
     for model, by_metric in repeats.items():
         if model not in models:
             hint = nearest(str(model), models)
-            raise ValueError(f"repeats must name compared models, got {model!r}{hint} (models: {', '.join(models)}).")
+            known = ", ".join(printables(models))
+            raise ValueError(f"repeats must name compared models, got {model!r}{hint} (models: {known}).")
         label, column = f"repeats[{model!r}]", models.index(model)
         missing = next((metric for metric in values if metric not in by_metric), None)
         if missing is not None:

@@ -12,7 +12,7 @@ import numpy as np
 
 from .._common.cached import cached_property
 from .._common.checks import check_real
-from .._common.shown import Spoken, plain, short_names
+from .._common.shown import Spoken, plain, printable, short_names
 from .._common.typing import Bools, Floats
 from .._common.words import confidence, count, listed, number_text, p_value
 from ..evaluation.evaluator import shared_weights
@@ -159,7 +159,7 @@ class GainPath(Spoken):
     def text(self) -> str:
         """Two sentences with numbers, and one about preferences if there is a `fit`."""
         sentences = [self._describe_winners(), self._describe_verdict()]
-        return " ".join(sentences if self.fit is None else [*sentences, self._describe_fit(self.fit)])
+        return printable(" ".join(sentences if self.fit is None else [*sentences, self._describe_fit(self.fit)]))
 
     @property
     def _ends(self) -> tuple[str, str]:

@@ -12,7 +12,7 @@ import numpy as np
 from .._common.arrays import nearest
 from .._common.checks import check_real, check_whole
 from .._common.notebook import table_cell
-from .._common.shown import Spoken
+from .._common.shown import Spoken, printable
 from .._common.words import amount, count, listed
 from .data import MIN_REPEATS, validate_alpha, validate_margin
 from .inference import MIN_QUERIES
@@ -171,9 +171,8 @@ class Plan(Spoken):
     @property
     def text(self) -> str:
         """One paragraph with the numbers."""
-        return " ".join(
-            [self._describe_claim(), self._describe_needs(), *self._describe_present(), self._describe_limits()]
-        )
+        sentences = [self._describe_claim(), self._describe_needs(), *self._describe_present(), self._describe_limits()]
+        return printable(" ".join(sentences))
 
     def to_dict(self) -> dict[str, Any]:
         """Return all attributes and `text` as plain values for JSON."""

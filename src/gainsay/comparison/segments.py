@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._common.notebook import table_cell
-from .._common.shown import Spoken, plain
+from .._common.shown import Spoken, plain, printable
 from .._common.typing import Bools
 from .._common.words import amount, confidence, count, listed
 from .inference import MIN_QUERIES
@@ -227,7 +227,7 @@ class Segments(Spoken):
             f"All {count(len(self.parts), 'segment')} together have {confidence(self.alpha)} confidence "
             f"(level {self.level:.2g} each)."
         )
-        return " ".join([*sentences, *describe_losses(self.whole.lower_is_better), self.whole.about])
+        return printable(" ".join([*sentences, *describe_losses(self.whole.lower_is_better), self.whole.about]))
 
     @property
     def _units(self) -> str:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from .._common.cached import cached_property
 from .._common.checks import refuse_unordered
-from .._common.shown import Spoken
+from .._common.shown import Spoken, printable
 from .._common.typing import Floats, Ids
 from .._common.words import amount, confidence, count, listed, p_value
 from .data import Vary, read_panel, split_repeats, validate_alpha, validate_margin, validate_seed
@@ -349,7 +349,7 @@ class Verdict(Spoken):
             relevant = self.in_question
             text += self.unjudged.text([*relevant, *(model for model in self.models if model not in relevant)])
         text += [flag.message for flag in self.flags if flag.code != "one model"]
-        return " ".join([*text, self.about])
+        return printable(" ".join([*text, self.about]))
 
     @property
     def about(self) -> str:

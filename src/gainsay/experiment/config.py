@@ -27,7 +27,7 @@ from ..metrics.judged import validate_without_judged
 from ..metrics.names import parse_metrics
 from .candidate import Candidate, CandidateValues, Patience, Rounds, Seed, Threads, grid, validate_candidates
 from .folds import k_folds
-from .query_labels import read_cluster_file, read_segment_file
+from .labels import read_cluster_file, read_segment_file
 from .repeats import Repeats, Vary
 from .rounds import BALANCED, EACH, validate_stop_by
 from .trainers import validate_parameters

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,28 +18,6 @@ if TYPE_CHECKING:
     from ..metrics.base import Metric
 
 BALANCED, EACH = "balanced", "each"
-
-
-@dataclass(frozen=True)
-class SelectedModel:
-    """A compared model: a candidate at one round, which can be deployed as it was compared.
-
-    Attributes
-    ----------
-    name : str
-        Name in the comparison.
-    candidate : str
-        Name of the candidate.
-    stop_by : str
-        Rule that chose the round: "balanced", a metric, or two metrics joined by " and " that chose the same round.
-    rounds : tuple of int
-        One round per training, counted from 1.
-    """
-
-    name: str
-    candidate: str
-    stop_by: str
-    rounds: tuple[int, ...]
 
 
 class Watch:

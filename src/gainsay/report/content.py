@@ -100,7 +100,7 @@ class Content:
         comparison = self.comparison
         if comparison.primary is None:
             return chart_of_metric(comparison)
-        return chart_of(comparison.verdict, self.names)
+        return chart_of(comparison.verdict, self.names, comparison.selected)
 
     @cached_property
     def searches(self) -> str:

@@ -11,6 +11,7 @@ are not finite (bounds from a single query) are null.
 - ``unjudged``: object of ``shares`` (by metric judged@k and model), ``retrieved`` and ``unjudged`` (by model), and
   ``handling``, or null without TREC runs. ``notes``: list of sentences about queries that only the runs or only the
   judgments contain. A share that is not a metric is also in ``leaderboard``, without rank.
+- ``selected``: name of the model selected on a validation set, or null.
 - ``queries``: number with a value under some metric. ``metric_queries``: the number for each metric.
 - ``iterations``: object by model of ``used``, ``held``, ``reason`` for every booster: the boosting rounds used, the
   rounds of the model, and the reason (``best``, ``all``, ``given``).
@@ -120,6 +121,7 @@ def document(content: Content, queries: int = 50) -> dict[str, Any]:
         "missing": list(comparison.missing),
         "unjudged": None if comparison.unjudged is None else comparison.unjudged.to_dict(),
         "notes": list(comparison.notes),
+        "selected": comparison.selected,
         "queries": comparison.query_count,
         "metric_queries": comparison.metric_queries,
         "iterations": {name: iteration.to_dict() for name, iteration in comparison.iterations.items()},

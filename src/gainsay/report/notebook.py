@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING
 
 from .._common.markup import as_html, as_text
 from .._common.notebook import scoped, table_cell
-from .._common.shown import Names, isolated
-from .chart import chart_of
 from .tables import notes
 
 if TYPE_CHECKING:

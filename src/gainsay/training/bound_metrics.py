@@ -16,7 +16,7 @@ from ..judgments import Judgments, NegativeLabels, check_negative_labels
 from ..metrics.base import Metric
 from ..metrics.judged import validate_without_judged
 from ..metrics.names import MetricLike, parse_metric, parse_metrics
-from ..metrics.safe import Names, validate_names, plain_name, safe_name, safe_name_or_none
+from ..metrics.safe import Names, plain_name, safe_name, safe_name_or_none, validate_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator, Sequence

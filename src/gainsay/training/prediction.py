@@ -16,6 +16,7 @@ import numpy as np
 from .._common.arrays import nearest, numbers, refuse_unready
 from .._common.checks import check_whole
 from .._common.names import check_name
+from .._common.shown import printables
 from ..data import RankingData
 from ..data.features import as_matrix, is_sparse
 
@@ -120,7 +121,7 @@ def _read_rounds(iteration: Any, names: list[str]) -> dict[str, int]:
         if name not in names:
             raise ValueError(
                 f"iteration names {name!r}, which is not among the models{nearest(str(name), names)} "
-                f"(there are {', '.join(names)})"
+                f"(there are {', '.join(printables(names))})"
             )
     return {
         name: check_whole(f"iteration[{name!r}]", rounds, unit="boosting rounds") for name, rounds in iteration.items()

@@ -14,7 +14,7 @@ from typer import Option
 from ..._common.shown import plain
 from ..app import command
 from ..inputs import read_comparison
-from ..options import Alpha, AsJson, InputOptions, Margin, Metrics, Open, Seed, reject_options
+from ..options import Alpha, AsJson, InputOptions, Margin, Metrics, Open, Seed, decode_name, reject_options
 from ..outputs import Terminal, announce_report, check_overwrites, check_report, print_comparison, print_json
 
 if TYPE_CHECKING:
@@ -59,6 +59,7 @@ def compare(
     if as_json:
         reject_options("with --json", text=text, all=all_models)
     _check_outputs(inputs, html, markdown, per_query)
+    baseline = None if baseline is None else decode_name(baseline)
     comparison = read_comparison(inputs, metric, alpha=alpha, margin=margin, seed=seed, baseline=baseline)
     values = None if per_query is None else _prepare_table(per_query, comparison.frame().reset_index())
     if as_json:

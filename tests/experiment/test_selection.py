@@ -1,20 +1,24 @@
-"""The tables of a result: choices on the validation set, losses on the test set with their intervals, the summary."""
+"""Selection on the validation set, and losses on the test set with their intervals."""
 
 from __future__ import annotations
 
 import itertools
+import json
+import re
 from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
+from gainsay.drawing.text import as_text
 from scipy import stats
 from tests.experiment.helpers import METRICS, balanced_by_hand, predict, run
 
 import gainsay as gs
 from gainsay.data import RankingData
 from gainsay.experiment import Candidate
-from gainsay.experiment.choices import Choice, Choices, Loss, compute_paired_loss
+from gainsay.experiment.result import ExperimentResult
+from gainsay.experiment.tables import compute_paired_loss
 from gainsay.experiment.trainings import CandidateTrainings, Training
 
 TWO = [Candidate("a", "lightgbm"), Candidate("b", "xgboost")]
@@ -43,20 +47,86 @@ def best_on_validation(done, metric):
     return best.idxmax(), best.max()
 
 
-class TestChosen:
-    def test_candidate_round_and_values(self, done, per_query):
-        for metric in METRICS:
-            name, value = best_on_validation(done, metric)
-            row = done.result.chosen.loc[metric]
-            assert (row["candidate"], row["valid"]) == (name, value)
-            assert row["rounds"] == (done.result.best_rounds.loc[name, metric],)
-            expected = per_query(name, metric).mean()
-            assert {other: row[f"test {other}"] for other in METRICS} == pytest.approx(expected.to_dict(), rel=1e-12)
+LOST = (gs.metric("lost", lambda *_: 0.0, higher_is_better=False), "mrr")
 
-    def test_of_equal_candidates_the_first_by_name(self, make):
-        fold = Training("", np.array([[0.5], [0.4]]), {1: np.zeros((3, 1))}, np.ones(3), np.ones(1))
-        measured = {"m10": CandidateTrainings([fold]), "m2": CandidateTrainings([fold])}
-        assert Choices(make(metrics="mrr").plan, measured)._choices["mrr"] == Choice(("m2",), 0.5)
+
+def select_by_hand(values):
+    """Return the model with the smallest larger shortfall, by model and metric, the first by name of equal ones."""
+    best = {metric: max(row[metric] for row in values.values()) for metric in METRICS[:2]}
+    worst = {name: max(abs(best[metric] - row[metric]) for metric in best) for name, row in values.items()}
+    return min(sorted(worst), key=worst.__getitem__)
+
+
+class TestSelected:
+    """The candidate is selected on the validation set by the rule that chooses rounds."""
+
+    def test_smallest_larger_shortfall_at_the_compared_rounds(self, done):
+        curves = done.result.curves[done.result.curves["compared"]]
+        table = curves.pivot_table(index="candidate", columns="metric", values="value")
+        values = {str(name): row for name, row in table.to_dict("index").items()}
+        assert done.result.selected == select_by_hand(values)
+        for name, row in done.result.compared.iterrows():
+            assert {metric: row[f"valid {metric}"] for metric in METRICS} == values[name]
+
+    @pytest.mark.parametrize(
+        ("curves", "metrics", "expected"),
+        [
+            ({"a": (0.50, 0.20), "b": (0.45, 0.26), "c": (0.30, 0.30)}, METRICS[:2], "b"),
+            ({"m10": (0.5, 0.5), "m2": (0.5, 0.5)}, METRICS[:2], "m2"),
+            ({"a": (0.4,), "b": (0.6,)}, METRICS[:1], "b"),
+            ({"a": (0.9, 0.4), "b": (0.8, 0.1)}, LOST, "a"),
+        ],
+        ids=["balanced", "equal", "one metric", "loss"],
+    )
+    def test_rule(self, make, curves, metrics, expected):
+        trainings = {
+            name: CandidateTrainings(
+                [Training("", np.array([row]), {1: np.zeros((3, len(row)))}, np.ones(3), np.ones(len(row)))]
+            )
+            for name, row in curves.items()
+        }
+        assert ExperimentResult(make(metrics=metrics).plan, trainings).selected == expected
+
+    def test_test_set_does_not_matter(self, done, make, parts):
+        turned = RankingData(parts.test.features, parts.test.labels[::-1], qid=parts.test.qid)
+        assert run(make(test=turned)).selected == done.result.selected
+
+    def test_summary_and_json_begin_with_it(self, done):
+        result = done.result
+        said = result.comparison.names.said[result.selected]
+        assert result.summary().startswith(f"★ Selected on the validation set: {said}. ")
+        assert json.loads(result.comparison.to_json())["selected"] == result.selected
+        (starred,) = [row for row in result.comparison.content.chart.rows if row.starred]
+        assert starred.model == result.selected
+
+    @pytest.mark.parametrize("lead", [0.0, 0.05], ids=["unresolved", "agree"])
+    @pytest.mark.parametrize("metrics", [METRICS[:2], METRICS[:1]], ids=["two metrics", "one metric"])
+    @pytest.mark.parametrize("selected", ["A", "B", "C"])
+    def test_report_states_the_bound_and_what_the_test_set_favors(self, selected, metrics, lead):
+        rng = np.random.default_rng(8)
+        tables = {metric: rng.uniform(0.4, 0.6, (400, 3)) + np.array([lead, 0, 0]) for metric in metrics}
+        comparison = gs.Comparison(tables, ["A", "B", "C"], selected=selected, draws=1000)
+        table = comparison.standings.groupby("model")["regret_upper"].max()
+        if len(metrics) == 2:
+            table = {name: max(bounds[name] for bounds in comparison.verdict.regrets_upper.values()) for name in "ABC"}
+        favored = comparison.verdict.safe_choice if len(metrics) == 2 else comparison.winners[metrics[0]]
+        chart = comparison.content.chart
+        (starred,) = [row.model for row in chart.rows if row.starred]
+        text = as_text(chart.advice)
+        assert starred == selected
+        under = "under either metric" if len(metrics) == 2 else f"under {metrics[0]}"
+        start, _, rest = text.partition(". On the test set, ")
+        assert start == f"★ Selected on the validation set: {selected}"
+        if lead and selected == "A":
+            assert rest.startswith("A is proven best under ")
+        else:
+            stated = re.match(rf"{selected} is at most (\S+) from the best {under} \(95 %\)\.", rest)[1]
+            assert table[selected] <= float(stated) < table[selected] + 0.001
+        assert (f"The test set favors {favored}" in rest) == (favored != selected)
+        if favored != selected:
+            less = float(re.search(r": (\S+) less", rest)[1])
+            assert less == pytest.approx(table[selected] - (0 if lead else table[favored]), abs=5e-5)
+        assert f"Selected on the validation set: <strong><bdi>{selected}" in comparison._repr_html_()
 
 
 class TestLosses:
@@ -96,21 +166,21 @@ class TestPairedLoss:
         difference, weights = rng.normal(size=50), rng.integers(1, 3, 50).astype(float)
         repeated = np.repeat(difference, weights.astype(int))
         found = compute_paired_loss(difference, weights, 0.05)
-        assert found.loss == pytest.approx(repeated.mean())
-        assert found.upper - found.loss > compute_paired_loss(repeated, np.ones(len(repeated)), 0.05).upper - found.loss
+        assert found[0] == pytest.approx(repeated.mean())
+        assert found[2] - found[0] > compute_paired_loss(repeated, np.ones(len(repeated)), 0.05)[2] - found[0]
 
     def test_only_ratios_of_weights_matter(self):
         difference = np.array([0.1, -0.2, 0.3])
         first, second = (compute_paired_loss(difference, scale * np.ones(3), 0.1) for scale in (1, 1e9))
-        assert (first.loss, first.lower) == pytest.approx((second.loss, second.lower), rel=1e-12)
+        assert first == pytest.approx(second, rel=1e-12)
 
     @pytest.mark.parametrize(
         ("difference", "weights", "expected"),
         [
             ([0.1, 0.5, 9.0], [1.0, 1.0, 0.0], compute_paired_loss(np.array([0.1, 0.5]), np.ones(2), 0.05)),
-            ([0.0] * 5, [1.0] * 5, Loss(0, 0, 0)),
-            ([0.5], [1.0], Loss(0.5, -np.inf, np.inf)),
-            ([0.5, 0.1], [1.0, 1e-30], Loss(0.5, -np.inf, np.inf)),
+            ([0.0] * 5, [1.0] * 5, (0, 0, 0)),
+            ([0.5], [1.0], (0.5, -np.inf, np.inf)),
+            ([0.5, 0.1], [1.0, 1e-30], (0.5, -np.inf, np.inf)),
         ],
         ids=["weight zero", "no difference", "one query", "one query outweighs all others"],
     )
@@ -128,7 +198,6 @@ class TestSkippedQueries:
     def test_counts(self, make, test_set):
         result = run(make(test=test_set, metrics=["ndcg_exp(empty=skip)@10", "ndcg_linear@10"], candidates=TWO))
         assert list(result.comparison.metric_queries.values()) == [25 - 4, 25]
-        assert result.chosen.notna().all(axis=None)
         found = result.comparison.attribution("a", "b")
         assert (found.queries, found.left_out) == (25 - 4, 4)
         for metric in result.metrics:
@@ -141,22 +210,18 @@ class TestSkippedQueries:
             run(make(test=test_set, metrics=[*metrics, *more], candidates=TWO))
             for more in ([], ["ndcg_exp(empty=skip)@5"])
         )
-        columns = [f"test {metric}" for metric in metrics]
-        pd.testing.assert_frame_equal(two.chosen.loc[metrics, columns], one.chosen[columns])
+        assert two.leaderboard[metrics].equals(one.leaderboard[metrics])
         losses = [result.choice_loss.set_index(["metric", "chosen_by"]) for result in (one, two)]
         pd.testing.assert_frame_equal(losses[1].loc[losses[0].index], losses[0])
 
 
-def test_summary_names_the_choices(done):
+def test_summary_names_winners_and_rounds(done):
     text = done.result.summary()
-    assert text.startswith(done.result.verdict.text)
+    assert done.result.verdict.text in text
     for metric in METRICS[:2]:
-        row = done.result.chosen.loc[metric]
         winner = done.result.winners[metric]
         (number,) = done.result.compared.loc[winner, "rounds"]
-        assert f"{row['candidate']} at its own best round {row['rounds'][0]} " in text
         assert f"{winner} at round {number} " in text
-    assert "mrr" not in text.removeprefix(done.result.verdict.text)
     assert all(part in repr(done.result) for part in ("4 candidates", "25 queries", *METRICS))
 
 

@@ -1,10 +1,9 @@
-"""Choices on the validation set and their cost on the test set: tables of a result."""
+"""Tables of a result: the compared models, the selected one, and the cost of other choices on the test set."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,8 +11,8 @@ import numpy as np
 from .._common.cached import cached_property
 from .._common.names import natural_order
 from .._common.sums import scale_weights
-from .rounds import BALANCED, EACH, SelectedModel
-from .trainings import CandidateTrainings, create_finalist_table
+from .rounds import BALANCED, EACH, find_balanced_round, orient
+from .trainings import CandidateTrainings, ComparedModel, create_finalist_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,8 +22,8 @@ if TYPE_CHECKING:
     from .trainings import Training
 
 
-class Choices:
-    """Tables of the compared models and the choices of each metric. See `ExperimentResult` for the arguments."""
+class ResultTables:
+    """Tables of the compared models. See `ExperimentResult` for the arguments."""
 
     def __init__(
         self,
@@ -42,6 +41,49 @@ class Choices:
         self.full = dict(full or {})
         self._first = dict(first or {})
 
+    @cached_property
+    def models(self) -> tuple[ComparedModel, ...]:
+        """The compared models: candidates at one round each."""
+        return tuple(itertools.chain.from_iterable(map(self._list_models, self.trainings)))
+
+    @cached_property
+    def selected(self) -> str:
+        """Name of the model that the validation set selects, which `load_model`, `predict` and `refit` use.
+
+        The shortfall of a model under a metric is the gap to the best value of any model on the validation set. The
+        selected model has the smallest larger shortfall under the two primary metrics, or the best value of the only
+        metric. The test set is not used, so the results of the selected model on it are unbiased.
+        """
+        table = self.compared.loc[natural_order(self.compared.index)]
+        return str(table.index[self._select(table)])
+
+    def _select(self, table: pd.DataFrame) -> int:
+        """Return the row with the smallest larger shortfall on the validation set, the first of equal rows."""
+        names = self.plan.primary_metrics
+        metrics = [self.plan.metrics[self.plan.names.index(name)] for name in names]
+        values = orient(table[[f"valid {name}" for name in names]].to_numpy(dtype=np.float64), metrics)
+        return find_balanced_round(values, range(len(names))) - 1
+
+    @cached_property
+    def compared(self) -> pd.DataFrame:
+        """The compared models by name: `candidate`, `stop_by` (the rule that chose the rounds), `rounds`, `valid M`.
+
+        There is one round per training: repeat after repeat, with the folds of each. For each metric M, `valid M` is
+        the mean on the validation set over repeats and folds. A model has the name of its candidate, unless the two
+        primary metrics have separate models.
+        """
+        import pandas as pd
+
+        rows = []
+        for model in self.models:
+            row = {"model": model.name, "candidate": model.candidate, "stop_by": model.stop_by, "rounds": model.rounds}
+            rows.append({**row, **self._average_on_valid(self.trainings[model.candidate], model.rounds)})
+        return pd.DataFrame(rows).set_index("model")
+
+    def _average_on_valid(self, trainings: CandidateTrainings, rounds: Sequence[int]) -> dict[str, float]:
+        names = enumerate(self.plan.names)
+        return {f"valid {name}": trainings.average_curves(rounds, place) for place, name in names}
+
     @property
     def finalists(self) -> pd.DataFrame:
         """Validation results of the candidates that were trained once to choose finalists.
@@ -49,23 +91,6 @@ class Choices:
         One row per candidate: `valid M` for each primary metric M, and `finalist`. Empty without finalists.
         """
         return create_finalist_table(self.plan, self._first)
-
-    @cached_property
-    def models(self) -> tuple[SelectedModel, ...]:
-        """The compared models: candidates at one round each."""
-        return tuple(itertools.chain.from_iterable(map(self._select_models, self.trainings)))
-
-    @cached_property
-    def compared(self) -> pd.DataFrame:
-        """The compared models by name: `candidate`, `stop_by` (the rule that chose the rounds), `rounds`.
-
-        There is one round per training: repeat after repeat, with the folds of each. A model has the name of its
-        candidate, unless the two primary metrics have separate models.
-        """
-        import pandas as pd
-
-        rows = [(model.name, model.candidate, model.stop_by, model.rounds) for model in self.models]
-        return pd.DataFrame(rows, columns=["model", "candidate", "stop_by", "rounds"]).set_index("model")
 
     @cached_property
     def curves(self) -> pd.DataFrame:
@@ -116,44 +141,24 @@ class Choices:
         return frame.droplevel([level for level, is_needed in levels.items() if not is_needed])
 
     @cached_property
-    def chosen(self) -> pd.DataFrame:
-        """Candidate and round that each metric (row) alone would choose on the validation set, with test results.
-
-        `candidate` has the best value on the validation set at the metric's own best round. `rounds` contains its
-        rounds, one per training, and `valid` its value. For each metric M, `test M` is the mean over the test queries
-        with a value. With folds, each fold has its own candidate (LETOR's protocol, Qin et al. 2010), and
-        `candidate` is a tuple. With repeats, values are means over repeats.
-        """
-        import pandas as pd
-
-        rows = []
-        for metric, choice in self._choices.items():
-            rounds = tuple(
-                number
-                for fold, name in enumerate(choice.candidates)
-                for number in self._choose_rounds(name, metric)[fold :: len(choice.candidates)]
-            )
-            columns = {"metric": metric, "candidate": choice.label, "rounds": rounds, "valid": choice.valid}
-            test = zip(self.plan.names, self._collect_choice_values(choice.candidates, metric).T, strict=True)
-            rows.append({**columns, **{f"test {name}": self._average(values) for name, values in test}})
-        return pd.DataFrame(rows).set_index("metric")
-
-    @cached_property
     def choice_loss(self) -> pd.DataFrame:
         """Loss on the test set if another metric chooses candidate and round on the validation set.
 
         One row per ordered pair of metrics. `candidate` is the choice of `metric`, and `other` the choice of
-        `chosen_by`. `loss` is the mean of `metric` for the first minus the second (reversed if `metric` is a loss),
-        with a paired confidence interval from `lower` to `upper` at level 1 − alpha. The interval covers other queries,
-        not other repeats.
+        `chosen_by`: the candidate with the best value at its own best round. With folds, each fold has its own
+        candidate (LETOR's protocol, Qin et al. 2010), and these are tuples. `loss` is the mean of `metric` for the
+        first minus the second (reversed if `metric` is a loss), with a paired confidence interval from `lower` to
+        `upper` at level 1 − alpha. The interval covers other queries, not other repeats.
         """
         import pandas as pd
 
         rows = []
+        choices = {metric: self._choose_candidates(place, metric) for place, metric in enumerate(self.plan.names)}
         for metric, chooser in itertools.permutations(self.plan.names, 2):
-            own, other = self._choices[metric], self._choices[chooser]
-            columns = {"metric": metric, "chosen_by": chooser, "candidate": own.label, "other": other.label}
-            rows.append({**columns, **self._compute_loss(metric, own.candidates, (other.candidates, chooser))})
+            own, other = choices[metric], choices[chooser]
+            names = [names[0] if len(names) == 1 else names for names in (own, other)]
+            columns = {"metric": metric, "chosen_by": chooser, "candidate": names[0], "other": names[1]}
+            rows.append({**columns, **self._compute_loss(metric, own, other, chooser)})
         return pd.DataFrame(rows, columns=["metric", "chosen_by", "candidate", "other", "loss", "lower", "upper"])
 
     @cached_property
@@ -170,7 +175,7 @@ class Choices:
             for rule in (*self.plan.names, BALANCED):
                 if rule != metric and len(self.plan.names) > 1:
                     columns = {"candidate": name, "metric": metric, "stopped_by": rule}
-                    rows.append({**columns, **self._compute_loss(metric, candidates, (candidates, rule))})
+                    rows.append({**columns, **self._compute_loss(metric, candidates, candidates, rule)})
         return pd.DataFrame(rows, columns=["candidate", "metric", "stopped_by", "loss", "lower", "upper"])
 
     @cached_property
@@ -188,10 +193,10 @@ class Choices:
             folds, tests = len(trainings.folds), trainings.collect_values(model.rounds)
             for repeat in range(trainings.repeats):
                 part = slice(repeat * folds, (repeat + 1) * folds)
-                single = CandidateTrainings(trainings.trainings[part])
                 row: dict[str, Any] = {"model": model.name, "repeat": repeat + 1, "rounds": model.rounds[part]}
+                valid = self._average_on_valid(CandidateTrainings(trainings.trainings[part]), model.rounds[part])
                 for place, metric in enumerate(self.plan.names):
-                    row[f"valid {metric}"] = single.average_curves(model.rounds[part], place)
+                    row[f"valid {metric}"] = valid[f"valid {metric}"]
                     row[f"test {metric}"] = self._average(tests[:, place, repeat])
                 rows.append(row)
         return pd.DataFrame(rows).set_index(["model", "repeat"])
@@ -226,15 +231,15 @@ class Choices:
         """Return for each training the round that "balanced" or a metric chooses."""
         return tuple(self.plan.choose_round(training.curves, rule) for training in self.trainings[candidate].trainings)
 
-    def _select_models(self, candidate: str) -> list[SelectedModel]:
+    def _list_models(self, candidate: str) -> list[ComparedModel]:
         stop_by = self.plan.stop_by
         if stop_by != EACH:
-            return [SelectedModel(candidate, candidate, stop_by, self._choose_rounds(candidate, stop_by))]
+            return [ComparedModel(candidate, candidate, stop_by, self._choose_rounds(candidate, stop_by))]
         rounds = {metric: self._choose_rounds(candidate, metric) for metric in self.plan.primary_metrics}
         if len(set(rounds.values())) == 1:
-            return [SelectedModel(candidate, candidate, " and ".join(rounds), next(iter(rounds.values())))]
+            return [ComparedModel(candidate, candidate, " and ".join(rounds), next(iter(rounds.values())))]
         return [
-            SelectedModel(
+            ComparedModel(
                 f"{candidate} @{numbers[0]}" if len(numbers) == 1 else f"{candidate} by {metric}",
                 candidate,
                 metric,
@@ -256,76 +261,61 @@ class Choices:
         }
         return values, has_value
 
-    @cached_property
-    def _choices(self) -> dict[str, Choice]:
-        """Best candidate by metric on the validation set of each fold, the first by name if several are equal."""
-        return {metric: self._choose_candidates(place, metric) for place, metric in enumerate(self.plan.names)}
-
-    def _choose_candidates(self, column: int, metric: str) -> Choice:
+    def _choose_candidates(self, column: int, metric: str) -> tuple[str, ...]:
+        """Return the best candidate on the validation set of each fold, the first by name if several are equal."""
         names = natural_order(self.trainings)
         rounds = {name: self._choose_rounds(name, metric) for name in names}
         best = max if self.plan.metrics[column].higher_is_better else min
-        candidates, values, weights = [], [], []
-        for fold, training in enumerate(next(iter(self.trainings.values())).folds):
-            on_valid = {name: self.trainings[name].average_fold_curves(fold, rounds[name], column) for name in names}
-            candidates.append(best(names, key=on_valid.__getitem__))
-            values.append(on_valid[candidates[-1]])
-            weights.append(training.valid_weight[column])
-        return Choice(tuple(candidates), float(np.average(values, weights=weights)))
-
-    def _collect_choice_values(self, candidates: Sequence[str], rule: str) -> Floats:
-        """Return all metrics on the test set for one candidate per fold, averaged over repeats."""
-        pieces = [
-            self.trainings[name].collect_fold_values(fold, self._choose_rounds(name, rule)).mean(axis=2)
-            for fold, name in enumerate(candidates)
-        ]
-        return np.concatenate(pieces)
+        return tuple(
+            best(names, key=lambda name: self.trainings[name].average_fold_curves(fold, rounds[name], column))
+            for fold in range(len(self.plan.folds))
+        )
 
     def _average(self, values: Floats) -> float:
         """Return the weighted mean over the queries with a value."""
         has_value = ~np.isnan(values)
         return float(np.average(values[has_value], weights=self._weights[has_value]))
 
-    def _compute_loss(self, metric: str, own: Sequence[str], other: tuple[Sequence[str], str]) -> dict[str, float]:
+    def _compute_loss(self, metric: str, own: Sequence[str], other: Sequence[str], rule: str) -> dict[str, float]:
         """Return the loss of a metric if its own candidates and rounds are replaced by other candidates and a rule."""
-        place = self.plan.names.index(metric)
-        first, second = (self._collect_choice_values(*choice)[:, place] for choice in ((own, metric), other))
-        difference = first - second if self.plan.metrics[place].higher_is_better else second - first
-        return asdict(compute_paired_loss(difference, self._weights, self.plan.alpha))
+        column = self.plan.names.index(metric)
+
+        def collect(candidates: Sequence[str], by: str) -> Floats:
+            pieces = [
+                self.trainings[name].collect_fold_values(fold, self._choose_rounds(name, by)).mean(axis=2)
+                for fold, name in enumerate(candidates)
+            ]
+            return np.concatenate(pieces)[:, column]
+
+        difference = collect(own, metric) - collect(other, rule)
+        if not self.plan.metrics[column].higher_is_better:
+            difference = -difference
+        loss, lower, upper = compute_paired_loss(difference, self._weights, self.plan.alpha)
+        return {"loss": loss, "lower": lower, "upper": upper}
+
+    def _name_curves(self) -> pd.DataFrame:
+        """Return the curves with each training as a fold, because charts draw one line per fold."""
+        curves = self.curves
+        if self.plan.repeats.number == 1:
+            return curves.drop(columns="repeat")
+        names = {
+            (fold, repeat): ", ".join(filter(None, (fold, f"repeat {repeat}" if repeat else "")))
+            for fold, repeat in set(zip(curves["fold"], curves["repeat"], strict=True))
+        }
+        folds = [names[key] for key in zip(curves["fold"], curves["repeat"], strict=True)]
+        return curves.assign(fold=folds).drop(columns="repeat")
 
 
-@dataclass(frozen=True)
-class Choice:
-    """The choice of a metric on the validation set: a candidate for each fold, and their value."""
-
-    candidates: tuple[str, ...]
-    valid: float
-
-    @property
-    def label(self) -> str | tuple[str, ...]:
-        """The candidate, or with folds all of them."""
-        return self.candidates[0] if len(self.candidates) == 1 else self.candidates
-
-
-@dataclass(frozen=True)
-class Loss:
-    """A mean difference with its confidence interval."""
-
-    loss: float
-    lower: float
-    upper: float
-
-
-def compute_paired_loss(difference: Floats, weights: Floats, alpha: float) -> Loss:
-    """Return the weighted mean of per-query differences with its t-interval at level 1 − `alpha`.
+def compute_paired_loss(difference: Floats, weights: Floats, alpha: float) -> tuple[float, float, float]:
+    """Return the weighted mean of per-query differences, and its t-interval at level 1 − `alpha`.
 
     Queries without a difference (NaN) are ignored. The standard error is that of a ratio of sums, which is s/√n for
     equal weights. The degrees of freedom are one less than the effective number of queries (Σw)²/Σw².
 
     Examples
     --------
-    >>> loss = compute_paired_loss(np.array([0.1, 0.3, 0.2, 0.2]), np.ones(4), alpha=0.05)
-    >>> round(loss.lower, 4), round(loss.upper, 4)
+    >>> loss, lower, upper = compute_paired_loss(np.array([0.1, 0.3, 0.2, 0.2]), np.ones(4), alpha=0.05)
+    >>> round(lower, 4), round(upper, 4)
     (0.0701, 0.3299)
     """
     from scipy.special import stdtrit
@@ -335,10 +325,10 @@ def compute_paired_loss(difference: Floats, weights: Floats, alpha: float) -> Lo
     weights = weights / weights.sum()
     mean = float((weights * difference).sum())
     if not difference.any():
-        return Loss(0.0, 0.0, 0.0)
+        return 0.0, 0.0, 0.0
     queries, freedom = len(difference), 1 / (weights**2).sum() - 1
     if not freedom > 0:
-        return Loss(mean, -np.inf, np.inf)
+        return mean, -np.inf, np.inf
     error = np.sqrt((weights**2 * (difference - mean) ** 2).sum() * queries / (queries - 1))
     half = float(stdtrit(freedom, 1 - alpha / 2) * error)
-    return Loss(mean, mean - half, mean + half)
+    return mean, mean - half, mean + half
