@@ -143,3 +143,12 @@ def test_gains_of_an_experiment(tmp_path):
         refused = gainsay(f"gains --experiment {tmp_path} {option}")
         assert refused.exit_code == 1
         assert option.split()[0] in refused.stderr
+
+
+def test_bound(files, tmp_path):
+    expected = gs.disagreement_bound("qrels.txt", 2, ("linear", 1.5))
+    call = ("bound --qrels qrels.txt -k 2 --gains linear,1.5 --plot", tmp_path / "bound.png")
+    shown = output_of(*call, "-q")
+    assert expected.text in shown
+    assert f"{expected.per_query['two_rankings'].max():.4f}" in shown
+    assert json_of(*call) == as_json(expected.to_dict())

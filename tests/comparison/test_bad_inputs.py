@@ -392,6 +392,17 @@ FITS = [
 ]
 
 
-@bad_inputs([BadInput(*row) for row in (*VERDICTS, *VALUES, *SCORES, *LABELS, *PLANS, *FITS)])
+BOUNDS = [
+    ("three gains", lambda: gs.disagreement_bound(JUDGMENTS, 10, ["linear"] * 3), "gains", V, "two gains"),
+    ("one name of a gain", lambda: gs.disagreement_bound(JUDGMENTS, 10, "linear"), "gains", V, "two gains"),
+    ("a misspelled gain", lambda: gs.disagreement_bound(JUDGMENTS, 10, ("linear", "exp")), "gain", V, "'exp'"),
+    ("a short table of gains", lambda: gs.disagreement_bound(JUDGMENTS, 10, (1, [0, 1])), "label 2", V, "no entry"),
+    ("cutoff 0", lambda: gs.disagreement_bound(JUDGMENTS, 0), "k must", V, "at least 1"),
+    ("a negative base", lambda: gs.disagreement_bound(JUDGMENTS, 10, (1, -2)), "gain_base", V, "at least 1"),
+]
+JUDGMENTS = gs.Judgments([2, 1, 0], group=[3])
+
+
+@bad_inputs([BadInput(*row) for row in (*VERDICTS, *VALUES, *SCORES, *LABELS, *PLANS, *FITS, *BOUNDS)])
 def test_bad_inputs(case):
     case.check()
