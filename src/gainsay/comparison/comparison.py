@@ -14,6 +14,7 @@ from .._common.checks import refuse_unordered
 from .._common.shown import Names, plain
 from .._common.words import count
 from ..metrics.base import Metric
+from ..metrics.dcg import NDCG
 from ..metrics.names import parse_metrics
 from .attribution import Attribution, compute_attribution
 from .baseline import BaselineComparison, compare_with_baseline, validate_baseline
@@ -297,8 +298,15 @@ class Comparison:
         ``common difference M``, ``common lower M``, ``common upper M``, ``common p_holm M``
             The same for the primary metrics on the queries on which both are defined. Present only if these differ from
             their own queries.
+        ``discordance``, ``discordance lower``, ``discordance upper``, ``discordance p_value``, ``discordance p_holm``
+            Difference under the second primary metric minus the difference under the first, with an interval that is
+            simultaneous for all pairs, and the p-value of a paired t-test, raw and after Holm's correction. Present
+            only if both metrics are versions of the same ratio, such as two NDCGs.
         """
-        return build_pairs(self.sample, self._require_two_metrics())
+        names = self._require_two_metrics()
+        first, second = (self.definitions.get(name) for name in names)
+        common_scale = isinstance(first, NDCG) and isinstance(second, NDCG)
+        return build_pairs(self.sample, names, common_scale=common_scale)
 
     @property
     def conflicts(self) -> pd.DataFrame:

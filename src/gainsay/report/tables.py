@@ -12,7 +12,7 @@ import numpy as np
 
 from .._common.shown import isolated, printable
 from .._common.words import confidence, count, p_values
-from ..comparison.pairs import select_common_column
+from ..comparison.pairs import DISCORDANCE, select_common_column
 from ..comparison.replacing import leading
 from ..comparison.wording import describe_losses
 from ..drawing.text import as_text
@@ -247,6 +247,9 @@ def pairs(comparison: Comparison) -> Table:
     flags = map(_flag, table["flag"], table["differing"])
     columns.append(Column("opposite order", opposite, numeric=False))
     columns.append(Column("p (Holm)", list(map(Cell, p_values(table["p_holm"]), flags)), low=True))
+    if DISCORDANCE in table:
+        ends = [table[column] for column in (DISCORDANCE, f"{DISCORDANCE} lower", f"{DISCORDANCE} upper")]
+        columns.append(Column(f"\u0394 {metrics[1]} \u2212 \u0394 {metrics[0]}", _between(differences, ends)))
     for metric in metrics:
         counts = zip(*(table[f"{what} {metric}"] for what in ("wins", "ties", "losses")), strict=True)
         cells = [f"{wins:,} \u00b7 {ties:,} \u00b7 {losses:,}" for wins, ties, losses in counts]
