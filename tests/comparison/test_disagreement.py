@@ -56,13 +56,12 @@ def test_means_over_weighted_queries():
     for metric, value in bound.one_ranking.items():
         assert value == pytest.approx(np.average([one.one_ranking[metric] for one in alone], weights=weight), rel=1e-12)
     assert bound.two_rankings >= np.average([one.two_rankings for one in alone], weights=weight) - 1e-12
+
     # One t for all queries: the minimum of the formula.
-    least = minimize_scalar(
-        lambda t: np.average([spread(one, t) for one in labels], weights=weight),
-        bounds=(0, 1),
-        method="bounded",
-        options={"xatol": 1e-12},
-    )
+    def mean_spread(t):
+        return np.average([spread(one, t) for one in labels], weights=weight)
+
+    least = minimize_scalar(mean_spread, bounds=(0, 1), method="bounded", options={"xatol": 1e-12})
     assert bound.two_rankings == pytest.approx(least.fun, abs=1e-8)
     assert (bound.queries, len(bound.per_query)) == (3, 4)
 

@@ -1,4 +1,4 @@
-"""Which base preferences say: planted ones come back, and what cannot be told is refused."""
+"""Fits of the gain to simulated preferences with a known gain."""
 
 from __future__ import annotations
 
@@ -137,19 +137,15 @@ class TestEstimates:
 
 
 class TestInputs:
-    def test_frame_lists_and_scores_say_the_same(self):
-        first, second, preferred = planted(1.5, 200, seed=6)
+    def test_tables_and_scores_are_the_same_preferences(self):
+        first, _, preferred = planted(1.5, 200, seed=6)
+        scores = np.random.default_rng(6).permuted(np.tile(np.arange(10), (200, 1)), axis=1)
+        second = np.take_along_axis(first, np.argsort(-scores, axis=1), axis=1)
         expected = gs.fit_gain(table(first, second, preferred))
         frame = pd.DataFrame(table(list(map(list, first)), list(map(list, second)), preferred))
         judgments = gs.Judgments(first.ravel(), group=[10] * 200)
-        scores = np.tile(np.arange(10, 0, -1), 200)
-        taken = np.zeros(first.shape)
-        for row, (one, other) in enumerate(zip(first, second, strict=True)):
-            free = {label: list(np.flatnonzero(one == label)) for label in range(5)}
-            for rank, label in enumerate(other):
-                taken[row, free[label].pop()] = 10 - rank
-        scored = [(judgments, scores, taken.ravel(), preferred)]
-        for given in (frame, scored, scored[0]):
+        scored = (judgments, np.tile(np.arange(10, 0, -1), 200), scores.ravel(), preferred)
+        for given in (frame, [scored], scored):
             fit = gs.fit_gain(given)
             assert (fit.base, fit.slope) == (pytest.approx(expected.base), pytest.approx(expected.slope))
 

@@ -85,14 +85,6 @@ def test_halves_are_halves_of_clusters():
     assert share_of(found, "y")["winner"] == "abcde"[int(values.mean(axis=0).argmin())]
 
 
-def test_a_loss_has_the_order_of_its_values_with_the_sign_turned():
-    values = np.random.default_rng(3).random((50, 4))
-    loss = gs.metric("loss_of_sensitivity", lambda labels, scores: 0.0, higher_is_better=False)
-    tables = {"loss_of_sensitivity": -values, "x": values}
-    found = gs.Comparison(tables, list("abcd"), metrics={"loss_of_sensitivity": loss}, draws=200).sensitivity()
-    assert share_of(found, "x")["reversed"] == 0
-
-
 def test_the_interval_is_that_of_wilson_with_the_jackknife_variance():
     rng = np.random.default_rng(4)
     matrix = np.triu(rng.random((7, 7)) < 0.3, 1).astype(float)

@@ -54,7 +54,7 @@ class DisagreementBound(Spoken):
     queries : int
         Number of queries.
     possible : int
-        Number of queries on which two rankings can be in conflict.
+        Number of queries with a possible conflict of two rankings.
     per_query : DataFrame
         One row per query: `query`, `excess M` for each metric M, and `two_rankings`, the bound of that query alone.
     """

@@ -71,8 +71,8 @@ class GainFit(Spoken):
         P-value of the hypothesis that the gain has this form for some base. None for two grades above 0 or fewer, and
         for more than 20.
     table : dict of label to float, or None
-        Most likely gain of each grade if gains only have to increase with the grade, 1 for the top grade. None if there
-        is no test of fit.
+        Most likely gain of each grade if gains only have to increase with the grade, 1 for the top grade. None
+        without a test of fit.
     """
 
     metric: str
@@ -262,7 +262,7 @@ def fit_gain(
 
     Examples
     --------
-    Rankings of ten documents, with preferences for which each grade adds 1.5 times the gain that the grade below adds:
+    Rankings of ten documents, by people to whom each grade adds 1.5 times the gain that the grade below adds:
 
     >>> import numpy as np
     >>> import gainsay as gs

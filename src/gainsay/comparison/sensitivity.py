@@ -64,7 +64,7 @@ class Sensitivity(Spoken):
           ``"repeat"`` or ``"queries"``),
         - `reversed`, the share of reversed pairs, with a confidence interval from `lower` to `upper`, NaN for two
           models,
-        - `reversed_pairs` of `pairs` of repeats (of models if there are no repeats), missing for random choices,
+        - `reversed_pairs` of `pairs` of repeats (of models without repeats), missing for random choices,
         - `largest`, the largest difference that is reversed: the smaller one of the differences under both choices,
         - `winner` under this choice, and `winner_changes`, the share of random choices (0 or 1 if nothing is random)
           with another winner.
@@ -82,7 +82,7 @@ class Sensitivity(Spoken):
         """One sentence: the choices that matter most."""
         table = self.table
         if not len(table):
-            return "There is no other choice to compare."
+            return "The comparison has no other choice."
         total, names = count(len(table), "choice"), table["choice"].tolist()
         if not table["reversed"].any():
             return f"None of {total} reverses any pair of models."

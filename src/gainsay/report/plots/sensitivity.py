@@ -29,7 +29,7 @@ def plot_sensitivity(sensitivity: Sensitivity, ax: Axes | None = None, theme: st
     Raises
     ------
     ValueError
-        If there is no other choice.
+        If the comparison has no other choice.
 
     Examples
     --------
