@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from ._kernel.config import show_config
     from .comparison.compare import compare, compare_runs
     from .comparison.comparison import Comparison
+    from .comparison.disagreement import disagreement_bound
     from .comparison.gain_fit import fit_gain
     from .comparison.power import plan
     from .comparison.tables import compare_table
@@ -81,6 +82,7 @@ __all__ = [
     "compare",
     "compare_runs",
     "compare_table",
+    "disagreement_bound",
     "evaluate",
     "evaluate_run",
     "explain",
@@ -97,6 +99,7 @@ _HELD_BY = {
     name: module
     for module, names in {
         "_kernel.config": ("show_config",),
+        "comparison.disagreement": ("disagreement_bound",),
         "comparison.gain_fit": ("fit_gain",),
         "comparison.power": ("plan",),
         "comparison.verdict": ("Verdict",),

@@ -13,6 +13,7 @@ from scipy import stats
 from statsmodels.stats.multitest import multipletests
 from tests.comparison.tables import leaderboard_table, pairs_table
 
+import gainsay as gs
 from gainsay.comparison.data import read_panel
 from gainsay.comparison.estimates import estimate
 from gainsay.comparison.pairs import compute_conflict_p_values, compute_pair_p_values, holm
@@ -237,3 +238,22 @@ def test_tables_hold_no_nan(seed, queries, models):
     values = {name: np.round(rng.random((queries, models)), 1) for name in "ab"}
     assert not pairs_table(values, draws=200).isna().any(axis=None)
     assert not leaderboard_table(values, draws=200).isna().any(axis=None)
+
+
+def test_discordance_is_the_difference_of_differences_under_two_ndcgs():
+    a, b = two_metrics(5).values()
+    table = gs.Comparison({"ndcg_linear@10": a, "ndcg_exp@10": b}, NAMES, draws=500).pairs
+    expected = [stats.ttest_rel((b - a)[:, x], (b - a)[:, y]) for _, x, y in rows_with_columns(table, NAMES)]
+    np.testing.assert_allclose(
+        table["discordance"], table["difference ndcg_exp@10"] - table["difference ndcg_linear@10"], atol=1e-12
+    )
+    np.testing.assert_allclose(table["discordance p_value"], [test.pvalue for test in expected], rtol=1e-8)
+    adjusted = multipletests(table["discordance p_value"], method="holm")[1]
+    np.testing.assert_allclose(table["discordance p_holm"], adjusted, rtol=1e-12)
+    for row, test in zip(table.to_dict("records"), expected, strict=True):
+        interval = test.confidence_interval(0.95)  # simultaneous intervals are wider
+        assert row["discordance lower"] < interval.low < interval.high < row["discordance upper"]
+    assert "discordance" not in gs.Comparison({"map": a, "ndcg_exp@10": b}, NAMES, draws=500).pairs
+    same = gs.Comparison({"ndcg_linear@10": a, "ndcg_exp@10": a + 1e-16}, NAMES, draws=500).pairs
+    assert (same["discordance"] == 0).all()
+    assert (same["discordance p_value"] == 1).all()

@@ -14,6 +14,7 @@ from .._common.checks import refuse_unordered
 from .._common.shown import Names, plain
 from .._common.words import count
 from ..metrics.base import Metric
+from ..metrics.dcg import NDCG
 from ..metrics.names import parse_metrics
 from .attribution import Attribution, compute_attribution
 from .baseline import BaselineComparison, compare_with_baseline, validate_baseline
@@ -35,6 +36,7 @@ from .queries import (
 from .rankings import validate_model, validate_pair
 from .resampling import Sample, limit_draws
 from .segments import Segments, compute_segments
+from .sensitivity import compute_sensitivity
 from .verdict import Verdict
 
 if TYPE_CHECKING:
@@ -57,6 +59,7 @@ if TYPE_CHECKING:
     from .gain_path import GainPath
     from .looks import Requirement
     from .rankings import Rankings
+    from .sensitivity import Sensitivity
 
 RANGE_TOLERANCE = 1e-9
 """Rounding may move a value of a metric this far beyond its range."""
@@ -122,14 +125,17 @@ class Comparison:
     Methods and properties by purpose:
 
     - Means and tests: `leaderboard`, `standings`, `winners`, `pairs`, `conflicts`, `variance`
-    - Decisions: `verdict`, `segments`, `against`, `plan`
+    - Decisions: `verdict`, `segments`, `against`, `plan`, `sensitivity`
     - Explanations: `attribution`, `gains`, `queries`, `preferences`, `largest_differences`, `ranking`
     - Data: `frame`, `query_ids`, `repeat_counts`, `repeat_distances`, `names`, `short_names`
     - Reports: `plot`, `content`, `to_html`, `to_markdown`, `to_json`, `to_dict`
 
     The attributes `query_count` and `metric_queries` contain the number of queries, in total and under each metric.
-    `gain_paths` contains the results of `gains`, the most recent one last.
+    `gain_paths` contains the results of `gains`, the most recent one last. `last_sensitivity` is the last result of
+    `sensitivity`.
     """
+
+    last_sensitivity: Sensitivity | None = None
 
     def __init__(
         self,
@@ -302,8 +308,15 @@ class Comparison:
         ``common difference M``, ``common lower M``, ``common upper M``, ``common p_holm M``
             The same for the primary metrics on the queries on which both are defined. Present only if these differ from
             their own queries.
+        ``discordance``, ``discordance lower``, ``discordance upper``, ``discordance p_value``, ``discordance p_holm``
+            Difference under the second primary metric minus the difference under the first, with an interval that is
+            simultaneous for all pairs, and the p-value of a paired t-test, raw and after Holm's correction. Present
+            only if both metrics are versions of the same ratio, such as two NDCGs.
         """
-        return build_pairs(self.sample, self._require_two_metrics())
+        names = self._require_two_metrics()
+        first, second = (self.definitions.get(name) for name in names)
+        common_scale = isinstance(first, NDCG) and isinstance(second, NDCG)
+        return build_pairs(self.sample, names, common_scale=common_scale)
 
     @property
     def conflicts(self) -> pd.DataFrame:
@@ -575,6 +588,48 @@ class Comparison:
         self._gain_cache[key] = path if path.fit is fit else replace(path, fit=fit)
         self.gain_paths = list(self._gain_cache.values())
         return self._gain_cache[key]
+
+    def sensitivity(self, *, groups: Mapping[str, str] | None = None) -> Sensitivity:
+        """Show which other choices of the evaluation would reverse the order of models, and change the winner.
+
+        The choices are another gain, discount, cutoff, metric or order of ties, unjudged documents left out, one repeat
+        instead of the mean, and the other half of the queries. The reference is the first primary metric.
+
+        Parameters
+        ----------
+        groups : mapping of model to str, optional
+            Group of models that are repeats of the same configuration. Groups are then compared by the means of their
+            models, and shares are averaged over pairs of groups. Repeats of a recipe are a group already.
+
+        Returns
+        -------
+        Sensitivity
+            Reports contain the last result.
+
+        Raises
+        ------
+        ValueError
+            If there are fewer than two models or groups, or `groups` contains an unknown model.
+
+        Notes
+        -----
+        Intervals describe other models of the same kind on the same queries. A comparison without scores contains only
+        the choices of the compared metrics and of the queries.
+
+        Examples
+        --------
+        >>> import gainsay as gs
+        >>> judgments = gs.Judgments([2, 1, 1, 0] * 40, group=[4] * 40)
+        >>> scores = {"top": [3, 1, 2, 4] * 40, "broad": [1, 4, 3, 2] * 40}
+        >>> table = gs.compare(scores, judgments, ["ndcg_linear@2", "ndcg_exp@2"]).sensitivity().table
+        >>> table[["choice", "reversed", "winner"]].head(1)
+                  choice  reversed winner
+        0  exponential gain       1.0    top
+        """
+        self.last_sensitivity = compute_sensitivity(
+            self.sample.panel, self._deciding[0], self.definitions, self.rankings, groups, self.alpha, self.seed
+        )  # fmt: skip
+        return self.last_sensitivity
 
     @cached_property
     def _gain_cache(self) -> dict[tuple[tuple[float, ...], str | None], GainPath]:

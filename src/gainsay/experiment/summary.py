@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from statistics import median
 from typing import TYPE_CHECKING
 
+from .._common.markup import as_text
 from .._common.words import listed
-from ..drawing.text import as_text
 from .rounds import BALANCED, EACH
 
 if TYPE_CHECKING:

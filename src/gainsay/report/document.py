@@ -28,6 +28,7 @@ are not finite (bounds from a single query) are null.
 - ``against``: object, see `BaselineComparison.to_dict`: decisions about a baseline, or null without one.
 - ``segments``: object, see `Segments.to_dict`, or null without them. ``gains``: object, see `GainPath.to_dict`, or null
   if the metrics are not two gains of one NDCG, or if the comparison is too large for a default path.
+- ``sensitivity``: object, see `Sensitivity.to_dict`, or null if it was not computed.
 - ``also``: other comparisons in the report, by name, each an object like this one, or null.
 - ``curves``: list of objects ``candidate``, ``fold``, ``round``, ``metric``, ``value``. ``best_rounds``: list of
   objects, see `gainsay.report.rounds.best_rounds`.
@@ -144,6 +145,7 @@ def document(content: Content, queries: int = 50) -> dict[str, Any]:
         "against": None if content.against is None else content.against.to_dict(),
         "segments": _describe_segments(comparison) if comparison.segment_labels else None,
         "gains": None if path is None else path.to_dict(),
+        "sensitivity": None if comparison.last_sensitivity is None else comparison.last_sensitivity.to_dict(),
         "also": {other.name: document(other.content, queries) for other in content.also} or None,
         "curves": None if curves is None else curves.to_dict("records"),
         "best_rounds": None if rounds is None else rounds.to_dict("records"),
