@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple, overload
 from .._common.cpus import cpus
 from .._common.version import __version__
 from .library import found
-from .sorting import sort_address
+from .sorting import sort_addresses
 
 __all__ = ["Running", "running", "show_config"]
 
@@ -26,8 +26,8 @@ def running() -> Running:
     library, reason = found()
     if library is None:
         return Running("numpy", reason)
-    if sort_address() is None:
-        return Running("numpy", f"{reason}, but this NumPy's sort is not where the core looks for it")
+    if sort_addresses() is None:
+        return Running("numpy", f"{reason}, but the core does not find the sort functions of this NumPy")
     return Running("compiled", reason)
 
 

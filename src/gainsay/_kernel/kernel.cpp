@@ -37,7 +37,8 @@ struct Data {
     int64_t queries;
     int32_t score_bytes, code_bytes, code_bits;
     Ties ties;
-    int (*sort)(void *, intptr_t, void *);  // NumPy's, of 64-bit unsigned integers
+    int (*sort)(void *, intptr_t, void *);         // NumPy's sort of 64-bit unsigned integers
+    int (*sort_narrow)(void *, intptr_t, void *);  // NumPy's sort of 32-bit unsigned integers
 };
 
 struct Ask {
@@ -60,7 +61,8 @@ using Key = uint64_t;
 constexpr Key SIGN = Key(1) << 63;
 constexpr Key NOT_RETRIEVED = 0xFFF0000000000000;  // the key of -inf; behind it there is NaN, as there is before
 constexpr Key NAN_BEFORE = 0x0008000000000000, NAN_FROM = 0xFFF8000000000000;  // the keys of numbers
-constexpr int64_t LONG = 256;  // documents from which on the first ranks are parted from the rest before they are sorted
+constexpr int64_t FILTERED = 48;  // Shorter queries are sorted faster than filtered.
+constexpr int64_t LANES = 32;     // Smallest number of lanes of the filter, a multiple of the width of vector instructions.
 
 struct Decoder {  // of the code in a key
     Key mask, flip;
@@ -79,6 +81,14 @@ inline Key key_of(double score) {
     Key bits;
     std::memcpy(&bits, &negated, sizeof bits);
     return bits ^ (Key(int64_t(bits) >> 63) | SIGN);
+}
+
+// The inverse of key_of.
+inline double score_of(Key key) {
+    const Key bits = key ^ (key & SIGN ? SIGN : ~Key(0));
+    double negated;
+    std::memcpy(&negated, &bits, sizeof bits);
+    return 0.0 - negated;
 }
 
 // Eight sums side by side, as NumPy adds up to 128 numbers.
@@ -159,7 +169,9 @@ class Ranker {
     int64_t ranked = 0;                // how many of them are known
     std::vector<Run> runs, open;       // those over whose orders metrics average; those that may be such
     std::vector<int64_t> ends;
-    std::vector<double> terms, spare, tied;
+    std::vector<uint32_t> chosen, lane_keys;
+    std::vector<int32_t> hits;
+    std::vector<double> terms, spare, tied, lanes;
 
     void rank() {
         int place_bits = 1;
@@ -174,10 +186,11 @@ class Ranker {
             spare.resize(count);
             ends.resize(count);
             open.resize(count + 1);
+            chosen.resize(count);
+            hits.resize(count + 1);
         }
         data.score_bytes == 4 ? pack<float>() : pack<double>();
-        if (deepest < count && count > LONG) count = foremost(deepest);
-        sort(count);
+        if (count > 1) data.sort(packed.data(), count, nullptr);
         if (count) met_nan |= packed[0] < NAN_BEFORE || packed[count - 1] >= NAN_FROM;
         while (count && packed[count - 1] >= NOT_RETRIEVED) --count;
         ranked = std::min(deepest, count);
@@ -195,33 +208,47 @@ class Ranker {
     template <class Score, class Code> void pack() {
         const Score *scores = static_cast<const Score *>(data.scores) + first;
         const Code *labels = static_cast<const Code *>(data.codes) + first;
+        if (count < FILTERED || deepest > count / 4) return pack(scores, labels, [](int64_t i) { return Key(i); });
+        count = choose(scores);
+        pack(scores, labels, [places = chosen.data()](int64_t i) { return Key(places[i]); });
+    }
+
+    template <class Score, class Code, class Place> void pack(const Score *scores, const Code *labels, Place place_of) {
         Key *keys = packed.data();
         const Key kept = ~low, flipped = flip, code_unit = Key(1) << code_shift, place_unit = Key(1) << place_shift;
-        Key place = 0;
-        for (const Score *end = scores + count; scores < end; ++scores, ++labels, ++keys, place += place_unit)
-            *keys = (key_of(*scores) & kept) | (*labels ^ flipped) * code_unit | place;
-    }
-
-    void sort(int64_t number) {
-        if (number > 1) data.sort(packed.data(), number, nullptr);
-    }
-
-    // Leaves in front what may stand among the first `depth` ranks, and what may tie with it; returns how many.
-    int64_t foremost(int64_t depth) {
-        int64_t kept = 0, room = std::max(2 * depth, LONG / 4);
-        Key highest = ~Key(0), last = 0;
         for (int64_t i = 0; i < count; ++i) {
-            last = std::max(last, packed[i]);
-            packed[kept] = packed[i];
-            kept += packed[kept] <= highest;
-            if (kept < room) continue;
-            sort(kept);
-            highest = packed[depth - 1] | low;
-            kept = std::upper_bound(packed.data(), packed.data() + kept, highest) - packed.data();
-            room = std::max(2 * kept, LONG / 4);
+            const Key place = place_of(i);
+            keys[i] = (key_of(scores[place]) & kept) | (labels[place] ^ flipped) * code_unit | place * place_unit;
         }
-        met_nan |= last >= NAN_FROM;
-        return kept;
+    }
+
+    // Chooses all documents that may be among the deepest ranks, and the documents that tie with them. Returns how many.
+    // The query is dealt out to lanes in turn. The best scores of the lanes are scores of different documents, so the
+    // score at the deepest rank is at least as high as the score at that rank among them.
+    template <class Score> int64_t choose(const Score *scores) {
+        int64_t width = LANES;
+        while (width < 2 * deepest) width *= 2;
+        if (int64_t(lanes.size()) < width) {
+            lanes.resize(width);
+            lane_keys.resize(width);
+        }
+        double *best = lanes.data();
+        std::copy(scores, scores + width, best);
+        for (int64_t begin = width; begin < count; begin += width)
+            for (int64_t lane = 0, end = std::min(width, count - begin); lane < end; ++lane) {
+                const double score = scores[begin + lane];
+                best[lane] = score > best[lane] ? score : best[lane];
+            }
+        // The upper halves of the keys suffice. With all lower bits set, they belong to a score that is not higher.
+        for (int64_t lane = 0; lane < width; ++lane) lane_keys[lane] = uint32_t(key_of(best[lane]) >> 32);
+        data.sort_narrow(lane_keys.data(), width, nullptr);
+        const double least = score_of(Key(lane_keys[deepest - 1]) << 32 | 0xFFFFFFFF);
+        uint32_t *end = chosen.data();
+        for (int64_t i = 0; i < count; ++i) {
+            *end = uint32_t(i);
+            end += !(scores[i] < least);  // NaN stays, so that it is noticed.
+        }
+        return end - chosen.data();
     }
 
     uint32_t code_in(Key key) const { return Decoder{codes_mask, flip, code_shift}(key); }
@@ -317,18 +344,15 @@ class Ranker {
     // Sums of precisions at relevant documents; for what a run adds see `TiedPrecisions` in average_precision.py.
     void precisions(const Ask &ask, int64_t depth) {
         const uint32_t least = ask.code, *code = codes.data();
+        const double *inverse = ask.by_rank;
         double *term = terms.data();
-        int64_t hits = 0, *up_to = ends.data();
-        for (int64_t i = 0; i < (runs.empty() ? depth : ranked); ++i) {
-            const int64_t relevant = code[i] >= least;
-            up_to[i] = hits += relevant;
-            term[i] = double(hits & -relevant) * ask.by_rank[i];
-        }
+        int32_t relevant = 0, *up_to = hits.data();  // relevant documents among the first so many ranks
+        for (int64_t i = 0; i < (runs.empty() ? depth : ranked); ++i) up_to[i + 1] = relevant += code[i] >= least;
+        for (int64_t i = 0; i < depth; ++i) term[i] = double(up_to[i + 1] & -int32_t(code[i] >= least)) * inverse[i];
         tied.assign(ask.cutoffs, 0.0);
         for (const Run &run : runs) {
             if (run.begin >= depth) break;
-            const int64_t size = run.size(), earlier = run.begin ? up_to[run.begin - 1] : 0;
-            const int64_t r = up_to[run.end - 1] - earlier;
+            const int64_t size = run.size(), earlier = up_to[run.begin], r = up_to[run.end] - earlier;
             if (r == 0 || r == size) continue;  // every order gives the same
             std::fill(term + run.begin, term + run.end, 0.0);
             const double share = double(r) / double(size), slope = double(r - 1) / double(size - 1);
@@ -369,7 +393,7 @@ class Ranker {
 
 }  // namespace
 
-EXPORT int gainsay_kernel_abi(void) { return 1; }
+EXPORT int gainsay_kernel_abi(void) { return 2; }
 
 // Writes to `found`, of shape (queries, columns), the value of every query under every ask. Returns an `Outcome`.
 EXPORT int32_t gainsay_evaluate(const Data *data, const Ask *asks, int64_t count, double *found, int64_t columns,

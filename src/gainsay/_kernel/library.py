@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ABI", "Found", "found"]
 
-ABI = 1
+ABI = 2
 """What `gainsay_kernel_abi` of kernel.cpp must answer: both rise together when a function there changes."""
 NAMES = ("_gainsay_kernel.so", "_gainsay_kernel.dylib", "_gainsay_kernel.dll")
 VARIABLE = "GAINSAY_KERNEL"
@@ -58,5 +58,7 @@ def _load(path: Path) -> Found:
         return Found(None, f"{path} cannot be loaded: {error}")
     version.argtypes, version.restype = (), ctypes.c_int
     if (abi := version()) != ABI:
-        return Found(None, f"{path} was built from other source (interface {abi}, not {ABI}): install gainsay-ltr again")
+        return Found(
+            None, f"{path} was built from other source (interface {abi}, not {ABI}): install gainsay-ltr again"
+        )
     return Found(loaded, f"loaded from {path}")

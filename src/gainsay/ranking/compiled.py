@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import numpy as np
 
 from .._kernel.library import found as found_library
-from .._kernel.sorting import sort_address
+from .._kernel.sorting import sort_addresses
 from .formulas import Kind
 from .layout import Ties
 from .packing import LARGEST_PAYLOAD
@@ -39,6 +39,7 @@ class _Data(ctypes.Structure):
         ("queries", ctypes.c_int64),
         *((name, ctypes.c_int32) for name in ("score_bytes", "code_bytes", "code_bits", "ties")),
         ("sort", ctypes.c_void_p),
+        ("sort_narrow", ctypes.c_void_p),
     )
 
 
@@ -87,7 +88,7 @@ class Ask:
 def core() -> Any:
     """Return the core's function that evaluates; None where there is no core, or NumPy's sort is not to be found."""
     compiled, _ = found_library()
-    if compiled is None or sort_address() is None:
+    if compiled is None or sort_addresses() is None:
         return None
     function = compiled.gainsay_evaluate
     function.argtypes = (*[ctypes.c_void_p] * 2, ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
@@ -115,7 +116,7 @@ def evaluate(
         layout.codes.itemsize,
         layout.levels.bit_length(),
         get_args(Ties).index(ties),
-        sort_address(),
+        *(sort_addresses() or ()),
     )
     passed = (_Ask * len(asks))(*(ask.passed() for ask in asks))
     outcome = core()(ctypes.byref(data), ctypes.byref(passed), len(asks), found.ctypes.data, found.shape[1], threads)
@@ -126,4 +127,5 @@ def evaluate(
 
 def can_rank(layout: Layout) -> bool:
     """Whether there is a core, and labels and places of the longest query fit beside its documents' scores."""
-    return core() is not None and layout.levels.bit_length() + layout.longest.bit_length() <= LARGEST_PAYLOAD
+    payload = layout.levels.bit_length() + layout.longest.bit_length()
+    return core() is not None and payload <= LARGEST_PAYLOAD and layout.longest < 2**31
