@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from ._kernel.config import show_config
     from .comparison.compare import compare, compare_runs
     from .comparison.comparison import Comparison
+    from .comparison.disagreement import disagreement_bound
     from .comparison.gain_fit import fit_gain
     from .comparison.power import plan
     from .comparison.verdict import Verdict
@@ -79,6 +80,7 @@ __all__ = [
     "Verdict",
     "compare",
     "compare_runs",
+    "disagreement_bound",
     "evaluate",
     "evaluate_run",
     "explain",
@@ -95,6 +97,7 @@ _HELD_BY = {
     name: module
     for module, names in {
         "_kernel.config": ("show_config",),
+        "comparison.disagreement": ("disagreement_bound",),
         "comparison.gain_fit": ("fit_gain",),
         "comparison.power": ("plan",),
         "comparison.verdict": ("Verdict",),

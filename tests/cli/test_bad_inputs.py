@@ -156,6 +156,10 @@ NO_EFFECT = [
 OTHERS = [
     BadCall("gains --table two.csv --bases 1,1_5", "'1,1_5'", "--bases"),
     BadCall("gains --table two.csv --preferences preferences.csv", "'1 x'", "preferences.csv: a"),
+    BadCall("bound", "--qrels", "exactly one"),
+    BadCall("bound --qrels qrels.txt --gains linear,expo", "'expo'", "gain"),
+    BadCall("gains --table two.csv --side first", "--preferences", "--side"),
+    BadCall("gains --table two.csv --preferences preferences.csv --side firs", "'firs'", "--side"),
     BadCall("gains --table two.csv --plot path.xyz", "path.xyz", "kind"),
     BadCall("score first.txt first.txt", "topic iteration"),
     BadCall(f"{SCORE} --import not_there.py", "--import not_there.py", "No module"),

@@ -120,9 +120,11 @@ def test_preferences_of_a_file(files, tmp_path):
     second = rng.permuted(first, axis=1)
     preferred = np.where(rng.random(300) < 0.3 + 0.4 * (first[:, 0] > second[:, 0]), "a", "b")
     rows = {"a": [" ".join(map(str, row)) for row in first], "b": [" ".join(map(str, row)) for row in second]}
-    pd.DataFrame({**rows, "preferred": preferred}).to_csv(tmp_path / "preferences.csv", index=False)
-    call = ("gains --table two.csv --preferences", tmp_path / "preferences.csv")
-    expected = gs.fit_gain({"a": first, "b": second, "preferred": preferred})
+    options = {"side": rng.choice(["a", "b"], 300), "clusters": np.arange(300) // 3}
+    judged = {"first": options["side"], "person": options["clusters"]}
+    pd.DataFrame({**rows, "preferred": preferred, **judged}).to_csv(tmp_path / "preferences.csv", index=False)
+    call = ("gains --table two.csv --side first --clusters person --preferences", tmp_path / "preferences.csv")
+    expected = gs.fit_gain({"a": first, "b": second, "preferred": preferred}, **options)
     assert json_of(*call)["fit"]["base"] == pytest.approx(expected.base)
     assert expected.text in output_of(*call)
 
@@ -141,3 +143,12 @@ def test_gains_of_an_experiment(tmp_path):
         refused = gainsay(f"gains --experiment {tmp_path} {option}")
         assert refused.exit_code == 1
         assert option.split()[0] in refused.stderr
+
+
+def test_bound(files, tmp_path):
+    expected = gs.disagreement_bound("qrels.txt", 2, ("linear", 1.5))
+    call = ("bound --qrels qrels.txt -k 2 --gains linear,1.5 --plot", tmp_path / "bound.png")
+    shown = output_of(*call, "-q")
+    assert expected.text in shown
+    assert f"{expected.per_query['two_rankings'].max():.4f}" in shown
+    assert json_of(*call) == as_json(expected.to_dict())

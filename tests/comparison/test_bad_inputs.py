@@ -89,6 +89,11 @@ def preferred(sides):
     return fit({"preferred": sides})
 
 
+def preferred_of_two_pairs():
+    table = {"a": [[2, 0, 0], [1, 1, 0]] * 20, "b": [[1, 1, 0], [0, 0, 1]] * 20, "labels": [[2, 1, 1, 0, 0]] * 40}
+    return gs.fit_gain(table | {"preferred": ["a", "a", "b", "a", "a", "a", "b", "b"] * 5})
+
+
 def fit_two(sides):
     return gs.fit_gain((gs.Judgments([1, 0, 0, 1], qid=[7, 7, 8, 8]), [1, 2, 1, 2], [2, 1, 2, 1], sides))
 
@@ -372,7 +377,14 @@ FITS = [
     ("preferences by other ids", lambda: fit_two(pd.Series(["a", "b"], [7, 9])), "preferred", V, "first is 8"),
     ("gains that overflow", lambda: fit({"a": 1e6 * GRADES, "b": 1e6 * SHUFFLED}, metric="dcg_linear"), "dcg_power", V),
     ("bases downwards", lambda: fit(bases=(2, 1)), "bases", V, "lower one first"),
-    ("a base below 1", lambda: fit(bases=(0.5, 2)), "bases[0]", V, "at least 1"),
+    ("a base of 0", lambda: fit(bases=(0, 2)), "bases", V, "above 0"),
+    ("masked labels", lambda: fit({"a": [np.ma.masked_equal([1, 2], 2), *GRADES[1:]]}), "a[0]", V, "list of"),
+    ("sides of the wrong length", lambda: fit(side=["a"] * 3), "side", V, "3 entries"),
+    ("a middle side", lambda: fit(side=["a"] * 39 + ["middle"]), "side[39]", V, "middle"),
+    ("a collinear side", lambda: preferred_of_two_pairs(), "gain and side", V, "collinear"),
+    ("clusters of the wrong length", lambda: fit(clusters=[1, 2]), "clusters", V, "2 entries"),
+    ("a missing cluster", lambda: fit(clusters=[*range(39), None]), "clusters[39]", V, "missing"),
+    ("one cluster", lambda: fit(clusters=[1] * 40), "clusters", V, "at least two"),
     ("an infinite base", lambda: fit(bases=(1, math.inf)), "bases", V, "finite"),
     ("one base", lambda: fit(bases=3), "bases", T),
     ("alpha", lambda: fit(alpha=0.7), "alpha", V, "0 and 0.5"),
@@ -380,6 +392,17 @@ FITS = [
 ]
 
 
-@bad_inputs([BadInput(*row) for row in (*VERDICTS, *VALUES, *SCORES, *LABELS, *PLANS, *FITS)])
+BOUNDS = [
+    ("three gains", lambda: gs.disagreement_bound(JUDGMENTS, 10, ["linear"] * 3), "gains", V, "two gains"),
+    ("one name of a gain", lambda: gs.disagreement_bound(JUDGMENTS, 10, "linear"), "gains", V, "two gains"),
+    ("a misspelled gain", lambda: gs.disagreement_bound(JUDGMENTS, 10, ("linear", "exp")), "gain", V, "'exp'"),
+    ("a short table of gains", lambda: gs.disagreement_bound(JUDGMENTS, 10, (1, [0, 1])), "label 2", V, "no entry"),
+    ("cutoff 0", lambda: gs.disagreement_bound(JUDGMENTS, 0), "k must", V, "at least 1"),
+    ("a negative base", lambda: gs.disagreement_bound(JUDGMENTS, 10, (1, -2)), "gain_base", V, "at least 1"),
+]
+JUDGMENTS = gs.Judgments([2, 1, 0], group=[3])
+
+
+@bad_inputs([BadInput(*row) for row in (*VERDICTS, *VALUES, *SCORES, *LABELS, *PLANS, *FITS, *BOUNDS)])
 def test_bad_inputs(case):
     case.check()

@@ -199,6 +199,8 @@ class GainPath(Spoken):
         return f"One model may be best at every base ({p_value(p)}). If so, it is {names} ({level})."
 
     def _describe_fit(self, fit: GainFit) -> str:
+        if not fit.has_base:
+            return fit.text
         low, high = max(fit.lower, self.bases[0]), min(fit.upper, self.bases[-1])
         rows = list(self.winners.itertuples(index=False))
         within = [model for model, start, stop in rows if start <= high and stop >= low]

@@ -1,5 +1,6 @@
 """The commands, one module each. Importing a module registers its command."""
 
+from . import bound as bound
 from . import compare as compare
 from . import demo as demo
 from . import experiment as experiment

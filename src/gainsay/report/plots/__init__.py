@@ -10,6 +10,7 @@ except ImportError as error:
     raise ImportError("pictures need Matplotlib: pip install 'gainsay-ltr[report]'") from error
 
 from .accessor import Plots
+from .bound import plot_bound
 from .curves import plot_curves
 from .explain import plot_attribution, plot_explain, plot_queries
 from .gains import plot_gains
@@ -21,6 +22,7 @@ __all__ = [
     "Picture",
     "Plots",
     "plot_attribution",
+    "plot_bound",
     "plot_conflict",
     "plot_curves",
     "plot_explain",
