@@ -7,6 +7,7 @@ with many repeats does not count more than others. Intervals use the jackknife o
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -80,15 +81,17 @@ def summarize_pairs(shares: Floats) -> dict[str, Any]:
 
 
 def summarize_choices(
-    base: str, values: dict[str, Floats], systems: NDArray[np.int64], seed: int
+    base: str, values: dict[str, Floats], systems: NDArray[np.int64], seed: int, suspect: Sequence[int] = ()
 ) -> dict[str, dict[str, Any]]:
     """Summarize each other metric, another repeat, and the other half of the queries against the base metric.
 
-    `values` contains the values per query of each metric, shape (queries, repeats).
+    `values` contains the values per query of each metric, shape (queries, repeats). The repeats
+    of `suspect` systems are not compared with each other.
     """
     means = {name: table.mean(axis=0) for name, table in values.items()}
     choices = {name: summarize_choice(means[base], mean, systems) for name, mean in means.items() if name != base}
-    shares, repeated = find_reversed_by_repeats(means[base], systems)
+    trusted = ~np.isin(systems, suspect)
+    shares, repeated = find_reversed_by_repeats(means[base][trusted], systems[trusted])
     if len(repeated) > 1:
         choices["another repeat"] = summarize_pairs(shares)
     choices["other half of the queries"] = summarize_pairs(find_reversed_by_halves(values[base], systems, seed))

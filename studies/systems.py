@@ -27,7 +27,10 @@ def study_runs(folder: Path, qrels: Path, seed: int) -> dict[str, Any]:
     paths = {path.name.removesuffix(".gz").removesuffix(".txt"): path for path in sorted(folder.iterdir())}
     names = list(paths)
     configurations, systems = np.unique([DATE.sub("", name) for name in names], return_inverse=True)
+    judged = gs.data.read_qrels(qrels)
     runs = {name: gs.data.read_run(path) for name, path in paths.items()}
+    near_identical = find_near_identical(runs)
+    suspect = [systems[names.index(run)] for pair in near_identical for run in (pair["first"], pair["second"])]
     ndcgs = [f"{name}@{k}" for name in ("ndcg_linear", "ndcg_exp", "ndcg_jk") for k in CUTOFFS]
     comparison = gs.compare_runs(runs, qrels, list(dict.fromkeys([BASE, OTHER, *METRICS, *ndcgs])), seed=seed)
     condensed = gs.compare_runs(runs, qrels, [BASE, OTHER], unjudged="drop", seed=seed)
@@ -37,27 +40,18 @@ def study_runs(folder: Path, qrels: Path, seed: int) -> dict[str, Any]:
         "runs": len(names),
         "configurations": len(configurations),
         "queries": len(values[BASE]),
-        "labels": describe_qrels(qrels),
+        "labels": describe_labels(judged, judged["label"].to_numpy(dtype=float)),
         "winners": {
             metric: configurations[systems[names.index(winner)]] for metric, winner in comparison.winners.items()
         },
         "winner_without_unjudged": configurations[systems[names.index(condensed.winners[BASE])]],
         "verdict": describe_verdict(comparison.verdict),
-        "choices": summarize_choices(BASE, values, systems, seed),
+        "choices": summarize_choices(BASE, values, systems, seed, suspect),
         "configurations_averaged": compare_averages(values, systems),
         "discordance": describe_discordance(values[BASE], values[OTHER]),
-        "repeats": study_repeats(values, systems, list(configurations)),
-        "near_identical": find_near_identical(runs),
+        "repeats": study_repeats(values, systems, list(configurations), suspect),
+        "near_identical": near_identical,
     }
-
-
-def describe_qrels(qrels: Path) -> dict[str, Any]:
-    """Return the distribution of labels and the bounds for qrels."""
-    frame = gs.data.read_qrels(qrels)
-    codes, _ = frame["query"].factorize()
-    frame = frame.iloc[np.argsort(codes, kind="stable")]
-    judgments = gs.Judgments(frame["label"], qid=frame["query"])
-    return describe_labels(judgments, frame["label"].to_numpy(dtype=float))
 
 
 def describe_verdict(verdict: gs.Verdict) -> dict[str, Any]:
@@ -119,11 +113,16 @@ def compute_p_values(differences: Floats) -> Floats:
     return np.asarray(2 * student.sf(statistic, n - 1))
 
 
-def study_repeats(values: dict[str, Floats], systems: NDArray[np.int64], names: list[str]) -> dict[str, Any]:
-    """Compare repeats of one configuration with each other, and configurations with and without the repeats' noise."""
+def study_repeats(
+    values: dict[str, Floats], systems: NDArray[np.int64], names: list[str], suspect: list[int]
+) -> dict[str, Any]:
+    """Compare repeats of one configuration with each other, and configurations with and without the repeats' noise.
+
+    Configurations with a run that is nearly identical to a run of another one are left out, because a file may have the
+    wrong name.
+    """
     table = values[BASE]
-    counts = np.bincount(systems)
-    repeated = np.flatnonzero(counts > 1)
+    repeated = np.setdiff1d(np.flatnonzero(np.bincount(systems) > 1), suspect)
     inside = np.isin(systems, repeated)
     gain = find_reversed(table[:, inside].mean(axis=0), values[OTHER][:, inside].mean(axis=0), systems[inside])
     within = [compare_repeats(table[:, systems == system]) for system in repeated]
