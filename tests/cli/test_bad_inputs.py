@@ -156,6 +156,8 @@ NO_EFFECT = [
 OTHERS = [
     BadCall("gains --table two.csv --bases 1,1_5", "'1,1_5'", "--bases"),
     BadCall("gains --table two.csv --preferences preferences.csv", "'1 x'", "preferences.csv: a"),
+    BadCall("sensitivity --table two.csv --repeats _seed", "'_seed'", "no repeats"),
+    BadCall("sensitivity --table two.csv --repeats [", "'['", "regular expression"),
     BadCall("bound", "--qrels", "exactly one"),
     BadCall("bound --qrels qrels.txt --gains linear,expo", "'expo'", "gain"),
     BadCall("gains --table two.csv --side first", "--preferences", "--side"),

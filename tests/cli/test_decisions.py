@@ -152,3 +152,12 @@ def test_bound(files, tmp_path):
     assert expected.text in shown
     assert f"{expected.per_query['two_rankings'].max():.4f}" in shown
     assert json_of(*call) == as_json(expected.to_dict())
+
+
+def test_sensitivity(files, tmp_path):
+    expected = files.compare("old", "better").sensitivity()
+    assert json_of("sensitivity --table two.csv") == as_json(expected.to_dict())
+    shown = output_of("sensitivity --table two.csv --plot", tmp_path / "choices.png")
+    assert expected.text in shown
+    assert "cutoff 5" in shown
+    assert "reversed pairs" in output_of("compare --table two.csv --sensitivity")

@@ -402,7 +402,13 @@ BOUNDS = [
 ]
 JUDGMENTS = gs.Judgments([2, 1, 0], group=[3])
 
+CHOICES = [
+    ("an unknown model", lambda: scores().sensitivity(groups={"Z": "A"}), "groups", V, "'Z'"),
+    ("groups in a list", lambda: scores().sensitivity(groups=["A"]), "groups", T, "map"),
+    ("one group", lambda: scores().sensitivity(groups={"A": "x", "B": "x"}), "groups", V, "at least two"),
+]
 
-@bad_inputs([BadInput(*row) for row in (*VERDICTS, *VALUES, *SCORES, *LABELS, *PLANS, *FITS, *BOUNDS)])
+
+@bad_inputs([BadInput(*row) for row in (*VERDICTS, *VALUES, *SCORES, *LABELS, *PLANS, *FITS, *BOUNDS, *CHOICES)])
 def test_bad_inputs(case):
     case.check()

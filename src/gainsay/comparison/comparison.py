@@ -35,6 +35,7 @@ from .queries import (
 from .rankings import validate_model, validate_pair
 from .resampling import Sample
 from .segments import Segments, compute_segments
+from .sensitivity import compute_sensitivity
 from .verdict import Verdict
 
 if TYPE_CHECKING:
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
     from .gain_fit import GainFit
     from .gain_path import GainPath
     from .rankings import Rankings
+    from .sensitivity import Sensitivity
 
 RANGE_TOLERANCE = 1e-9
 """Rounding may move a value of a metric this far beyond its range."""
@@ -119,14 +121,17 @@ class Comparison:
     Methods and properties by purpose:
 
     - Means and tests: `leaderboard`, `standings`, `winners`, `pairs`, `conflicts`, `variance`
-    - Decisions: `verdict`, `segments`, `against`, `plan`
+    - Decisions: `verdict`, `segments`, `against`, `plan`, `sensitivity`
     - Explanations: `attribution`, `gains`, `queries`, `preferences`, `largest_differences`, `ranking`
     - Data: `frame`, `query_ids`, `repeat_counts`, `repeat_distances`, `names`, `short_names`
     - Reports: `plot`, `content`, `to_html`, `to_markdown`, `to_json`, `to_dict`
 
     The attributes `query_count` and `metric_queries` contain the number of queries, in total and under each metric.
-    `gain_paths` contains the results of `gains`, the most recent one last.
+    `gain_paths` contains the results of `gains`, the most recent one last. `last_sensitivity` is the last result of
+    `sensitivity`.
     """
+
+    last_sensitivity: Sensitivity | None = None
 
     def __init__(
         self,
@@ -522,6 +527,48 @@ class Comparison:
         self._gain_cache[key] = path if path.fit is fit else replace(path, fit=fit)
         self.gain_paths = list(self._gain_cache.values())
         return self._gain_cache[key]
+
+    def sensitivity(self, *, groups: Mapping[str, str] | None = None) -> Sensitivity:
+        """Show which other choices of the evaluation would reverse the order of models, and change the winner.
+
+        The choices are another gain, discount, cutoff, metric or order of ties, unjudged documents left out, one repeat
+        instead of the mean, and the other half of the queries. The reference is the first primary metric.
+
+        Parameters
+        ----------
+        groups : mapping of model to str, optional
+            Group of models that are repeats of the same configuration. Groups are then compared by the means of their
+            models, and shares are averaged over pairs of groups. Repeats of a recipe are a group already.
+
+        Returns
+        -------
+        Sensitivity
+            Reports contain the last result.
+
+        Raises
+        ------
+        ValueError
+            If there are fewer than two models or groups, or `groups` contains an unknown model.
+
+        Notes
+        -----
+        Intervals describe other models of the same kind on the same queries. A comparison without scores contains only
+        the choices of the compared metrics and of the queries.
+
+        Examples
+        --------
+        >>> import gainsay as gs
+        >>> judgments = gs.Judgments([2, 1, 1, 0] * 40, group=[4] * 40)
+        >>> scores = {"top": [3, 1, 2, 4] * 40, "broad": [1, 4, 3, 2] * 40}
+        >>> table = gs.compare(scores, judgments, ["ndcg_linear@2", "ndcg_exp@2"]).sensitivity().table
+        >>> table[["choice", "reversed", "winner"]].head(1)
+                  choice  reversed winner
+        0  exponential gain       1.0    top
+        """
+        self.last_sensitivity = compute_sensitivity(
+            self.sample.panel, self._deciding[0], self.definitions, self.rankings, groups, self.alpha, self.seed
+        )  # fmt: skip
+        return self.last_sensitivity
 
     @cached_property
     def _gain_cache(self) -> dict[tuple[tuple[float, ...], str | None], GainPath]:

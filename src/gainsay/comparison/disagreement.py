@@ -49,8 +49,8 @@ class DisagreementBound(Spoken):
     one_ranking : dict of metric to float
         Largest mean excess of each metric over the other one, for one ranking of every query. It is reached.
     two_rankings : float
-        Upper bound of the conflict of two rankings: the first metric prefers one ranking and the second metric the other
-        one, and the conflict is the smaller difference.
+        Upper bound of the conflict of two rankings. In a conflict, each metric prefers another ranking, and its size is
+        the smaller difference.
     queries : int
         Number of queries.
     possible : int

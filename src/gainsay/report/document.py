@@ -25,6 +25,7 @@ are not finite (bounds from a single query) are null.
 - ``against``: object, see `BaselineComparison.to_dict`: decisions about a baseline, or null without one.
 - ``segments``: object, see `Segments.to_dict`, or null without them. ``gains``: object, see `GainPath.to_dict`, or null
   where the metrics are no two gains of one NDCG, or there are so many values that the path has to be asked for.
+- ``sensitivity``: object, see `Sensitivity.to_dict`, or null if it was not computed.
 - ``also``: object by name of such objects as this one, of other comparisons that the report shows; null without.
 - ``curves``: list of objects ``candidate``, ``fold``, ``round``, ``metric``, ``value``; ``best_rounds``: list of
   objects, see `gainsay.report.rounds.best_rounds`.
@@ -132,6 +133,7 @@ def document(content: Content, queries: int = 50) -> dict[str, Any]:
         "against": None if content.against is None else content.against.to_dict(),
         "segments": comparison.segments.to_dict() if comparison.segment_labels else None,
         "gains": None if path is None else path.to_dict(),
+        "sensitivity": None if comparison.last_sensitivity is None else comparison.last_sensitivity.to_dict(),
         "also": {other.name: document(other.content, queries) for other in content.also} or None,
         "curves": None if curves is None else curves.to_dict("records"),
         "best_rounds": None if rounds is None else rounds.to_dict("records"),

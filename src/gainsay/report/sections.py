@@ -212,6 +212,23 @@ def gains_part(content: Content) -> Section | None:
     return Section("gains", "At which gain", said, figure)
 
 
+def sensitivity_part(content: Content) -> Section | None:
+    """Return the choices that would reverse pairs of models if they were computed, otherwise None."""
+    found = content.comparison.last_sensitivity
+    if found is None or not len(found.table):
+        return None
+
+    def figure(most: int) -> str:
+        from .plots.picture import embedded
+        from .plots.sensitivity import plot_sensitivity
+
+        return embedded(partial(plot_sensitivity, found, None))
+
+    names = content.comparison.short_names | {name: name for name in found.models}
+    note = "Lines are intervals for other models of the same kind on the same queries."
+    return Section("sensitivity", "What would change the answer", isolated(found.text, names), figure, note)
+
+
 def segments_part(content: Content) -> Section | None:
     """Return every segment as a small chart of its own, all on one scale; None without segments."""
     comparison = content.comparison
@@ -271,6 +288,7 @@ SECTIONS: tuple[Callable[[Content], Section | None], ...] = (
     queries_section,
     segments_part,
     gains_part,
+    sensitivity_part,
     stopping_section,
 )
 """In order."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from ..comparison.attribution import Attribution
     from ..comparison.baseline import BaselineComparison
     from ..comparison.comparison import Comparison
+    from ..comparison.sensitivity import Sensitivity
     from .content import Content
     from .entries import ChosenPair
 
@@ -133,6 +135,9 @@ def details(content: Content) -> tuple[Detail, ...]:
     if comparison.segment_labels and comparison.primary is not None:
         text = isolated(comparison.segments.text, short)
         found.append(Detail("by-segment", "Segments, word for word", [text]))
+    if comparison.last_sensitivity is not None:
+        table = sensitivity_table(comparison.last_sensitivity)
+        found.append(Detail("choices", "Other choices, in numbers", [], [table]))
     if content.rounds is not None:
         found.append(Detail("rounds", "Best rounds", [], [_best_rounds(content, content.rounds)]))
     found.append(Detail("method", "Method and scope", method(content)))
@@ -266,6 +271,37 @@ def _differences(comparison: Comparison, table: pd.DataFrame, metric: str) -> li
         cell._replace(note=f"{cell.note}; {text} on the queries of both")
         for cell, text in zip(cells, common, strict=True)
     ]
+
+
+def sensitivity_table(sensitivity: Sensitivity) -> Table:
+    """Return the share of reversed pairs and the winner under every other choice."""
+    rows = sensitivity.table.to_dict("records")
+
+    def percent(value: float) -> str:
+        return f"{100 * value:.1f} %"
+
+    shares = [
+        Cell(percent(row["reversed"]), f"{percent(row['lower'])} to {percent(row['upper'])}")
+        if math.isfinite(row["lower"])
+        else Cell(percent(row["reversed"]))
+        for row in rows
+    ]
+    pairs = [
+        "\u2013"
+        if row["pairs"] != row["pairs"] or row["pairs"] is None
+        else f"{int(row['reversed_pairs']):,} of {int(row['pairs']):,}"
+        for row in rows
+    ]
+    return Table(
+        f"Choices instead of {sensitivity.reference}, with {confidence(sensitivity.alpha)} intervals over models",
+        [
+            Column("choice", [row["choice"] for row in rows], numeric=False),
+            Column("reversed pairs", shares, low=True),
+            Column("pairs", pairs),
+            Column("largest reversed difference", means([row["largest"] for row in rows])),
+            Column("winner", [row["winner"] for row in rows], numeric=False),
+        ],
+    )
 
 
 def _flag(flag: str, differing: float) -> str:

@@ -10,3 +10,4 @@ from . import gate as gate
 from . import metrics as metrics
 from . import plan as plan
 from . import score as score
+from . import sensitivity as sensitivity

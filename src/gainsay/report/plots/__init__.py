@@ -17,6 +17,7 @@ from .gains import plot_gains
 from .leaderboard import plot_leaderboard
 from .pairs import plot_conflict, plot_regret
 from .picture import Picture
+from .sensitivity import plot_sensitivity
 
 __all__ = [
     "Picture",
@@ -30,4 +31,5 @@ __all__ = [
     "plot_leaderboard",
     "plot_queries",
     "plot_regret",
+    "plot_sensitivity",
 ]
