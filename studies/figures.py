@@ -16,13 +16,14 @@ HERE = Path(__file__).parent
 RESULTS = HERE / "results"
 PICTURES = HERE.parent / "docs" / "_static"
 CHOICES = {
-    "ndcg_exp@10": "exponential instead of linear gain",
-    "ndcg_jk@10": "discount of Järvelin and Kekäläinen",
-    "ndcg_linear@5": "cutoff 5 instead of 10",
-    "unjudged documents removed": "unjudged documents removed",
+    "exponential gain": "exponential instead of linear gain",
+    "Järvelin & Kekäläinen's discount": "discount of Järvelin and Kekäläinen",
+    "unjudged documents left out": "unjudged documents removed",
+    "cutoff 5": "cutoff 5 instead of 10",
+    "cutoff 20": "cutoff 20 instead of 10",
     "map": "MAP instead of NDCG",
-    "another repeat": "another repeat or seed of both systems",
-    "other half of the queries": "the other half of the queries",
+    "another repeat of both": "another repeat or seed of both systems",
+    "the other half of the queries": "the other half of the queries",
     "mrr": "MRR instead of NDCG",
 }
 MARKERS = "osD^"
@@ -57,10 +58,7 @@ def draw(datasets: dict[str, dict[str, Any]], theme: dict[str, Any]) -> Figure:
     for i, (marker, color, (title, study)) in enumerate(zip(MARKERS, theme["series"], datasets.items(), strict=True)):
         rows = [(row, study["choices"][choice]) for row, choice in enumerate(CHOICES) if choice in study["choices"]]
         heights = [row + (i - (count - 1) / 2) * 0.19 for row, _ in rows]
-        shares = [100 * value["share"] for _, value in rows]
-        half_widths = [100 * (value["half_width"] or 0) for _, value in rows]
-        left = [max(share - half, 0) for share, half in zip(shares, half_widths, strict=True)]
-        right = [share + half for share, half in zip(shares, half_widths, strict=True)]
+        shares, left, right = ([100 * value[key] for _, value in rows] for key in ("reversed", "lower", "upper"))
         axes.hlines(heights, left, right, color=color, alpha=0.55, linewidth=2.5)
         axes.plot(shares, heights, marker, color=color, markersize=6, label=title)
     axes.axhspan(-0.5, 0.5, color=theme["shade"], zorder=0)

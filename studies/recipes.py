@@ -35,7 +35,7 @@ RECIPES = (
     *(Recipe("xgboost", size, gain) for size in ("small", "large") for gain in ("linear", "exponential")),
     *(Recipe("catboost", "small", gain) for gain in ("linear", "exponential")),
 )
-SIZES = {"small": (7, 3, 0.1), "large": (31, 5, 0.05)}
+SIZES = {"small": (7, 3, 0.15), "large": (31, 5, 0.1)}
 """Leaves, depth and learning rate."""
 POWER = 1.5
 
@@ -145,7 +145,7 @@ class CatBoost:
                 "loss_function": f"LambdaMart:metric=NDCG;type={kind};top=15",
                 "iterations": rounds,
                 "depth": 4,
-                "learning_rate": 0.1,
+                "learning_rate": 0.15,
                 "random_seed": seed,
                 "thread_count": self.threads,
                 "allow_writing_files": False,

@@ -34,12 +34,13 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True, help="file or directory")
     parser.add_argument("--name", help="name of the dataset in the results (default: the name of the path)")
     parser.add_argument("--output", type=Path, help="JSON file (default: studies/results/NAME.json)")
-    parser.add_argument("--sample", action="store_true", help="two seeds, 60 rounds, 200 queries per file, no CatBoost")
+    parser.add_argument("--sample", action="store_true", help="two seeds, 50 rounds, 200 queries per file, no CatBoost")
     parser.add_argument("--seeds", type=int, default=5, help="repeats of each recipe (default: 5)")
-    parser.add_argument("--rounds", type=int, default=200, help="boosting rounds (default: 200)")
+    parser.add_argument("--rounds", type=int, default=100, help="boosting rounds (default: 100)")
     parser.add_argument("--libraries", nargs="+", choices=LIBRARIES, default=list(LIBRARIES))
     parser.add_argument("--jobs", type=int, default=1, help="processes (default: 1)")
     parser.add_argument("--threads", type=int, default=1, help="threads of each process (default: 1)")
+    parser.add_argument("--cache", type=Path, help="directory for finished trainings, to resume an interrupted run")
     parser.add_argument("--memory", type=float, default=16, help="limit in GiB (default: 16)")
     parser.add_argument("--seed", type=int, default=1, help="seed of splits and resampling (default: 1)")
     arguments = parser.parse_args()
@@ -60,16 +61,17 @@ def train(arguments: argparse.Namespace) -> dict[str, Any]:
     libraries = list(arguments.libraries)
     if arguments.sample:
         dataset = take_sample(dataset, 200)
-        arguments.seeds, arguments.rounds = 2, 60
+        arguments.seeds, arguments.rounds = 2, 50
         libraries = [library for library in libraries if library != "catboost"] or libraries
     return study_training(
         dataset,
         seeds=arguments.seeds,
         rounds=arguments.rounds,
-        libraries=set(libraries),
+        libraries=libraries,
         jobs=arguments.jobs,
         threads=arguments.threads,
         seed=arguments.seed,
+        cache=arguments.cache,
     )
 
 

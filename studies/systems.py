@@ -9,17 +9,14 @@ from typing import Any
 import numpy as np
 from labels import describe_labels
 from numpy.typing import NDArray
-from reversals import compute_differences, find_reversed, summarize_choices, summarize_pairs
+from reversals import ALPHA, BASE, OTHER, describe_choices
 from scipy.stats import t as student
 
 import gainsay as gs
 
 Floats = NDArray[np.float64]
-BASE, OTHER = "ndcg_linear@10", "ndcg_exp@10"
-METRICS = [BASE, OTHER, "ndcg_jk@10", "ndcg_linear@5", "map", "mrr"]
 CUTOFFS = (5, 10, 20, 100)
 DATE = re.compile(r"_(dl\d\d_)?\d{4}-\d\d-\d\dT[\d.-]+$")
-ALPHA = 0.05
 
 
 def study_runs(folder: Path, qrels: Path, seed: int) -> dict[str, Any]:
@@ -32,10 +29,9 @@ def study_runs(folder: Path, qrels: Path, seed: int) -> dict[str, Any]:
     near_identical = find_near_identical(runs)
     suspect = [systems[names.index(run)] for pair in near_identical for run in (pair["first"], pair["second"])]
     ndcgs = [f"{name}@{k}" for name in ("ndcg_linear", "ndcg_exp", "ndcg_jk") for k in CUTOFFS]
-    comparison = gs.compare_runs(runs, qrels, list(dict.fromkeys([BASE, OTHER, *METRICS, *ndcgs])), seed=seed)
+    comparison = gs.compare_runs(runs, qrels, list(dict.fromkeys([BASE, OTHER, *ndcgs, "map", "mrr"])), seed=seed)
     condensed = gs.compare_runs(runs, qrels, [BASE, OTHER], unjudged="drop", seed=seed)
-    values = {metric: np.asarray(comparison.values[metric]) for metric in METRICS}
-    values["unjudged documents removed"] = np.asarray(condensed.values[BASE])
+    values = {metric: np.asarray(comparison.values[metric]) for metric in (BASE, OTHER)}
     return {
         "runs": len(names),
         "configurations": len(configurations),
@@ -46,7 +42,7 @@ def study_runs(folder: Path, qrels: Path, seed: int) -> dict[str, Any]:
         },
         "winner_without_unjudged": configurations[systems[names.index(condensed.winners[BASE])]],
         "verdict": describe_verdict(comparison.verdict),
-        "choices": summarize_choices(BASE, values, systems, seed, suspect),
+        "choices": describe_choices(comparison, systems, suspect),
         "configurations_averaged": compare_averages(values, systems),
         "discordance": describe_discordance(values[BASE], values[OTHER]),
         "repeats": study_repeats(values, systems, list(configurations), suspect),
@@ -123,8 +119,9 @@ def study_repeats(
     """
     table = values[BASE]
     repeated = np.setdiff1d(np.flatnonzero(np.bincount(systems) > 1), suspect)
-    inside = np.isin(systems, repeated)
-    gain = find_reversed(table[:, inside].mean(axis=0), values[OTHER][:, inside].mean(axis=0), systems[inside])
+    inside = np.flatnonzero(np.isin(systems, repeated))
+    models = {metric: values[metric][:, inside] for metric in (BASE, OTHER)}
+    gain = describe_choices(gs.Comparison(models, [str(run) for run in inside]), systems[inside])["exponential gain"]
     within = [compare_repeats(table[:, systems == system]) for system in repeated]
     between = [
         compare_with_repeats(table[:, systems == first], table[:, systems == second])
@@ -133,7 +130,7 @@ def study_repeats(
     ]
     return {
         "configurations": len(repeated),
-        "reversed_by_gain": summarize_pairs(gain),
+        "reversed_by_gain": gain,
         "within_one_configuration": {
             "pairs": sum(row["pairs"] for row in within),
             "called_different": sum(row["called_different"] for row in within),
@@ -181,11 +178,12 @@ def describe_variance(table: Floats, systems: NDArray[np.int64], repeated: NDArr
     """Return the standard deviation of a mean between repeats and due to the sample of queries (medians)."""
     between = [table[:, systems == system].mean(axis=0).std(ddof=1) for system in repeated]
     queries = [table[:, systems == system].mean(axis=1).std(ddof=1) / np.sqrt(len(table)) for system in repeated]
-    differences = compute_differences(table.mean(axis=0))
+    means = table.mean(axis=0)
+    first, second = np.triu_indices(len(means), 1)
     return {
         "between_repeats": float(np.median(between)),
         "between_queries": float(np.median(queries)),
-        "median_difference_of_runs": float(np.median(np.abs(differences[np.triu_indices(len(differences), 1)]))),
+        "median_difference_of_runs": float(np.median(np.abs(means[first] - means[second]))),
     }
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import pickle
 from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from multiprocessing import get_context
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,30 +14,42 @@ from inputs import Dataset
 from labels import describe_labels
 from numpy.typing import NDArray
 from recipes import RECIPES, STEP, Recipe, make_trainers
-from reversals import find_reversed, summarize_choices, summarize_pairs
+from reversals import BASE, OTHER, describe_choices
 from scipy.stats import t as student
 
 import gainsay as gs
 
 Floats = NDArray[np.float64]
-BASE, OTHER = "ndcg_linear@10", "ndcg_exp@10"
 STOPS = (BASE, OTHER)
 METRICS = (BASE, OTHER, "ndcg_jk@10", "ndcg_linear@5", "map", "mrr")
 
 
 def study_training(
-    dataset: Dataset, *, seeds: int, rounds: int, libraries: set[str], jobs: int, threads: int, seed: int
+    dataset: Dataset,
+    *,
+    seeds: int,
+    rounds: int,
+    libraries: list[str],
+    jobs: int,
+    threads: int,
+    seed: int,
+    cache: Path | None = None,
 ) -> dict[str, Any]:
-    """Train every recipe with every seed on every fold, and return all results."""
+    """Train every recipe with every seed on every fold, and return all results.
+
+    With `cache`, a later call with the same settings continues after the last fold and library that is complete.
+    """
     recipes = [recipe for recipe in RECIPES if recipe.library in libraries]
-    tasks = [(dataset, fold, library, seeds, rounds, threads) for fold in range(dataset.folds) for library in libraries]
+    tasks = [(fold, library) for fold in range(dataset.folds) for library in libraries]
+    work = partial(train_cached, cache, dataset, seeds, rounds, threads)
     if jobs > 1:
         with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
-            outcomes = list(pool.map(train_fold, *zip(*tasks, strict=True)))
+            outcomes = list(pool.map(work, *zip(*tasks, strict=True)))
     else:
-        outcomes = [train_fold(*task) for task in tasks]
+        outcomes = [work(*task) for task in tasks]
     trained = {key: value for outcome in outcomes for key, value in outcome.items()}
     test, validation, stops = collect(trained, recipes, dataset.folds, seeds)
+    models = [f"{recipe.name}, seed {repeat}" for recipe in recipes for repeat in range(seeds)]
     systems = np.repeat(np.arange(len(recipes)), seeds)
     by_repeat = {name: np.moveaxis(test[:, :, 0, i], 2, 0).reshape(-1, len(systems)) for i, name in enumerate(METRICS)}
     return {
@@ -49,10 +64,7 @@ def study_training(
         "stopping": study_stopping(test, stops, recipes),
         "training_gain": study_training_gain(test, recipes),
         "selection": study_selection(validation),
-        "choices": summarize_choices(BASE, by_repeat, systems, seed),
-        "reversed_by_gain_per_pair": summarize_pairs(
-            find_reversed(by_repeat[BASE].mean(axis=0), by_repeat[OTHER].mean(axis=0), systems)
-        ),
+        "choices": describe_choices(gs.Comparison(by_repeat, models, seed=seed), systems),
     }
 
 
@@ -63,7 +75,21 @@ def describe_parts(dataset: Dataset) -> dict[str, Any]:
     return describe_labels(data.judgments("zero"), np.maximum(data.labels, 0))
 
 
-def train_fold(dataset: Dataset, fold: int, library: str, seeds: int, rounds: int, threads: int) -> dict[Any, Any]:
+def train_cached(
+    cache: Path | None, dataset: Dataset, seeds: int, rounds: int, threads: int, fold: int, library: str
+) -> dict[Any, Any]:
+    """Read the outcome of a fold and library, or train and store it."""
+    if cache is None:
+        return train_fold(dataset, seeds, rounds, threads, fold, library)
+    path = cache / f"{dataset.name}-{seeds}-{rounds}-{fold}-{library}.pickle"
+    if not path.exists():
+        cache.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(pickle.dumps(train_fold(dataset, seeds, rounds, threads, fold, library)))
+    outcome: dict[Any, Any] = pickle.loads(path.read_bytes())
+    return outcome
+
+
+def train_fold(dataset: Dataset, seeds: int, rounds: int, threads: int, fold: int, library: str) -> dict[Any, Any]:
     """Train all recipes of a library on a fold, and return validation means, stops and test values."""
     train, validation, test = dataset.make_fold(fold)
     parts = [validation.features, test.features]

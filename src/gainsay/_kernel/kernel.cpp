@@ -1,10 +1,11 @@
-// Ranks queries and evaluates them, as ranking/ and metrics/ do in NumPy, to the last bit and for any number of threads.
+// Ranks queries and evaluates metrics with the same bits as the NumPy path in ranking/ and metrics/, for any number of
+// threads. The NumPy path is the specification.
 //
-// What is computed stands there: NumPy's path is the specification. Each query is ranked in three steps: its scores
-// become integers that ascend where scores descend, with label and place of the document in their lowest bits; these
-// are sorted; and where the bits that are left agree, the scores themselves are compared. Then each metric is read off.
-// Sums are added up in the orders of NumPy's path. Compile with -ffp-contract=off: a product that is not rounded before
-// it is added gives other bits.
+// A query is ranked in three steps. First, scores become integers that ascend as scores descend, with the label and
+// the position of the document in their lowest bits. Second, these keys are sorted. Third, the exact scores of documents
+// are compared if the remaining bits of their keys agree. Then each metric is computed from the ranked labels.
+// Sums are computed in the order of the NumPy path. Compile with -ffp-contract=off, because a product that is not
+// rounded before an addition gives other bits.
 
 #include <algorithm>
 #include <atomic>
@@ -22,36 +23,36 @@
 #define EXPORT extern "C" __attribute__((visibility("default")))
 #endif
 
-// The following mirror what ranking/compiled.py passes; whatever changes here changes `gainsay_kernel_abi`.
+// These types mirror ranking/compiled.py. Increase `gainsay_kernel_abi` if one of them changes.
 
 enum Ties : int32_t { AVERAGE, ORDER, WORST, BEST };
 enum Kind : int32_t { GAINS, PRECISIONS, FIRST };
 enum Outcome : int32_t { FINE, NOT_A_NUMBER, NO_MEMORY };
 
-constexpr int64_t ALL = INT64_MAX;  // the cutoff of a metric without one
+constexpr int64_t ALL = INT64_MAX;  // The cutoff of a metric without cutoff.
 
 struct Data {
-    const void *scores;     // of documents, those of a query together: double, or float
-    const void *codes;      // of their labels: positions in the ascending distinct labels
-    const int64_t *starts;  // first document of each query; one more entry, the number of documents
+    const void *scores;     // Scores of all documents, query after query: double or float.
+    const void *codes;      // Label codes: positions among the ascending distinct labels.
+    const int64_t *starts;  // First document of each query, then the number of documents.
     int64_t queries;
     int32_t score_bytes, code_bytes, code_bits;
     Ties ties;
-    int (*sort)(void *, intptr_t, void *);         // NumPy's sort of 64-bit unsigned integers
-    int (*sort_narrow)(void *, intptr_t, void *);  // NumPy's sort of 32-bit unsigned integers
+    int (*sort)(void *, intptr_t, void *);         // NumPy's sort of 64-bit unsigned integers.
+    int (*sort_narrow)(void *, intptr_t, void *);  // NumPy's sort of 32-bit unsigned integers.
 };
 
-struct Ask {
+struct Ask {  // A metric at some cutoffs.
     Kind kind;
-    int32_t code;            // PRECISIONS, FIRST: the lowest code that counts as relevant
-    int64_t cutoffs;         // how many, at least one
-    const int64_t *ranks;    // the cutoffs, ascending
-    const int64_t *columns;  // where the value at each of them goes
-    const double *divisors;  // of each query at each cutoff; 0 where the query is empty
-    double empty;            // its value then
-    const double *table;     // GAINS: by code
-    const double *by_rank;   // GAINS: discounts; PRECISIONS: 1 / rank; FIRST: what a chance at this rank is divided by
-    const double *high, *low;  // PRECISIONS: harmonic numbers, each as a sum of two
+    int32_t code;            // PRECISIONS, FIRST: lowest code of relevant documents.
+    int64_t cutoffs;         // Number of cutoffs, at least one.
+    const int64_t *ranks;    // Ascending cutoffs.
+    const int64_t *columns;  // Output column of each cutoff.
+    const double *divisors;  // For each query and cutoff. 0 if the value is `empty`.
+    double empty;            // Value of a query with divisor 0.
+    const double *table;     // GAINS: gain of each code.
+    const double *by_rank;   // GAINS: discounts. PRECISIONS: 1 / rank. FIRST: divisor of the probability of each rank.
+    const double *high, *low;  // PRECISIONS: harmonic numbers, each as a sum of two.
 };
 
 namespace {
@@ -59,23 +60,23 @@ namespace {
 using Key = uint64_t;
 
 constexpr Key SIGN = Key(1) << 63;
-constexpr Key NOT_RETRIEVED = 0xFFF0000000000000;  // the key of -inf; behind it there is NaN, as there is before
-constexpr Key NAN_BEFORE = 0x0008000000000000, NAN_FROM = 0xFFF8000000000000;  // the keys of numbers
+constexpr Key NOT_RETRIEVED = 0xFFF0000000000000;  // The key of -inf.
+constexpr Key NAN_BEFORE = 0x0008000000000000, NAN_FROM = 0xFFF8000000000000;  // Keys outside belong to NaN.
 constexpr int64_t FILTERED = 48;  // Shorter queries are sorted faster than filtered.
-constexpr int64_t LANES = 32;     // Smallest number of lanes of the filter, a multiple of the width of vector instructions.
+constexpr int64_t LANES = 32;     // Smallest number of lanes of the filter, a multiple of the vector width.
 
-struct Decoder {  // of the code in a key
+struct Decoder {  // Extracts the code from a key.
     Key mask, flip;
     int shift;
     uint32_t operator()(Key key) const { return uint32_t((key >> shift & mask) ^ flip); }
 };
 
-struct Run {  // documents of equal scores and different codes
+struct Run {  // Documents with equal scores and different codes.
     int64_t begin, end;
     int64_t size() const { return end - begin; }
 };
 
-// Ascends where scores descend; -0.0 equals 0.0.
+// Ascends as scores descend. -0.0 equals 0.0.
 inline Key key_of(double score) {
     const double negated = 0.0 - score;
     Key bits;
@@ -83,7 +84,7 @@ inline Key key_of(double score) {
     return bits ^ (Key(int64_t(bits) >> 63) | SIGN);
 }
 
-// The inverse of key_of.
+// Inverse of `key_of`.
 inline double score_of(Key key) {
     const Key bits = key ^ (key & SIGN ? SIGN : ~Key(0));
     double negated;
@@ -91,7 +92,7 @@ inline double score_of(Key key) {
     return 0.0 - negated;
 }
 
-// Eight sums side by side, as NumPy adds up to 128 numbers.
+// Adds up eight sums in parallel, as NumPy does for up to 128 numbers.
 inline double by_eights(const double *values, int64_t count) {
     double sums[8] = {};
     int64_t i = 0;
@@ -101,7 +102,7 @@ inline double by_eights(const double *values, int64_t count) {
     return ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));
 }
 
-// The sum of a row in the order of `row_sums` in ranking/rows.py; the values are used up.
+// Sums a row in the order of `row_sums` in ranking/rows.py. Overwrites the values.
 double row_sum(double *values, int64_t count) {
     while (count > 1) {
         int64_t chunks = 0;
@@ -112,7 +113,7 @@ double row_sum(double *values, int64_t count) {
     return count ? values[0] : 0.0;
 }
 
-// The order in which NumPy adds up the rest of a reduction, here that of `add.reduceat` behind the first number.
+// Sums numbers in the order of NumPy's reductions, here for `add.reduceat` after the first number.
 double pairwise(const double *values, int64_t count) {
     if (count > 128) {
         const int64_t half = count / 16 * 8;
@@ -124,7 +125,7 @@ double pairwise(const double *values, int64_t count) {
     return sum;
 }
 
-// Ranks one query after another and answers the asks. Each thread has its own; memory is used again.
+// Ranks and evaluates one query after another. Each thread has its own ranker, which reuses its memory.
 class Ranker {
   public:
     Ranker(const Data &data, const Ask *asks, int64_t count, double *found, int64_t columns)
@@ -132,7 +133,7 @@ class Ranker {
         for (const Ask *ask = asks; ask < asks + count; ++ask)
             deepest = std::max(deepest, ask->ranks[ask->cutoffs - 1]);
         codes_mask = (Key(1) << data.code_bits) - 1;
-        flip = data.ties == BEST ? codes_mask : 0;  // complements descend where codes ascend
+        flip = data.ties == BEST ? codes_mask : 0;  // Complements descend as codes ascend.
     }
 
     void evaluate(int64_t query) {
@@ -156,18 +157,18 @@ class Ranker {
     int64_t asked;
     double *found;
     int64_t columns;
-    int64_t deepest = 0;  // rank that any ask looks at
+    int64_t deepest = 0;  // The largest cutoff.
     Key codes_mask, flip;
 
-    int64_t row = 0, first = 0;  // the query, and its first document
-    int64_t count = 0;           // its documents; then those that may be ranked among the deepest ranks
-    Key low = 0;                 // the bits of a key that give way to code and place
+    int64_t row = 0, first = 0;  // The current query and its first document.
+    int64_t count = 0;           // Its documents, later only those that can reach the deepest rank.
+    Key low = 0;                 // The bits of a key that contain code and position.
     int code_shift = 0, place_shift = 0;
     std::vector<Key> packed;
     std::vector<std::pair<Key, Key>> exact;
-    std::vector<uint32_t> codes;  // in ranked order
-    int64_t ranked = 0;                // how many of them are known
-    std::vector<Run> runs, open;       // those over whose orders metrics average; those that may be such
+    std::vector<uint32_t> codes;  // In ranked order.
+    int64_t ranked = 0;                // Number of valid codes.
+    std::vector<Run> runs, open;       // Tied documents over whose orders metrics average, and candidates.
     std::vector<int64_t> ends;
     std::vector<uint32_t> chosen, lane_keys;
     std::vector<int32_t> hits;
@@ -222,9 +223,9 @@ class Ranker {
         }
     }
 
-    // Chooses all documents that may be among the deepest ranks, and the documents that tie with them. Returns how many.
-    // The query is dealt out to lanes in turn. The best scores of the lanes are scores of different documents, so the
-    // score at the deepest rank is at least as high as the score at that rank among them.
+    // Chooses all documents that can reach the deepest rank, with all ties. Returns their number. Documents are assigned
+    // to lanes in turn. The best scores of the lanes belong to different documents, so the score at the deepest rank of
+    // the query is at least as high as the score at this rank among the lanes.
     template <class Score> int64_t choose(const Score *scores) {
         int64_t width = LANES;
         while (width < 2 * deepest) width *= 2;
@@ -255,10 +256,10 @@ class Ranker {
 
     bool agree(int64_t i, int64_t j) const { return (packed[i] ^ packed[j]) <= low; }
 
-    // Finds the runs that begin before `limit`, and puts into order what only the lowest bits of scores tell apart.
-    // Returns up to which rank the order is right: to the end of the last of these runs, or to `limit`. Where a run ends
-    // no processor foresees, so there are no branches for each document, nor for each run of documents of one code,
-    // which are worth the same in any order.
+    // Finds the runs that begin before `limit`, and corrects the order of documents whose scores differ only in the
+    // lowest bits. Returns the rank up to which the order is correct: `limit`, or the end of the last of these runs.
+    // There are no branches for single documents, because the processor cannot predict the end of a run. There are none
+    // for runs with one code either, because their order is irrelevant.
     int64_t find_runs(int64_t limit) {
         int64_t ended = 0, begin = 0, mixed = 0;
         for (int64_t i = 1; i < limit; ++i) {
@@ -267,7 +268,7 @@ class Ranker {
         }
         while (limit < count && agree(limit - 1, limit)) ++limit;
         ends[ended++] = limit;
-        if (ended == limit) return limit;  // all scores differ
+        if (ended == limit) return limit;  // All scores differ.
         for (int64_t i = 0; i < ended; begin = ends[i++]) {
             open[mixed] = {begin, ends[i]};
             mixed += data.ties == ORDER ? open[mixed].size() > 1 : code_in(packed[begin]) != code_in(packed[ends[i] - 1]);
@@ -276,7 +277,7 @@ class Ranker {
         return limit;
     }
 
-    // Looks at the whole scores of documents whose keys agree but for the payload.
+    // Compares the exact scores of documents whose keys agree in all bits but the lowest.
     void compare(Run run) {
         const Key key = whole_key(packed[run.begin]);
         bool same = true;
@@ -310,7 +311,7 @@ class Ranker {
         found[row * columns + ask.columns[column]] = divisor != 0 ? value / divisor : ask.empty;
     }
 
-    // Writes sums over the first ranks of a term of each, and what ties add to them, at all cutoffs.
+    // Writes the sums of a term over the first ranks at all cutoffs, plus the contribution of ties.
     template <class Term> void write_sums(const Ask &ask, int64_t depth, Term term, const double *more = nullptr) {
         double sum = 0;
         int64_t rank = 0, column = 0;
@@ -324,7 +325,7 @@ class Ranker {
         for (; column < ask.cutoffs; ++column) write(ask, column, more ? sum + more[column] : sum);
     }
 
-    // Sums of gain times discount; every document of a run has the run's mean gain.
+    // Sums gain times discount. Every document of a run has the mean gain of the run.
     void gains(const Ask &ask, int64_t depth) {
         const double *table = ask.table, *discount = ask.by_rank;
         const uint32_t *code = codes.data();
@@ -341,19 +342,19 @@ class Ranker {
         write_sums(ask, depth, [=](int64_t i) { return gain[i] * discount[i]; });
     }
 
-    // Sums of precisions at relevant documents; for what a run adds see `TiedPrecisions` in average_precision.py.
+    // Sums precisions at relevant documents. See `TiedPrecisions` in average_precision.py for runs.
     void precisions(const Ask &ask, int64_t depth) {
         const uint32_t least = ask.code, *code = codes.data();
         const double *inverse = ask.by_rank;
         double *term = terms.data();
-        int32_t relevant = 0, *up_to = hits.data();  // relevant documents among the first so many ranks
+        int32_t relevant = 0, *up_to = hits.data();  // Number of relevant documents by number of ranks.
         for (int64_t i = 0; i < (runs.empty() ? depth : ranked); ++i) up_to[i + 1] = relevant += code[i] >= least;
         for (int64_t i = 0; i < depth; ++i) term[i] = double(up_to[i + 1] & -int32_t(code[i] >= least)) * inverse[i];
         tied.assign(ask.cutoffs, 0.0);
         for (const Run &run : runs) {
             if (run.begin >= depth) break;
             const int64_t size = run.size(), earlier = up_to[run.begin], r = up_to[run.end] - earlier;
-            if (r == 0 || r == size) continue;  // every order gives the same
+            if (r == 0 || r == size) continue;  // Every order gives the same value.
             std::fill(term + run.begin, term + run.end, 0.0);
             const double share = double(r) / double(size), slope = double(r - 1) / double(size - 1);
             const double start = double(earlier + 1) - slope * double(run.begin + 1);
@@ -367,7 +368,7 @@ class Ranker {
         write_sums(ask, depth, [=](int64_t i) { return term[i]; }, tied.data());
     }
 
-    // What the rank of the first relevant document is worth; in a run by the chances of its places, see relevance.py.
+    // Evaluates the rank of the first relevant document. See relevance.py for runs.
     void first_relevant(const Ask &ask, int64_t depth) {
         int64_t rank = 0;
         while (rank < ranked && codes[rank] < uint32_t(ask.code)) ++rank;
@@ -395,7 +396,7 @@ class Ranker {
 
 EXPORT int gainsay_kernel_abi(void) { return 2; }
 
-// Writes to `found`, of shape (queries, columns), the value of every query under every ask. Returns an `Outcome`.
+// Writes the values of all queries to `found`, shape (queries, columns). Returns an `Outcome`.
 EXPORT int32_t gainsay_evaluate(const Data *data, const Ask *asks, int64_t count, double *found, int64_t columns,
                                 int64_t threads) {
     std::atomic<int64_t> next{0};
@@ -416,7 +417,7 @@ EXPORT int32_t gainsay_evaluate(const Data *data, const Ask *asks, int64_t count
     try {
         others.reserve(threads);
         while (int64_t(others.size()) + 1 < threads) others.emplace_back(work);
-    } catch (const std::exception &) {  // as many threads as the system gives
+    } catch (const std::exception &) {  // Continue with the threads that the system provides.
     }
     work();
     for (std::thread &other : others) other.join();

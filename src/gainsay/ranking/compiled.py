@@ -1,6 +1,6 @@
-"""Ranking and evaluating all queries in the compiled core, where there is one.
+"""Rank and evaluate all queries in the compiled core.
 
-What it computes is what the rest of this room and the metrics compute in NumPy, to the last bit.
+The results have the same bits as those of the NumPy path.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from .layout import Layout
 
 ALL = 2**63 - 1
-"""The cutoff of what looks at all ranks."""
+"""The cutoff of metrics without cutoff."""
 
 FINE, NOT_A_NUMBER, NO_MEMORY = range(3)
-"""What the core answers."""
+"""Results of the core."""
 
 
 class _Data(ctypes.Structure):
@@ -57,9 +57,9 @@ class _Ask(ctypes.Structure):
 
 
 class Ask:
-    """A formula at some cutoffs, and where its values go.
+    """A formula at some cutoffs, and the output columns of its values.
 
-    `empty` has a row for each query: whether its value is `if_empty`, at all cutoffs or at each of them.
+    `empty` has a row for each query, with one column or one per cutoff: True if the value is `if_empty`.
     """
 
     def __init__(
@@ -79,14 +79,14 @@ class Ask:
         ]
 
     def passed(self) -> _Ask:
-        """Return it as the core reads it, as long as this here exists."""
+        """Return the C structure. It is valid as long as this object exists."""
         pointers = [None if values is None else values.ctypes.data for values in self._arrays]
         return _Ask(*self._numbers, *pointers[:3], self._if_empty, *pointers[3:])
 
 
 @cache
 def core() -> Any:
-    """Return the core's function that evaluates; None where there is no core, or NumPy's sort is not to be found."""
+    """Return the function of the core, or None if there is no core or NumPy's sort functions are not found."""
     compiled, _ = found_library()
     if compiled is None or sort_addresses() is None:
         return None
@@ -104,10 +104,10 @@ def evaluate(
     found: Floats,
     threads: int,
 ) -> bool:
-    """Write the values of all queries to `found`, shape (queries, values); return whether all scores were numbers.
+    """Write the values of all queries to `found`, shape (queries, values). Return False if a score is NaN.
 
-    `scores` are float32 or float64 and contiguous, -inf for a document that was not retrieved; `threads` of the core's
-    own work on them, and none of them holds the interpreter's lock.
+    `scores` are contiguous float32 or float64 values, -inf for documents that were not retrieved. The core starts its
+    own threads and does not need the interpreter's lock.
     """
     data = _Data(
         *(values.ctypes.data for values in (scores, layout.codes, layout.starts)),
@@ -126,6 +126,6 @@ def evaluate(
 
 
 def can_rank(layout: Layout) -> bool:
-    """Whether there is a core, and labels and places of the longest query fit beside its documents' scores."""
+    """Whether there is a core, and the labels and positions of the longest query fit into the keys."""
     payload = layout.levels.bit_length() + layout.longest.bit_length()
     return core() is not None and payload <= LARGEST_PAYLOAD and layout.longest < 2**31
