@@ -11,10 +11,10 @@ import numpy as np
 from .._common.shown import Spoken, plain
 from .._common.typing import Floats
 from .._common.words import amount, count
-from ..evaluation.runs import align_runs
+from ..evaluation.trec_runs import align_runs
 from ..judgments import Judgments
-from ..metrics.base import depth_of
-from ..metrics.dcg import NDCG, GainFacts
+from ..metrics.base import max_depth
+from ..metrics.dcg import NDCG, GainStatistics
 from ..ranking.rows import RankedRows, ideal_rows
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from .._common.typing import Floats, Integers, Listed
     from ..metrics.base import Metric
-    from ..metrics.discounts import Discount
+    from ..metrics.gains import Discount
     from ..report.plots import Picture
 
 NEGLIGIBLE = 0.01
@@ -223,7 +223,7 @@ def compute_bound(judgments: Judgments, first: NDCG, second: NDCG) -> Disagreeme
     k = first.k
     groups = _count_documents(judgments, first, second)
     longest = int(judgments.sizes.max(initial=1))
-    discount = first.bind(judgments, (k,)).gains.discount[: depth_of((k,), longest)]
+    discount = first.bind(judgments, (k,)).gains.discount[: max_depth((k,), longest)]
     sums = np.concatenate([[0.0], np.cumsum(discount)])
 
     weights = np.ones(judgments.queries) if judgments.weights is None else judgments.weights / judgments.weights.max()
@@ -266,7 +266,7 @@ def _count_documents(judgments: Judgments, first: NDCG, second: NDCG) -> list[_C
     facts = [metric.bind(judgments, (metric.k,)) for metric in (first, second)]
     levels, queries = len(judgments.levels), np.arange(judgments.queries)
 
-    def scale_gains(bound: GainFacts, rows: RankedRows) -> Floats:
+    def scale_gains(bound: GainStatistics, rows: RankedRows) -> Floats:
         ideal, gains = bound.ideal[rows.queries], bound.gains.of(rows, rows.width)
         scaled: Floats = np.divide(gains, ideal, out=np.zeros(gains.shape), where=ideal > 0)
         return scaled

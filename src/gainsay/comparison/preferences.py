@@ -14,8 +14,7 @@ from .._common.shown import printable
 from .._common.typing import Floats, Frame, Ids, Integers, Numbers
 from ..evaluation.evaluator import weighted
 from ..judgments import Judgments
-from ..metrics.discounts import discounts
-from ..metrics.gains import at_bases
+from ..metrics.gains import at_bases, discounts
 from .gain_values import GradeCounts, scaled_gains, settle_discounts, validate_overflow
 from .labels import read_by_query
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import numpy as np
 
 from .._kernel.library import found as found_library
-from .._kernel.sorting import sort_address
+from .._kernel.sorting import sort_addresses
 from .formulas import Kind
 from .layout import Ties
 from .packing import LARGEST_PAYLOAD
@@ -39,6 +39,7 @@ class _Data(ctypes.Structure):
         ("queries", ctypes.c_int64),
         *((name, ctypes.c_int32) for name in ("score_bytes", "code_bytes", "code_bits", "ties")),
         ("sort", ctypes.c_void_p),
+        ("sort_narrow", ctypes.c_void_p),
     )
 
 
@@ -85,9 +86,9 @@ class Request:
 
 @cache
 def core() -> Any:
-    """Return the function of the core, or None if there is no core or the sort function of NumPy is not found."""
+    """Return the function of the core, or None if there is no core or NumPy's sort functions are not found."""
     compiled, _ = found_library()
-    if compiled is None or sort_address() is None:
+    if compiled is None or sort_addresses() is None:
         return None
     function = compiled.gainsay_evaluate
     function.argtypes = (*[ctypes.c_void_p] * 2, ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
@@ -115,7 +116,7 @@ def evaluate(
         layout.codes.itemsize,
         layout.levels.bit_length(),
         get_args(Ties).index(ties),
-        sort_address(),
+        *(sort_addresses() or ()),
     )
     c_requests = (_CRequest * len(requests))(*(request.to_c() for request in requests))
     status = core()(
@@ -127,5 +128,6 @@ def evaluate(
 
 
 def can_rank(layout: Layout) -> bool:
-    """Return whether there is a core, and its keys have enough bits for the longest query and all labels."""
-    return core() is not None and layout.levels.bit_length() + layout.longest.bit_length() <= LARGEST_PAYLOAD
+    """Return whether there is a core, and the labels and positions of the longest query fit into the keys."""
+    payload = layout.levels.bit_length() + layout.longest.bit_length()
+    return core() is not None and payload <= LARGEST_PAYLOAD and layout.longest < 2**31
