@@ -72,7 +72,7 @@ def test_draws_have_the_covariance_of_queries_and_runs():
 
 
 def test_each_draw_is_studentised_by_the_run_variance_that_so_few_runs_would_have_shown():
-    """The squared error less the queries' part is, over the variance of repeats, a χ² of the fewest repeats by metric."""
+    """The squared error less the queries' part is, over the variance of repeats, a χ² of the fewest repeats."""
     values = runs_of(2)
     estimated = estimate(panel_of(values))
     noise = draw_errors(estimated, 20_000, 1)
@@ -232,14 +232,14 @@ class TestVarianceParts:
             assert found[name].query == pytest.approx(math.sqrt(query))
 
     def test_weights_and_clusters_enter(self):
-        """Doubling every query, told of it by clusters, leaves the error of a lead as it is."""
+        """Doubled queries in clusters have the same error, except for the factor of the jackknife."""
         values = runs_of(3, queries=80, counts=(4, 4))
         doubled = {name: [np.repeat(v, 2, axis=0) for v in values[name]] for name in NAMES}
         plain = panel_of(values)
         told = panel_of(doubled, clusters=np.repeat(np.arange(80), 2))
         one, other = (estimate_variance_components(panel, estimate(panel).repeats)["x"] for panel in (plain, told))
         assert other.repeat == pytest.approx(one.repeat)
-        assert other.error_of_difference(160, 4) == pytest.approx(one.error_of_difference(80, 4))
+        assert 1 < other.error_of_difference(160, 4) / one.error_of_difference(80, 4) < math.sqrt(80 / 79)
 
     def test_it_does_not_matter_whether_they_are_asked_for_first(self):
         values = runs_of(1)

@@ -276,7 +276,7 @@ def sum_powers(rows: Floats, power: Literal[2, 3] = 2) -> Floats:
             sums[k, others] = np.einsum("jq,jq->j", differences if power == 2 else differences**2, differences)
             sums[others, k] = sums[k, others] if power == 2 else -sums[k, others]
     np.fill_diagonal(sums, 0.0)
-    return sums
+    return np.asarray(sums)
 
 
 @dataclass(frozen=True)

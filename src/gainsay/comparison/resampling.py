@@ -68,7 +68,7 @@ def map_to_t(draws: Floats, freedom: float) -> Floats:
 @lru_cache
 def _find_terms(freedom: float) -> tuple[float, ...]:
     """Return the factors of 1, z², z⁴, … in t⁻¹(Φ(z)) / z, without those that do not matter for |z| <= 6."""
-    v = 1 / freedom
+    v = 1 / max(freedom, 1.0)
     terms = (
         1 + v / 4 + 3 * v**2 / 96 - 15 * v**3 / 384 - 945 * v**4 / 92160,
         v / 4 + 16 * v**2 / 96 + 17 * v**3 / 384 - 1920 * v**4 / 92160,
