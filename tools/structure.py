@@ -25,10 +25,7 @@ if TYPE_CHECKING:
 SOURCE = Path(__file__).parents[1] / "src"
 MAX_LINES = 60
 LONG_FUNCTIONS: set[str] = set()
-CYCLES = {
-    frozenset({"gainsay.lightgbm.curves", "gainsay.lightgbm.results", "gainsay.lightgbm.stopping"}),
-    frozenset({"gainsay.xgboost.baseline", "gainsay.xgboost.metric"}),
-}
+CYCLES: set[frozenset[str]] = set()
 LAZY_IMPORTS = [
     ("gainsay.comparison.comparison", "gainsay.report"),
     ("gainsay.comparison.gain_path", "gainsay.report"),
