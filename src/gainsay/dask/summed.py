@@ -1,4 +1,4 @@
-"""The evaluation of partitions, each in one task, and the exact sums over all of them."""
+"""The evaluation of partitions in tasks, and the exact sums over all partitions."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Summed:
-    """What is kept of the evaluation of some partitions, in their order.
+    """The evaluation of some partitions, in their order.
 
-    `sums` are exact, shape (rows, stages, metrics, 2): of w * v and of w, to be added up over the rows. `queries` and
-    `documents` are numbers by partition; `counts` says whether any query has a document and a weight; `some_id` is the
-    id of one query, if there is one; `seen` are all queries, where they have ids.
+    `sums` are the exact sums of w * v and of w as rows to add, shape (rows, stages, metrics, 2). `queries` and
+    `documents` are numbers by partition. `counts` is whether a query has documents and a weight. `some_id` has the id
+    of at most one query. `seen` are all queries if they have ids.
     """
 
     sums: Floats
@@ -59,9 +59,9 @@ class Summed:
 
 @dataclass(frozen=True, eq=False)
 class Cluster:
-    """Partitions by the name of their arguments, and how they are evaluated.
+    """Partitions by the name of their arguments, and the metrics.
 
-    `stages` turns a partition of `features` into arrays of scores; None where there are `scores`.
+    `stages` converts a partition of `features` into arrays of scores. It is None if there are `scores`.
     """
 
     bound_metrics: BoundMetrics
@@ -77,27 +77,27 @@ class Cluster:
         stages: Any = None,
         **collections: Partitions | None,
     ) -> Cluster:
-        """Check what can be checked without looking at data."""
+        """Return the partitions after all checks that do not need data."""
         if (group is None) == (qid is None):
-            given = "both" if group is not None else "neither"
+            passed = "both" if group is not None else "neither"
             raise ValueError(
-                "give exactly one of group= (documents per query, by partition) and qid= (the query of each document), "
-                f"got {given}"
+                "pass exactly one of group= (documents per query, by partition) and qid= (the query of each document), "
+                f"got {passed}"
             )
         return cls(bound_metrics, aligned({**collections, "group": group, "qid": qid}), stages)
 
     def summed(self) -> Summed:
-        """Evaluate all partitions and add up; raise where a query is split, or where there is nothing to add up."""
+        """Evaluate all partitions and add the sums, or raise an error if a query is split or no query counts."""
         stages = delayed(self.stages, traverse=False)
         results = self.map(_summed, stages=[stages] * len(self.partitions))
-        found: Summed = _computed(tree(results, Summed.merged))
-        if found.documents.sum() == 0:
-            raise ValueError(f"labels is empty in all of {len(results)} partitions: there is no document to judge")
-        if not found.counts:
+        result: Summed = _computed(tree(results, Summed.merged))
+        if result.documents.sum() == 0:
+            raise ValueError(f"labels is empty in all of {len(results)} partitions: there are no documents")
+        if not result.counts:
             raise ValueError("weight is 0 for every query: a weighted mean needs at least one positive weight")
-        if found.seen is not None:
-            raise_if_split(found.seen.repeated, [part["qid"] for part in self.partitions])
-        return found
+        if result.seen is not None:
+            raise_if_split(result.seen.repeated, [part["qid"] for part in self.partitions])
+        return result
 
     def map(self, work: Callable[..., Any], **more: Sequence[Any]) -> list[Any]:
         """Return `work(bound_metrics, number, **arguments)` as Delayed, with values of `more` for each partition."""
@@ -109,7 +109,7 @@ class Cluster:
 
 
 def _computed(result: Any) -> Any:
-    """Compute a result; what cannot be sent to the workers says why, instead of the list of objects that hold it."""
+    """Compute a result. If an object cannot be sent to the workers, raise its error instead of that of Dask."""
     try:
         return compute(result)[0]
     except TypeError as error:
@@ -123,7 +123,7 @@ def _computed(result: Any) -> Any:
 
 @contextmanager
 def _in_partition(number: int) -> Iterator[None]:
-    """Have an error say in which partition it arose."""
+    """Prepend the number of the partition to an error."""
     try:
         yield
     except (ValueError, TypeError) as error:
@@ -131,8 +131,8 @@ def _in_partition(number: int) -> Iterator[None]:
         raise kind(f"in partition {number}: {error}") from error.__cause__
 
 
-def evaluated(bound_metrics: BoundMetrics, number: int, scores: Any, **data: Any) -> Evaluation | None:
-    """Return the values of the queries of a partition; None where there are none."""
+def evaluate_partition(bound_metrics: BoundMetrics, number: int, scores: Any, **data: Any) -> Evaluation | None:
+    """Return the values of the queries of a partition, or None without queries."""
     with _in_partition(number):
         return Partition(bound_metrics, **data).evaluate(scores)
 
@@ -140,10 +140,10 @@ def evaluated(bound_metrics: BoundMetrics, number: int, scores: Any, **data: Any
 def _summed(
     bound_metrics: BoundMetrics, number: int, stages: Any, scores: Any = None, features: Any = None, **data: Any
 ) -> Summed:
-    """Evaluate a partition at each stage, and keep what is to be added up or checked."""
+    """Evaluate a partition at each stage, and return everything to add or check."""
     with _in_partition(number):
         part = Partition(bound_metrics, **data)
-        each = [part.compute_exact_sums(found) for found in ([scores] if stages is None else stages(features))]
+        each = [part.compute_exact_sums(values) for values in ([scores] if stages is None else stages(features))]
     judgments = None if part.evaluator is None else part.evaluator.judgments
     ids = np.zeros(0, dtype=np.int64) if judgments is None else judgments.query_ids
     return Summed(

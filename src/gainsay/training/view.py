@@ -44,7 +44,7 @@ CHARACTERS: dict[Role, tuple[str, str]] = {
 TERMINAL_COLORS: dict[Role, str] = {"first": "color(33)", "second": "color(208)"}
 SPARKLINE_RANGE = 0.03
 """The lowest block of a sparkline is this far below the best value, for values up to 1."""
-MIN_TITLE = 20
+MIN_TITLE = 12
 """The last line shortens its other parts before it shortens a title to fewer columns."""
 
 
@@ -172,7 +172,7 @@ class View:
         seconds = f"  {self.seconds:.1f} s" if self.seconds is not None else ""
         difference = self._describe_difference(ascii_only)
         longer = [f"{kept}{seconds}  {difference}", f"{kept}{seconds}  best rounds differ"] if difference else []
-        return [*longer, f"{kept}{seconds}", kept]
+        return [*longer, f"{kept}{seconds}", kept, f"  {KeptRound(self.kept.round)}" if self.kept else ""]
 
     def _describe_difference(self, ascii_only: bool) -> str:
         """Return the losses at the best round of the other metric, or nothing if the best rounds are equal."""
