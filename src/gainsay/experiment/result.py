@@ -216,10 +216,7 @@ class ExperimentResult(ResultTables):
         RuntimeError
             If the model is missing or damaged.
         """
-        if refit and not (stop_by is None and repeat is None and fold is None):
-            raise ValueError("refit=True must not be combined with stop_by, repeat or fold: there is one such model.")
-        model = self._read_refit(candidate) if refit else self._read_model(candidate, stop_by, repeat, fold)
-        return model.load()
+        return self._get_model(candidate, stop_by, repeat, fold, refit).load()
 
     def predict(
         self,
@@ -260,8 +257,7 @@ class ExperimentResult(ResultTables):
         >>> result.selected, len(result.predict(test.features)) == len(test.labels)
         ('lgb num_leaves=8', True)
         """
-        model = self._read_refit(candidate) if refit else self._read_model(candidate, None, None, fold)
-        return model.predict(X)
+        return self._get_model(candidate, None, None, fold, refit).predict(X)
 
     def refit(self, data: RankingData, candidate: str | None = None, rounds: int | None = None) -> Any:
         """Train a candidate on all data, without a validation set, and store the model next to the others.
@@ -430,7 +426,19 @@ class ExperimentResult(ResultTables):
         by_name: dict[str, Candidate] = {candidate.name: candidate for candidate in self.plan.candidates}
         return by_name[model.candidate]
 
-    def _read_refit(self, name: str | None) -> TrainedModel:
+    def _get_model(
+        self,
+        name: str | None,
+        stop_by: MetricLike | int | None,
+        repeat: int | str | None,
+        fold: str | None,
+        refit: bool,
+    ) -> TrainedModel:
+        """Return a compared model or, with `refit`, a model trained on all data."""
+        if not refit:
+            return self._read_model(name, stop_by, repeat, fold)
+        if not (stop_by is None and repeat is None and fold is None):
+            raise ValueError("refit=True must not be combined with stop_by, repeat or fold: there is one such model.")
         model = self._find_model(name)
         refit = self._find_refit(model)
         if refit is None:
