@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -328,33 +328,42 @@ class ExperimentResult(ResultTables):
         notes = [f"{note}." for note in self.notes]
         return "\n".join([*summarize(self, self.comparison), *verdict, *notes, *self.missing])
 
-    def _find_model(self, name: str | None, *, any_round: bool = False) -> ComparedModel:
-        """Return a compared model by its name, or by the name of a candidate with one compared model or `any_round`."""
+    def _find_models(self, name: str | None) -> list[ComparedModel]:
+        """Return the compared model of this name, or the compared models of a candidate."""
         name = self.selected if name is None else name
         models = {model.name: model for model in self.models}
-        if name in models:
-            return models[name]
         of_candidate = [model for model in self.models if model.candidate == name]
-        if of_candidate and any_round:
-            return of_candidate[0]
-        if of_candidate:
-            names = " and ".join(repr(model.name) for model in of_candidate)
-            raise ValueError(f"{name!r} was compared at two rounds, as {names}. Pass one of these names.")
+        if name in models or of_candidate:
+            return [models[name]] if name in models else of_candidate
         if name in self._first:
-            raise KeyError(
-                f"{name!r} was trained once and is not a finalist. Finalists: {', '.join(printables(self.candidates))}"
-            )
+            finalists = ", ".join(printables(self.candidates))
+            raise KeyError(f"{name!r} was trained once and is not a finalist. Finalists: {finalists}")
         if name in self.failures:
             raise KeyError(f"{name!r} is not finished: {get_last_line(self.failures[name])}")
         raise KeyError(f"no model {name!r}{nearest(str(name), models)}. Models: {', '.join(printables(models))}")
+
+    def _find_model(self, name: str | None) -> ComparedModel:
+        """Return the compared model of this name, or the only one of a candidate."""
+        models = self._find_models(name)
+        self._validate_unambiguous(models, [model.rounds for model in models])
+        return models[0]
+
+    def _validate_unambiguous(self, models: Sequence[ComparedModel], rounds: Iterable[Any]) -> None:
+        if len(set(rounds)) > 1:
+            names = " and ".join(repr(model.name) for model in models)
+            raise ValueError(
+                f"{models[0].candidate!r} was compared at two rounds, as {names}. Pass one of these names, or stop_by."
+            )
 
     def _read_model(
         self, name: str | None, stop_by: MetricLike | int | None, repeat: int | str | None, fold: str | None
     ) -> TrainedModel:
         """Return a compared model, or another round, repeat or fold of its candidate."""
-        model = self._find_model(name, any_round=stop_by is not None)
-        unit, training = self._find_training(model, repeat, fold)
-        rounds = self._choose_round(unit, training, model, stop_by)
+        models = self._find_models(name)
+        unit, training = self._find_training(models[0], repeat, fold)
+        choices = [self._choose_round(unit, training, model, stop_by) for model in models]
+        self._validate_unambiguous(models, choices)
+        rounds = choices[0]
         if self.directory is None:
             return TrainedModel(unit.candidate, self._model_files[unit.slug], rounds, self.plan.features)
         storage = Storage(self.directory)
