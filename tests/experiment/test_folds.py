@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 
+import lightgbm as lgb
 import numpy as np
 import pandas as pd
 import pytest
