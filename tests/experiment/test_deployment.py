@@ -197,6 +197,14 @@ DONE = [
     ("predict: columns", lambda result, parts: result.predict(other_columns(parts, 3)), "X", ValueError, "got 3"),
     ("predict: row", lambda result, parts: result.predict(parts.test.features[0]), "features", ValueError, ""),
     ("predict: name", lambda result, parts: result.predict(parts.test, "nobody"), "'nobody'", KeyError, "no model"),
+    ("predict: fold", lambda result, parts: result.predict(parts.test, fold="x"), "fold", ValueError, "got 'x'"),
+    (
+        "predict: fold of refit",
+        lambda result, parts: result.predict(parts.test, fold="x", refit=True),
+        "refit=True",
+        ValueError,
+        "stop_by, repeat or",
+    ),
     ("predict: refit", lambda result, parts: result.predict(parts.test, refit=True), "refit(data)", ValueError, ""),
 ]
 SHOPS = [

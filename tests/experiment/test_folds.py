@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 
+import lightgbm as lgb
 import numpy as np
 import pandas as pd
 import pytest
@@ -125,6 +126,10 @@ def test_tables_and_notes_name_the_folds(folded):
     assert facts(Experiment.load(folded.directory)) == facts(result)
 
 
+def count_rounds(model):
+    return model.current_iteration() if isinstance(model, lgb.Booster) else model.num_boosted_rounds()
+
+
 def test_stop_by_each_makes_a_model_for_every_metric(folded, folds, make, on_folds, tmp_path, monkeypatch):
     directory = shutil.copytree(folded.directory, tmp_path / "copy")
     monkeypatch.setattr("gainsay.experiment.execution.train_candidate", None)
@@ -140,6 +145,12 @@ def test_stop_by_each_makes_a_model_for_every_metric(folded, folds, make, on_fol
     assert expected
     assert set(expected) <= set(result.comparison.models)
     assert result.summary()
+    for (name, fold), row in best.iterrows():  # In a fold, both metrics may choose the same round.
+        if row[primary[0]] == row[primary[1]]:
+            assert count_rounds(result.load_model(name, fold=fold)) == row[primary[0]]
+        else:
+            with pytest.raises(ValueError, match="at two rounds"):
+                result.load_model(name, fold=fold)
     for model, rounds in expected.items():
         assert result.compared.loc[model, "rounds"] == rounds
         at = result.comparison.models.index(model)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -216,10 +216,7 @@ class ExperimentResult(ResultTables):
         RuntimeError
             If the model is missing or damaged.
         """
-        if refit and not (stop_by is None and repeat is None and fold is None):
-            raise ValueError("refit=True must not be combined with stop_by, repeat or fold: there is one such model.")
-        model = self._read_refit(candidate) if refit else self._read_model(candidate, stop_by, repeat, fold)
-        return model.load()
+        return self._get_model(candidate, stop_by, repeat, fold, refit).load()
 
     def predict(
         self,
@@ -260,8 +257,7 @@ class ExperimentResult(ResultTables):
         >>> result.selected, len(result.predict(test.features)) == len(test.labels)
         ('lgb num_leaves=8', True)
         """
-        model = self._read_refit(candidate) if refit else self._read_model(candidate, None, None, fold)
-        return model.predict(X)
+        return self._get_model(candidate, None, None, fold, refit).predict(X)
 
     def refit(self, data: RankingData, candidate: str | None = None, rounds: int | None = None) -> Any:
         """Train a candidate on all data, without a validation set, and store the model next to the others.
@@ -332,33 +328,42 @@ class ExperimentResult(ResultTables):
         notes = [f"{note}." for note in self.notes]
         return "\n".join([*summarize(self, self.comparison), *verdict, *notes, *self.missing])
 
-    def _find_model(self, name: str | None, *, any_round: bool = False) -> ComparedModel:
-        """Return a compared model by its name, or by the name of a candidate with one compared model or `any_round`."""
+    def _find_models(self, name: str | None) -> list[ComparedModel]:
+        """Return the compared model of this name, or the compared models of a candidate."""
         name = self.selected if name is None else name
         models = {model.name: model for model in self.models}
-        if name in models:
-            return models[name]
         of_candidate = [model for model in self.models if model.candidate == name]
-        if of_candidate and any_round:
-            return of_candidate[0]
-        if of_candidate:
-            names = " and ".join(repr(model.name) for model in of_candidate)
-            raise ValueError(f"{name!r} was compared at two rounds, as {names}. Pass one of these names.")
+        if name in models or of_candidate:
+            return [models[name]] if name in models else of_candidate
         if name in self._first:
-            raise KeyError(
-                f"{name!r} was trained once and is not a finalist. Finalists: {', '.join(printables(self.candidates))}"
-            )
+            finalists = ", ".join(printables(self.candidates))
+            raise KeyError(f"{name!r} was trained once and is not a finalist. Finalists: {finalists}")
         if name in self.failures:
             raise KeyError(f"{name!r} is not finished: {get_last_line(self.failures[name])}")
         raise KeyError(f"no model {name!r}{nearest(str(name), models)}. Models: {', '.join(printables(models))}")
+
+    def _find_model(self, name: str | None) -> ComparedModel:
+        """Return the compared model of this name, or the only one of a candidate."""
+        models = self._find_models(name)
+        self._validate_unambiguous(models, [model.rounds for model in models])
+        return models[0]
+
+    def _validate_unambiguous(self, models: Sequence[ComparedModel], rounds: Iterable[Any]) -> None:
+        if len(set(rounds)) > 1:
+            names = " and ".join(repr(model.name) for model in models)
+            raise ValueError(
+                f"{models[0].candidate!r} was compared at two rounds, as {names}. Pass one of these names, or stop_by."
+            )
 
     def _read_model(
         self, name: str | None, stop_by: MetricLike | int | None, repeat: int | str | None, fold: str | None
     ) -> TrainedModel:
         """Return a compared model, or another round, repeat or fold of its candidate."""
-        model = self._find_model(name, any_round=stop_by is not None)
-        unit, training = self._find_training(model, repeat, fold)
-        rounds = self._choose_round(unit, training, model, stop_by)
+        models = self._find_models(name)
+        unit, training = self._find_training(models[0], repeat, fold)
+        choices = [self._choose_round(unit, training, model, stop_by) for model in models]
+        self._validate_unambiguous(models, choices)
+        rounds = choices[0]
         if self.directory is None:
             return TrainedModel(unit.candidate, self._model_files[unit.slug], rounds, self.plan.features)
         storage = Storage(self.directory)
@@ -430,7 +435,19 @@ class ExperimentResult(ResultTables):
         by_name: dict[str, Candidate] = {candidate.name: candidate for candidate in self.plan.candidates}
         return by_name[model.candidate]
 
-    def _read_refit(self, name: str | None) -> TrainedModel:
+    def _get_model(
+        self,
+        name: str | None,
+        stop_by: MetricLike | int | None,
+        repeat: int | str | None,
+        fold: str | None,
+        refit: bool,
+    ) -> TrainedModel:
+        """Return a compared model or, with `refit`, a model trained on all data."""
+        if not refit:
+            return self._read_model(name, stop_by, repeat, fold)
+        if not (stop_by is None and repeat is None and fold is None):
+            raise ValueError("refit=True must not be combined with stop_by, repeat or fold: there is one such model.")
         model = self._find_model(name)
         refit = self._find_refit(model)
         if refit is None:
