@@ -14,6 +14,7 @@ NAMES = {"clueweb09-ltr": "clueweb", "lightgbm-lambdarank": "example"}
 GAIN, CUTOFF, REPEAT, HALF = "exponential gain", "cutoff 5", "another repeat of both", "the other half of the queries"
 CHOICES = {"gain": GAIN, "cutoff": CUTOFF, "map": "map", "mrr": "mrr", "repeat": REPEAT, "half": HALF,
            "jk": "Järvelin & Kekäläinen's discount", "unjudged": "unjudged documents left out"}  # fmt: skip
+STANDARD_ERRORS = 3
 LINEAR, EXPONENTIAL = "ndcg_linear@10", "ndcg_exp@10"
 
 
@@ -32,6 +33,11 @@ def read_figures() -> dict[str, str]:
         study = read_results(name)
         described = {**describe_common(study), **describe_training(study)}
         figures |= {f"{short}_{key}": text for key, text in described.items()}
+    simulated = json.loads((RESULTS / "simulated.json").read_text(encoding="utf-8"))["results"]
+    power = [row["genuine"] for row in simulated if row["ratio"] == STANDARD_ERRORS]
+    figures |= {"power_low": f"{100 * min(power):.0f}", "power_high": f"{100 * max(power):.0f} %"}
+    record = json.loads((RESULTS / "trec-dl.json").read_text(encoding="utf-8"))
+    figures["mslr_bound_two"] = f"{record['published_labels']['MSLR-WEB30K']['two_rankings']:.3f}"
     return figures
 
 
@@ -54,7 +60,7 @@ def describe_runs(study: dict[str, Any]) -> dict[str, str]:
     """Return the figures of TREC runs."""
     gain, repeats = study["choices"][GAIN], study["repeats"]
     example = repeats["example"]["means"][LINEAR]
-    spread = study["discordance"]["standard_deviation_median"]
+    spread = study["discordance"]["standard_deviation_of_differences"]
     averages = study["configurations_averaged"]
     return {
         "runs": str(study["runs"]),
@@ -77,8 +83,8 @@ def describe_runs(study: dict[str, Any]) -> dict[str, str]:
         "example_low": f"{min(example):.3f}",
         "example_high": f"{max(example):.3f}",
         "example_p": f"{repeats['example']['smallest_p_value_of_two_repeats'][LINEAR]:.3f}",
-        "needed_100": f"{6 * spread / 100**0.5:.3f}",
-        "needed_10000": f"{6 * spread / 10_000**0.5:.4f}",
+        "needed_100": f"{STANDARD_ERRORS * spread / 100**0.5:.3f}",
+        "needed_10000": f"{STANDARD_ERRORS * spread / 10_000**0.5:.4f}",
     }
 
 

@@ -82,7 +82,8 @@ def describe_discordance(linear: Floats, exponential: Floats) -> dict[str, Any]:
     The discordance of a pair is its difference under exponential gain minus its difference under linear gain.
     """
     first, second = np.triu_indices(linear.shape[1], 1)
-    discordance = (exponential[:, first] - exponential[:, second]) - (linear[:, first] - linear[:, second])
+    by_linear = linear[:, first] - linear[:, second]
+    discordance = (exponential[:, first] - exponential[:, second]) - by_linear
     p_values = np.sort(compute_p_values(discordance))
     holm = np.maximum.accumulate(p_values * np.arange(len(p_values), 0, -1))
     mean = np.abs(discordance.mean(axis=0))
@@ -91,6 +92,7 @@ def describe_discordance(linear: Floats, exponential: Floats) -> dict[str, Any]:
         "median": float(np.median(mean)),
         "largest": float(mean.max()),
         "standard_deviation_median": float(np.median(discordance.std(axis=0, ddof=1))),
+        "standard_deviation_of_differences": float(np.median(by_linear.std(axis=0, ddof=1))),
         "significant": int((p_values < ALPHA).sum()),
         "significant_after_holm": int((holm < ALPHA).sum()),
     }
