@@ -140,7 +140,7 @@ def covers_needed(difference: float, require: str) -> Callable[..., bool | None]
 
 
 def find_needed(population: Population, margin: float, require: str) -> float:
-    """Return the number of queries with which 80 % of normal samples ship, by bisection on fixed random numbers."""
+    """Return the number of queries that ships 80 % of normal samples, by bisection on fixed random numbers."""
     rng = np.random.default_rng(99)
     errors = rng.multivariate_normal([0, 0], [[1, 0.9], [0.9, 1]], 200_000)
     k, c = 1.9600, 2.1081  # One-sided critical values at level .025: marginal, and max-T at a correlation of .9.
