@@ -118,17 +118,17 @@ class CandidateDecision:
     deciding : DecidingBounds
         The one-sided bounds that decide.
     proven_losses, excessive_losses : tuple of str
-        Metrics under which a loss is proven, and under which a loss of more than the margin is proven.
+        Metrics with a proven loss, and metrics with a proven loss of more than the margin.
     difference, lower, upper : dict of metric name to float
         Mean of the candidate minus mean of the baseline in the unit of the metric, with bounds that are simultaneous
         for all candidates and metrics. They describe the differences and do not decide. Infinite (or the range of the
         metric) if the two differ on fewer than 30 queries.
     differing : dict of metric name to float
-        Number of queries on which the two differ, or their effective number if queries are weighted.
+        Number of differing queries, or their effective number if queries are weighted.
     shares : dict of metric name to dict of {"better", "worse", "same"} to Share
         Shares of the queries, or of their weight.
     queries_needed, repeats_needed : NeededSize or None
-        Number of queries, and number of repeats of either recipe, with which one test in a new experiment ships the
+        Number of queries, and number of repeats of either recipe. One test in a new experiment of this size ships the
         candidate with 80 % probability. None if the decision is made, or another look follows.
     """
 
@@ -209,7 +209,7 @@ class BaselineComparison(Spoken):
     earlier : tuple of int
         Numbers of queries of the looks before this one.
     anytime : int or None
-        Number of queries at which bounds are narrowest, if they are valid at any number of queries.
+        Sample size that the bounds are tuned to, if they are valid at any number of queries.
     repeats : dict of model to int
         Number of repeats of each recipe, 0 for a fixed model. Empty if all models are fixed.
     clusters : int or None
@@ -231,7 +231,7 @@ class BaselineComparison(Spoken):
 
     k and c are quantiles of the t distribution and are corrected for the skewness of the differences. If the two models
     differ on fewer than 30 queries under a metric, its lower bound is −B·U, with B the range of the metric and U the
-    upper bound of Clopper and Pearson for the share of queries on which the candidate is worse. This bound can prove
+    upper bound of Clopper and Pearson for the share of worse queries. This bound can prove
     that nothing is lost. It never proves a gain. The intervals of the three shares of a candidate under a metric are
     simultaneous (Goodman 1965).
 
@@ -398,8 +398,8 @@ class BaselineComparison(Spoken):
         level = f"one-sided, {self.one_sided_confidence} each, {format_sample_size(self)}"
         few = [metric for metric in self.metrics if candidate.differing[metric] < MIN_QUERIES]
         rare = (
-            f" The models differ on fewer than {MIN_QUERIES} queries under {listed(few)}, so the share of queries on "
-            "which the candidate is worse bounds the loss."
+            f" The models differ on fewer than {MIN_QUERIES} queries under {listed(few)}, so the share of worse "
+            "queries bounds the loss."
             if few
             else ""
         )
@@ -506,14 +506,12 @@ def compare_with_baseline(
     b = panel.models.index(baseline)
     candidates = [place for place in range(len(panel.models)) if place != b]
     if isinstance(earlier, Mapping | str | PathLike):
-        record = read_record(earlier)
-        planned = planned or tuple(record["looks"])
         names = [panel.models[c] for c in candidates]
-        validate_record(record, {
-            "looks": list(planned), "baseline": baseline, "candidates": names, "metrics": list(metrics),
-            "alpha": sample.alpha, "margin": width, "require": require, "repeats": repeats,
-        })  # fmt: skip
-        earlier = (*record["earlier"], record["queries"])
+        settings = {
+            "baseline": baseline, "candidates": names, "metrics": list(metrics), "alpha": sample.alpha, "margin": width,
+            "require": require, "repeats": repeats,
+        }  # fmt: skip
+        planned, earlier = _read_plan(earlier, planned, settings)
     if planned and tuned is not None:
         raise ValueError("looks and anytime must not be combined. Pass only one of them.")
     if earlier is not None and not planned:
@@ -546,6 +544,16 @@ def compare_with_baseline(
         clusters=None if panel.clusters is None else panel.units,
         vary=panel.vary,
     )
+
+
+def _read_plan(
+    earlier: Mapping[str, Any] | str | PathLike[str], looks: tuple[int, ...], settings: Mapping[str, Any]
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return the planned looks and the looks that were made, from the record of the previous look."""
+    record = read_record(earlier)
+    planned = looks or tuple(record["looks"])
+    validate_record(record, {"looks": list(planned), **settings})
+    return planned, (*record["earlier"], record["queries"])
 
 
 class _Rule(NamedTuple):
@@ -607,7 +615,7 @@ def apply_rule(bounds: DecidingBounds, margin: float, require: Requirement) -> D
 
 
 def compute_shares(panel: Panel, row: int, baseline: int, candidate: int, alpha: float) -> dict[str, Share]:
-    """Return the shares of the queries on which a candidate is better than a baseline, worse, and the same.
+    """Return the shares of queries that get better, get worse and stay the same with a candidate.
 
     Under weights, shares are of the weight, and the sample size is (Σw)²/Σw². For queries in clusters, it is that of
     the weights of the clusters, as if all queries of a cluster were copies. The three intervals are simultaneous.
@@ -644,7 +652,7 @@ def compute_goodman_bounds(shares: Floats, size: float, alpha: float) -> tuple[F
 
 
 def _estimate_needs(pair: PairErrors, rule: _Rule, widths: Floats) -> tuple[NeededSize | None, NeededSize | None]:
-    """Return the numbers of queries and of repeats with which one test in a new experiment ships."""
+    """Return the numbers of queries and of repeats that one test in a new experiment needs to ship."""
     if pair.panel.units < 2:
         return None, None
     if rule.require == "no_loss" and (number := pair.find_size_without_losses(rule.gamma, rule.margin, widths)):

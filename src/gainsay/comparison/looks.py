@@ -30,7 +30,7 @@ LEAST_SHARE = 0.9
 """The first look must have at least this share of its planned number of queries."""
 
 ANYTIME_QUERIES = 1000
-"""Number of queries at which bounds that are valid at any time are narrowest, by default."""
+"""Default sample size for the tuning of bounds that are valid at any time."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ def validate_looks(looks: Sequence[int] | None) -> tuple[int, ...]:
 
 
 def validate_anytime(anytime: Any) -> int | None:
-    """Return the number of queries at which bounds are narrowest, or None if they are valid for one test only."""
+    """Return the sample size that the bounds are tuned to, or None if they are valid for one test only."""
     if isinstance(anytime, bool | np.bool_) or anytime is None:
         return ANYTIME_QUERIES if anytime else None
     return check_whole("anytime", anytime)
@@ -188,7 +188,7 @@ def compute_look_level(level: float, looks: tuple[int, ...], earlier: tuple[int,
 
 
 def compute_anytime_level(level: float, queries: int, tuned: int) -> float:
-    """Return the level at which a one-sided normal bound is valid at any number of queries, simultaneously.
+    """Return the level of a one-sided normal bound that is valid at all numbers of queries, simultaneously.
 
     The bound uses k(n) = √(2 (nρ² + 1)/(nρ²) · ln(1 + √(nρ² + 1)/(2γ))) standard errors, and ρ makes it narrowest near
     `tuned` queries. It is an asymptotic confidence sequence.
@@ -223,8 +223,8 @@ def find_test_level(
 def bound_share(count: int, size: int, level: ErrorLevel) -> float:
     """Return an upper confidence bound of a share, if `count` of `size` units have the property.
 
-    It is the exact bound of Clopper & Pearson (1934). At any time, it is the largest share p at which the likelihood
-    ratio of a uniform mixture to p is below 1/level (Robbins 1970).
+    It is the exact bound of Clopper & Pearson (1934). At any time, it is the largest share p with a likelihood ratio
+    of a uniform mixture to p below 1/level (Robbins 1970).
 
     >>> round(bound_share(0, 368, ErrorLevel(0.025, 0.025)), 4), round(bound_share(3, 100, ErrorLevel(0.025, 0.025)), 4)
     (0.01, 0.0852)

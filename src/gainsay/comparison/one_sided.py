@@ -214,7 +214,7 @@ class PairErrors:
         return bounds
 
     def bound_rare_losses(self, row: int, level: ErrorLevel, value_range: float) -> float:
-        """Return the lower bound of the difference from the share of queries on which the candidate is worse.
+        """Return the lower bound of the difference from the share of worse queries.
 
         The loss is at most the range of the metric on each of these queries, weighted by the largest weight. Recipes
         have no such bound, because another repeat may differ on other queries.
@@ -353,7 +353,7 @@ def compute_support_chance(queries: Floats | float, share: Floats | float) -> Fl
 
 
 def find_support_floor(share: float, power: float) -> float:
-    """Return the least number of queries of which 30 differ with this probability, for a share of differing queries.
+    """Return the least number of queries that contain 30 differing ones with this probability.
 
     >>> [find_support_floor(share, 0.8) for share in (1.0, 0.1, 0.01)]
     [30.0, 343.0, 3446.0]

@@ -73,8 +73,8 @@ class PlannedRepeats:
     repeats : int or None
         Number of repeats. None for fixed models.
     queries, queries_upper : int or None
-        Number of queries that is sufficient with 50 % and with 80 % confidence, by a bootstrap of the sample from which
-        variances are estimated. Both are the same if the variances are given. None if no number is sufficient.
+        Number of queries that is sufficient with 50 % and with 80 % confidence, by a bootstrap of the sample that
+        provides the variances. Both are the same if the variances are given. None if no number is sufficient.
     first_guess : int or None
         Number of queries by the formula, which ignores other models and the estimation of variances.
     chance : float
@@ -107,7 +107,7 @@ class Plan(Spoken):
     deviations : dict of metric name to dict of {"query", "repeat", "query_repeat"} to float
         Standard deviations of the difference of the two models.
     differing : float
-        Share of the queries on which the two models differ, the smaller one of the metrics. At least 30 queries must
+        Share of differing queries, the smaller one of the metrics. At least 30 queries must
         differ, so this share limits the number of queries from below.
     require : {"gain", "no_loss"}
         Condition for ``"ship"``. See `Comparison.against`.
@@ -263,7 +263,7 @@ def plan(
     difference : float
         True difference to prove, above 0, in the unit of the metrics. For ``require="no_loss"``, above −`margin`.
     power : float, default 0.8
-        Probability with which to prove it, between 0 and 1.
+        Probability to prove it, between 0 and 1.
     claim : {"genuine", "pair", "ship"}, default "genuine"
         Claim to prove. ``"genuine"``: no model is best under both metrics, if one model is better than all others by
         `difference` under the first metric, another one under the second, and all else is equal. ``"pair"``: one model
@@ -279,7 +279,7 @@ def plan(
     correlation : float, default 0.9
         Correlation of the two metrics.
     differing : float, default 1.0
-        Share of the queries on which the two models differ. A proof requires 30 of them.
+        Share of queries that differ between the two models. A proof requires 30 of them.
     models : int, default 2
         Number of models.
     repeats : int or sequence of int, optional
@@ -325,7 +325,7 @@ def plan(
     _validate_request(difference, power, claim, alpha, margin, require, seed)
     share = check_real("differing", differing, 0.0, 1.0)
     if share == 0:
-        raise ValueError("differing must be above 0, got 0. Pass the share of queries on which the models differ.")
+        raise ValueError("differing must be above 0, got 0. Pass the share of differing queries.")
     pilot = _Pilot(share, np.zeros(2), np.ones(1), np.full(1, share))
     planner = _Planner(difference, power, claim, alpha, margin, require, seed, components, (0, 1), pilot)
     numbers = DEFAULT_REPEATS if repeats is None else _read_repeats(repeats)
@@ -431,12 +431,12 @@ def _choose_pair(
 
 @dataclass(frozen=True, eq=False)
 class _Pilot:
-    """Differences of two models in the sample from which variances are estimated, and in bootstrap samples of it.
+    """Differences of two models in the sample that provides the variances, and in bootstrap samples of it.
 
     Attributes
     ----------
     differing : float
-        Share of queries on which the models differ, the smaller one of the metrics.
+        Share of differing queries, the smaller one of the metrics.
     skewness : ndarray, shape (metrics,)
         Skewness of the differences of single queries.
     variances, shares : ndarray, shape (samples,)

@@ -28,9 +28,7 @@ def plan(
     correlation: Annotated[
         float | None, Option(help="With --query-sd: correlation of the metrics. Default: 0.9.")
     ] = None,
-    differing: Annotated[
-        float | None, Option(help="With --query-sd: share of queries on which the models differ. Default: 1.")
-    ] = None,
+    differing: Annotated[float | None, Option(help="With --query-sd: share of differing queries. Default: 1.")] = None,
     number: Annotated[int | None, Option("--models", help="With --query-sd: number of models. Default: 2.")] = None,
     repeats: Annotated[list[int] | None, Option(help="Repeats of each recipe to plan for. Repeatable.")] = None,
     metric: Metrics = None,
