@@ -15,12 +15,9 @@ COMING_FROM = (DOCS / "guides" / "coming_from.md").read_text("utf-8")
 TABS = dict(re.findall(r":::\{tab-item\} (\S+)\n.*?```python\n(.*?)```", COMING_FROM, re.DOTALL))
 MODULES = {"scikit-learn": "sklearn", "trec_eval": "pytrec_eval"}
 PAGES = "\n".join(path.read_text("utf-8") for path in sorted(DOCS.rglob("*.md")) if "_build" not in path.parts)
+SHELL = "\n".join(re.findall(r"```sh\n(.*?)```", PAGES, re.DOTALL)).replace("\\\n", " ")
 COMMANDS = sorted(
-    {
-        re.sub(r"\s*#.*", "", command.replace("\\\n", " "))
-        for pattern in (r"`gainsay ([a-z][^`\n]+)`", r"^ *gainsay ([a-z](?:\\\n|[^\n|>])+)")
-        for command in re.findall(pattern, PAGES, re.MULTILINE)
-    }
+    {*re.findall(r"`gainsay ([a-z][^`]+)`", PAGES), *re.findall(r"^gainsay ([a-z][^#|>\n]+)", SHELL, re.MULTILINE)}
 )
 NAMES = (DOCS / "reference" / "metric_names.md").read_text("utf-8")
 ROWS = dict(re.findall(r"^\| `([a-z_]+)` \| (.*) \|$", NAMES, re.MULTILINE))
