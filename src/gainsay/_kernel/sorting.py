@@ -1,4 +1,4 @@
-"""The address of NumPy's sort of 64-bit integers, which takes what instructions the processor has."""
+"""The address of the function with which NumPy sorts 64-bit integers by SIMD instructions."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from typing import Any
 import numpy as np
 
 ABI_VERSION, ARR_FUNCS = 0, 365
-"""Places in NumPy's table of C functions (`numpy/__multiarray_api.h`); those of NumPy 2 stay where they are."""
+"""Positions in the table of C functions of NumPy (`numpy/__multiarray_api.h`), which are stable in NumPy 2."""
 QUICKSORT = 21 + 12
-"""Place of the quicksort in `PyArray_ArrFuncs` (`numpy/ndarraytypes.h`): behind 21 casts and 12 other functions."""
+"""Position of the quicksort in `PyArray_ArrFuncs` (`numpy/ndarraytypes.h`), after 21 casts and 12 other functions."""
 NUMPY_2 = 0x02000000
 NUMPY_1, DESCR_FUNCS = 0x01000009, 64
-"""The version of NumPy 1's table, and where its `PyArray_Descr` holds `PyArray_ArrFuncs`, on machines of 64 bits."""
+"""The version of the table of NumPy 1, and the offset of `PyArray_ArrFuncs` in its `PyArray_Descr` on 64 bits."""
 
 SortFunction = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_ssize_t, ctypes.c_void_p)
 
 
 @cache
 def sort_address() -> int | None:
-    """Return the address of `int sort(uint64_t *, intptr_t, void *)`; None where NumPy is not as it is known to be."""
+    """Return the address of `int sort(uint64_t *, intptr_t, void *)`, or None if the layout of NumPy is unknown."""
     if ctypes.sizeof(ctypes.c_void_p) != 8:
         return None
     try:
@@ -45,7 +45,7 @@ def _address() -> int | None:
 
 
 def _table() -> Any:
-    """Return NumPy's table of C functions, as compiled extensions find it."""
+    """Return the table of C functions of NumPy."""
     core = getattr(np, "_core", None) or np.core
     pointer_in = ctypes.pythonapi.PyCapsule_GetPointer
     pointer_in.restype, pointer_in.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
@@ -53,7 +53,7 @@ def _table() -> Any:
 
 
 def _sorts(sort: Any) -> bool:
-    """Whether a function sorts; numbers with the highest bit tell unsigned from signed."""
+    """Return whether a function sorts. Numbers with the highest bit distinguish unsigned from signed."""
     for length in (2, 100, 3_000):
         numbers = np.arange(length, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
         expected = np.sort(numbers)
