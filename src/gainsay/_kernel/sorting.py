@@ -1,4 +1,4 @@
-"""The address of the function with which NumPy sorts 64-bit integers by SIMD instructions."""
+"""The address of the NumPy function that sorts 64-bit integers by SIMD instructions."""
 
 from __future__ import annotations
 

@@ -85,7 +85,7 @@ class Request:
 
 @cache
 def core() -> Any:
-    """Return the function of the core, or None if there is no core or the sort function of NumPy is not found."""
+    """Return the function of the core, or None without a core or without the sort function of NumPy."""
     compiled, _ = found_library()
     if compiled is None or sort_address() is None:
         return None
