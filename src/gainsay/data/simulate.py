@@ -40,7 +40,7 @@ def simulate(
     The number of documents of a query is log-normal with mean `mean_length` (the median is 12 % lower, and values are
     between 1 and 1500). The relevance of a document is normal and partly shared by all documents of the query. It is
     cut into the grades 0 to 4 with shares of 52, 32, 13, 2 and 1 % over all queries. The threshold of grades 3 and 4
-    differs by query, so many queries lack them. Feature j has kind j modulo 6:
+    differs by query. Many queries lack them. Feature j has kind j modulo 6:
 
     0. general: increases with relevance over all grades,
     1. fair: separates the grades 0, 1 and 2, and is constant above,

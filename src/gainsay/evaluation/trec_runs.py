@@ -223,8 +223,8 @@ class _Joined(NamedTuple):
 def _join_files(sources: Sequence[_Source], skip: bool = False) -> _Joined:
     """Return qrels, which are the first source, and runs on the same documents.
 
-    Documents with equal scores in a run are ordered by descending id. `skip` omits queries without documents of the first
-    run, unless it retrieved nothing at all.
+    Documents with equal scores in a run are ordered by descending id. `skip` omits queries without documents of the
+    first run, unless it retrieved nothing at all.
     """
     try:
         return _join([_read_fast(source) or _read(source) for source in sources], skip)
