@@ -436,7 +436,7 @@ SKLEARN = [
     BadInput("flat", lambda: fit_grouped(eval_set=[PAIR], eval_qid=PART.qid), "eval_qid", ValueError, "an entry"),
     BadInput("short eval_qid", lambda: fit_grouped(eval_set=[PAIR], eval_qid=[[1]]), "set 0", ValueError, "1 entries"),
     BadInput("categories by place", lambda: fit_places([2]), "categorical_feature=[2]", ValueError, "left out"),
-    BadInput("bare ndcg", lambda: scorer("ndcg@10"), "'ndcg@10'", ValueError, "which NDCG"),
+    BadInput("bare ndcg", lambda: scorer("ndcg@10"), "'ndcg@10'", ValueError, "ambiguous"),
     BadInput("group for a scorer", lambda: scorer("mrr").set_score_request(group=True), "'group'", TypeError, "qid"),
     BadInput("no queries", lambda: scorer("mrr")(MODEL, *PAIR), "mrr", ValueError, "query of each"),
     BadInput("search of rows", lambda: search_rows(GroupedLGBMRanker(verbose=-1)), "query", ValueError, "GroupKFold"),

@@ -63,7 +63,7 @@ TABLES = [
     BadCall("compare --table two.csv a=old.npy", "--score", "With --table"),
     BadCall("compare --table two.csv --score old --score better --score old", "'old' twice", "must be unique"),
     BadCall("compare --table no_scores.csv", "no_scores.csv", "column of scores"),
-    BadCall("compare --table missing_query.csv", "row 3", "qid is missing"),
+    BadCall("compare --table missing_query.csv", "row 3", "missing value"),
     BadCall("compare --table twice_A.csv", "'A'", "two columns"),
     BadCall("compare --table twice.parquet", "'a'", "two columns"),
     BadCall("compare --table empty.csv", "empty.csv", "is empty"),

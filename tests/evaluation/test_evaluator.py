@@ -14,6 +14,7 @@ import pytest
 from tests.metrics.one_query import value as one
 
 import gainsay as gs
+from gainsay._common.sums import compute_means
 from gainsay.evaluation import groups
 
 INF = np.inf
@@ -317,7 +318,7 @@ class TestEvaluation:
         assert pickle.loads(pickle.dumps(self.result)).mean == self.result.mean
 
     def test_repr_and_html(self):
-        assert repr(self.result) == "Evaluation of 2 queries\n  mrr    0.750000\n  map@1  0.500000"
+        assert repr(self.result) == "Evaluation of 2 queries\n  mrr    0.7500\n  map@1  0.5000"
         single = gs.evaluate("mrr", gs.Judgments([1], group=[1]), [1.0])
         assert repr(single).startswith("Evaluation of 1 query\n")
         assert "1 query, 1 document<" in single._repr_html_()
@@ -336,3 +337,28 @@ class TestEvaluation:
         judgments = gs.Judgments([1, 0, *[0, 1] * 20_000], group=[1, 1, 40_000])
         with pytest.raises(ValueError, match="the same score"):
             gs.evaluate("err(max_label=1)", judgments, np.zeros(40_002), n_jobs=2)
+
+
+WEIGHTS = {"none": None, "equal": [0.1] * 40, "random": np.linspace(0.01, 3, 40), "some zero": [0.0, 0.3] * 20}
+
+
+@pytest.mark.parametrize("weight", WEIGHTS.values(), ids=WEIGHTS)
+def test_means_equal_the_leaderboard_in_every_bit(weight):
+    """The queries without relevant documents count under some metrics only."""
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 4, 400) * (rng.random(400) < 0.2)
+    judgments = gs.Judgments(labels, group=[10] * 40, weight=weight)
+    metrics = ["ndcg_linear@10", "ndcg_exp@1,3", "map(empty=skip)", "rbp"]
+    models = {name: rng.normal(size=400) for name in ("a", "b", "c")}
+    leaderboard = gs.compare(models, judgments, metrics, draws=200).leaderboard
+    for name, scores in models.items():
+        mean = gs.evaluate(metrics, judgments, scores).mean
+        assert leaderboard.loc[name, list(mean)].to_dict() == mean
+
+
+def test_zero_and_equal_weights_change_no_bit():
+    values = np.random.default_rng(0).random((7, 2))
+    expected = compute_means(values)
+    assert np.array_equal(compute_means(values, np.full(7, 0.1)), expected)
+    padded = np.insert(values, [0, 3, 7], 9.0, axis=0)
+    assert np.array_equal(compute_means(padded, (padded[:, 0] < 9) * 0.3), expected)

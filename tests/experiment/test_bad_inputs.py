@@ -132,7 +132,7 @@ EXPERIMENTS = [
     (one("xgboost", objective="reg:squarederror", lambdarank_unbiased=True), "params.lambdarank_unbiased", "XGBoost"),
     ({"valid": None}, "valid", "missing"),
     ({"test": np.zeros(3)}, "test", "got ndarray", TypeError),
-    ({"metrics": "ndcg@10"}, "ndcg@10", "which NDCG"),
+    ({"metrics": "ndcg@10"}, "ndcg@10", "ambiguous"),
     ({"primary": ["mrr"]}, "primary", "two different metrics"),
     ({"primary": ["mrr", "map"]}, "primary", "'map'"),
     ({"draws": 3}, "draws", "at least"),

@@ -152,7 +152,7 @@ def test_csv_and_parquet_read_back(tmp_path):
         pd.testing.assert_frame_equal(frame, curves.frame(), check_dtype=False, check_exact=True)
     with pytest.raises(ValueError, match=r"must end in"):
         curves.save(tmp_path / "a.txt")
-    with pytest.raises(FileNotFoundError, match="no folder"):
+    with pytest.raises(FileNotFoundError, match="does not exist"):
         curves.save(tmp_path / "no" / "a.csv")
 
 

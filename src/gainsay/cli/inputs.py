@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from ..comparison.comparison import Comparison
     from ..data import RankingData
 
+MIN_ROWS = 5
+"""Columns of smaller tables are not tested for ids."""
+
 REQUIRED = {"label": "table", "score": "table", "features": "data", "iteration": "data", "unjudged": "qrels"}
 REQUIRED |= {"vary": "recipe", "query": "table segments clusters"}
 """Options that have no effect unless one of others is given."""
@@ -303,8 +306,6 @@ def load_table(options: InputOptions, recipes: dict[str, list[str]]) -> dict[str
         unused = table[[name for name in table if name not in {label, query, clusters, *segments, *repeats}]]
         scores = _select_scores(path, unused)
         _warn_of_text(path, unused)
-        if scores:
-            typer.echo(f"Columns of scores: {', '.join(map(shown, scores))}. Select others with --score.", err=True)
     _validate_unique("Columns of scores and names of --recipe", [*scores, *recipes])
     if not scores and not recipes:
         raise ValueError(f"{path} has no column of scores besides {label!r} and {query!r}.")
@@ -318,7 +319,7 @@ def _select_scores(path: Path, table: pd.DataFrame) -> list[str]:
     """Return the numeric columns of a table, or raise an error if one of them identifies rows."""
     names = [str(name) for name, cells in table.items() if cells.dtype.kind in "fiu"]
     for name in names:
-        if len(table) > 1 and table[name].dtype.kind in "iu" and table[name].is_unique:
+        if len(table) >= MIN_ROWS and table[name].dtype.kind in "iu" and table[name].is_unique:
             raise ValueError(
                 f"{path}: column {name!r} has a different integer in every row, so it may identify rows. Select the "
                 "columns of scores with --score."

@@ -43,7 +43,7 @@ def parse_columns(
     texts
         Parts of the text, each of whole lines.
     separator
-        Separates the cells of a row. There are no quotes.
+        Separates the cells of a row. Quotes have no meaning.
     kinds
         The type of each column to return, by its position in a row.
     min_cells, max_cells

@@ -153,7 +153,7 @@ class RankingData:
         judgments = Judgments(labels, group=group, qid=qid, weight=None if has_ids else weight, negative_labels="allow")
         if judgments.sizes.min() == 0:
             position = int(np.argmin(judgments.sizes))
-            raise ValueError(f"group must be at least 1; entry {position} is 0. Remove queries without documents.")
+            raise ValueError(f"group must be at least 1, got 0 (entry {position}). Remove queries without documents.")
         if has_ids:
             texts = _convert_query_ids(query_ids, judgments)
             weight = None if weight is None else judgments.read_weights(weight, texts)
@@ -349,7 +349,7 @@ class RankingData:
         Raises
         ------
         ValueError
-            If there are no parts, their features differ, or only some of them have weights.
+            If parts is empty, their features differ, or only some of them have weights.
 
         Examples
         --------
@@ -437,7 +437,7 @@ def from_frame(
     ------
     ValueError
         If a column is missing or not unique, a label, query id, document id or weight is missing, a column has two
-        roles, two query ids are the same text, or there is no feature column.
+        roles, two query ids are the same text, or no feature column exists.
     TypeError
         If `frame` is not a DataFrame, a column of labels or weights is not numeric, or a feature is neither numeric nor
         categorical.

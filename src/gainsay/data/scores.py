@@ -29,7 +29,7 @@ from .text import (
     to_number,
 )
 
-# None stands for any blanks.
+# None means any blanks.
 _SEPARATORS = {".csv": ",", ".tsv": "\t", ".txt": None}
 
 

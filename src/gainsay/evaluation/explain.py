@@ -154,7 +154,7 @@ def _ndcg_name(library: str | None) -> str:
 
 
 def _note(library: str | None, judgments: Judgments) -> str:
-    """Return the note of a convention. Notes on weights and empty queries are omitted if there are none."""
+    """Return the note of a convention, or an empty string if it does not apply to these judgments."""
     if library is None:
         return "ties averaged over all orders"
     if library in ("lightgbm", "xgboost"):

@@ -1,4 +1,4 @@
-"""Metrics bound to judgments, in groups for which documents are ranked once.
+"""Metrics bound to judgments, in groups that share one ranking of the documents.
 
 Metrics that differ only in their cutoff share their sums. The compiled core evaluates the metrics that it supports, and
 NumPy all others. Without a compiler, NumPy evaluates all metrics and returns the same bits.

@@ -66,7 +66,7 @@ def evaluate_run(
         How to treat judged queries that are missing in the run. "skip" ignores them (trec_eval), "zero" counts them as
         queries without retrieved documents (trec_eval -c). Queries without judgments are always ignored.
     negative_labels : {"zero", "refuse", "allow"}, default "zero"
-        How to treat negative labels, with which TREC marks spam. See `Judgments`.
+        How to treat negative labels, which mark spam in TREC. See `Judgments`.
     n_jobs : int, optional
         Maximum number of threads. Defaults to the CPUs available to the process.
     unjudged : {"irrelevant", "drop"}, default "irrelevant"
@@ -223,8 +223,8 @@ class _Joined(NamedTuple):
 def _join_files(sources: Sequence[_Source], skip: bool = False) -> _Joined:
     """Return qrels, which are the first source, and runs on the same documents.
 
-    Documents with equal scores in a run are ordered by descending id. `skip` omits queries for which the first run
-    retrieved nothing, unless it retrieved nothing at all.
+    Documents with equal scores in a run are ordered by descending id. `skip` omits queries without documents of the
+    first run, unless it retrieved nothing at all.
     """
     try:
         return _join([_read_fast(source) or _read(source) for source in sources], skip)
@@ -319,7 +319,7 @@ def _join(listings: list[_Listing], skip: bool) -> _Joined:
 
 
 def _select_queries(judged: _Listing, run: _Listing | None) -> Bools:
-    """Return the mask of judged queries that count: those with retrieved documents, or all if there are none."""
+    """Return the mask of judged queries that count: those with retrieved documents, or all without such queries."""
     if run is not None:
         retrieved = set(run.ids)
         counted = np.array([query in retrieved for query in judged.ids])
@@ -336,7 +336,7 @@ def _scatter(values: Floats, slots: Integers, size: int, default: float) -> Floa
 
 
 def _order_ties(query: Integers, document: Integers, scores: list[Floats], encoded: Encoded) -> Integers:
-    """Return the order in which documents of a query with equal scores are sorted by descending id.
+    """Return the order that sorts documents of a query with equal scores by descending id.
 
     Only ids of tied documents are sorted, because sorting a million ids takes longer than all other steps.
     """

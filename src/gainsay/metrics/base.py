@@ -264,7 +264,7 @@ class Metric:
         raise NotImplementedError
 
     def formula(self, statistics: Any, cutoffs: Sequence[int | None]) -> Formula | None:
-        """Return the formula with which the compiled core computes the same bits as `score`.
+        """Return the formula for the compiled core, which computes the same bits as `score`.
 
         None, which is always correct, evaluates the metric by `score`.
         """

@@ -51,7 +51,7 @@ class DiscountedGains:
     """Gain by label code and discount by rank.
 
     If b^l overflows for some label (b is `base`), the table contains the labels, and `top` the exponent that scales
-    the gains of each query: its highest label, or 0 if this label needs no scaling. Otherwise `top` is None.
+    the gains of each query: its highest label, or 0 if this label needs no scaling. Without overflow, `top` is not set.
     """
 
     table: Floats
@@ -101,8 +101,8 @@ class DCG(Metric):
     ----------
     gain : {"linear", "exponential", "power"}, table, mapping or function
         l, 2^l - 1, (b^l - 1)/(b - 1), a sequence indexed by label (LightGBM's `label_gain`), a mapping of label to
-        gain, or a function that receives an array of distinct labels and returns the gain of each. There is no default,
-        because libraries use the name NDCG for both gains.
+        gain, or a function that receives an array of distinct labels and returns the gain of each. The gain has
+        no default, because libraries use the name NDCG for both.
     gain_base : float, optional
         Base b of the power gain, 1 or more. Each grade adds b times the increase of the grade below. Base 1 (the limit)
         is the linear gain and base 2 the exponential gain.
@@ -226,7 +226,7 @@ class DCG(Metric):
     def value_range(self, judgments: Judgments) -> tuple[float, float]:
         """Return 0, and 1 for a ratio to the ideal. DCG has no upper bound.
 
-        With negative gains there are no bounds, because documents that were not retrieved may increase DCG above its
+        Negative gains have no bounds, because documents that were not retrieved may increase DCG above its
         ideal.
 
         Examples

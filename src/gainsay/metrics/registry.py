@@ -1,4 +1,4 @@
-"""Registries of metrics, and of gains and discounts that are functions. There is no other shared state."""
+"""Registries of metrics, and of gains and discounts that are functions. No other state is shared."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Ranking of all queries at once: layout, exact stable order, and the ranked rows from which metrics are computed."""
+"""Ranking of all queries at once: layout, exact stable order, and the ranked rows for metrics."""

@@ -55,7 +55,7 @@ def rank_rows(
     """Rank each row by descending score, then ascending payload.
 
     Scores are float64 or float32 of shape (rows, width) without NaN, with arbitrary values in blanks. Documents with
-    score -inf become blanks, and `all_retrieved` states that there are none. `depth` is the number of ranks to return,
+    score -inf become blanks, and `all_retrieved` states that none exist. `depth` is the number of ranks to return,
     by default all. Without `find_ties`, no row has tie groups.
     """
     rows, width = scores.shape
@@ -112,7 +112,7 @@ def _agreeing(packed: Keys, low: np.uint64) -> Bools:
 
 
 def _doubtful(agree: Bools, head: Keys, codes: Codes, depth: int) -> Integers:
-    """Return the rows in which scores may be equal or in the wrong order, because keys agree except for the payload.
+    """Return the rows with scores that may be equal or in the wrong order, because keys agree except for the payload.
 
     If the codes are equal too, the order does not matter, except at the last rank. If all ranks are requested, the
     result is all rows or none.
@@ -146,7 +146,7 @@ def _hidden(
     pairs: Integers,
     depth: int,
 ) -> Integers:
-    """Return the rows in which scores differ although their keys agree except for the payload (`equal`).
+    """Return the rows with scores that differ although their keys agree except for the payload (`equal`).
 
     Only groups that begin among the first `depth` ranks are compared.
     """
@@ -178,7 +178,7 @@ def _hidden_behind(
     equal: Bools,
     depth: int,
 ) -> Integers:
-    """Return the rows in which a group continues after the first `depth` ranks with other scores.
+    """Return the rows with a group that continues after the first `depth` ranks with other scores.
 
     A group has one score if its length is the number of documents of the row with this score.
     """

@@ -110,7 +110,7 @@ def rank_block(
     """Rank the queries of a block. Queries with tie groups are returned separately.
 
     Scores are float32 or float64, one per document of the dataset and contiguous by query, without NaN. -inf marks a
-    document that was not retrieved, and `all_retrieved` states that there are none. `levels` is the number of distinct
+    document that was not retrieved, and `all_retrieved` states that none exist. `levels` is the number of distinct
     labels. `depth` is the number of ranks to return, by default all. Queries with tie groups always have all ranks.
     """
     payload = block.payload(levels, ties)

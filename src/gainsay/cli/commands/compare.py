@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from typer import Option
 
-from ..._common.shown import plain
+from ..._common.shown import plain, printable
 from ..app import command
 from ..inputs import read_comparison
 from ..options import Alpha, AsJson, InputOptions, Margin, Metrics, Open, Seed, decode_name, reject_options
@@ -84,6 +84,9 @@ def compare(
     if per_query is not None and values is not None:
         _write_table(per_query, values)
         typer.echo(f"Values by query: {per_query}", err=True)
+    if inputs.table is not None and inputs.score is None:
+        names = ", ".join(map(printable, comparison.models))
+        typer.echo(f"Models of --table: {names}. Select columns of scores with --score.", err=True)
 
 
 def _check_outputs(inputs: InputOptions, html: Path | None, markdown: Path | None, per_query: Path | None) -> None:

@@ -8,8 +8,9 @@ from typing import Annotated, Any
 
 from typer import Option
 
+from ...data.frames import get_column, read_table
 from ..app import command
-from ..inputs import get_column, parse_numbers, read_table
+from ..inputs import parse_numbers
 from ..options import AsJson, InputArgument, reject_options
 from ..outputs import Terminal, print_json
 

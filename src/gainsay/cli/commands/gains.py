@@ -9,8 +9,9 @@ import typer
 from typer import Option
 
 from ..._common.arrays import nearest
+from ...data.frames import read_table
 from ..app import command
-from ..inputs import load_comparison, parse_numbers, read_comparison, read_table
+from ..inputs import load_comparison, parse_numbers, read_comparison
 from ..options import Alpha, AsJson, InputFile, InputOptions, Seed, reject_options
 from ..outputs import Terminal, check_overwrites, print_json
 
