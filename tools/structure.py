@@ -31,12 +31,8 @@ CYCLES = {
 }
 LAZY_IMPORTS = [
     ("gainsay.comparison.comparison", "gainsay.report"),
-    ("gainsay.comparison.disagreement", "gainsay.report"),
-    ("gainsay.comparison.gain_path", "gainsay.report"),
-    ("gainsay.comparison.sensitivity", "gainsay.report"),
-    ("gainsay.comparison.verdict", "gainsay.report"),
 ]
-"""Methods of a comparison, a path of gains and a verdict draw and write reports, as methods of a DataFrame do."""
+"""Methods of a comparison draw and write reports, as methods of a DataFrame do."""
 NO_CODE = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from tests.comparison.populations import to_t
 
 from gainsay import Verdict
 
@@ -58,7 +59,7 @@ def by_the_book(a, b, alpha, delta, draws, seed, metrics=(0, 1)):
                     d.append(mean[one] - mean[other] - delta)
                     se.append(error)
                     t.append(d[-1] / error)
-                    star.append((g[:, one] - g[:, other]) / error)
+                    star.append(to_t((g[:, one] - g[:, other]) / error, n - 1))
         t, star = np.array(t), np.array(star)
         c1 = quantile(star.max(axis=0), 1 - beta)
         slack = np.minimum(0, t + c1)

@@ -34,7 +34,7 @@ from .queries import (
     find_query,
 )
 from .rankings import validate_model, validate_pair
-from .resampling import Sample
+from .resampling import Sample, limit_draws
 from .segments import Segments, compute_segments
 from .sensitivity import compute_sensitivity
 from .verdict import Verdict
@@ -169,8 +169,7 @@ class Comparison:
         self.definitions = _find_definitions(self.metrics, metrics or {})
         self.lower_is_better = tuple(name for name, it in self.definitions.items() if not it.higher_is_better)
         self.weights = None if weights is None else number_table("weights", weights)
-        several = primary is not None or len(self.metrics) > 1
-        self.primary = validate_primary(primary, self.metrics) if several else None
+        self.primary = validate_primary(primary, self.metrics) if primary or len(self.metrics) > 1 else None
         self._deciding = self.primary or self.metrics[:1]
         self.rankings, self.curves, self.unjudged = rankings, curves, unjudged
         self.unjudged_remark = "" if unjudged is None else unjudged.remark
@@ -184,7 +183,8 @@ class Comparison:
         }
         losses = self.lower_is_better
         panel = read_panel(self.values, self.models, self.weights, None, losses, self.repeats, clusters, vary)
-        self.sample = Sample(panel, self.alpha, self.draws, self.seed, self.ranges)
+        draws = limit_draws(self.draws, len(self.models), self.alpha)
+        self.sample = Sample(panel, self.alpha, draws, self.seed, self.ranges)
         self._validate_values()
         self.query_count, self.metric_queries, _ = panel.counts()
         self.gain_paths: list[GainPath] = []

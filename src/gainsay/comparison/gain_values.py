@@ -280,7 +280,7 @@ def estimate_gains_at_nodes(
     together = max(1, MAX_VALUES // few.values[0].size)
     parts = [places[start : start + together] for start in places[::together]]
     estimated = _combined(estimate(few), [estimate(panel_at(part), joint=False) for part in parts], nodes)
-    return JointEstimate(few, estimated, draw_errors(estimated, draws, seed))
+    return JointEstimate(few, estimated, draw_errors(estimated, draws, seed, shared=True))
 
 
 def _values_at(

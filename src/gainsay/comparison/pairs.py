@@ -96,22 +96,6 @@ def compute_advantages(
     return 0.0 - column if metric in lower_is_better else column
 
 
-def compute_common_ranks(
-    table: pd.DataFrame, models: Sequence[str], metric: str, lower_is_better: Container[str] = ()
-) -> dict[str, int]:
-    """Return the rank of every model under a primary metric on the common queries. Equal means share a rank.
-
-    >>> import pandas as pd
-    >>> pairs = {"model_x": ["m", "m", "n"], "model_y": ["n", "o", "o"]}
-    >>> table = pd.DataFrame(pairs | {"difference a": [0.0, -0.1, -0.1]})
-    >>> compute_common_ranks(table, ["m", "n", "o"], "a")
-    {'m': 2, 'n': 2, 'o': 1}
-    """
-    difference = compute_advantages(table, metric, lower_is_better)
-    beaten = [*table["model_x"][difference < 0], *table["model_y"][difference > 0]]
-    return {model: 1 + beaten.count(model) for model in models}
-
-
 def _build_effects(
     joint: JointEstimate, alpha: float, first: Any, second: Any, ranges: Mapping[str, tuple[float, float]]
 ) -> dict[str, Any]:

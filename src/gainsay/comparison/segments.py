@@ -15,7 +15,7 @@ from ..drawing.notebook import table_cell
 from .inference import MIN_QUERIES
 from .labels import Labels, list_labels
 from .pairs import build_leaderboard
-from .resampling import JointEstimate, Sample, critical_value
+from .resampling import JointEstimate, Sample, critical_value, limit_draws
 from .verdict import Verdict
 from .wording import describe_losses
 
@@ -277,7 +277,7 @@ def compute_segments(
     """Test every segment of a sample at its share of the level. `labels` are those of its queries."""
     names = [(column, label) for column, rows in labels.items() for label in list_labels(rows)]
     level = sample.alpha / len(names)
-    draws = max(sample.draws, math.ceil(25 * 10 / level - 1e-9))
+    draws = max(sample.draws, limit_draws(math.ceil(25 * 10 / level - 1e-9), len(sample.panel.models), level))
     weights = np.ones(sample.panel.queries) if sample.panel.weights is None else sample.panel.weights
     rows = [sample.panel.metrics.index(metric) for metric in metrics]
     counted = ~np.isnan(sample.panel.values[rows, 0]).any(axis=0)

@@ -36,6 +36,9 @@ if TYPE_CHECKING:
 STAR = "\N{BLACK STAR}"
 MAX_LISTED_REPEATS = 10
 
+MAX_ROWS = 60
+"""Models in a chart, even if more may be best."""
+
 
 @dataclass(frozen=True)
 class Cell:
@@ -171,6 +174,8 @@ class Chart:
             if row.in_question or room > 0 or len(self.rows) <= limit:
                 room -= not row.in_question
                 shown.append(row)
+        if len(shown) > MAX_ROWS:
+            return tuple(shown[:MAX_ROWS]), f"{len(self.rows) - MAX_ROWS} more, some of them {self.legend}"
         rest = len(self.rows) - len(shown)
         under = " under both" if len(self.panels) > 1 else ""
         return tuple(shown), f"{rest} more, {self.excluded}{under}" if rest else ""

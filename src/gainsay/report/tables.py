@@ -70,8 +70,17 @@ def named(label: str, names: Names, models: Iterable[str]) -> Column:
     return Column(label, [Cell(names.short[model], full=names.full[model]) for model in models], numeric=False)
 
 
-MOST_PAIRS = 500
-"""So many pairs of models stand in the report; all are in its JSON."""
+MAX_PAIRS = 500
+"""Pairs of models in a report and its JSON. `Comparison.pairs` contains all of them."""
+
+MAX_MODELS = 200
+"""Models in the table of a report. Its JSON contains all of them."""
+
+PAIRS_FAMILY = (
+    "The tests of all pairs are adjusted for their number, so they prove less than the verdict, which only compares "
+    "models with the best. Use the verdict to choose a model, and this table to compare two given ones."
+)
+"""Explanation of the difference between two families of tests."""
 
 
 @dataclass(frozen=True)
@@ -119,10 +128,15 @@ def details(content: Content) -> tuple[Detail, ...]:
     if comparison.primary is not None:
         text = isolated(comparison.verdict.text, short)
         found.append(Detail("verdict", "The verdict, word for word", [text]))
-    found.append(Detail("models", f"{many} under {under}", scope(comparison), [leaderboard(comparison)]))
+    sentences = scope(comparison)
+    if models > MAX_MODELS:
+        sentences.append(f"These are the {MAX_MODELS} best of {models:,} models. The JSON contains all of them.")
+    found.append(Detail("models", f"{many} under {under}", sentences, [leaderboard(comparison)]))
     if comparison.primary is not None and models > 1:
         number = len(comparison.pairs)
-        some = [] if number <= MOST_PAIRS else [f"The {MOST_PAIRS} clearest of {number:,} pairs; all are in the JSON."]
+        some = [PAIRS_FAMILY] if models > 2 else []
+        if number > MAX_PAIRS:
+            some.append(f"These are the {MAX_PAIRS} clearest of {number:,} pairs. comparison.pairs contains them all.")
         found.append(Detail("pairs", f"Pairs of models ({number:,})", some, [pairs(comparison)]))
     if content.against is not None:
         text = isolated(content.against.text, short)
@@ -192,7 +206,7 @@ def over(comparison: Comparison) -> str:
 
 def leaderboard(comparison: Comparison) -> Table:
     """Return every model: means under all metrics, and what it loses under the primary ones."""
-    board, losses = comparison.leaderboard, comparison.lower_is_better
+    board, losses = comparison.leaderboard.head(MAX_MODELS), comparison.lower_is_better
     models = list(map(str, board.index))
     columns = [named("model", comparison.names, models)]
     for place, metric in enumerate(comparison.metrics):
@@ -231,11 +245,15 @@ def means_table(comparison: Comparison) -> Table:
     return Table(caption, [Column("metric", metrics, numeric=False), Column("mean", cells)])
 
 
+def select_clearest_pairs(comparison: Comparison) -> pd.DataFrame:
+    """Return the first `MAX_PAIRS` rows of `Comparison.pairs`, the clearest conflicts first."""
+    table = comparison.pairs
+    return table.sort_values(["conflict", "p_holm"], ascending=[False, True], kind="stable").head(MAX_PAIRS)
+
+
 def pairs(comparison: Comparison) -> Table:
     """Return pairs of models, the clearest conflicts first: both differences with intervals, p-value, counts."""
-    metrics, names = comparison.verdict.metrics, comparison.names
-    table = comparison.pairs
-    table = table.sort_values(["conflict", "p_holm"], ascending=[False, True], kind="stable").head(MOST_PAIRS)
+    metrics, names, table = comparison.verdict.metrics, comparison.names, select_clearest_pairs(comparison)
     columns = [named(label, names, table[column]) for label, column in (("model", "model_x"), ("against", "model_y"))]
     columns += [Column(f"\u0394 {metric}", _differences(comparison, table, metric)) for metric in metrics]
     opposite = [

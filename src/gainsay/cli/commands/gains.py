@@ -80,7 +80,7 @@ def gains(
     else:
         _print_path(path, fit, comparison)
     if plot is not None:
-        path.plot(path=plot)
+        comparison.plot.gains(path=plot, bases=chosen, metric=metric, fit=fit)
         typer.echo(f"Picture: {plot}", err=True)
 
 
