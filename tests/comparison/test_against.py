@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 from statsmodels.stats.proportion import multinomial_proportions_confint
+from tests.comparison.populations import to_t
 
 import gainsay as gs
 from gainsay import Comparison
@@ -214,8 +215,9 @@ class TestRecipes:
             means = np.stack([recorded[name][metric].mean(axis=0) for metric in (FIRST, SECOND)])
             s[np.ix_([place, 2 + place], [place, 2 + place])] = np.cov(means) / repeats
         g = rng.multivariate_normal(np.zeros(4), q + s, draws)
-        chi = np.tile(rng.chisquare(repeats - 1, (draws, 2)) / (repeats - 1), 2)
-        critical = np.quantile(np.abs(g / np.sqrt(np.diag(q) + chi * np.diag(s))).max(axis=1), 0.95)
+        chi, error = rng.chisquare(repeats - 1, (draws, 4)) / (repeats - 1), np.sqrt(np.diag(q + s))
+        shown = np.abs(to_t(g / error, n - 1)) * error / np.sqrt(np.diag(q) + chi * np.diag(s))
+        critical = np.quantile(shown.max(axis=1), 0.95)
         half = critical * np.sqrt(np.diag(q + s))
         frame = found.frame()
         for at, (metric, name) in enumerate((metric, name) for metric in (FIRST, SECOND) for name in "BC"):
@@ -260,6 +262,7 @@ class TestRecipes:
         told = compared(copied, clusters=np.repeat(np.arange(200), 3)).against("production")
         for name in ("B", "C"):
             one, other = told.frame().loc[name], alone.frame().loc[name]
-            assert one[f"upper {FIRST}"] == pytest.approx(other[f"upper {FIRST}"])
+            half = [row[f"upper {FIRST}"] - row[f"difference {FIRST}"] for row in (one, other)]
+            assert half[0] / half[1] == pytest.approx(np.sqrt(200 / 199))  # the factor of the jackknife
             assert one[f"better upper {FIRST}"] == pytest.approx(other[f"better upper {FIRST}"])
         assert "600 queries in 200 clusters" in told.text

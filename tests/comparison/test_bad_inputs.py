@@ -298,7 +298,7 @@ SCORES = [
     ("gains of a named metric", lambda: scores().gains(metric="map@5"), "map@5", V, "sum of gains"),
     ("gains of other discounts", lambda: scores(metrics=["ndcg_jk", "ndcg_exp"]).gains(), "'ndcg_jk'", V, "differ"),
     ("gains of negative labels", lambda: scores(metrics="ndcg_linear", lowest=-1).gains(), "negative labels", V),
-    ("a picture of one base", lambda: scores().gains([1]).plot(), "gains(bases)", V, "two or more"),
+    ("a picture of one base", lambda: scores().plot.gains(bases=[1]), "gains(bases)", V, "two or more"),
 ]
 
 LABELS = [

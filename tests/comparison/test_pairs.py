@@ -126,7 +126,7 @@ def test_one_pair_under_one_metric_twice_has_the_textbook_interval():
     v = two_metrics(6, models=2)["a"]
     row = pairs_table({"a": v, "b": v}, draws=100_000).iloc[0]
     difference = v[:, 0] - v[:, 1]
-    half = stats.norm.ppf(0.975) * difference.std(ddof=1) / np.sqrt(len(v))
+    half = stats.t.ppf(0.975, len(v) - 1) * difference.std(ddof=1) / np.sqrt(len(v))
     assert row["difference a"] == pytest.approx(difference.mean())
     assert row["upper a"] - row["difference a"] == pytest.approx(half, rel=0.01)
     assert row["difference a"] - row["lower a"] == pytest.approx(half, rel=0.01)
@@ -213,7 +213,7 @@ def test_leaderboard_ranks_by_mean_and_shares_ranks():
 def test_leaderboard_interval_of_one_model_is_the_textbook_one():
     a = np.random.default_rng(1).random((80, 1))
     row = leaderboard_table({"a": a}, draws=100_000).iloc[0]
-    half = stats.norm.ppf(0.975) * a.std(ddof=1) / np.sqrt(80)
+    half = stats.t.ppf(0.975, 79) * a.std(ddof=1) / np.sqrt(80)
     assert row.upper - row["mean"] == pytest.approx(half, rel=0.01)
     assert row["mean"] - row.lower == pytest.approx(row.upper - row["mean"], rel=1e-9)
     assert (row.regret, row.regret_lower, row.regret_upper) == (0, 0, 0)
