@@ -28,8 +28,6 @@ LONG_FUNCTIONS: set[str] = set()
 CYCLES: set[frozenset[str]] = set()
 LAZY_IMPORTS = [
     ("gainsay.comparison.comparison", "gainsay.report"),
-    ("gainsay.comparison.disagreement", "gainsay.report"),
-    ("gainsay.comparison.sensitivity", "gainsay.report"),
 ]
 """Methods of a comparison draw and write reports, as methods of a DataFrame do."""
 NO_CODE = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}

@@ -16,8 +16,12 @@ from gainsay.comparison.comparison import Comparison
 
 PATHS = [
     BadInput("a folder", lambda call, folder: call(folder / "folder"), "folder'", IsADirectoryError, "is a directory"),
-    BadInput("no folder", lambda call, folder: call(folder / "none" / "r"), "none'", FileNotFoundError, "does not exist"),
-    BadInput("in a file", lambda call, folder: call(folder / "file" / "r"), "file'", NotADirectoryError, "not a directory"),
+    BadInput(
+        "no folder", lambda call, folder: call(folder / "none" / "r"), "none'", FileNotFoundError, "does not exist"
+    ),
+    BadInput(
+        "in a file", lambda call, folder: call(folder / "file" / "r"), "file'", NotADirectoryError, "not a directory"
+    ),
     BadInput("a bad link", lambda call, folder: call(folder / "nowhere"), "gone'", OSError, "does not exist"),
     BadInput("a link to itself", lambda call, folder: call(folder / "circle"), "circle'", OSError, "cannot be written"),
     BadInput("too long", lambda call, folder: call(folder / ("x" * 5000)), "xxx", OSError, "too long"),

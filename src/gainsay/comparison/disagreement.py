@@ -18,15 +18,11 @@ from ..metrics.dcg import NDCG, GainStatistics
 from ..ranking.rows import RankedRows, ideal_rows
 
 if TYPE_CHECKING:
-    import os
-
     import pandas as pd
-    from matplotlib.axes import Axes
 
     from .._common.typing import Floats, Integers, Listed
     from ..metrics.base import Metric
     from ..metrics.gains import Discount
-    from ..report.plots import Picture
 
 NEGLIGIBLE = 0.01
 """Below this difference of NDCG, the choice of the gain cannot matter."""
@@ -106,15 +102,6 @@ class DisagreementBound(Spoken):
         values = {name: getattr(self, name) for name in names}
         content: dict[str, Any] = plain(values | {"per_query": self.per_query.to_dict("records"), "text": self.text})
         return content
-
-    def plot(
-        self, ax: Axes | None = None, theme: str = "light", *, path: str | os.PathLike[str] | None = None
-    ) -> Picture:
-        """Plot the bound next to public datasets. See `gainsay.report.plots.plot_bound`."""
-        from ..report.plots.bound import plot_bound
-        from ..report.plots.picture import drawn
-
-        return drawn(path, lambda: plot_bound(self, ax, theme))
 
 
 def disagreement_bound(

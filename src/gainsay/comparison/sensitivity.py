@@ -21,13 +21,9 @@ from ..metrics.names import parse_metrics
 from .data import Panel
 
 if TYPE_CHECKING:
-    import os
-
     import pandas as pd
-    from matplotlib.axes import Axes
 
     from .._common.typing import Floats, Integers
-    from ..report.plots import Picture
     from .rankings import Rankings
 
 Kind = Literal["gain", "discount", "cutoff", "metric", "ties", "unjudged", "repeat", "queries"]
@@ -116,15 +112,6 @@ class Sensitivity(Spoken):
         values = {name: getattr(self, name) for name in names} | {"choices": self.table.to_dict("records")}
         content: dict[str, Any] = plain(values)
         return content
-
-    def plot(
-        self, ax: Axes | None = None, theme: str = "light", *, path: str | os.PathLike[str] | None = None
-    ) -> Picture:
-        """Plot the shares with their intervals. See `gainsay.report.plots.plot_sensitivity`."""
-        from ..report.plots.picture import drawn
-        from ..report.plots.sensitivity import plot_sensitivity
-
-        return drawn(path, lambda: plot_sensitivity(self, ax, theme))
 
 
 class _Units(NamedTuple):

@@ -53,7 +53,9 @@ def bound(
     else:
         _print_bound(result, per_query)
     if plot is not None:
-        result.plot(path=plot)
+        from ...report.plots import plot_bound
+
+        plot_bound(result).save(plot)
         typer.echo(f"Picture: {plot}", err=True)
 
 

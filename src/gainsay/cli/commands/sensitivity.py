@@ -55,7 +55,8 @@ def sensitivity(
         if given := inputs.get_given():
             raise ValueError(f"{given[0]} has no effect with --experiment. Leave it out.")
         comparison = load_comparison(experiment)
-    result = comparison.sensitivity(groups=_group_names(comparison.models, repeats))
+    groups = _group_names(comparison.models, repeats)
+    result = comparison.sensitivity(groups=groups)
     if as_json:
         print_json(result.to_dict())
     else:
@@ -65,7 +66,7 @@ def sensitivity(
         terminal.print_text(result.text)
         terminal.print(choices_table(result))
     if plot is not None:
-        result.plot(path=plot)
+        comparison.plot.sensitivity(path=plot, groups=groups)
         typer.echo(f"Picture: {plot}", err=True)
 
 

@@ -36,7 +36,7 @@ def plot_sensitivity(sensitivity: Sensitivity, ax: Axes | None = None, theme: st
     >>> import gainsay as gs
     >>> judgments = gs.Judgments([2, 1, 1, 0] * 40, group=[4] * 40)
     >>> scores = {"top": [3, 1, 2, 4] * 40, "broad": [1, 4, 3, 2] * 40}
-    >>> plot_sensitivity(gs.compare(scores, judgments, ["ndcg_linear@2", "ndcg_exp@2"]).sensitivity())
+    >>> gs.compare(scores, judgments, ["ndcg_linear@2", "ndcg_exp@2"]).plot.sensitivity()
     <Picture: Of 7 choices, the gain reverses most pairs.>
     """
     table = sensitivity.table.iloc[::-1]
