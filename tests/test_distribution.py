@@ -1,4 +1,4 @@
-"""The distribution is `gainsay-ltr`. `gainsay` on the public package index is an unrelated project that would replace this package."""
+"""The distribution is `gainsay-ltr`. `gainsay` on the public package index is an unrelated project."""
 
 import re
 import tomllib

@@ -137,7 +137,7 @@ def _seen(qid: Any) -> Seen:
 
 
 def raise_if_split(repeated: Hashes, qid_parts: Sequence[Any]) -> None:
-    """Raise an error if one query with such a hash is in several partitions. Different queries can have equal hashes."""
+    """Raise an error if a query with such a hash is in several partitions. Queries can have equal hashes."""
     if len(repeated) == 0:
         return
     find = delayed(_with_hashes, pure=False)

@@ -1,4 +1,4 @@
-"""Curves of trained models over a cluster: metrics after each boosting round, exact, with scores that grow tree by tree."""
+"""Exact metrics of trained models after each boosting round, over a cluster."""
 
 from __future__ import annotations
 
