@@ -39,9 +39,8 @@ def draw_values(rng: Generator, queries: int, models: int, truth: Any = 0.0, met
 
 
 def draw_clusters(rng: Generator, clusters: int) -> Any:
-    """Return the cluster of each query, with uneven sizes from 1 to about 60."""
-    sizes = np.minimum(60, np.ceil(rng.pareto(1.2, clusters) * 3)).astype(int)
-    return np.repeat(np.arange(clusters), np.maximum(sizes, 1))
+    """Return the cluster of each query, with sizes from 3 to 15."""
+    return np.repeat(np.arange(clusters), rng.integers(3, 16, clusters))
 
 
 def add_cluster_effects(rng: Generator, values: dict[str, Any], clusters: Any) -> dict[str, Any]:
