@@ -75,6 +75,14 @@ def shared_data() -> Path:
 
 
 @pytest.fixture(scope="session")
+def trec_dl(shared_data: Path) -> Path:
+    """The folder of runs and qrels of TREC Deep Learning 2019 and 2020."""
+    if not (shared_data / "trec-dl").is_dir():
+        pytest.skip("data of others, which are not part of gainsay: GAINSAY_SHARED_DATA has no trec-dl")
+    return shared_data / "trec-dl"
+
+
+@pytest.fixture(scope="session")
 def definitions() -> ModuleType:
     """The metrics in plain Python."""
     return plain_python

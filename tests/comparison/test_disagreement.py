@@ -102,9 +102,9 @@ def test_qrels_allow_documents_that_nobody_judged():
     ("year", "expected", "possible"),
     [(19, (0.208, 0.045, 0.1266), (43, 43)), (20, (0.197, 0.048, 0.1224), (51, 54))],
 )
-def test_trec_deep_learning(shared_data, year, expected, possible):
+def test_trec_deep_learning(trec_dl, year, expected, possible):
     """Values of a separate implementation."""
-    bound = gs.disagreement_bound(shared_data / f"trec-dl/qrels.dl{year}-passage.txt")
+    bound = gs.disagreement_bound(trec_dl / f"qrels.dl{year}-passage.txt")
     values = (*bound.one_ranking.values(), bound.two_rankings)
     assert [round(value, digits) for value, digits in zip(values, (3, 3, 4), strict=True)] == list(expected)
     assert (bound.possible, bound.queries) == possible

@@ -108,12 +108,11 @@ def test_the_interval_is_that_of_wilson_with_the_jackknife_variance():
               "unjudged documents left out": 1.84, "map": 6.99, "mrr": 28.25, "reversed_pairs": 13, "pairs": 703}),
     ],
 )  # fmt: skip
-def test_trec_deep_learning(shared_data, tmp_path, year, expected):
+def test_trec_deep_learning(trec_dl, tmp_path, year, expected):
     """Values of a separate implementation. Files of one configuration differ in their date."""
-    folder = shared_data / "trec-dl"
-    runs = {path.name[:-7]: path for path in sorted((folder / f"dl{year}").glob("*.txt.gz"))}
+    runs = {path.name[:-7]: path for path in sorted((trec_dl / f"dl{year}").glob("*.txt.gz"))}
     groups = {name: re.sub(r"_dl\d\d_2023.*", "", name) for name in runs}
-    comparison = gs.compare_runs(runs, folder / f"qrels.dl{year}-passage.txt", ["ndcg_linear@10"], draws=200)
+    comparison = gs.compare_runs(runs, trec_dl / f"qrels.dl{year}-passage.txt", ["ndcg_linear@10"], draws=200)
     found = comparison.sensitivity(groups=groups)
     gain = share_of(found, "exponential gain")
     for choice, value in expected.items():
