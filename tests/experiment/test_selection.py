@@ -145,15 +145,16 @@ class TestLosses:
         assert (rows["loss"] != 0).any()
         for name, judge, chooser in rows.index:
             row = rows.loc[(name, judge, chooser)]
-            assert_paired(row, per_query(name, judge)[judge], per_query(name, chooser)[judge])
+            # The intervals of the four candidates are simultaneous.
+            assert_paired(row, per_query(name, judge)[judge], per_query(name, chooser)[judge], 1 - 0.05 / 4)
 
 
-def assert_paired(row, own, other):
+def assert_paired(row, own, other, level=0.95):
     """Compare with SciPy's paired t-interval."""
     difference = (own - other).to_numpy()
     assert row["loss"] == pytest.approx(difference.mean(), abs=1e-15)
     if difference.any():
-        interval = stats.ttest_rel(own, other).confidence_interval(0.95)
+        interval = stats.ttest_rel(own, other).confidence_interval(level)
         assert (row["lower"], row["upper"]) == pytest.approx((interval.low, interval.high), abs=1e-12)
     else:
         assert (row["lower"], row["upper"]) == (0, 0)
@@ -168,6 +169,17 @@ class TestPairedLoss:
         found = compute_paired_loss(difference, weights, 0.05)
         assert found[0] == pytest.approx(repeated.mean())
         assert found[2] - found[0] > compute_paired_loss(repeated, np.ones(len(repeated)), 0.05)[2] - found[0]
+
+    def test_the_variance_between_repeats_is_added(self):
+        """With effects of repeats alone, it is the t-interval of the means of the repeats."""
+        effects = np.array([0.1, 0.4, 0.2])
+        interval = stats.ttest_1samp(effects, 0).confidence_interval(0.95)
+        found = compute_paired_loss(np.tile(effects, (50, 1)), np.ones(50), 0.05)
+        assert found == pytest.approx((effects.mean(), interval.low, interval.high))
+        queries = np.random.default_rng(2).normal(size=(50, 1))  # equal in all repeats
+        assert compute_paired_loss(np.tile(queries, 3), np.ones(50), 0.05) == pytest.approx(
+            compute_paired_loss(queries[:, 0], np.ones(50), 0.05)
+        )
 
     def test_only_ratios_of_weights_matter(self):
         difference = np.array([0.1, -0.2, 0.3])

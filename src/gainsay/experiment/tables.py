@@ -148,7 +148,7 @@ class ResultTables:
         `chosen_by`: the candidate with the best value at its own best round. With folds, each fold has its own
         candidate (LETOR's protocol, Qin et al. 2010), and these are tuples. `loss` is the mean of `metric` for the
         first minus the second (reversed if `metric` is a loss), with a paired confidence interval from `lower` to
-        `upper` at level 1 − alpha. The interval covers other queries, not other repeats.
+        `upper` at level 1 − alpha. With repeats, the interval covers other queries and other repeats.
         """
         import pandas as pd
 
@@ -166,6 +166,7 @@ class ResultTables:
         """Loss on the test set if training stops at another round than a metric's own best, for each candidate.
 
         `stopped_by` is the rule that chose the round: another metric or "balanced". See `choice_loss` for the columns.
+        The intervals of all candidates under one rule are simultaneous (Bonferroni). You can select the largest loss.
         """
         import pandas as pd
 
@@ -175,7 +176,8 @@ class ResultTables:
             for rule in (*self.plan.names, BALANCED):
                 if rule != metric and len(self.plan.names) > 1:
                     columns = {"candidate": name, "metric": metric, "stopped_by": rule}
-                    rows.append({**columns, **self._compute_loss(metric, candidates, candidates, rule)})
+                    loss = self._compute_loss(metric, candidates, candidates, rule, len(self.trainings))
+                    rows.append({**columns, **loss})
         return pd.DataFrame(rows, columns=["candidate", "metric", "stopped_by", "loss", "lower", "upper"])
 
     @cached_property
@@ -276,21 +278,32 @@ class ResultTables:
         has_value = ~np.isnan(values)
         return float(np.average(values[has_value], weights=self._weights[has_value]))
 
-    def _compute_loss(self, metric: str, own: Sequence[str], other: Sequence[str], rule: str) -> dict[str, float]:
-        """Return the loss of a metric if its own candidates and rounds are replaced by other candidates and a rule."""
+    def _compute_loss(
+        self, metric: str, own: Sequence[str], other: Sequence[str], rule: str, intervals: int = 1
+    ) -> dict[str, float]:
+        """Return the loss of a metric if its own candidates and rounds are replaced by other candidates and a rule.
+
+        The interval is one of several simultaneous `intervals`.
+        """
         column = self.plan.names.index(metric)
 
         def collect(candidates: Sequence[str], by: str) -> Floats:
             pieces = [
-                self.trainings[name].collect_fold_values(fold, self._choose_rounds(name, by)).mean(axis=2)
+                self.trainings[name].collect_fold_values(fold, self._choose_rounds(name, by))[:, column]
                 for fold, name in enumerate(candidates)
             ]
-            return np.concatenate(pieces)[:, column]
+            least = min(piece.shape[1] for piece in pieces)  # A candidate with identical repeats has one.
+            if max(piece.shape[1] for piece in pieces) > least:
+                pieces = [piece.mean(axis=1, keepdims=True) for piece in pieces]
+            return np.concatenate(pieces)
 
-        difference = collect(own, metric) - collect(other, rule)
+        first, second = collect(own, metric), collect(other, rule)
+        if first.shape != second.shape:
+            first, second = (values.mean(axis=1, keepdims=True) for values in (first, second))
+        difference = first - second
         if not self.plan.metrics[column].higher_is_better:
             difference = -difference
-        loss, lower, upper = compute_paired_loss(difference, self._weights, self.plan.alpha)
+        loss, lower, upper = compute_paired_loss(difference, self._weights, self.plan.alpha / intervals)
         return {"loss": loss, "lower": lower, "upper": upper}
 
     def _name_curves(self) -> pd.DataFrame:
@@ -309,8 +322,10 @@ class ResultTables:
 def compute_paired_loss(difference: Floats, weights: Floats, alpha: float) -> tuple[float, float, float]:
     """Return the weighted mean of per-query differences, and its t-interval at level 1 − `alpha`.
 
-    Queries without a difference (NaN) are ignored. The standard error is that of a ratio of sums, which is s/√n for
-    equal weights. The degrees of freedom are one less than the effective number of queries (Σw)²/Σw².
+    `difference` has shape (queries,) or (queries, repeats). Queries without a difference (NaN) are ignored. The
+    standard error is that of a ratio of sums, which is s/√n for equal weights. The degrees of freedom are one less than
+    the effective number of queries (Σw)²/Σw². With two or more repeats, the variance of the mean over repeats is added,
+    and the formula of Welch and Satterthwaite combines the degrees of freedom.
 
     Examples
     --------
@@ -320,15 +335,25 @@ def compute_paired_loss(difference: Floats, weights: Floats, alpha: float) -> tu
     """
     from scipy.special import stdtrit
 
+    by_repeat = difference.reshape(len(weights), -1)
+    difference = by_repeat.mean(axis=1)
     has_value = (weights > 0) & ~np.isnan(difference)
-    difference, weights = difference[has_value], scale_weights(weights[has_value])[0]
+    by_repeat, difference = by_repeat[has_value], difference[has_value]
+    weights = scale_weights(weights[has_value])[0]
     weights = weights / weights.sum()
     mean = float((weights * difference).sum())
-    if not difference.any():
+    if not by_repeat.any():
         return 0.0, 0.0, 0.0
-    queries, freedom = len(difference), 1 / (weights**2).sum() - 1
+    queries, freedom = len(difference), float(1 / (weights**2).sum() - 1)
     if not freedom > 0:
         return mean, -np.inf, np.inf
-    error = np.sqrt((weights**2 * (difference - mean) ** 2).sum() * queries / (queries - 1))
-    half = float(stdtrit(freedom, 1 - alpha / 2) * error)
+    variance = float((weights**2 * (difference - mean) ** 2).sum() * queries / (queries - 1))
+    repeats = by_repeat.shape[1]
+    if repeats > 1:
+        of_repeats = float(np.var(weights @ by_repeat, ddof=1) / repeats)
+        whole = variance + of_repeats
+        if whole > 0:
+            freedom = whole**2 / (variance**2 / freedom + of_repeats**2 / (repeats - 1))
+        variance = whole
+    half = float(stdtrit(freedom, 1 - alpha / 2) * np.sqrt(variance))
     return mean, mean - half, mean + half
