@@ -33,6 +33,9 @@ from .text import (
 _SEPARATORS = {".csv": ",", ".tsv": "\t", ".txt": None}
 
 
+_NOT_ARRAYS = "no file of NumPy arrays, or one of Python objects, which are never loaded"
+
+
 def read_scores(path: StrPath, *, column: str | None = None, max_bytes: int = MAX_BYTES) -> NDArray[np.float64]:
     r"""Read scores from a file, one per row of a dataset.
 
@@ -130,9 +133,9 @@ def _read_numpy(path: StrPath, column: str | None, max_bytes: int) -> NDArray[An
                         return _load_array(path, content, member.file_size, max_bytes)
         except _FileError:
             raise
-        except Exception:  # zipfile, zlib and NumPy raise many types of errors.
-            pass
-    raise ValueError(f"{os.fspath(path)}: no file of NumPy arrays, or one of Python objects, which are never loaded")
+        except Exception as error:  # zipfile, zlib and NumPy raise many types of errors.
+            raise ValueError(f"{os.fspath(path)}: {_NOT_ARRAYS}") from error
+    raise ValueError(f"{os.fspath(path)}: {_NOT_ARRAYS}")
 
 
 def _load_array(path: StrPath, stream: IO[bytes], size: int, max_bytes: int) -> NDArray[Any]:
